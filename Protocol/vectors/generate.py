@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Write the test vectors of the Inkling protocol, or compare them with what is there.
+
+    python3 generate.py           writes all files
+    python3 generate.py --check   exits with 1 if a file differs, a case names a clause that the texts
+                                  don't have, or the worked example shows bytes that no vector has
+
+Needs the packages `cryptography` and `noiseprotocol` (0.3.1).
+"""
+
+import json
+import pathlib
+import re
+import sys
+
+import cases
+import sealed_cases
+import timelines
+
+HERE = pathlib.Path(__file__).resolve().parent
+FILES = {
+    "derivations.json": cases.derivations,
+    "datagrams.json": cases.datagrams,
+    "frames.json": cases.frames,
+    "handshake.json": sealed_cases.handshakes,
+    "sealed.json": sealed_cases.sealed,
+    "replay.json": sealed_cases.replays,
+    "timelines.json": timelines.timelines,
+}
+
+
+def objects(value):
+    if isinstance(value, dict):
+        yield value
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from objects(item)
+
+
+def problems(texts):
+    defined = set()
+    for path in HERE.parent.glob("*.md"):
+        defined |= set(re.findall(r"^- \[([A-Z]-\d+)\]", path.read_text("utf-8"), re.MULTILINE))
+    for name, text in texts.items():
+        if not (HERE / name).exists() or (HERE / name).read_text("utf-8") != text:
+            yield f"{name} differs from what the script writes"
+        named = set()
+        for entry in objects(json.loads(text)):
+            if "clauses" not in entry:
+                continue
+            if entry["name"] in named:
+                yield f"{name}: two cases are named '{entry['name']}'"
+            named.add(entry["name"])
+            for clause in set(entry["clauses"]) - defined:
+                yield f"{name}: '{entry['name']}' names the clause {clause}, which no text has"
+    example = HERE.parent / "example.md"
+    everything = "".join(texts.values())
+    for block in re.findall(r"```hex\n(.*?)```", example.read_text("utf-8") if example.exists() else "", re.DOTALL):
+        shown = re.sub(r"\s+", "", block)
+        if shown not in everything:
+            yield f"example.md shows {shown[:32]}…, which is in no vector"
+
+
+def main(arguments):
+    if arguments not in ([], ["--check"]):
+        print(__doc__.strip(), file=sys.stderr)
+        return 64
+    texts = {name: json.dumps(make(), indent=2) + "\n" for name, make in FILES.items()}
+    if not arguments:
+        for name, text in texts.items():
+            (HERE / name).write_text(text, "utf-8")
+    found = list(problems(texts))
+    for problem in found:
+        print(problem, file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
