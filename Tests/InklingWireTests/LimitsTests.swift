@@ -1,0 +1,145 @@
+import Foundation
+import InklingWire
+import Testing
+
+/// A row of `Protocol/limits.md`, and what the code has for it: counts, or times in milliseconds.
+struct LimitRow: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    let values: [Double]
+
+    init(_ name: String, _ values: Int...) {
+        testDescription = name
+        self.values = values.map { Double($0) }
+    }
+
+    init(_ name: String, counters: UInt64...) {
+        testDescription = name
+        values = counters.map { Double($0) }
+    }
+
+    init(_ name: String, _ times: [Duration]) {
+        testDescription = name
+        values = times.map { $0 / .milliseconds(1) }
+    }
+
+    static let all: [LimitRow] = sizes + numbers + times
+
+    private static let sizes: [LimitRow] = [
+        LimitRow("maximum datagram size", Limits.maximumDatagramSize),
+        LimitRow("minimum sealed datagram size", SealedDatagram.headerSize + SealedDatagram.ciphertextSizes.lowerBound),
+        LimitRow("maximum record text size", Limits.maximumRecordTextSize),
+        LimitRow("maximum message size", Limits.maximumMessageSize),
+        LimitRow("maximum name size (display name)", Limits.maximumNameSize),
+        LimitRow("maximum chat name size", Limits.maximumChatNameSize),
+        LimitRow("maximum TXT size sent, read", Limits.maximumTXTSizeSent, Limits.maximumTXTSizeRead),
+        LimitRow("highest ordinary counter", counters: Limits.highestOrdinaryCounter),
+        LimitRow("last will counter", counters: Limits.lastWillCounter),
+        LimitRow("rekey counter", counters: Limits.rekeyCounter),
+        LimitRow("replay window", Limits.replayWindow),
+    ]
+
+    private static let numbers: [LimitRow] = [
+        LimitRow("chats per node", Limits.chatsPerNode),
+        LimitRow("links per node", Limits.linksPerNode),
+        LimitRow("older sessions per link", Limits.supersededSessions),
+        LimitRow("addresses per instance", Limits.addressesPerInstance),
+        LimitRow("instances per key", Limits.instancesPerKey),
+        LimitRow("resolves and queries under way", Limits.resolvesAtOnce),
+        LimitRow("pending initiations", Limits.pendingInitiations),
+        LimitRow("initiations sent", Limits.initiationsSentPerSecond),
+        LimitRow("initiations before load", Limits.loadInitiationsPerSecond),
+        LimitRow("unconfirmed sessions before load", Limits.loadUnconfirmedSessions),
+        LimitRow("initiations answered", Limits.initiationsAnsweredPerSecond),
+        LimitRow(
+            "initiations with a cookie per source", Limits.cookieInitiationsPerSecondPerSource,
+            Limits.cookieInitiationBurstPerSource),
+        LimitRow("unconfirmed sessions", Limits.unconfirmedSessions),
+        LimitRow("datagrams per link", Limits.datagramsPerSecondPerLink, Limits.datagramBurstPerLink),
+        LimitRow("hello answers per session", Limits.helloAnswersPerSession),
+        LimitRow("asks answered", Limits.asksAnsweredPerSecond),
+        LimitRow("typing starts shown per link", Limits.typingStartsPerSecond, Limits.typingStartsPerSecond),
+        LimitRow("records in flight", Limits.recordsInFlight),
+        LimitRow("text held for reassembly", Limits.reassemblyBytesPerLink),
+        LimitRow("records per link", Limits.recordsPerSecondPerLink, Limits.recordBurstPerLink),
+        LimitRow("records per node", Limits.recordsPerSecondPerNode, Limits.recordBurstPerNode),
+        LimitRow("records between two reads", Limits.recordsPerInput),
+        LimitRow("text queued per peer", Limits.queuedBytesPerPeer),
+    ]
+
+    private static let times: [LimitRow] = [
+        LimitRow("typing expiry", [Limits.typingExpiry]),
+        LimitRow("typing idle stop", [Limits.typingIdleStop]),
+        LimitRow("typing start interval", [Limits.typingStartInterval]),
+        LimitRow("typing heartbeat interval", [Limits.typingHeartbeatInterval]),
+        LimitRow("bye copies", Limits.edgeCopies),
+        LimitRow("edge copies", Limits.edgeCopies),
+        LimitRow("idle interval", [Limits.idleInterval]),
+        LimitRow("interval taken from others", [Limits.minimumIdleInterval, Limits.maximumIdleInterval]),
+        LimitRow("probe interval", [Limits.probeInterval]),
+        LimitRow("late timer", [Limits.lateTimer]),
+        LimitRow("opening delay of the larger key", [Limits.openingDelay]),
+        LimitRow("transmissions of an attempt", [.zero] + Limits.transmissionOffsets),
+        LimitRow("attempt", [Limits.attemptDuration]),
+        LimitRow("pauses between attempts", Limits.attemptPauses),
+        LimitRow("fast opening period", [Limits.fastOpeningPeriod]),
+        LimitRow("slow opening interval", [Limits.slowOpeningInterval]),
+        LimitRow(
+            "opening after a bye: to discovered instances, to addresses by hand",
+            [Limits.openingPauseAfterBye, Limits.openingPauseAfterByeByHand]),
+        LimitRow("hello interval", [Limits.helloInterval]),
+        LimitRow("hello answer interval", [Limits.helloAnswerInterval]),
+        LimitRow("hello timeout", [Limits.helloTimeout]),
+        LimitRow("unconfirmed session", [Limits.unconfirmedLifetime]),
+        LimitRow("superseded session", [Limits.supersededLifetime]),
+        LimitRow("rekey, initiator and responder", [Limits.rekeyAfter, Limits.responderRekeyAfter]),
+        LimitRow("rekey repeat", [Limits.rekeyRepeat]),
+        LimitRow("session lifetime", [Limits.sessionLifetime]),
+        LimitRow("cookie lifetime", [Limits.cookieSecretLifetime * 2]),
+        LimitRow("resolve", [Limits.resolveTimeout]),
+        LimitRow("retransmission timer", [Limits.initialRTO, Limits.minimumRTO, Limits.maximumRTO]),
+    ]
+}
+
+@Suite("Limits")
+struct LimitsTests {
+    @Test("the code has what the specification's page of limits says", arguments: LimitRow.all)
+    func specification(_ row: LimitRow) throws {
+        let page = String(decoding: try contents(of: "../../Protocol/limits.md"), as: UTF8.self)
+        let cells = try #require(
+            page.split(separator: "\n").map { $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
+                .first { $0.first == row.testDescription }, "a row of that name")
+        #expect(numbers(in: cells[1]).prefix(row.values.count) == row.values[...], "\(cells[1])")
+    }
+
+    /// The numbers of a cell, times in milliseconds: a unit holds for the numbers before it too.
+    private func numbers(in cell: String) -> [Double] {
+        let units: [Substring: Double] = ["ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "MiB": 1_048_576]
+        var numbers: [Double] = []
+        var waiting = 0
+        for match in cell.matches(of: #/(\d[\d,]*(?:\.\d+)?)(?:\^(\d+))?(?: − (\d+))?(?: (ms|s|min|h|MiB)\b)?/#) {
+            let digits = match.1.hasSuffix(",") ? match.1.dropLast() : match.1
+            var number = Double(digits.replacing(",", with: "")) ?? .nan
+            if let exponent = match.2.flatMap({ Double($0) }) { number = pow(number, exponent) }
+            if let less = match.3.flatMap({ Double($0) }) { number -= less }
+            numbers.append(number)
+            if let unit = match.4.flatMap({ units[$0] }) {
+                for index in waiting..<numbers.count { numbers[index] *= unit }
+                waiting = numbers.count
+            }
+        }
+        return numbers
+    }
+
+    @Test("W-28: a record's text is what a full datagram holds behind a typing frame")
+    func recordText() {
+        let header = SealedDatagram.headerSize + CipherKey.tagSize
+        #expect(Limits.maximumRecordTextSize == Limits.maximumDatagramSize - header - 2 - 10)
+        #expect(SealedDatagram.ciphertextSizes.upperBound == Limits.maximumDatagramSize - SealedDatagram.headerSize)
+    }
+
+    @Test("L-26, L-27: at an interval of 1 s the pings end 3.0 s after the last evidence")
+    func suspicion() {
+        let suspected = Limits.idleInterval * Limits.suspicionQuarterIntervals / 4
+        #expect(suspected + Limits.pingInterval * Limits.suspicionPings == .seconds(3))
+    }
+}
