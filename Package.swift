@@ -14,7 +14,10 @@ let package = Package(
             name: "InklingWire",
             dependencies: [.product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
+        .target(name: "InklingCore", dependencies: ["InklingWire"], swiftSettings: strict),
         .testTarget(
             name: "InklingWireTests", dependencies: ["InklingWire"], exclude: ["Fixtures"], swiftSettings: strict),
+        .testTarget(
+            name: "InklingCoreTests", dependencies: ["InklingCore", "InklingWire"], swiftSettings: strict),
     ]
 )

@@ -1,0 +1,207 @@
+import InklingWire
+
+/// Answering strangers: initiations and asks in, responses, retries and tells out.
+extension Endpoint {
+    // MARK: Datagrams
+
+    /// A datagram came.
+    ///
+    /// - Parameters:
+    ///   - bytes: Its UDP payload.
+    ///   - address: Where it came from.
+    package mutating func receive(_ bytes: [UInt8], from address: Address, now: Instant) {
+        begin(now)
+        defer { finish() }
+        counters.bytesReceived += bytes.count
+        guard !isSuspended else {
+            drop(.suspended)
+            return
+        }
+        guard address.isUnicast else {
+            drop(.notUnicast)
+            return
+        }
+        let datagram: Datagram
+        do {
+            datagram = try Datagram.parse(bytes)
+        } catch {
+            drop(.malformed)
+            return
+        }
+        switch datagram {
+        case .initiation(let initiation):
+            count("initiation")
+            receive(initiation, bytes: bytes, from: address, now)
+        case .response(let response):
+            count("response")
+            receive(response, from: address, now)
+        case .sealed(let sealed):
+            count("sealed")
+            receive(sealed, from: address, now)
+        case .retry(let retry):
+            count("retry")
+            receive(retry, from: address, now)
+        case .ask(let ask):
+            count("ask")
+            receive(ask, from: address, now)
+        case .tell(let tell):
+            count("tell")
+            receive(tell, from: address, now)
+        }
+    }
+
+    private mutating func count(_ kind: String) { counters.received[kind, default: 0] += 1 }
+
+    // MARK: Initiations
+
+    private mutating func receive(
+        _ initiation: Initiation, bytes: [UInt8], from address: Address, _ now: Instant
+    ) {
+        guard let chat = chats[initiation.tag] else {
+            drop(.unknownChat)
+            return
+        }
+        if let index = answeredInitiations[bytes], let session = sessions[index],
+            case .unconfirmed(let unconfirmed) = session.phase
+        {
+            emit(unconfirmed.response, to: address, as: "response")
+            return
+        }
+        guard passesLoad(initiation, from: address, now) else { return }
+        guard
+            let received = try? NoiseReceived.read(
+                identity: configuration.identity, prologue: initiation.prologue, message: initiation.noise),
+            received.payload.isEmpty
+        else {
+            drop(.unauthenticated)
+            return
+        }
+        guard received.remote != ownKey else {
+            drop(.ownIdentity)
+            return
+        }
+        guard !blocked.contains(received.remote.userID) else {
+            drop(.blocked)
+            return
+        }
+        guard links.count < Limits.linksPerNode || hasLink(to: received.remote, in: initiation.tag) else {
+            drop(.linkLimit)
+            return
+        }
+        answer(initiation, received, bytes: bytes, keys: chat.keys, from: address, now)
+    }
+
+    private mutating func answer(
+        _ initiation: Initiation, _ received: NoiseReceived, bytes: [UInt8], keys: ChatKeys, from address: Address,
+        _ now: Instant
+    ) {
+        let index = freshIndex()
+        let payload = (0..<4).map { UInt8(truncatingIfNeeded: index >> (24 - 8 * UInt32($0))) }
+        let ephemeral = KeyPair(using: &random)
+        guard
+            let (message, transport) = try? received.reply(
+                ephemeral: ephemeral, preSharedKey: keys.preSharedKey, payload: payload)
+        else {
+            drop(.unauthenticated)
+            return
+        }
+        let crossing = pendingOpening(to: received.remote, in: initiation.tag, at: address)
+        if let crossing, ownKey > received.remote {
+            cancelPending(crossing)
+            instances[crossing]?.opening = .waiting(until: now + Limits.unconfirmedLifetime)
+        }
+        makeUnconfirmedRoom()
+        let response = Response(receiverIndex: initiation.senderIndex, noise: message).encode()
+        answeredInitiations[bytes] = index
+        sessions[index] = Session(
+            localIndex: index, remoteIndex: initiation.senderIndex, chat: initiation.tag, key: received.remote,
+            role: .responder, keys: transport, createdAt: now, instance: nil,
+            phase: .unconfirmed(
+                .init(
+                    initiation: bytes, response: response, expires: now + Limits.unconfirmedLifetime,
+                    isCrossed: crossing != nil && ownKey < received.remote)),
+            address: address, lastReceived: now)
+        emit(response, to: address, as: "response")
+    }
+
+    /// Our own handshake with that peer that is pending: the one sent to `address`, else the only one.
+    func pendingOpening(to key: PublicKey, in chat: ChatTag, at address: Address) -> InstanceID? {
+        let pending = instances.unorderedValues
+            .filter { $0.key == key && $0.chat == chat && $0.isPending }
+            .sorted { $0.id < $1.id }
+        if let match = pending.first(where: { $0.addresses.contains(address) }) { return match.id }
+        return pending.count == 1 ? pending.first?.id : nil
+    }
+
+    func hasLink(to key: PublicKey, in chat: ChatTag) -> Bool {
+        links.unorderedValues.contains { $0.key == key && $0.chat == chat }
+    }
+
+    /// Full means that the oldest unconfirmed goes first.
+    private mutating func makeUnconfirmedRoom() {
+        guard answeredInitiations.count >= Limits.unconfirmedSessions else { return }
+        let oldest = answeredInitiations.values.compactMap { sessions[$0] }
+            .min { ($0.createdAt, $0.localIndex) < ($1.createdAt, $1.localIndex) }
+        if let oldest { removeSession(oldest.localIndex) }
+    }
+
+    // MARK: Load
+
+    private mutating func passesLoad(_ initiation: Initiation, from address: Address, _ now: Instant) -> Bool {
+        let isOverRate = !limiters.initiationLoad.take(now)
+        let isUnderLoad = isOverRate || answeredInitiations.count >= Limits.loadUnconfirmedSessions
+        limiters.rotateCookieSecret(now, random: &random)
+        if isValidCookie(of: initiation, from: address) {
+            guard limiters.takeInitiation(of: address, now) else {
+                drop(.sourceLimit)
+                return false
+            }
+        } else if isUnderLoad {
+            if initiation.cookie != nil { drop(.cookie) }
+            let cookie = limiters.cookieSecret.cookie(for: initiation, address: address.bytes, port: address.port)
+            emit(
+                Datagram.retry(Retry(receiverIndex: initiation.senderIndex, cookie: cookie)).encode(), to: address,
+                as: "retry")
+            return false
+        }
+        guard mayAnswer(address, now) else {
+            drop(.answerLimit)
+            return false
+        }
+        return true
+    }
+
+    private func isValidCookie(of initiation: Initiation, from address: Address) -> Bool {
+        guard initiation.cookie != nil else { return false }
+        return [limiters.cookieSecret, limiters.previousCookieSecret].contains {
+            $0.matches(initiation, address: address.bytes, port: address.port)
+        }
+    }
+
+    /// Half of the answers are kept for addresses of live links and of instances that were resolved.
+    private mutating func mayAnswer(_ address: Address, _ now: Instant) -> Bool {
+        guard limiters.initiationsOfStrangers.take(now) || isKnown(address) else { return false }
+        return limiters.initiationsAnswered.take(now)
+    }
+
+    private func isKnown(_ address: Address) -> Bool {
+        links.unorderedValues.contains { $0.address == address }
+            || instances.unorderedValues.contains { $0.addresses.contains(address) }
+    }
+
+    // MARK: Ask
+
+    private mutating func receive(_ ask: Ask, from address: Address, _ now: Instant) {
+        guard let keys = chats[ask.tag]?.keys else {
+            drop(.unknownChat)
+            return
+        }
+        guard limiters.asksAnswered.take(now) else {
+            drop(.answerLimit)
+            return
+        }
+        let nonce = keys.isOpen ? 0 : UInt64.random(in: .min ... .max, using: &random)
+        let tell = Tell(token: ask.token, nonce: nonce, key: keys.masked(ownKey, nonce: nonce))
+        emit(Datagram.tell(tell).encode(), to: address, as: "tell")
+    }
+}

@@ -1,0 +1,274 @@
+import InklingWire
+
+/// Links: how they are made, which session sends, how they end, and what is told of people.
+extension Endpoint {
+    // MARK: Making
+
+    /// The link that a hello belongs to, made if it is new; nil when the node has no room for another.
+    mutating func link(for hello: Hello, of session: Session, _ now: Instant) -> LinkID? {
+        if case .linked(let id) = session.phase { return id }
+        let others = links.unorderedValues.filter { $0.key == session.key && $0.chat == session.chat }
+        if let link = others.first(where: { $0.run == hello.run }) { return link.id }
+        guard links.count < Limits.linksPerNode else {
+            drop(.linkLimit)
+            return nil
+        }
+        for other in others.map(\.id).sorted() { suspect(other, now) }
+        lastLink += 1
+        let id = LinkID(value: lastLink)
+        var stream = freshStream()
+        if case .greeting(let greeting) = session.phase, greeting.presumedLink == nil { stream = greeting.stream }
+        links[id] = Link(
+            id: id, chat: session.chat, key: session.key, run: hello.run, madeAt: now, name: hello.name,
+            address: session.address, sendingSession: session.localIndex,
+            typing: ReceivedTyping(now: now), lastEvidence: now,
+            nextHeartbeat: randomInstant(after: now, idleInterval, percent: Limits.idleJitterPercent),
+            outgoing: SendStream(id: stream),
+            datagrams: TokenBucket(
+                perSecond: Limits.datagramsPerSecondPerLink, burst: Limits.datagramBurstPerLink, now: now),
+            records: TokenBucket(
+                perSecond: Limits.recordsPerSecondPerLink, burst: Limits.recordBurstPerLink, now: now))
+        if status(in: session.chat).isTyping { links[id]?.nextHeartbeat = now + Limits.typingHeartbeatInterval }
+        counters.linksMade += 1
+        return id
+    }
+
+    /// A new run of a key makes that key's other links answer for themselves.
+    private mutating func suspect(_ id: LinkID, _ now: Instant) {
+        guard case .alive? = links[id]?.liveness else { return }
+        links[id]?.liveness = .suspect(pings: 0, next: now)
+    }
+
+    /// A session turned out to belong to a link: if it was completed after the one that sends, it sends from now on.
+    mutating func attach(_ index: UInt32, to id: LinkID, _ now: Instant) {
+        guard let session = sessions[index], let link = links[id] else { return }
+        sessions[index]?.phase = .linked(id)
+        if link.sendingSession != index {
+            let sending = sessions[link.sendingSession]
+            if session.order > sending?.order ?? 0 {
+                sessions[link.sendingSession]?.supersededAt = now
+                links[id]?.olderSessions.append(link.sendingSession)
+                links[id]?.sendingSession = index
+                links[id]?.address = session.address
+                links[id]?.outgoing.awaitHello()
+            } else {
+                sessions[index]?.supersededAt = now
+                links[id]?.olderSessions.insert(index, at: 0)
+            }
+            while let older = links[id]?.olderSessions, older.count > Limits.supersededSessions,
+                let oldest = older.first
+            {
+                retire(oldest, of: id)
+            }
+        }
+        bindInstances(to: id, openedBy: session.instance, address: session.address)
+    }
+
+    private mutating func bindInstances(to id: LinkID, openedBy opener: InstanceID?, address: Address) {
+        guard let link = links[id] else { return }
+        for candidate in instances.sortedIDs.compactMap({ instances[$0] })
+        where candidate.key == link.key && candidate.chat == link.chat {
+            guard candidate.id == opener || (candidate.link == nil && candidate.addresses.contains(address)) else {
+                continue
+            }
+            switch candidate.source {
+            case .renewal, .lastKnown:
+                removeInstance(candidate.id)
+            case .discovered, .byHand:
+                cancelPending(candidate.id)
+                instances[candidate.id]?.opening = .idle
+                instances[candidate.id]?.attempts = 0
+                instances[candidate.id]?.firstAttempt = nil
+                instances[candidate.id]?.link = id
+            }
+        }
+    }
+
+    // MARK: Ending
+
+    mutating func removeSession(_ index: UInt32) {
+        if case .unconfirmed(let unconfirmed)? = sessions[index]?.phase {
+            answeredInitiations[unconfirmed.initiation] = nil
+        }
+        sessions[index] = nil
+    }
+
+    /// An older session stops to receive.
+    mutating func retire(_ index: UInt32, of id: LinkID) {
+        removeSession(index)
+        links[id]?.olderSessions.removeAll { $0 == index }
+    }
+
+    /// A session is two hours old: without a newer one the link cannot go on.
+    mutating func outlived(_ index: UInt32, of id: LinkID, _ now: Instant) {
+        if links[id]?.sendingSession == index {
+            removeLink(id, .silence, .silence, now)
+        } else {
+            retire(index, of: id)
+        }
+    }
+
+    /// The peer said bye on a session, or its last will did.
+    mutating func endSession(_ index: UInt32, _ reason: ByeReason, _ now: Instant) {
+        guard let session = sessions[index] else { return }
+        guard case .linked(let id) = session.phase, links[id] != nil else {
+            removeSession(index)
+            if let instance = session.instance { attemptFailed(instance, now) }
+            return
+        }
+        let hasNewer = links[id]?.sessions.contains { other in
+            sessions[other].map { $0.order > session.order && $0.lastHelloCounter != nil } ?? false
+        }
+        if hasNewer == true {
+            // A late farewell of a session that the peer has gone on from.
+            retire(index, of: id)
+            return
+        }
+        let isLastWill = reason == .lastWill
+        removeLink(id, isLastWill ? .will : .bye, isLastWill ? .will : .bye, now)
+    }
+
+    /// Ends a link: its sessions, its messages, and what is shown of it.
+    ///
+    /// - Parameters:
+    ///   - failure: What is said of messages that were not acknowledged.
+    ///   - reason: What is said of the presence, if nothing else of that person is left.
+    mutating func removeLink(
+        _ id: LinkID, _ failure: FailureReason, _ reason: PresenceReason, _ now: Instant
+    ) {
+        guard let link = links[id] else { return }
+        for index in link.sessions { removeSession(index) }
+        for session in sessions.unorderedValues.filter({ $0.key == link.key && $0.chat == link.chat }) {
+            guard case .greeting(let greeting) = session.phase, greeting.presumedLink == id else { continue }
+            let fresh = Session.Greeting(expires: greeting.expires, presumedLink: nil, stream: freshStream())
+            sessions[session.localIndex]?.phase = .greeting(fresh)
+        }
+        links[id] = nil
+        let isReplaced = failure == .silence && hasLink(to: link.key, in: link.chat)
+        for message in link.outgoing.unfinished { failed(message, over: link, isReplaced ? .replaced : failure) }
+        tellTyping(link.chat)
+        tellPresence(PersonID(chat: link.chat, key: link.key), reason)
+        reopen(after: link, reason, now)
+    }
+
+    /// What becomes of the candidate addresses of a link that ended.
+    private mutating func reopen(after link: Link, _ reason: PresenceReason, _ now: Instant) {
+        let bound = instances.sortedIDs.compactMap { instances[$0] }.filter { $0.link == link.id }
+        let isLost = reason == .silence || reason == .will
+        for instance in bound {
+            instances[instance.id]?.link = nil
+            cancelPending(instance.id)
+            if case .renewal = instance.source {
+                removeInstance(instance.id)
+            } else if !instance.isListed {
+                removeInstance(instance.id)
+            } else if isLost {
+                startOpening(instance.id, now)
+            } else if reason == .bye {
+                rest(instance, now)
+            } else {
+                instances[instance.id]?.opening = .idle
+            }
+        }
+        guard isLost, !bound.contains(where: { $0.isListed && $0.addresses.contains(link.address) }) else { return }
+        guard !hasLink(to: link.key, in: link.chat) else { return }
+        remember(link, now)
+    }
+
+    /// After a farewell the peer is left alone for a while; its own initiation brings it back at once.
+    private mutating func rest(_ instance: Instance, _ now: Instant) {
+        if instance.isByHand {
+            instances[instance.id]?.attempts = 1
+            instances[instance.id]?.firstAttempt = nil
+            instances[instance.id]?.opening = .waiting(until: now + Limits.openingPauseAfterByeByHand)
+        } else {
+            instances[instance.id]?.firstAttempt = now + (.zero - Limits.fastOpeningPeriod)
+            instances[instance.id]?.opening = .waiting(until: now + Limits.openingPauseAfterBye)
+        }
+    }
+
+    /// Keeps the address where a peer was, and tries it for as long as attempts are fast.
+    mutating func remember(_ link: Link, _ now: Instant) {
+        let id = addInstance(
+            .lastKnown(expires: now + Limits.fastOpeningPeriod), chat: link.chat, key: link.key,
+            addresses: [link.address])
+        startOpening(id, now)
+    }
+
+    // MARK: What is told
+
+    /// Tells who types in a chat, if that changed: the latest start first, then by name and key.
+    mutating func tellTyping(_ chat: ChatTag) {
+        guard let state = chats[chat] else { return }
+        var starts: [PublicKey: Instant] = [:]
+        for link in links.unorderedValues where link.chat == chat {
+            guard let since = link.typing.since else { continue }
+            starts[link.key] = min(starts[link.key] ?? since, since)
+        }
+        let typing = starts.map { (since: $0.value, person: Person(key: $0.key, name: name(of: $0.key, in: chat))) }
+            .sorted { left, right in
+                if left.since != right.since { return left.since > right.since }
+                if left.person.name != right.person.name { return left.person.name < right.person.name }
+                return left.person.key < right.person.key
+            }
+            .map(\.person)
+        guard typing != state.shownTyping else { return }
+        chats[chat]?.shownTyping = typing
+        outputs.append(.typing(chat, typing))
+    }
+
+    /// The name of a person: that of the link made last.
+    func name(of key: PublicKey, in chat: ChatTag) -> String {
+        let newest = links.unorderedValues.filter { $0.key == key && $0.chat == chat }.max { $0.id < $1.id }
+        return newest?.name ?? people[PersonID(chat: chat, key: key)]?.name ?? ""
+    }
+
+    /// Tells a person's presence, if it or the name changed.
+    ///
+    /// - Parameter reason: Why nothing is left of the person, if nothing is.
+    mutating func tellPresence(_ id: PersonID, _ reason: PresenceReason) {
+        let own = links.unorderedValues.filter { $0.key == id.key && $0.chat == id.chat }
+        let presence: Presence =
+            own.isEmpty ? .offline : own.contains { !$0.isAway } ? .online : .away
+        let name = name(of: id.key, in: id.chat)
+        let before = people[id]
+        guard before?.presence != presence || before?.name != name else { return }
+        let person = Person(key: id.key, name: name)
+        let why: PresenceReason
+        switch (before?.presence ?? .offline, presence) {
+        case (_, .offline): why = reason
+        case (_, .away): why = .away
+        case (.away, .online): why = .back
+        case (.offline, .online), (.online, .online): why = .hello
+        }
+        people[id] = presence == .offline ? nil : (presence, name)
+        guard before != nil || presence != .offline else { return }
+        outputs.append(.presence(id.chat, person, presence, why))
+        tellTyping(id.chat)
+    }
+
+    // MARK: Messages
+
+    mutating func delivered(_ message: UInt64, over id: LinkID) {
+        guard let link = links[id], outgoingMessages[message]?.waiting[link.key]?.contains(id) == true else { return }
+        outgoingMessages[message]?.waiting[link.key] = nil
+        if outgoingMessages[message]?.waiting.isEmpty == true { outgoingMessages[message] = nil }
+        counters.messagesDelivered += 1
+        outputs.append(.delivered(message: message, link.chat, link.key))
+    }
+
+    mutating func failed(_ message: UInt64, over id: LinkID, _ reason: FailureReason) {
+        if let link = links[id] { failed(message, over: link, reason) }
+    }
+
+    /// A message has failed with a person when no link is left over which it could be acknowledged.
+    private mutating func failed(_ message: UInt64, over link: Link, _ reason: FailureReason) {
+        guard outgoingMessages[message]?.waiting[link.key]?.remove(link.id) != nil,
+            outgoingMessages[message]?.waiting[link.key]?.isEmpty == true
+        else { return }
+        outgoingMessages[message]?.waiting[link.key] = nil
+        if outgoingMessages[message]?.waiting.isEmpty == true { outgoingMessages[message] = nil }
+        counters.messagesFailed += 1
+        outputs.append(.failed(message: message, link.chat, link.key, reason))
+    }
+}

@@ -1,0 +1,213 @@
+import InklingWire
+
+/// Sealed datagrams in: what authenticates, what it is evidence of, and what its frames change.
+extension Endpoint {
+    mutating func receive(_ sealed: SealedDatagram, from address: Address, _ now: Instant) {
+        let index = sealed.receiverIndex
+        guard let session = sessions[index] else {
+            drop(.unknownIndex)
+            return
+        }
+        let counter = UInt64(sealed.counter)
+        let isLastWill = counter == Limits.lastWillCounter
+        guard isLastWill || (counter <= Limits.highestOrdinaryCounter && session.window.accepts(counter)) else {
+            drop(.replayed)
+            return
+        }
+        guard
+            let plaintext = try? session.keys.receive.open(
+                sealed.ciphertext, counter: counter, associatedData: sealed.header)
+        else {
+            drop(.unauthenticated)
+            return
+        }
+        let frames: [Frame]
+        do {
+            frames = try Frames.parse(plaintext)
+        } catch {
+            if !isLastWill { sessions[index]?.window.mark(counter) }
+            drop(.frames)
+            return
+        }
+        if isLastWill {
+            guard case .bye? = frames.first, frames.count == 1 else {
+                drop(.frames)
+                return
+            }
+            endSession(index, .lastWill, now)
+            return
+        }
+        accept(frames, counter: counter, on: index, from: address, now)
+    }
+
+    private mutating func accept(
+        _ frames: [Frame], counter: UInt64, on index: UInt32, from address: Address, _ now: Instant
+    ) {
+        guard let session = sessions[index] else { return }
+        let isNewest = session.window.highest.map { counter > $0 } ?? true
+        sessions[index]?.window.mark(counter)
+        sessions[index]?.lastReceived = now
+        confirm(index, from: address, now)
+        if isNewest { follow(address, on: index) }
+        let reason = frames.compactMap { if case .bye(let reason) = $0 { reason } else { nil } }.first
+        if let hello = frames.compactMap({ if case .hello(let hello) = $0 { hello } else { nil } }).first {
+            receive(hello, counter: counter, on: index, now)
+        }
+        guard let linked = sessions[index], case .linked(let id) = linked.phase, links[id] != nil else {
+            if let reason { endSession(index, reason, now) } else { drop(.unexpected) }
+            return
+        }
+        let isWithinLimit = links[id]?.datagrams.take(now) ?? false
+        if isNewest, !isCatchingUp { evidence(of: id, now) }
+        guard isWithinLimit || reason != nil else {
+            drop(.peerLimit)
+            return
+        }
+        apply(frames, counter: counter, on: index, link: id, now)
+        if let reason { endSession(index, reason, now) }
+    }
+
+    /// The first datagram that opens on a responder's session completes it.
+    private mutating func confirm(_ index: UInt32, from address: Address, _ now: Instant) {
+        guard let session = sessions[index], case .unconfirmed(let unconfirmed) = session.phase else { return }
+        answeredInitiations[unconfirmed.initiation] = nil
+        counters.handshakesCompleted += 1
+        let own = unconfirmed.isCrossed ? ownCompleted(with: session.key, in: session.chat, since: session) : nil
+        if let own {
+            // Our own completed first: both sides send on that one, and this only receives.
+            sessions[index]?.order = own - 1
+        } else {
+            lastOrder += 2
+            sessions[index]?.order = lastOrder
+            if unconfirmed.isCrossed,
+                let pending = pendingOpening(to: session.key, in: session.chat, at: address)
+            {
+                cancelPending(pending)
+                instances[pending]?.opening = .waiting(until: now + Limits.helloTimeout)
+            }
+        }
+        let presumed = links.unorderedValues.filter { $0.key == session.key && $0.chat == session.chat }
+            .max { ($0.lastEvidence, $0.id) < ($1.lastEvidence, $1.id) }
+        let stream = presumed?.outgoing.id ?? freshStream()
+        sessions[index]?.phase = .greeting(
+            .init(expires: now + Limits.helloTimeout, presumedLink: presumed?.id, stream: stream))
+        sessions[index]?.hello.begin(now)
+    }
+
+    private func ownCompleted(with key: PublicKey, in chat: ChatTag, since crossed: Session) -> UInt64? {
+        sessions.unorderedValues
+            .filter { $0.key == key && $0.chat == chat && $0.role == .initiator && $0.order > 0 }
+            .filter { $0.createdAt >= crossed.createdAt }
+            .map(\.order).max()
+    }
+
+    /// The peer's address follows the newest authenticated datagram, from on-link only to on-link.
+    private mutating func follow(_ address: Address, on index: UInt32) {
+        guard let session = sessions[index], session.address != address, !isOneself(address) else { return }
+        guard isOnLink(address) || !isOnLink(session.address) else { return }
+        sessions[index]?.address = address
+        if case .linked(let id) = session.phase, links[id]?.sendingSession == index { links[id]?.address = address }
+    }
+
+    private mutating func evidence(of id: LinkID, _ now: Instant) {
+        links[id]?.lastEvidence = now
+        links[id]?.liveness = .alive
+    }
+
+    // MARK: Hello
+
+    private mutating func receive(_ hello: Hello, counter: UInt64, on index: UInt32, _ now: Instant) {
+        guard let session = sessions[index], session.lastHelloCounter.map({ counter > $0 }) ?? true else { return }
+        sessions[index]?.lastHelloCounter = counter
+        guard let id = link(for: hello, of: session, now), let link = links[id] else { return }
+        if case .greeting = session.phase { attach(index, to: id, now) }
+        guard session.order >= link.newestHelloOrder else { return }
+        links[id]?.newestHelloOrder = session.order
+        links[id]?.name = hello.name
+        let replacement = freshStream(after: link.outgoing.id)
+        let changes = links[id]?.outgoing.synchronise(
+            held: hello.heldStream, next: hello.nextRecord, replacement: replacement, now: now)
+        links[id]?.incoming.hold(hello.stream)
+        if let changes {
+            for message in changes.delivered { delivered(message, over: id) }
+            for message in changes.failed { failed(message, over: id, .lostState) }
+        }
+        guard let current = currentHello(on: index) else { return }
+        let isHeld = hello.heldStream == current.stream
+        if sessions[index]?.hello.received(isHeld: isHeld, current: current, now: now) == true {
+            sendHello(on: index, now)
+        }
+        pump(id, now)
+    }
+
+    // MARK: Frames
+
+    private mutating func apply(
+        _ frames: [Frame], counter: UInt64, on index: UInt32, link id: LinkID, _ now: Instant
+    ) {
+        for frame in frames {
+            switch frame {
+            case .heartbeat(let heartbeat):
+                if apply(heartbeat.status, counter: counter, on: index, link: id, now) {
+                    links[id]?.announcedInterval = heartbeat.idleInterval
+                }
+            case .typing(let status):
+                _ = apply(status, counter: counter, on: index, link: id, now)
+            case .ack(let ack):
+                for message in links[id]?.outgoing.receive(ack, now: now) ?? [] { delivered(message, over: id) }
+                pump(id, now)
+            case .message(let record):
+                receive(record, over: id, now)
+            case .ping(let token):
+                reply(to: token, over: id, now)
+            case .pong(let token):
+                links[id]?.pings.pong(token, now: now)
+            case .hello, .bye, .unknown:
+                continue
+            }
+        }
+        if let link = links[id] { tellPresence(PersonID(chat: link.chat, key: link.key), .hello) }
+    }
+
+    /// A status applies if it is newer than the last of its session, and no newer session has carried one.
+    private mutating func apply(
+        _ status: Status, counter: UInt64, on index: UInt32, link id: LinkID, _ now: Instant
+    ) -> Bool {
+        guard !isCatchingUp, let session = sessions[index], let link = links[id],
+            session.lastStatusCounter.map({ counter > $0 }) ?? true, session.order >= link.newestStatusOrder
+        else { return false }
+        sessions[index]?.lastStatusCounter = counter
+        links[id]?.newestStatusOrder = session.order
+        links[id]?.isAway = status.isAway
+        switch links[id]?.typing.apply(isTyping: status.isTyping, now: now) {
+        case .started:
+            counters.typingStartsReceived += 1
+            links[id]?.typedSinceMessage = true
+            tellTyping(link.chat)
+        case .ended:
+            tellTyping(link.chat)
+        case .limited:
+            counters.typingStartsLimited += 1
+        case .some(.none), nil:
+            break
+        }
+        return true
+    }
+
+    private mutating func receive(_ record: Record, over id: LinkID, _ now: Instant) {
+        guard let link = links[id], let messages = links[id]?.incoming.receive(record) else { return }
+        for text in messages {
+            lastMessageReceived += 1
+            counters.messagesReceived += 1
+            if links[id]?.typedSinceMessage == true { counters.messagesPrecededByTyping += 1 }
+            links[id]?.typedSinceMessage = false
+            outputs.append(.message(link.chat, from: link.person, number: lastMessageReceived, text: text))
+        }
+        if let ack = links[id]?.incoming.ack { send([.ack(ack)], over: id, as: "ack", now) }
+    }
+
+    private mutating func reply(to token: UInt16, over id: LinkID, _ now: Instant) {
+        guard let link = links[id] else { return }
+        send([.heartbeat(heartbeat(in: link.chat)), .pong(token)], over: id, as: "pong", now)
+    }
+}

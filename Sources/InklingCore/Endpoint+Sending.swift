@@ -1,0 +1,258 @@
+import InklingWire
+
+/// Sealed datagrams out: hellos, heartbeats, edges, records, pings and farewells.
+extension Endpoint {
+    // MARK: Sealing
+
+    /// Seals frames under the session's next counter; nil when its counters are used up.
+    private mutating func seal(_ frames: [Frame], on index: UInt32) -> [UInt8]? {
+        guard let session = sessions[index], session.canSend else { return nil }
+        let counter = session.nextCounter
+        sessions[index]?.nextCounter = counter + 1
+        let header = SealedDatagram.header(
+            receiverIndex: session.remoteIndex, counter: UInt32(truncatingIfNeeded: counter))
+        return header
+            + session.keys.send.seal(Frames.encode(frames), counter: counter, associatedData: header)
+    }
+
+    /// Sends frames over a link. Until the peer has shown that it got our hello, that goes along.
+    mutating func send(_ frames: [Frame], over id: LinkID, as kind: String, _ now: Instant) {
+        guard let link = links[id] else { return }
+        let frames = kind == "message" ? frames : frames + outstandingHello(on: link.sendingSession, now)
+        guard let bytes = seal(frames, on: link.sendingSession) else { return }
+        emit(bytes, to: link.address, as: kind)
+    }
+
+    /// Our hello, as long as the peer has not shown that it got it on this session.
+    private mutating func outstandingHello(on index: UInt32, _ now: Instant) -> [Frame] {
+        guard sessions[index]?.hello.isOutstanding == true, let hello = currentHello(on: index) else { return [] }
+        sessions[index]?.hello.sent(hello, now: now)
+        return [.hello(hello)]
+    }
+
+    // MARK: Hello
+
+    /// The hello that this session would carry now.
+    func currentHello(on index: UInt32) -> Hello? {
+        guard let session = sessions[index] else { return nil }
+        let link: Link?
+        let stream: UInt32
+        switch session.phase {
+        case .unconfirmed:
+            return nil
+        case .greeting(let greeting):
+            link = greeting.presumedLink.flatMap { links[$0] }
+            stream = link?.outgoing.id ?? greeting.stream
+        case .linked(let id):
+            guard let linked = links[id] else { return nil }
+            link = linked
+            stream = linked.outgoing.id
+        }
+        return Hello(
+            run: configuration.run, stream: stream, heldStream: link?.incoming.id ?? 0,
+            nextRecord: link?.incoming.next ?? 0, name: configuration.name)
+    }
+
+    /// Sends hello and heartbeat on a session.
+    mutating func sendHello(on index: UInt32, _ now: Instant) {
+        guard let session = sessions[index], let hello = currentHello(on: index),
+            let bytes = seal([.heartbeat(heartbeat(in: session.chat)), .hello(hello)], on: index)
+        else { return }
+        sessions[index]?.hello.sent(hello, now: now)
+        emit(bytes, to: session.address, as: "hello")
+    }
+
+    mutating func advanceSession(_ index: UInt32, _ now: Instant) {
+        guard let session = sessions[index] else { return }
+        switch session.phase {
+        case .unconfirmed(let unconfirmed):
+            if unconfirmed.expires <= now { removeSession(index) }
+        case .greeting(let greeting):
+            if greeting.expires <= now {
+                removeSession(index)
+                if let instance = session.instance { attemptFailed(instance, now) }
+            } else if let next = session.hello.nextRepeat, next <= now {
+                sendHello(on: index, now)
+            }
+        case .linked(let id):
+            if let retirement = session.retirement, retirement <= now {
+                retire(index, of: id)
+            } else if session.createdAt + Limits.sessionLifetime <= now {
+                outlived(index, of: id, now)
+            } else if let next = session.hello.nextRepeat, next <= now {
+                sendHello(on: index, now)
+            }
+        }
+    }
+
+    // MARK: Status
+
+    func status(in chat: ChatTag) -> Status {
+        let isTyping = chats[chat]?.announcer.isAnnounced ?? false
+        return Status(isTyping: isTyping && configuration.sendsTyping, isAway: isAway)
+    }
+
+    /// The idle interval: 1 s, stretched to links ÷ 50 s, in steps of 100 ms.
+    var idleInterval: Duration {
+        let tenths = (links.count * 10 + Limits.idleHeartbeatsPerSecond - 1) / Limits.idleHeartbeatsPerSecond
+        return min(max(.milliseconds(100 * tenths), Limits.minimumIdleInterval), Limits.maximumIdleInterval)
+    }
+
+    func heartbeat(in chat: ChatTag) -> Heartbeat {
+        let tenths = idleInterval.nanoseconds / 100_000_000
+        return Heartbeat(status: status(in: chat), interval: UInt8(clamping: tenths))
+    }
+
+    private mutating func nextHeartbeat(in chat: ChatTag, _ now: Instant) -> Instant {
+        if status(in: chat).isTyping { return now + Limits.typingHeartbeatInterval }
+        return randomInstant(after: now, idleInterval, percent: Limits.idleJitterPercent)
+    }
+
+    func linkIDs(in chat: ChatTag) -> [LinkID] {
+        links.unorderedValues.filter { $0.chat == chat }.map(\.id).sorted()
+    }
+
+    mutating func advanceChat(_ tag: ChatTag, _ now: Instant) {
+        for emission in chats[tag]?.announcer.advance(now) ?? [] { announce(emission, in: tag, now) }
+    }
+
+    /// Sends an edge or a copy of it to all links of the chat but `excluded`, which have it already.
+    mutating func announce(
+        _ emission: TypingAnnouncer.Emission, in chat: ChatTag, excluding excluded: Set<LinkID> = [], _ now: Instant
+    ) {
+        guard configuration.sendsTyping else { return }
+        let status = status(in: chat)
+        if emission == .start { counters.typingStartsSent += 1 }
+        for id in linkIDs(in: chat) {
+            if emission == .start { links[id]?.nextHeartbeat = now + Limits.typingHeartbeatInterval }
+            if !excluded.contains(id) { send([.typing(status)], over: id, as: "typing", now) }
+        }
+    }
+
+    // MARK: A link's deadlines
+
+    mutating func advanceLink(_ id: LinkID, _ now: Instant) {
+        guard let link = links[id] else { return }
+        if links[id]?.typing.advance(now) == .ended {
+            counters.staleClears += 1
+            tellTyping(link.chat)
+        }
+        if !advanceLiveness(id, now) { return }
+        if link.nextHeartbeat <= now {
+            send([.heartbeat(heartbeat(in: link.chat))], over: id, as: "heartbeat", now)
+            let next = nextHeartbeat(in: link.chat, now)
+            links[id]?.nextHeartbeat = next
+            renewIfDue(id, now)
+        }
+        links[id]?.outgoing.advance(now)
+        if let resumeAt = link.resumeAt, resumeAt <= now { links[id]?.resumeAt = nil }
+        pump(id, now)
+    }
+
+    /// - Returns: Whether the link still lives.
+    private mutating func advanceLiveness(_ id: LinkID, _ now: Instant) -> Bool {
+        guard let link = links[id] else { return false }
+        switch link.liveness {
+        case .alive:
+            if link.suspectAt <= now { ping(id, number: 1, now) }
+        case .suspect(let pings, let next):
+            guard next <= now else { return true }
+            guard pings < Limits.suspicionPings || isCatchingUp else {
+                counters.linksLostToSilence += 1
+                removeLink(id, .silence, .silence, now)
+                return false
+            }
+            ping(id, number: min(pings + 1, Limits.suspicionPings), now)
+        }
+        return true
+    }
+
+    private mutating func ping(_ id: LinkID, number: Int, _ now: Instant) {
+        links[id]?.liveness = .suspect(pings: number, next: now + Limits.pingInterval)
+        sendPing(id, now)
+    }
+
+    /// Asks all candidate addresses of the peer at once, with one sealed datagram: the first that arrives counts.
+    private mutating func sendPing(_ id: LinkID, _ now: Instant) {
+        guard let link = links[id], let token = links[id]?.pings.next(now) else { return }
+        let frames = [.ping(token)] + outstandingHello(on: link.sendingSession, now)
+        guard let bytes = seal(frames, on: link.sendingSession) else { return }
+        var addresses = [link.address]
+        for instance in instances.sortedIDs.compactMap({ instances[$0] }) where instance.link == id {
+            for address in instance.addresses where !addresses.contains(address) { addresses.append(address) }
+        }
+        for address in addresses { emit(bytes, to: address, as: "ping") }
+    }
+
+    /// Asks whether a peer is there, at most once a second.
+    mutating func probe(_ id: LinkID, _ now: Instant) {
+        guard let link = links[id], case .alive = link.liveness else { return }
+        if let last = link.lastProbe, now - last < Limits.probeInterval { return }
+        links[id]?.lastProbe = now
+        sendPing(id, now)
+    }
+
+    /// A new handshake each hour, or when half of the counters are used.
+    private mutating func renewIfDue(_ id: LinkID, _ now: Instant) {
+        guard let link = links[id], let session = sessions[link.sendingSession] else { return }
+        let age: Duration = session.role == .initiator ? Limits.rekeyAfter : Limits.responderRekeyAfter
+        guard now - session.createdAt >= age || session.nextCounter >= Limits.rekeyCounter else { return }
+        guard instanceID(.renewal(id), chat: link.chat) == nil else { return }
+        let instance = addInstance(.renewal(id), chat: link.chat, key: link.key, addresses: [link.address])
+        instances[instance]?.link = id
+        instances[instance]?.opening = .waiting(until: now)
+    }
+
+    // MARK: Records
+
+    /// Sends the records that the window and the pacing let go.
+    ///
+    /// - Returns: Whether any went out.
+    @discardableResult
+    mutating func pump(_ id: LinkID, _ now: Instant) -> Bool {
+        var hasSent = false
+        while let link = links[id], link.outgoing.wantsToSend, sessions[link.sendingSession]?.canSend == true {
+            guard recordsThisInput < Limits.recordsPerInput else {
+                links[id]?.resumeAt = now + .milliseconds(1)
+                break
+            }
+            var pace = link.records
+            guard pace.take(now) else {
+                links[id]?.resumeAt = pace.nextToken(now)
+                break
+            }
+            guard limiters.records.take(now) else {
+                links[id]?.resumeAt = limiters.records.nextToken(now)
+                break
+            }
+            links[id]?.records = pace
+            guard let (record, isRepeat) = links[id]?.outgoing.nextRecord(now) else { break }
+            if isRepeat { counters.retransmissions += 1 }
+            recordsThisInput += 1
+            hasSent = true
+            send([.typing(status(in: link.chat)), .message(record)], over: id, as: "message", now)
+        }
+        return hasSent
+    }
+
+    // MARK: Farewells
+
+    /// Says bye on a link that is about to be removed: at once, and the copies 30 and 120 ms later.
+    mutating func sayBye(_ id: LinkID, _ reason: ByeReason, _ now: Instant) {
+        guard let link = links[id], let bytes = seal([.bye(reason)], on: link.sendingSession) else { return }
+        emit(bytes, to: link.address, as: "bye")
+        for delay in Limits.edgeCopies {
+            guard let copy = seal([.bye(reason)], on: link.sendingSession) else { return }
+            farewells.append(Farewell(at: now + delay, bytes: copy, address: link.address))
+        }
+        farewells.sort { $0.at < $1.at }
+        deadlines.set(.node, to: farewells.first?.at)
+    }
+
+    mutating func sendFarewells(_ now: Instant) {
+        while let farewell = farewells.first, farewell.at <= now {
+            farewells.removeFirst()
+            emit(farewell.bytes, to: farewell.address, as: "bye")
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import InklingWire
+
+/// What this node shares with one run of a peer in one chat.
+struct Link {
+    /// Whether the peer is heard from.
+    enum Liveness {
+        case alive
+        /// Silent for too long: pings go out, and the link ends when none is answered.
+        case suspect(pings: Int, next: Instant)
+    }
+
+    let id: LinkID
+    let chat: ChatTag
+    let key: PublicKey
+    let run: UInt64
+    let madeAt: Instant
+    var name: String
+    var address: Address
+    /// The local index of the session that sends: the one completed last.
+    var sendingSession: UInt32
+    /// The local indices of those before it, oldest first: they only receive.
+    var olderSessions: [UInt32] = []
+    var isAway = false
+    var typing: ReceivedTyping
+    var liveness = Liveness.alive
+    var lastEvidence: Instant
+    /// The peer's idle interval, as its last heartbeat announced it.
+    var announcedInterval = Limits.idleInterval
+    /// The order of the newest session that carried a status, and of the newest that carried a hello.
+    var newestStatusOrder: UInt64 = 0
+    var newestHelloOrder: UInt64 = 0
+    var nextHeartbeat: Instant
+    var outgoing: SendStream
+    var incoming = ReceiveStream()
+    var datagrams: TokenBucket
+    var records: TokenBucket
+    /// When pacing lets the next record go, if it held one back.
+    var resumeAt: Instant?
+    var lastProbe: Instant?
+    var pings = PingClock()
+    var typedSinceMessage = false
+
+    /// When silence makes it suspect.
+    var suspectAt: Instant {
+        lastEvidence + announcedInterval * Limits.suspicionQuarterIntervals / 4
+    }
+
+    var nextDeadline: Instant? {
+        let silence: Instant =
+            switch liveness {
+            case .alive: suspectAt
+            case .suspect(_, let next): next
+            }
+        return earliest(silence, nextHeartbeat, typing.nextDeadline, outgoing.nextDeadline, resumeAt)
+    }
+
+    var presence: Presence { isAway ? .away : .online }
+    var sessions: [UInt32] { olderSessions + [sendingSession] }
+    var person: Person { Person(key: key, name: name) }
+    /// The smoothed round trip, if one was measured.
+    var roundTrip: Duration? { pings.roundTrip ?? outgoing.roundTrip }
+}
+
+/// The pings in flight of one link, and what their pongs tell.
+struct PingClock {
+    private(set) var roundTrip: Duration?
+    private var token: UInt16 = 0
+    private var sentAt: [UInt16: Instant] = [:]
+
+    mutating func next(_ now: Instant) -> UInt16 {
+        token &+= 1
+        if sentAt.count >= 16 { sentAt.removeAll() }
+        sentAt[token] = now
+        return token
+    }
+
+    mutating func pong(_ token: UInt16, now: Instant) {
+        guard let sent = sentAt.removeValue(forKey: token) else { return }
+        let sample = now - sent
+        roundTrip = roundTrip.map { $0 * 7 / 8 + sample / 8 } ?? sample
+    }
+}

@@ -1,0 +1,245 @@
+import InklingWire
+
+/// The sender's side of one link's reliable stream of records.
+struct SendStream {
+    private struct Flight {
+        let record: Record
+        let message: UInt64
+        var isAcked = false
+        var isLost = false
+        /// The number of the last transmission among all of the stream; 0 before the first.
+        var transmission: UInt64 = 0
+        var transmissions = 0
+        var sentAt = Instant.zero
+    }
+
+    private struct Queued {
+        let message: UInt64
+        let text: [UInt8]
+        var offset = 0
+    }
+
+    /// The stream's identifier, never 0.
+    private(set) var id: UInt32
+    /// The peer said that it holds this stream: only then do records go out.
+    private(set) var isHeld = false
+    /// Bytes of text that are not acknowledged yet.
+    private(set) var queuedBytes = 0
+
+    private var queue: [Queued] = []
+    private var queueHead = 0
+    /// Records from the lowest unacknowledged on.
+    private var flights: [Flight] = []
+    private var base: UInt32 = 0
+    private var transmissions: UInt64 = 0
+    private var timer = RetransmissionTimer()
+
+    init(id: UInt32) { self.id = id }
+
+    /// When the oldest record in flight counts as lost.
+    var nextDeadline: Instant? { timer.deadline }
+    /// Whether a record was ever sent on this stream.
+    var isUsed: Bool { base > 0 || flights.contains { $0.transmissions > 0 } }
+    /// Whether nothing waits for an acknowledgement.
+    var isEmpty: Bool { flights.isEmpty && queueHead == queue.count }
+    /// The round trip as the acknowledgements show it.
+    var roundTrip: Duration? { timer.smoothed }
+
+    /// Queues a message of 1 to 65,536 bytes.
+    mutating func enqueue(_ message: UInt64, text: String) {
+        let bytes = Array(text.utf8)
+        queuedBytes += bytes.count
+        queue.append(Queued(message: message, text: bytes))
+    }
+
+    /// Whether a record could go out now, were there no pacing.
+    var wantsToSend: Bool {
+        guard isHeld, base < UInt32.max - UInt32(Limits.recordsInFlight) else { return false }
+        return flights.contains { $0.isLost } || (flights.count < Limits.recordsInFlight && queueHead < queue.count)
+    }
+
+    /// The next record to send, marked as sent now; nil when there is none. `isRepeat` says that it went out before.
+    mutating func nextRecord(_ now: Instant) -> (record: Record, isRepeat: Bool)? {
+        guard wantsToSend else { return nil }
+        if let lost = flights.firstIndex(where: { $0.isLost }) {
+            return (transmit(lost, now), true)
+        }
+        guard let flight = cut() else { return nil }
+        flights.append(flight)
+        return (transmit(flights.count - 1, now), false)
+    }
+
+    private mutating func transmit(_ index: Int, _ now: Instant) -> Record {
+        transmissions += 1
+        flights[index].isLost = false
+        flights[index].transmission = transmissions
+        flights[index].transmissions += 1
+        flights[index].sentAt = now
+        timer.startIfStopped(now)
+        return flights[index].record
+    }
+
+    /// Cuts the next record from the queue, at the boundary of a scalar.
+    private mutating func cut() -> Flight? {
+        guard queueHead < queue.count else { return nil }
+        let queued = queue[queueHead]
+        var end = min(queued.offset + Limits.maximumRecordTextSize, queued.text.count)
+        if end < queued.text.count {
+            while end > queued.offset, queued.text[end] & 0xC0 == 0x80 { end -= 1 }
+        }
+        let record = Record(
+            stream: id, number: base + UInt32(flights.count), isFirst: queued.offset == 0,
+            isLast: end == queued.text.count,
+            text: String(decoding: queued.text[queued.offset..<end], as: UTF8.self))
+        queue[queueHead].offset = end
+        if record.isLast {
+            queueHead += 1
+            if queueHead > 64, queueHead * 2 > queue.count {
+                queue.removeFirst(queueHead)
+                queueHead = 0
+            }
+        }
+        return Flight(record: record, message: queued.message)
+    }
+
+    /// An acknowledgement came; the answer names the messages that are now acknowledged whole.
+    mutating func receive(_ ack: Ack, now: Instant) -> [UInt64] {
+        guard ack.stream == id, ack.next >= base, UInt64(ack.next) <= UInt64(base) + UInt64(flights.count) else {
+            return []
+        }
+        var newest: Flight?
+        var isProgress = false
+        for index in flights.indices where !flights[index].isAcked {
+            let distance = Int(base) + index - Int(ack.next)
+            let isNamed = distance < 0 || (1...16).contains(distance) && ack.bitmap >> (distance - 1) & 1 == 1
+            guard isNamed, flights[index].transmissions > 0 else { continue }
+            flights[index].isAcked = true
+            flights[index].isLost = false
+            isProgress = true
+            if flights[index].transmission > newest?.transmission ?? 0 { newest = flights[index] }
+        }
+        guard isProgress else { return [] }
+        if let newest, newest.transmissions == 1 { timer.measure(now - newest.sentAt) }
+        let delivered = dropAcked()
+        markLost()
+        timer.progress(now, isEmpty: !flights.contains { !$0.isAcked && $0.transmissions > 0 })
+        return delivered
+    }
+
+    private mutating func dropAcked() -> [UInt64] {
+        var delivered: [UInt64] = []
+        let count = flights.firstIndex { !$0.isAcked } ?? flights.count
+        for flight in flights.prefix(count) {
+            queuedBytes -= flight.record.text.utf8.count
+            if flight.record.isLast { delivered.append(flight.message) }
+        }
+        flights.removeFirst(count)
+        base += UInt32(count)
+        return delivered
+    }
+
+    /// A record is lost when three that were sent after it are acknowledged.
+    private mutating func markLost() {
+        let acked = flights.filter(\.isAcked).map(\.transmission)
+        for index in flights.indices where !flights[index].isAcked && flights[index].transmissions > 0 {
+            let later = acked.count { $0 > flights[index].transmission }
+            if later >= 3 { flights[index].isLost = true }
+        }
+    }
+
+    /// The timer passed: everything in flight counts as lost.
+    mutating func advance(_ now: Instant) {
+        guard let deadline = timer.deadline, deadline <= now else { return }
+        for index in flights.indices where !flights[index].isAcked && flights[index].transmissions > 0 {
+            flights[index].isLost = true
+        }
+        timer.backOff(now)
+    }
+
+    /// The peer's hello came.
+    ///
+    /// - Returns: The messages that are thereby delivered, or that have failed because the peer lost its state; with
+    ///   the latter a new stream has begun under `replacement`.
+    mutating func synchronise(
+        held: UInt32, next: UInt32, replacement: UInt32, now: Instant
+    ) -> (delivered: [UInt64], failed: [UInt64]) {
+        if held == id, next >= base, UInt64(next) <= UInt64(base) + UInt64(flights.count) {
+            let wasHeld = isHeld
+            isHeld = true
+            let delivered = receive(Ack(stream: id, next: next, bitmap: 0), now: now)
+            if !wasHeld {
+                for index in flights.indices where !flights[index].isAcked && flights[index].transmissions > 0 {
+                    flights[index].isLost = true
+                }
+            }
+            return (delivered, [])
+        }
+        guard isUsed else {
+            isHeld = false
+            return ([], [])
+        }
+        return ([], restart(id: replacement))
+    }
+
+    /// The session that sends is a new one: records wait for the peer's hello on it.
+    mutating func awaitHello() { isHeld = false }
+
+    /// Begins a new stream; messages of which a record was sent have failed, the others stay queued.
+    private mutating func restart(id: UInt32) -> [UInt64] {
+        var failed: [UInt64] = []
+        for flight in flights where failed.last != flight.message { failed.append(flight.message) }
+        if queueHead < queue.count, queue[queueHead].offset > 0 {
+            if failed.last != queue[queueHead].message { failed.append(queue[queueHead].message) }
+            queueHead += 1
+        }
+        let waiting = Array(queue[queueHead...])
+        self = SendStream(id: id)
+        queue = waiting
+        queuedBytes = waiting.reduce(0) { $0 + $1.text.count }
+        return failed
+    }
+
+    /// The messages that are not acknowledged whole, oldest first.
+    var unfinished: [UInt64] {
+        var messages: [UInt64] = []
+        for flight in flights where messages.last != flight.message { messages.append(flight.message) }
+        for queued in queue[queueHead...] where messages.last != queued.message { messages.append(queued.message) }
+        return messages
+    }
+}
+
+/// The retransmission timer of RFC 6298, with a floor of 200 ms and a ceiling of 5 s.
+struct RetransmissionTimer {
+    private(set) var smoothed: Duration?
+    private(set) var deadline: Instant?
+    private var variation = Duration.zero
+    private var timeout = Limits.initialRTO
+
+    mutating func startIfStopped(_ now: Instant) {
+        if deadline == nil { deadline = now + timeout }
+    }
+
+    mutating func measure(_ sample: Duration) {
+        if let smoothed {
+            let deviation = smoothed > sample ? smoothed - sample : sample - smoothed
+            variation = variation * 3 / 4 + deviation / 4
+            self.smoothed = smoothed * 7 / 8 + sample / 8
+        } else {
+            smoothed = sample
+            variation = sample / 2
+        }
+    }
+
+    /// New records were acknowledged.
+    mutating func progress(_ now: Instant, isEmpty: Bool) {
+        if let smoothed {
+            timeout = min(max(smoothed + variation * 4, Limits.minimumRTO), Limits.maximumRTO)
+        }
+        deadline = isEmpty ? nil : now + timeout
+    }
+
+    mutating func backOff(_ now: Instant) {
+        timeout = min(timeout * 2, Limits.maximumRTO)
+        deadline = now + timeout
+    }
+}

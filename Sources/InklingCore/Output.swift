@@ -1,0 +1,85 @@
+import InklingWire
+
+/// Whether a person can be reached: the best that any of the links to that identity says.
+package enum Presence: String, Sendable, Hashable {
+    case online, away, offline
+}
+
+/// Why a presence changed.
+package enum PresenceReason: String, Sendable, Hashable {
+    case hello, back, away, bye, will, silence, blocked, replaced
+}
+
+/// Why a message is not known to be delivered.
+package enum FailureReason: String, Sendable, Hashable {
+    case bye, silence, will, left, blocked, replaced, quit
+    case lostState = "lost-state"
+}
+
+/// Somebody in a chat, as the hello named them. The name is what the peer sent: unsafe to print.
+package struct Person: Hashable, Sendable {
+    package let key: PublicKey
+    package let name: String
+
+    package init(key: PublicKey, name: String) {
+        self.key = key
+        self.name = name
+    }
+}
+
+/// What the core asks of its owner, in the order in which it has to happen.
+package enum Output: Equatable, Sendable {
+    /// Send these bytes as one datagram.
+    case send([UInt8], to: Address)
+    /// All who are typing in a chat, in the order in which to name them; on each change.
+    case typing(ChatTag, [Person])
+    /// A person's presence changed.
+    case presence(ChatTag, Person, Presence, PresenceReason)
+    /// A message came, whole and in order; `number` counts those received by this node.
+    case message(ChatTag, from: Person, number: UInt64, text: String)
+    /// A message of ours was acknowledged whole by that person.
+    case delivered(message: UInt64, ChatTag, PublicKey)
+    /// A message of ours is not known to be delivered to that person.
+    case failed(message: UInt64, ChatTag, PublicKey, FailureReason)
+    /// The address that was given by hand belongs to this node itself, or to another device of its identity.
+    case peerIsOneself(Address)
+}
+
+/// Why a command did nothing.
+package enum CommandError: Error, Equatable, Sendable {
+    case unknownChat
+    case chatExists
+    case tooManyChats
+    case messageEmpty
+    case messageTooLong(bytes: Int)
+    case queueFull(PublicKey)
+}
+
+/// Why a datagram was dropped.
+package enum DropReason: String, CaseIterable, Sendable, Hashable {
+    case malformed, unknownChat, unknownIndex, replayed, unauthenticated, frames, notUnicast
+    case ownIdentity, blocked, cookie, answerLimit, sourceLimit, linkLimit, peerLimit, unexpected, suspended
+}
+
+/// Counters of a node since its start.
+package struct Counters: Equatable, Sendable {
+    package var received: [String: Int] = [:]
+    package var sent: [String: Int] = [:]
+    package var bytesReceived = 0
+    package var bytesSent = 0
+    package var drops: [DropReason: Int] = [:]
+    package var staleClears = 0
+    package var retransmissions = 0
+    package var typingStartsSent = 0
+    package var typingStartsReceived = 0
+    package var typingStartsLimited = 0
+    package var messagesSent = 0
+    package var messagesReceived = 0
+    package var messagesPrecededByTyping = 0
+    package var messagesDelivered = 0
+    package var messagesFailed = 0
+    package var handshakesCompleted = 0
+    package var linksMade = 0
+    package var linksLostToSilence = 0
+    package var lateTimers = 0
+}

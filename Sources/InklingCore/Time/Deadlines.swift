@@ -1,0 +1,110 @@
+import InklingWire
+
+/// What a deadline belongs to; the order decides between deadlines of one instant.
+enum Timer: Hashable, Comparable, Sendable {
+    case node
+    case chat(ChatTag)
+    case instance(InstanceID)
+    case session(UInt32)
+    case link(LinkID)
+}
+
+/// The deadlines of everything in a node, earliest first.
+///
+/// An owner whose deadline moves later keeps its earlier entry: it is asked again when that one is reached. So a
+/// datagram that puts off a deadline costs no entry, and `earliest` may come before anything is due, never after.
+struct Deadlines {
+    private struct Entry {
+        let instant: Instant
+        let timer: Timer
+
+        static func < (left: Entry, right: Entry) -> Bool {
+            left.instant == right.instant ? left.timer < right.timer : left.instant < right.instant
+        }
+    }
+
+    private var heap: [Entry] = []
+    private var registered: [Timer: Instant] = [:]
+
+    /// The first entry's instant; nil when nothing is registered.
+    var earliest: Instant? { heap.first?.instant }
+
+    /// Registers `instant` as the deadline of `timer`; nil takes it away.
+    mutating func set(_ timer: Timer, to instant: Instant?) {
+        guard let instant else {
+            registered[timer] = nil
+            dropStale()
+            return
+        }
+        if let current = registered[timer], current <= instant { return }
+        registered[timer] = instant
+        push(Entry(instant: instant, timer: timer))
+    }
+
+    /// Takes the first owner whose entry is not after `now`.
+    mutating func popDue(_ now: Instant) -> Timer? {
+        dropStale()
+        guard let first = heap.first, first.instant <= now else { return nil }
+        registered[first.timer] = nil
+        removeFirst()
+        dropStale()
+        return first.timer
+    }
+
+    private mutating func dropStale() {
+        while let first = heap.first, registered[first.timer] != first.instant { removeFirst() }
+    }
+
+    private mutating func push(_ entry: Entry) {
+        heap.append(entry)
+        var child = heap.count - 1
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard heap[child] < heap[parent] else { return }
+            heap.swapAt(child, parent)
+            child = parent
+        }
+    }
+
+    private mutating func removeFirst() {
+        heap.swapAt(0, heap.count - 1)
+        heap.removeLast()
+        var parent = 0
+        while true {
+            var smallest = parent
+            for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && heap[child] < heap[smallest] {
+                smallest = child
+            }
+            guard smallest != parent else { return }
+            heap.swapAt(parent, smallest)
+            parent = smallest
+        }
+    }
+}
+
+/// A dictionary that remembers which entries were opened for writing, so that their deadlines are looked at again.
+struct Table<ID: Hashable & Comparable & Sendable, Value: Sendable>: Sendable {
+    private var values: [ID: Value] = [:]
+    private(set) var touched: Set<ID> = []
+
+    var count: Int { values.count }
+    var isEmpty: Bool { values.isEmpty }
+    /// The identifiers in ascending order: nothing that leaves the node may depend on hash order.
+    var sortedIDs: [ID] { values.keys.sorted() }
+    /// The values in no particular order, for questions whose answer does not depend on it.
+    var unorderedValues: Dictionary<ID, Value>.Values { values.values }
+
+    subscript(id: ID) -> Value? {
+        get { values[id] }
+        _modify {
+            touched.insert(id)
+            yield &values[id]
+        }
+    }
+
+    mutating func takeTouched() -> [ID] {
+        guard !touched.isEmpty else { return [] }
+        defer { touched.removeAll(keepingCapacity: true) }
+        return touched.sorted()
+    }
+}
