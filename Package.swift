@@ -15,9 +15,11 @@ let package = Package(
             dependencies: [.product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
         .target(name: "InklingCore", dependencies: ["InklingWire"], swiftSettings: strict),
+        .target(name: "InklingConsole", dependencies: ["InklingCore"], swiftSettings: strict),
         .testTarget(
             name: "InklingWireTests", dependencies: ["InklingWire"], exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(
             name: "InklingCoreTests", dependencies: ["InklingCore", "InklingWire"], swiftSettings: strict),
+        .testTarget(name: "InklingConsoleTests", dependencies: ["InklingConsole"], swiftSettings: strict),
     ]
 )

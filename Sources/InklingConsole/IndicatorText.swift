@@ -1,0 +1,53 @@
+/// How the names of several people who type are put together (R17).
+package enum IndicatorStyle: String, CaseIterable, Sendable {
+    /// Up to three names, from four on two names and a count.
+    case standard
+    /// Up to two names, from three on one name and a count.
+    case short
+    /// Up to two names, from three on two names and a count.
+    case list
+}
+
+/// The text that says who is typing.
+package enum IndicatorText {
+    /// The longest name that is shown whole, in characters as a person counts them (R19).
+    package static let longestName = 15
+
+    /// Says who is typing, without dots; empty when nobody is.
+    ///
+    /// - Parameter names: safe names in the order in which they are to be named, the latest start first;
+    ///   an empty one stands for a person whose name can't be shown.
+    package static func text(names: [String], style: IndicatorStyle = .standard) -> String {
+        guard !names.isEmpty else { return "" }
+        if names.count > 1 && names.allSatisfy(\.isEmpty) { return "\(names.count) people are typing" }
+        let shown = names.map(shortened)
+        switch (style, shown.count) {
+        case (_, 1):
+            return "\(shown[0]) is typing"
+        case (_, 2):
+            return "\(shown[0]) and \(shown[1]) are typing"
+        case (.standard, 3):
+            return "\(shown[0]), \(shown[1]), and \(shown[2]) are typing"
+        case (.standard, let count):
+            return "\(shown[0]), \(shown[1]), and \(count - 2) others are typing"
+        case (.short, let count):
+            return "\(shown[0]) and \(count - 1) others are typing"
+        case (.list, let count):
+            return "\(shown[0]), \(shown[1]), and \(count - 2) more are typing"
+        }
+    }
+
+    /// The dots behind the text: one to three in turn, or always three where motion is unwanted (R20).
+    package static func dots(step: Int, reducedMotion: Bool) -> String {
+        guard !reducedMotion else { return "..." }
+        let turn = ((step % 3) + 3) % 3
+        return String(repeating: ".", count: turn + 1)
+    }
+
+    /// The name as the indicator shows it: its first 15 characters and "...", or "Someone".
+    package static func shortened(_ name: String) -> String {
+        guard !name.isEmpty else { return "Someone" }
+        guard name.count > longestName else { return name }
+        return name.prefix(longestName) + "..."
+    }
+}

@@ -1,0 +1,29 @@
+/// One thing that a person did at the keyboard.
+package enum Key: Hashable, Sendable {
+    /// Typed text: one Unicode scalar that is no control character.
+    case text(Unicode.Scalar)
+    /// Text that was pasted as a whole; as it came, controls included.
+    case paste(String)
+    /// A letter (lower case) or one of `@[\]^_` with Ctrl.
+    case control(Unicode.Scalar)
+    /// A character with Alt, or behind Escape.
+    case alt(Unicode.Scalar)
+    case enter
+    case altEnter
+    case tab
+    case backTab
+    case backspace
+    case altBackspace
+    case delete
+    case escape
+    case up
+    case down
+    case left
+    case right
+    case wordLeft
+    case wordRight
+    case home
+    case end
+    /// A key that means nothing here.
+    case unknown
+}

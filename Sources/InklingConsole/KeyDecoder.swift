@@ -1,0 +1,200 @@
+/// Turns the bytes of a terminal into keys, however the bytes are cut.
+package struct KeyDecoder: Sendable {
+    /// What was pasted beyond this many bytes is left out.
+    package static let pasteLimit = 1 << 20
+    private static let parameterLimit = 32
+    private static let pasteEnd = Array("\u{1B}[201~".utf8)
+
+    private enum State {
+        case ground
+        case utf8(bytes: [UInt8], length: Int)
+        case escape
+        case control(parameters: [UInt8])
+        /// `ESC [ [`, the function keys of the Linux console: one more byte.
+        case linuxFunction
+        case single
+        /// How much of the end marker the last bytes were; what came before them is in `pasted`.
+        case paste(matched: Int)
+    }
+
+    private var state = State.ground
+    private var keys: [Key] = []
+    private var pasted: [UInt8] = []
+
+    package init() {}
+
+    /// Whether bytes are held that only mean something when no more follow soon: call `flush()` then.
+    package var isWaiting: Bool {
+        switch state {
+        case .escape, .single: true
+        case .control(let parameters): parameters.isEmpty
+        case .ground, .utf8, .linuxFunction, .paste: false
+        }
+    }
+
+    /// Takes the next bytes and returns the keys that they complete.
+    package mutating func feed(_ bytes: some Sequence<UInt8>) -> [Key] {
+        for byte in bytes { take(byte) }
+        return drain()
+    }
+
+    /// Says that nothing followed for a while: an Escape that stood alone is the key itself.
+    package mutating func flush() -> [Key] {
+        switch state {
+        case .escape:
+            keys.append(.escape)
+            state = .ground
+        case .single:
+            keys.append(.alt("O"))
+            state = .ground
+        case .control(let parameters) where parameters.isEmpty:
+            keys.append(.alt("["))
+            state = .ground
+        case .control, .ground, .utf8, .linuxFunction, .paste:
+            break
+        }
+        return drain()
+    }
+
+    private mutating func drain() -> [Key] {
+        defer { keys = [] }
+        return keys
+    }
+
+    private mutating func take(_ byte: UInt8) {
+        switch state {
+        case .ground: takeGround(byte, alt: false)
+        case .utf8(let bytes, let length): takeContinuation(byte, bytes, length)
+        case .escape: takeEscaped(byte)
+        case .control(let parameters): takeControl(byte, parameters)
+        case .linuxFunction:
+            state = .ground
+            keys.append(.unknown)
+        case .single: takeSingle(byte)
+        case .paste(let matched): takePasted(byte, matched)
+        }
+    }
+
+    private mutating func takeGround(_ byte: UInt8, alt: Bool) {
+        state = .ground
+        switch byte {
+        case 0x1B: state = .escape
+        case 0x0D, 0x0A: keys.append(alt ? .altEnter : .enter)
+        case 0x09: keys.append(alt ? .unknown : .tab)
+        case 0x7F, 0x08: keys.append(alt ? .altBackspace : .backspace)
+        case 0x00..<0x20:
+            keys.append(alt ? .unknown : .control(Unicode.Scalar(byte == 0 || byte > 26 ? byte + 0x40 : byte + 0x60)))
+        case 0x20..<0x7F: keys.append(alt ? .alt(Unicode.Scalar(byte)) : .text(Unicode.Scalar(byte)))
+        case 0xC2...0xDF: state = .utf8(bytes: [byte], length: 2)
+        case 0xE0...0xEF: state = .utf8(bytes: [byte], length: 3)
+        case 0xF0...0xF4: state = .utf8(bytes: [byte], length: 4)
+        default: keys.append(.text("\u{FFFD}"))
+        }
+    }
+
+    private mutating func takeContinuation(_ byte: UInt8, _ bytes: [UInt8], _ length: Int) {
+        guard (0x80...0xBF).contains(byte) else {
+            keys.append(.text("\u{FFFD}"))
+            takeGround(byte, alt: false)
+            return
+        }
+        let bytes = bytes + [byte]
+        guard bytes.count == length else {
+            state = .utf8(bytes: bytes, length: length)
+            return
+        }
+        state = .ground
+        guard let text = String(validating: bytes, as: UTF8.self), let scalar = text.unicodeScalars.first else {
+            keys.append(.text("\u{FFFD}"))
+            return
+        }
+        keys.append(scalar.properties.generalCategory == .control ? .unknown : .text(scalar))
+    }
+
+    private mutating func takeEscaped(_ byte: UInt8) {
+        switch byte {
+        case 0x1B: keys.append(.escape)
+        case UInt8(ascii: "["): state = .control(parameters: [])
+        case UInt8(ascii: "O"): state = .single
+        default: takeGround(byte, alt: true)
+        }
+    }
+
+    private mutating func takeControl(_ byte: UInt8, _ parameters: [UInt8]) {
+        switch byte {
+        case 0x1B:
+            state = .escape
+        case UInt8(ascii: "[") where parameters.isEmpty:
+            state = .linuxFunction
+        case 0x20..<0x40:
+            // Beyond the limit the sequence is read to its end all the same, and means nothing.
+            state = .control(parameters: parameters.count < Self.parameterLimit ? parameters + [byte] : parameters)
+        case 0x40...0x7E:
+            state = .ground
+            finishControl(byte, String(decoding: parameters, as: UTF8.self))
+        default:
+            takeGround(byte, alt: false)
+        }
+    }
+
+    private mutating func finishControl(_ final: UInt8, _ parameters: String) {
+        guard parameters.utf8.count < Self.parameterLimit else { return keys.append(.unknown) }
+        let numbers = parameters.split(separator: ";", omittingEmptySubsequences: false).map { Int($0) }
+        let first = numbers.first.flatMap { $0 } ?? 1
+        let modifiers = max((numbers.count > 1 ? numbers[1] ?? 1 : 1) - 1, 0)
+        let byWord = modifiers & 0b110 != 0
+        switch (final, first) {
+        case (UInt8(ascii: "~"), 200): state = .paste(matched: 0)
+        case (UInt8(ascii: "~"), 1), (UInt8(ascii: "~"), 7): keys.append(.home)
+        case (UInt8(ascii: "~"), 4), (UInt8(ascii: "~"), 8): keys.append(.end)
+        case (UInt8(ascii: "~"), 3): keys.append(byWord ? .alt("d") : .delete)
+        case (UInt8(ascii: "u"), 13): keys.append(modifiers == 0 ? .enter : .altEnter)
+        case (UInt8(ascii: "u"), 27): keys.append(.escape)
+        case (UInt8(ascii: "u"), 127): keys.append(byWord ? .altBackspace : .backspace)
+        default: keys.append(Self.arrow(final, byWord: byWord))
+        }
+    }
+
+    private mutating func takeSingle(_ byte: UInt8) {
+        switch byte {
+        case 0x1B: state = .escape
+        case UInt8(ascii: "M"):
+            state = .ground
+            keys.append(.enter)
+        case 0x40...0x7E:
+            state = .ground
+            keys.append(Self.arrow(byte, byWord: false))
+        default: takeGround(byte, alt: false)
+        }
+    }
+
+    private static func arrow(_ final: UInt8, byWord: Bool) -> Key {
+        switch final {
+        case UInt8(ascii: "A"): .up
+        case UInt8(ascii: "B"): .down
+        case UInt8(ascii: "C"): byWord ? .wordRight : .right
+        case UInt8(ascii: "D"): byWord ? .wordLeft : .left
+        case UInt8(ascii: "H"): .home
+        case UInt8(ascii: "F"): .end
+        case UInt8(ascii: "Z"): .backTab
+        default: .unknown
+        }
+    }
+
+    /// The only Escape of the end marker is its first byte, so a mismatch can begin a new match at most with itself.
+    private mutating func takePasted(_ byte: UInt8, _ matched: Int) {
+        if byte == Self.pasteEnd[matched] {
+            guard matched + 1 == Self.pasteEnd.count else {
+                state = .paste(matched: matched + 1)
+                return
+            }
+            keys.append(.paste(String(decoding: pasted, as: UTF8.self)))
+            pasted = []
+            state = .ground
+            return
+        }
+        let text = byte == 0x1B ? Self.pasteEnd[..<matched] : Self.pasteEnd[..<matched] + [byte]
+        pasted.append(contentsOf: text.prefix(max(Self.pasteLimit - pasted.count, 0)))
+        state = .paste(matched: byte == 0x1B ? 1 : 0)
+    }
+}

@@ -1,0 +1,135 @@
+/// A line of output: pieces of safe text with an emphasis each. Line feeds in it break the line.
+package struct Line: Hashable, Sendable {
+    package enum Emphasis: Hashable, Sendable {
+        case plain
+        case bold
+        case dim
+    }
+
+    package struct Span: Hashable, Sendable {
+        package var text: String
+        package var emphasis: Emphasis
+    }
+
+    package var spans: [Span]
+
+    package init(_ text: String, _ emphasis: Emphasis = .plain) {
+        spans = [Span(text: text, emphasis: emphasis)]
+    }
+
+    package init(_ spans: [Span]) {
+        self.spans = spans
+    }
+
+    /// The text alone.
+    package var text: String { spans.map(\.text).joined() }
+
+    /// What a row that is not the first of its line begins with, so that nothing in a line looks like another one.
+    package static let indent = 2
+
+    /// The text without emphasis and wrapping, for output that is no terminal; further lines are indented.
+    package var plain: String {
+        let indent = "\n" + String(repeating: " ", count: Self.indent)
+        return text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: indent)
+    }
+
+    /// The rows that the line takes in output of that width, without emphasis.
+    package func plainRows(columns: Int) -> [String] {
+        wrapped(columns: columns).map { $0.rendered(decorated: false) }
+    }
+
+    /// Cuts the line into rows that fit, between words where it can.
+    func wrapped(columns: Int) -> [Row] {
+        let indent = columns > 8 * Self.indent ? Self.indent : 0
+        var rows: [Row] = []
+        var row = Row()
+        for span in spans {
+            for character in span.text {
+                if character == "\n" {
+                    rows.append(row)
+                    row = Row(indent: indent)
+                    continue
+                }
+                let cell = Row.Cell(character: character, emphasis: span.emphasis)
+                if row.width + cell.width > columns, !row.isBlank {
+                    if character == " " {
+                        rows.append(row)
+                        row = Row(indent: indent)
+                        continue
+                    }
+                    let (head, rest) = row.broken(indent: indent)
+                    rows.append(head)
+                    row = rest
+                }
+                row.append(cell)
+            }
+        }
+        rows.append(row)
+        return rows
+    }
+}
+
+/// The cells of one row of the screen.
+struct Row {
+    struct Cell {
+        let character: Character
+        let emphasis: Line.Emphasis
+        let width: Int
+
+        init(character: Character, emphasis: Line.Emphasis) {
+            self.character = character
+            self.emphasis = emphasis
+            self.width = DisplayWidth.of(character)
+        }
+    }
+
+    private var cells: [Cell] = []
+    private(set) var width = 0
+    private let indent: Int
+
+    init(indent: Int = 0) {
+        self.indent = indent
+        for _ in 0..<indent { append(Cell(character: " ", emphasis: .plain)) }
+    }
+
+    /// Whether nothing but the indent stands in the row.
+    var isBlank: Bool { cells.count == indent }
+
+    mutating func append(_ cell: Cell) {
+        cells.append(cell)
+        width += cell.width
+    }
+
+    /// Breaks a full row: behind its last blank, or at its end where it has none.
+    func broken(indent: Int) -> (head: Row, rest: Row) {
+        var rest = Row(indent: indent)
+        guard let blank = cells[self.indent...].lastIndex(where: { $0.character == " " }), blank > self.indent,
+            // A long word is cut rather than moved when moving would leave most of a row empty.
+            cells[(blank + 1)...].reduce(0, { $0 + $1.width }) <= width / 2
+        else { return (self, rest) }
+        var head = self
+        for cell in cells[(blank + 1)...] { rest.append(cell) }
+        head.cells.removeLast(cells.count - blank)
+        head.width = head.cells.reduce(0) { $0 + $1.width }
+        return (head, rest)
+    }
+
+    /// The row as it is written, with its emphasis where that is wanted.
+    func rendered(decorated: Bool) -> String {
+        var result = ""
+        var current = Line.Emphasis.plain
+        for cell in cells {
+            if decorated && cell.emphasis != current {
+                current = cell.emphasis
+                result += "\u{1B}[0m"
+                switch current {
+                case .plain: break
+                case .bold: result += "\u{1B}[1m"
+                case .dim: result += "\u{1B}[2m"
+                }
+            }
+            result.append(cell.character)
+        }
+        return current == .plain ? result : result + "\u{1B}[0m"
+    }
+}

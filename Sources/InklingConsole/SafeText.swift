@@ -1,0 +1,144 @@
+/// Makes text from outside harmless before it reaches a terminal or a log.
+///
+/// The rules work on Unicode scalars: a `Character` may hide any number of them. Text is expected in NFC,
+/// which only the edge can bring about.
+package enum SafeText {
+    /// How many marks, joiners and variation selectors may follow one base.
+    package static let marksPerBase = 4
+    /// How many scalars may be chained by joiners into one picture.
+    package static let joinedPerPicture = 10
+    /// The widest name that is shown, in columns.
+    package static let nameColumns = 32
+
+    /// A message: line breaks stay as LF, joiners and emoji variation selectors stay, tabs become blanks.
+    package static func message(_ text: some StringProtocol) -> String {
+        filter(text, as: .message)
+    }
+
+    /// Text that has to stay on one line: an error, a notice, the name of a chat.
+    package static func line(_ text: some StringProtocol) -> String {
+        filter(text, as: .line)
+    }
+
+    /// A person's name, or `nil` if it has control characters or nothing to read in it.
+    package static func name(_ text: some StringProtocol) -> String? {
+        let refused: (Unicode.Scalar) -> Bool = {
+            lineBreaks.contains($0) || $0.properties.generalCategory == .control
+        }
+        guard !text.unicodeScalars.contains(where: refused) else { return nil }
+        var folded = ""
+        var readable = false
+        var marksAllowed = false
+        for scalar in filter(text, as: .line).unicodeScalars {
+            if scalar.properties.isWhitespace {
+                if !folded.isEmpty && folded.unicodeScalars.last != " " { folded.unicodeScalars.append(" ") }
+                marksAllowed = false
+            } else if !isMark(scalar) || marksAllowed {
+                readable = readable || isReadable(scalar)
+                marksAllowed = true
+                folded.unicodeScalars.append(scalar)
+            }
+        }
+        guard readable else { return nil }
+        var cut = DisplayWidth.prefix(of: folded, columns: nameColumns)
+        if cut.last == " " { cut.removeLast() }
+        // What was readable may have been cut off.
+        return cut.unicodeScalars.contains(where: isReadable) ? String(cut) : nil
+    }
+
+    private enum Purpose {
+        case message
+        case line
+    }
+
+    private static let lineBreaks: Set<Unicode.Scalar> = ["\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"]
+    private static let bidirectional: Set<Unicode.Scalar> = [
+        "\u{61C}", "\u{200E}", "\u{200F}", "\u{202A}", "\u{202B}", "\u{202C}", "\u{202D}", "\u{202E}", "\u{2066}",
+        "\u{2067}", "\u{2068}", "\u{2069}",
+    ]
+    private static let joiners: Set<Unicode.Scalar> = ["\u{200C}", "\u{200D}", "\u{FE0F}"]
+
+    private static func filter(_ text: some StringProtocol, as purpose: Purpose) -> String {
+        var result = String.UnicodeScalarView()
+        var cluster = ClusterLimits()
+        var previous: Unicode.Scalar?
+        for scalar in text.unicodeScalars {
+            defer { previous = scalar }
+            if lineBreaks.contains(scalar) {
+                if scalar == "\n" && previous == "\r" { continue }
+                result.append(contentsOf: purpose == .message ? "\n".unicodeScalars : "\\x0a".unicodeScalars)
+                cluster = ClusterLimits()
+            } else if scalar == "\t" && purpose == .message {
+                result.append(contentsOf: "    ".unicodeScalars)
+                cluster = ClusterLimits()
+            } else if scalar.properties.generalCategory == .control {
+                result.append(contentsOf: escape(scalar).unicodeScalars)
+                cluster = ClusterLimits()
+            } else if joiners.contains(scalar) {
+                if purpose == .message && cluster.admitsJoiner(scalar) { result.append(scalar) }
+            } else if bidirectional.contains(scalar) || scalar.properties.isDefaultIgnorableCodePoint {
+                continue
+            } else if isMark(scalar) {
+                if cluster.admitsMark() { result.append(scalar) }
+            } else {
+                cluster.begin()
+                result.append(isUnusable(scalar) ? "\u{FFFD}" : scalar)
+            }
+        }
+        return String(result)
+    }
+
+    /// Counts what was put on the current base, and how many bases joiners have chained.
+    private struct ClusterLimits {
+        private var marks = SafeText.marksPerBase
+        private var chained = 0
+        private var joined = false
+
+        mutating func begin() {
+            marks = 0
+            chained = joined ? chained + 1 : 1
+            joined = false
+        }
+
+        mutating func admitsMark() -> Bool {
+            guard marks < SafeText.marksPerBase else { return false }
+            marks += 1
+            return true
+        }
+
+        mutating func admitsJoiner(_ scalar: Unicode.Scalar) -> Bool {
+            guard scalar != "\u{200D}" || chained < SafeText.joinedPerPicture, admitsMark() else { return false }
+            joined = joined || scalar == "\u{200D}"
+            return true
+        }
+    }
+
+    private static func escape(_ scalar: Unicode.Scalar) -> String {
+        let digits = String(scalar.value, radix: 16)
+        return "\\x" + (digits.count < 2 ? "0" : "") + digits
+    }
+
+    private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .spacingMark, .enclosingMark: true
+        default: false
+        }
+    }
+
+    private static func isReadable(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
+            .letterNumber, .otherNumber:
+            true
+        default: false
+        }
+    }
+
+    private static func isUnusable(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .unassigned, .privateUse, .surrogate: true
+        case .format: (0xFFF9...0xFFFB).contains(scalar.value)
+        default: false
+        }
+    }
+}

@@ -1,0 +1,181 @@
+/// Draws an inline screen: lines scroll into the terminal's own history, and below them stand the indicator, if
+/// anybody types, and the input. Only that block is ever erased and drawn again.
+package struct Screen: Sendable {
+    /// Written once when the terminal is taken over: pasted text comes in brackets.
+    package static let begin = "\u{1B}[?2004h"
+    /// Written when it is given back, also after a crash: no emphasis, wrapping on, cursor shown, no brackets.
+    package static let reset = "\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?2004l"
+
+    private static let hide = "\u{1B}[?25l"
+    private static let show = "\u{1B}[?25h"
+    private static let eraseBelow = "\u{1B}[J"
+    private static let eraseRow = "\u{1B}[K"
+
+    private var columns: Int
+    private var rows: Int
+    private let decorated: Bool
+    private var drawn: Frame?
+    private var mustRedraw = true
+
+    /// - Parameter decorated: whether bold and dim are wanted.
+    package init(columns: Int, rows: Int, decorated: Bool) {
+        self.columns = max(columns, 4)
+        self.rows = max(rows, 2)
+        self.decorated = decorated
+    }
+
+    /// The terminal has another size. The next drawing begins anew.
+    package mutating func resize(columns: Int, rows: Int) {
+        self.columns = max(columns, 4)
+        self.rows = max(rows, 2)
+        mustRedraw = true
+    }
+
+    /// What was drawn is no longer where the cursor is: another program had the terminal.
+    package mutating func forget() {
+        drawn = nil
+        mustRedraw = true
+    }
+
+    /// Returns what to write so that the lines join the history and the block below shows the present state.
+    ///
+    /// - Parameters:
+    ///   - lines: new lines, safe to show.
+    ///   - indicator: who is typing, with the dots; `nil` when nobody is.
+    ///   - prompt: what stands before the input, safe to show.
+    package mutating func draw(
+        appending lines: [Line] = [], indicator: String?, prompt: String, editor: LineEditor
+    ) -> [UInt8] {
+        let frame = layout(indicator: indicator, prompt: prompt, editor: editor)
+        var output = ""
+        if lines.isEmpty, !mustRedraw, let drawn, drawn.rows.count == frame.rows.count {
+            guard frame != drawn else { return [] }
+            output = change(from: drawn, to: frame)
+        } else {
+            output = Self.hide + erased()
+            for line in lines {
+                for row in line.wrapped(columns: columns) {
+                    output += row.rendered(decorated: decorated) + "\r\n"
+                }
+            }
+            output += "\u{1B}[?7l" + frame.rows.map(\.text).joined(separator: "\r\n") + "\u{1B}[?7h"
+            output += "\r" + Self.up(frame.rows.count - 1 - frame.cursorRow) + Self.right(frame.cursorColumn)
+            output += Self.show
+        }
+        drawn = frame
+        mustRedraw = false
+        return Array(output.utf8)
+    }
+
+    /// Clears the whole screen; the next drawing begins at its top.
+    package mutating func clear() -> [UInt8] {
+        forget()
+        return Array("\u{1B}[H\u{1B}[2J".utf8)
+    }
+
+    /// Takes the block away and leaves the terminal as it was found.
+    package mutating func leave() -> [UInt8] {
+        let output = erased() + Self.reset
+        forget()
+        return Array(output.utf8)
+    }
+
+    private struct Frame: Equatable {
+        struct Row: Equatable {
+            var text = ""
+            var width = 0
+        }
+
+        var rows: [Row] = []
+        var cursorRow = 0
+        var cursorColumn = 0
+    }
+
+    private func layout(indicator: String?, prompt: String, editor: LineEditor) -> Frame {
+        var frame = inputFrame(prompt: prompt, editor: editor)
+        let visible = max(rows - 2, 1)
+        if frame.rows.count > visible {
+            let first = min(max(frame.cursorRow - visible + 1, 0), frame.rows.count - visible)
+            frame.rows = Array(frame.rows[first..<(first + visible)])
+            frame.cursorRow -= first
+        }
+        if let indicator, !indicator.isEmpty {
+            let text = String(DisplayWidth.prefix(of: indicator, columns: columns))
+            let shown = decorated ? "\u{1B}[2m\(text)\u{1B}[0m" : text
+            frame.rows.insert(Frame.Row(text: shown, width: DisplayWidth.of(text)), at: 0)
+            frame.cursorRow += 1
+        }
+        return frame
+    }
+
+    private func inputFrame(prompt: String, editor: LineEditor) -> Frame {
+        let prompt = String(DisplayWidth.prefix(of: prompt, columns: columns - 2))
+        var frame = Frame()
+        var row = Frame.Row(text: prompt, width: DisplayWidth.of(prompt))
+        for (index, character) in editor.characters.enumerated() {
+            if character == "\n" {
+                if index == editor.cursor {
+                    (frame.cursorRow, frame.cursorColumn) = (frame.rows.count, min(row.width, columns - 1))
+                }
+                frame.rows.append(row)
+                row = Frame.Row()
+                continue
+            }
+            let shown = Self.visible(character)
+            let width = DisplayWidth.of(shown)
+            if row.width + width > columns {
+                frame.rows.append(row)
+                row = Frame.Row()
+            }
+            if index == editor.cursor { (frame.cursorRow, frame.cursorColumn) = (frame.rows.count, row.width) }
+            row.text += shown
+            row.width += width
+        }
+        if editor.cursor == editor.characters.count {
+            if row.width >= columns {
+                frame.rows.append(row)
+                row = Frame.Row()
+            }
+            (frame.cursorRow, frame.cursorColumn) = (frame.rows.count, row.width)
+        } else if frame.cursorColumn >= columns {
+            frame.cursorColumn = columns - 1
+        }
+        frame.rows.append(row)
+        return frame
+    }
+
+    /// Moves to the top of the block and erases from there on. After a resize the terminal has wrapped our rows
+    /// to its new width, as most do.
+    private func erased() -> String {
+        guard let drawn else { return "\r" + Self.eraseBelow }
+        var above = drawn.cursorColumn / columns
+        for row in drawn.rows[..<drawn.cursorRow] { above += max((row.width + columns - 1) / columns, 1) }
+        return "\r" + Self.up(above) + Self.eraseBelow
+    }
+
+    /// Writes just the rows that differ; wrapping is off, so a terminal that counts columns in another way than we
+    /// do can spoil the end of a row, never the rows around it.
+    private func change(from old: Frame, to new: Frame) -> String {
+        var output = ""
+        var at = old.cursorRow
+        for (index, row) in new.rows.enumerated() where row != old.rows[index] {
+            output += "\r" + Self.vertical(from: at, to: index) + Self.eraseRow + row.text
+            at = index
+        }
+        let moved = "\r" + Self.vertical(from: at, to: new.cursorRow) + Self.right(new.cursorColumn)
+        guard !output.isEmpty else { return moved }
+        return Self.hide + "\u{1B}[?7l" + output + "\u{1B}[?7h" + moved + Self.show
+    }
+
+    private static func vertical(from: Int, to: Int) -> String {
+        to < from ? up(from - to) : to > from ? "\u{1B}[\(to - from)B" : ""
+    }
+
+    private static func up(_ count: Int) -> String { count > 0 ? "\u{1B}[\(count)A" : "" }
+    private static func right(_ count: Int) -> String { count > 0 ? "\u{1B}[\(count)C" : "" }
+
+    /// What shows for a cluster of the input: a tab as blanks, what can't be shown not at all.
+    private static func visible(_ character: Character) -> String {
+        character.isASCII && character >= " " ? String(character) : SafeText.message(String(character))
+    }
+}

@@ -1,0 +1,136 @@
+import InklingConsole
+import Testing
+
+@Suite("Line editor")
+struct LineEditorTests {
+    struct Row: CustomTestStringConvertible, Sendable {
+        let name: String
+        let keys: [Key]
+        /// The text with `|` where the cursor is.
+        let result: String
+        var testDescription: String { name }
+    }
+
+    static func type(_ text: String) -> [Key] { text.unicodeScalars.map(Key.text) }
+
+    static func shown(_ editor: LineEditor) -> String {
+        String(editor.characters[..<editor.cursor]) + "|" + String(editor.characters[editor.cursor...])
+    }
+
+    @Test(
+        "keys edit the text and move the cursor",
+        arguments: [
+            Row(name: "typing", keys: type("abc"), result: "abc|"),
+            Row(name: "insert in the middle", keys: type("ac") + [.left] + type("b"), result: "ab|c"),
+            Row(name: "backspace", keys: type("abc") + [.left, .backspace], result: "a|c"),
+            Row(name: "backspace at the start", keys: type("a") + [.home, .backspace], result: "|a"),
+            Row(name: "delete", keys: type("abc") + [.home, .delete], result: "|bc"),
+            Row(name: "delete at the end", keys: type("a") + [.delete], result: "a|"),
+            Row(name: "Ctrl-D deletes where there is text", keys: type("ab") + [.left, .control("d")], result: "a|"),
+            Row(name: "ends stop the cursor", keys: type("a") + [.right, .left, .left], result: "|a"),
+            Row(name: "home and end", keys: type("ab") + [.control("a"), .control("e"), .home], result: "|ab"),
+            Row(
+                name: "Ctrl-B and Ctrl-F", keys: type("abc") + [.control("b"), .control("b"), .control("f")],
+                result: "ab|c"),
+            Row(name: "word left", keys: type("one two, ") + [.wordLeft], result: "one |two, "),
+            Row(
+                name: "word right", keys: type("one two") + [.home, .wordRight, .alt("f"), .alt("b")],
+                result: "one |two"),
+            Row(name: "kill to the end", keys: type("one two") + [.alt("b"), .control("k")], result: "one |"),
+            Row(name: "kill to the start", keys: type("one two") + [.alt("b"), .control("u")], result: "|two"),
+            Row(name: "kill a word back", keys: type("a/b c/d ") + [.control("w")], result: "a/b |"),
+            Row(name: "Alt-Backspace stops at signs", keys: type("a/b c/d") + [.altBackspace], result: "a/b c/|"),
+            Row(name: "kill a word on", keys: type("one two") + [.home, .alt("d")], result: "| two"),
+            Row(name: "yank", keys: type("one two") + [.control("w"), .home, .control("y")], result: "two|one "),
+            Row(name: "a combining mark joins", keys: type("e") + type("\u{301}"), result: "e\u{301}|"),
+            Row(name: "backspace takes the whole cluster", keys: type("ae\u{301}") + [.backspace], result: "a|"),
+            Row(name: "a family is one step", keys: type("a👨‍👩‍👧b") + [.left, .left], result: "a|👨‍👩‍👧b"),
+            Row(name: "a family is one delete", keys: type("a👨‍👩‍👧b") + [.left, .backspace], result: "a|b"),
+            Row(name: "a flag is one step", keys: type("🇩🇪🇫🇷") + [.left], result: "🇩🇪|🇫🇷"),
+            Row(
+                name: "clusters that merge keep the cursor whole", keys: type("👨👩") + [.left] + type("\u{200D}"),
+                result: "👨‍👩|"),
+            Row(name: "clusters that meet by deleting", keys: type("🇩x🇪") + [.left, .backspace], result: "🇩🇪|"),
+            Row(
+                name: "a paste keeps its lines", keys: [.paste("one\r\ntwo\rthree\nfour\n")],
+                result: "one\ntwo\nthree\nfour|"),
+            Row(
+                name: "a paste loses its control characters", keys: [.paste("a\u{1B}[31mb\u{0}\u{9B}c\td")],
+                result: "a[31mbc\td|"),
+            Row(name: "Alt-Enter breaks the line", keys: type("a") + [.altEnter] + type("b"), result: "a\nb|"),
+            Row(
+                name: "unknown keys do nothing", keys: type("a") + [.unknown, .escape, .tab, .alt("q"), .control("q")],
+                result: "a|"),
+        ])
+    func edits(_ row: Row) {
+        var editor = LineEditor()
+        for key in row.keys { _ = editor.handle(key) }
+        #expect(Self.shown(editor) == row.result)
+    }
+
+    @Test("answers tell the program what a key asks for")
+    func answers() {
+        var editor = LineEditor()
+        #expect(editor.handle(.control("d")) == .endOfInput)
+        #expect(editor.handle(.control("c")) == .interrupt)
+        #expect(editor.handle(.control("z")) == .suspend)
+        #expect(editor.handle(.control("l")) == .redraw)
+        #expect(editor.handle(.enter) == .nothing)
+        #expect(editor.handle(.text(" ")) == .edited)
+        #expect(editor.handle(.enter) == .nothing)
+        #expect(editor.handle(.text("a")) == .edited)
+        #expect(editor.handle(.left) == .nothing)
+        #expect(editor.handle(.control("d")) == .edited)
+        #expect(editor.handle(.control("d")) == .nothing)
+        #expect(editor.handle(.text("b")) == .edited)
+        #expect(editor.handle(.enter) == .submit(" b"))
+        #expect(editor.isEmpty && editor.cursor == 0)
+    }
+
+    @Test("a paste of many lines is submitted as one message")
+    func paste() {
+        var editor = LineEditor()
+        #expect(editor.handle(.paste("one\r\ntwo")) == .edited)
+        #expect(editor.handle(.enter) == .submit("one\ntwo"))
+    }
+
+    @Test("the history goes back and forth and keeps the draft")
+    func history() {
+        var editor = LineEditor()
+        for line in ["one", "two", "two"] {
+            for key in Self.type(line) + [.enter] { _ = editor.handle(key) }
+        }
+        for key in Self.type("draft") { _ = editor.handle(key) }
+        #expect(editor.handle(.up) == .edited)
+        #expect(editor.text == "two")
+        #expect(editor.handle(.control("p")) == .edited)
+        #expect(editor.text == "one")
+        #expect(editor.handle(.up) == .refused)
+        #expect(editor.text == "one")
+        _ = editor.handle(.down)
+        _ = editor.handle(.control("n"))
+        #expect(Self.shown(editor) == "draft|")
+        #expect(editor.handle(.down) == .refused)
+    }
+
+    @Test("text that is full takes no more")
+    func full() {
+        var editor = LineEditor()
+        #expect(editor.handle(.paste(String(repeating: "a", count: LineEditor.longestText))) == .edited)
+        #expect(editor.handle(.text("b")) == .refused)
+        #expect(editor.handle(.backspace) == .edited)
+        #expect(editor.handle(.text("é")) == .refused)
+        #expect(editor.handle(.text("b")) == .edited)
+    }
+
+    @Test("R5: a line that begins with a slash is a command, one with two is a message")
+    func commands() {
+        #expect(PromptCommand("/who") == .who)
+        #expect(PromptCommand("/help me") == .help)
+        #expect(PromptCommand("/QUIT") == .quit)
+        #expect(PromptCommand("//who") == .message("/who"))
+        #expect(PromptCommand("who") == .message("who"))
+        #expect(PromptCommand("/n\u{1B}ope x") == .unknown("/n\\x1bope"))
+        #expect(PromptCommand("/") == .unknown("/"))
+    }
+}

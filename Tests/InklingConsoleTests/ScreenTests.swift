@@ -1,0 +1,291 @@
+import InklingConsole
+import Testing
+
+/// A screen on a tiny terminal, with an editor.
+struct Stage {
+    var terminal: TinyTerminal
+    var screen: Screen
+    var editor = LineEditor()
+    var indicator: String?
+    var prompt = "lobby> "
+
+    init(columns: Int, rows: Int = 12, decorated: Bool = false) {
+        terminal = TinyTerminal(columns: columns, rows: rows)
+        screen = Screen(columns: columns, rows: rows, decorated: decorated)
+    }
+
+    mutating func draw(_ lines: [Line] = []) {
+        terminal.write(screen.draw(appending: lines, indicator: indicator, prompt: prompt, editor: editor))
+    }
+
+    mutating func type(_ text: String) {
+        for scalar in text.unicodeScalars { press(scalar == "\n" ? .altEnter : .text(scalar)) }
+    }
+
+    mutating func press(_ key: Key) {
+        _ = editor.handle(key)
+        draw()
+    }
+}
+
+@Suite("Screen")
+struct ScreenTests {
+    @Test("R20, R21: messages, indicator, input; no row for an indicator when nobody types", arguments: [40, 80, 200])
+    func layers(columns: Int) {
+        var stage = Stage(columns: columns)
+        stage.draw([ChatLines.notice("Bob is here")])
+        stage.type("hel")
+        #expect(stage.terminal.screen == ["* Bob is here", "lobby> hel"])
+        stage.indicator = "Bob is typing."
+        stage.draw()
+        #expect(stage.terminal.screen == ["* Bob is here", "Bob is typing.", "lobby> hel"])
+        #expect(stage.terminal.row == 2 && stage.terminal.column == 10)
+        stage.indicator = "Bob is typing.."
+        stage.draw()
+        stage.indicator = nil
+        stage.draw([ChatLines.message(from: "Bob", text: "hello")])
+        #expect(stage.terminal.screen == ["* Bob is here", "Bob: hello", "lobby> hel"])
+        #expect(stage.terminal.row == 2 && stage.terminal.column == 10)
+        #expect(stage.terminal.history.isEmpty && stage.terminal.notUnderstood.isEmpty)
+        #expect(stage.terminal.wraps && stage.terminal.cursorShown)
+    }
+
+    @Test("a long input wraps, and the cursor finds its place in every row")
+    func wrapping() {
+        var stage = Stage(columns: 40)
+        stage.type(String(repeating: "0123456789", count: 8))
+        let rows = [
+            "lobby> " + "012345678901234567890123456789012", "3456789012345678901234567890123456789012", "3456789",
+        ]
+        #expect(stage.terminal.screen == rows)
+        #expect(stage.terminal.row == 2 && stage.terminal.column == 7)
+        for _ in 0..<48 { stage.press(.left) }
+        #expect(stage.terminal.row == 0 && stage.terminal.column == 39)
+        stage.press(.right)
+        #expect(stage.terminal.row == 1 && stage.terminal.column == 0)
+        stage.press(.home)
+        #expect(stage.terminal.row == 0 && stage.terminal.column == 7)
+        stage.press(.control("k"))
+        #expect(stage.terminal.screen == ["lobby>"])
+        #expect(stage.terminal.history.isEmpty)
+    }
+
+    @Test("an input that just fills its row leaves a place for the cursor", arguments: [40, 80, 200])
+    func fullRow(columns: Int) {
+        var stage = Stage(columns: columns)
+        let text = String(repeating: "x", count: columns - 7)
+        stage.type(text)
+        #expect(stage.terminal.screen == ["lobby> " + text])
+        #expect(stage.terminal.row == 1 && stage.terminal.column == 0)
+        stage.type("y")
+        #expect(stage.terminal.screen == ["lobby> " + text, "y"])
+        stage.press(.backspace)
+        stage.press(.backspace)
+        #expect(stage.terminal.row == 0 && stage.terminal.column == columns - 1)
+    }
+
+    @Test("wide characters and pictures wrap whole")
+    func wide() {
+        var stage = Stage(columns: 40)
+        stage.prompt = "> "
+        stage.type("x" + String(repeating: "日", count: 20))
+        #expect(stage.terminal.screen == ["> x" + String(repeating: "日", count: 18), "日日"])
+        #expect(stage.terminal.row == 1 && stage.terminal.column == 4)
+        stage.press(.control("u"))
+        stage.type("a👨‍👩‍👧e\u{301}b")
+        #expect(stage.terminal.screen == ["> a👨‍👩‍👧e\u{301}b"])
+        #expect(stage.terminal.column == 7)
+        stage.press(.left)
+        stage.press(.left)
+        stage.press(.left)
+        #expect(stage.terminal.column == 3)
+    }
+
+    @Test("an input of several lines shows as such")
+    func lines() {
+        var stage = Stage(columns: 40)
+        _ = stage.editor.handle(.paste("one\ntwo\tx\n\nfour"))
+        stage.draw()
+        #expect(stage.terminal.screen == ["lobby> one", "two    x", "", "four"])
+        stage.press(.home)
+        #expect(stage.terminal.row == 0 && stage.terminal.column == 7)
+    }
+
+    @Test("an input that is higher than the terminal shows the part around the cursor")
+    func high() {
+        var stage = Stage(columns: 40, rows: 6)
+        stage.draw([Line("before")])
+        stage.type((1...9).map(String.init).joined(separator: "\n"))
+        #expect(stage.terminal.screen == ["before", "6", "7", "8", "9"])
+        stage.press(.home)
+        #expect(stage.terminal.screen == ["before", "lobby> 1", "2", "3", "4"])
+        stage.indicator = "Bob is typing."
+        stage.press(.end)
+        #expect(stage.terminal.screen == ["before", "Bob is typing.", "6", "7", "8", "9"])
+        #expect(stage.terminal.history.isEmpty)
+    }
+
+    @Test(
+        "R21: a thousand messages while a line is typed and edited leave the line as it is", arguments: [40, 80, 200])
+    func storm(columns: Int) {
+        var stage = Stage(columns: columns, rows: 10, decorated: true)
+        stage.draw()
+        var expected: [String] = []
+        let draft = "the quick brown fox jumps over the lazy dog and back again"
+        for (index, scalar) in zip(0..., Array(draft.unicodeScalars)) {
+            stage.press(.text(scalar))
+            for part in 0..<17 {
+                stage.indicator = (index + part) % 3 == 0 ? "Bob is typing." : nil
+                stage.draw([ChatLines.message(from: "Bob", text: "message \(index) \(part)")])
+                expected.append("Bob: message \(index) \(part)")
+            }
+            if index % 7 == 3 {
+                stage.press(.left)
+                stage.press(.text("?"))
+                stage.press(.backspace)
+                stage.press(.right)
+            }
+        }
+        stage.indicator = nil
+        stage.draw()
+        var input = "lobby> " + draft
+        var rows: [String] = []
+        while input.count > columns {
+            rows.append(String(input.prefix(columns)).trimmingBlanks)
+            input = String(input.dropFirst(columns))
+        }
+        #expect(stage.editor.text == draft)
+        #expect(stage.terminal.everything == expected + rows + [input])
+        #expect(stage.terminal.notUnderstood.isEmpty)
+    }
+
+    @Test("long messages wrap between words, and no row of one begins where a name stands", arguments: [40, 80, 200])
+    func messageRows(columns: Int) {
+        var stage = Stage(columns: columns, rows: 30)
+        let padding = String(repeating: " ", count: columns - 8)
+        stage.draw([
+            ChatLines.message(from: "Mallory", text: "a" + padding + "Bob: I never said this"),
+            ChatLines.message(from: "Mallory", text: "b\nBob: nor this\r\nBob: nor that"),
+            ChatLines.message(from: "Mallory", text: String(repeating: "word ", count: 100)),
+            ChatLines.message(from: "Mallory", text: String(repeating: "x", count: 300)),
+        ])
+        for row in stage.terminal.screen.dropLast() {
+            #expect(row.hasPrefix("Mallory:") || row.hasPrefix("  ") || row.isEmpty)
+            #expect(DisplayWidth.of(row) <= columns)
+        }
+    }
+
+    @Test("words move to the next row whole")
+    func words() {
+        #expect(Line("aaa bbb ccc ddd").plainRows(columns: 20) == ["aaa bbb ccc ddd"])
+        #expect(
+            Line("Alice: one two three four five six").plainRows(columns: 20) == [
+                "Alice: one two three", "  four five six",
+            ])
+        #expect(
+            Line("Alice: 0123456789012345678901234567").plainRows(columns: 20) == [
+                "Alice: 0123456789012", "  345678901234567",
+            ])
+        #expect(Line("one\ntwo").plainRows(columns: 20) == ["one", "  two"])
+    }
+
+    @Test("R21: after a resize the input is whole and no message is lost", arguments: [(80, 40), (40, 80), (200, 40)])
+    func resize(from: Int, to: Int) {
+        var stage = Stage(columns: from)
+        stage.type("some text that is here")
+        stage.draw([ChatLines.message(from: "Bob", text: "hello")])
+        // The tiny terminal does not wrap anew, so what fits both widths is what can be looked at.
+        stage.screen.resize(columns: to, rows: 12)
+        stage.draw()
+        #expect(stage.terminal.screen == ["Bob: hello", "lobby> some text that is here"])
+    }
+
+    @Test("only what changed is written")
+    func small() {
+        var stage = Stage(columns: 80)
+        stage.type("hello")
+        let same = stage.screen.draw(indicator: nil, prompt: "lobby> ", editor: stage.editor)
+        #expect(same.isEmpty)
+        _ = stage.editor.handle(.left)
+        let moved = stage.screen.draw(indicator: nil, prompt: "lobby> ", editor: stage.editor)
+        #expect(String(decoding: moved, as: UTF8.self) == "\r\u{1B}[11C")
+        stage.indicator = "Bob is typing."
+        stage.draw()
+        let dots = stage.screen.draw(indicator: "Bob is typing..", prompt: "lobby> ", editor: stage.editor)
+        #expect(!String(decoding: dots, as: UTF8.self).contains("lobby"))
+    }
+
+    @Test("leaving takes the block away and the terminal's modes back")
+    func leave() {
+        var stage = Stage(columns: 80)
+        stage.terminal.write(Array(Screen.begin.utf8))
+        #expect(stage.terminal.pastesBracketed)
+        stage.indicator = "Bob is typing."
+        stage.draw([Line("kept")])
+        stage.type("draft")
+        stage.terminal.write(stage.screen.leave())
+        #expect(stage.terminal.screen == ["kept"])
+        #expect(stage.terminal.row == 1 && stage.terminal.column == 0)
+        #expect(!stage.terminal.pastesBracketed && stage.terminal.wraps && stage.terminal.cursorShown)
+        stage.draw()
+        #expect(stage.terminal.screen == ["kept", "Bob is typing.", "lobby> draft"])
+    }
+
+    @Test("Ctrl-L begins at the top")
+    func clear() {
+        var stage = Stage(columns: 80)
+        stage.draw([Line("gone")])
+        stage.type("draft")
+        stage.terminal.write(stage.screen.clear())
+        stage.draw()
+        #expect(stage.terminal.screen == ["lobby> draft"])
+    }
+
+    @Test("bold and dim are written only where they are wanted")
+    func decoration() {
+        for decorated in [true, false] {
+            var screen = Screen(columns: 80, rows: 24, decorated: decorated)
+            let lines = [ChatLines.message(from: "Bob", text: "hi"), ChatLines.notice("x")]
+            let bytes = screen.draw(appending: lines, indicator: "Bob is typing.", prompt: "> ", editor: LineEditor())
+            let text = String(decoding: bytes, as: UTF8.self)
+            #expect(text.contains("\u{1B}[2mBob is typing.\u{1B}[0m") == decorated)
+            #expect(text.contains("\u{1B}[1mBob:\u{1B}[0m hi") == decorated)
+            #expect((text.contains("[0m") || text.contains("[1m") || text.contains("[2m")) == decorated)
+        }
+    }
+
+    @Test("an open chat is marked at the prompt")
+    func prompt() {
+        #expect(ChatLines.prompt(chat: "lobby", isOpen: true) == "lobby (open)> ")
+        #expect(ChatLines.prompt(chat: "team", isOpen: false) == "team> ")
+        #expect(ChatLines.prompt(chat: "a\u{1B}[2Jb", isOpen: false) == "a\\x1b[2Jb> ")
+    }
+
+    @Test("a message that was not delivered names who did not get it")
+    func notDelivered() {
+        let line = ChatLines.notDelivered(to: "Bob", text: "hello\nthere", why: "silence")
+        #expect(line.text == "* Not delivered to Bob (out of reach): hello...")
+    }
+
+    @Test(
+        "display width of clusters",
+        arguments: [
+            ("a", 1), ("é", 1), ("e\u{301}", 1), ("日", 2), ("한", 2), ("\u{1112}\u{1161}\u{11AB}", 2), ("ｱ", 1),
+            ("Ａ", 2),
+            ("😀", 2), ("👨‍👩‍👧", 2), ("👍🏽", 2), ("🇩🇪", 2), ("❤", 1), ("❤\u{FE0F}", 2), ("1\u{FE0F}\u{20E3}", 2), ("☎", 1),
+            ("\u{200D}", 0), ("\u{200B}", 0), ("\u{301}", 0), ("א", 1), ("ع", 1), ("ก\u{E34}", 1), ("…", 1), ("─", 1),
+            ("　", 2),
+            ("𠀀", 2), ("\u{FFFD}", 1),
+        ])
+    func widths(text: String, width: Int) {
+        #expect(DisplayWidth.of(text) == width)
+    }
+}
+
+extension String {
+    fileprivate var trimmingBlanks: String {
+        var text = self
+        while text.last == " " { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,134 @@
+import InklingConsole
+
+/// A terminal that understands just the sequences that the screen writes, and records any other.
+struct TinyTerminal {
+    let columns: Int
+    let rows: Int
+    private(set) var history: [String] = []
+    private(set) var row = 0
+    private(set) var column = 0
+    private(set) var wraps = true
+    private(set) var cursorShown = true
+    private(set) var pastesBracketed = false
+    private(set) var notUnderstood: [String] = []
+
+    private var grid: [[String]]
+    private var mustWrap = false
+
+    init(columns: Int, rows: Int) {
+        self.columns = columns
+        self.rows = rows
+        grid = Array(repeating: Array(repeating: " ", count: columns), count: rows)
+    }
+
+    /// The rows on the screen without what is blank at their ends and below them.
+    var screen: [String] {
+        var lines = grid.map(Self.trimmed)
+        while lines.last == "" { lines.removeLast() }
+        return lines
+    }
+
+    /// All rows that were ever completed, and those on the screen.
+    var everything: [String] { history + screen }
+
+    mutating func write(_ bytes: [UInt8]) {
+        var run = String.UnicodeScalarView()
+        let scalars = Array(String(decoding: bytes, as: UTF8.self).unicodeScalars)
+        var index = 0
+        while index < scalars.count {
+            let scalar = scalars[index]
+            index += 1
+            guard scalar.properties.generalCategory == .control else {
+                run.append(scalar)
+                continue
+            }
+            for character in String(run) { put(character) }
+            run = String.UnicodeScalarView()
+            switch scalar {
+            case "\r":
+                column = 0
+                mustWrap = false
+            case "\n": lineFeed()
+            case "\u{7}": break
+            case "\u{1B}" where index < scalars.count && scalars[index] == "[":
+                var end = index + 1
+                while end < scalars.count, !(0x40...0x7E).contains(scalars[end].value) { end += 1 }
+                var parameters = String.UnicodeScalarView()
+                parameters.append(contentsOf: scalars[(index + 1)..<end])
+                control(String(parameters), final: end < scalars.count ? scalars[end] : "?")
+                index = end + 1
+            default: notUnderstood.append("U+" + String(scalar.value, radix: 16))
+            }
+        }
+        for character in String(run) { put(character) }
+    }
+
+    private mutating func control(_ parameters: String, final: Unicode.Scalar) {
+        let count = max(Int(parameters) ?? 1, 1)
+        mustWrap = mustWrap && "mhl".unicodeScalars.contains(final)
+        switch (final, parameters) {
+        case ("A", _): row = max(row - count, 0)
+        case ("B", _): row = min(row + count, rows - 1)
+        case ("C", _): column = min(column + count, columns - 1)
+        case ("H", ""): (row, column) = (0, 0)
+        case ("J", ""):
+            erase(from: column)
+            for below in (row + 1)..<max(rows, row + 1) { grid[below] = Self.blank(columns) }
+        case ("J", "2"): grid = Array(repeating: Self.blank(columns), count: rows)
+        case ("K", ""): erase(from: column)
+        case ("m", "0"), ("m", "1"), ("m", "2"): break
+        case ("h", "?7"): wraps = true
+        case ("l", "?7"): wraps = false
+        case ("h", "?25"): cursorShown = true
+        case ("l", "?25"): cursorShown = false
+        case ("h", "?2004"): pastesBracketed = true
+        case ("l", "?2004"): pastesBracketed = false
+        default: notUnderstood.append("CSI \(parameters)\(final)")
+        }
+    }
+
+    private mutating func put(_ character: Character) {
+        let width = DisplayWidth.of(character)
+        guard width > 0 else { return }
+        if mustWrap || column + width > columns {
+            if wraps {
+                column = 0
+                lineFeed()
+            } else {
+                column = max(columns - width, 0)
+            }
+            mustWrap = false
+        }
+        grid[row][column] = String(character)
+        for further in (column + 1)..<max(column + width, column + 1) where further < columns {
+            grid[row][further] = ""
+        }
+        column += width
+        if column >= columns {
+            column = columns - 1
+            mustWrap = wraps
+        }
+    }
+
+    private mutating func lineFeed() {
+        mustWrap = false
+        guard row == rows - 1 else {
+            row += 1
+            return
+        }
+        history.append(Self.trimmed(grid.removeFirst()))
+        grid.append(Self.blank(columns))
+    }
+
+    private mutating func erase(from start: Int) {
+        for index in start..<columns { grid[row][index] = " " }
+    }
+
+    private static func blank(_ columns: Int) -> [String] { Array(repeating: " ", count: columns) }
+
+    private static func trimmed(_ cells: [String]) -> String {
+        var text = cells.joined()
+        while text.last == " " { text.removeLast() }
+        return text
+    }
+}
