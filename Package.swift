@@ -6,20 +6,37 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
 let package = Package(
     name: "inkling",
+    products: [
+        .library(name: "Inkling", targets: ["Inkling"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     ],
     targets: [
+        .systemLibrary(name: "CDNSSD", providers: [.apt(["libavahi-compat-libdnssd-dev"])]),
         .target(
             name: "InklingWire",
             dependencies: [.product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
         .target(name: "InklingCore", dependencies: ["InklingWire"], swiftSettings: strict),
+        .target(
+            name: "Inkling",
+            dependencies: [
+                "CDNSSD", "InklingCore", "InklingWire",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
         .target(name: "InklingConsole", dependencies: ["InklingCore"], swiftSettings: strict),
         .testTarget(
             name: "InklingWireTests", dependencies: ["InklingWire"], exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(
             name: "InklingCoreTests", dependencies: ["InklingCore", "InklingWire"], swiftSettings: strict),
+        .testTarget(
+            name: "InklingTests", dependencies: ["Inkling", "InklingCore", "InklingWire"], swiftSettings: strict),
         .testTarget(name: "InklingConsoleTests", dependencies: ["InklingConsole"], swiftSettings: strict),
     ]
 )

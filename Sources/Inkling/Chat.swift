@@ -1,0 +1,88 @@
+import Foundation
+import InklingWire
+
+/// The secret of a chat: 128 random bits, known to its members alone.
+public struct Secret: Hashable, Sendable {
+    let wire: ChatSecret
+
+    /// Reads a secret: 26 lower-case base32 characters (RFC 4648, no padding, spare bits zero).
+    ///
+    /// - Throws: ``NodeError/secret(_:)`` for anything else. A passphrase of human making is refused: whoever
+    ///   completes one exchange could guess at it offline.
+    public init(_ text: String) throws(NodeError) {
+        guard let wire = ChatSecret(base32: text) else {
+            let reason =
+                text.utf8.count == 26
+                ? "it has a character other than a-z and 2-7, or its last character has spare bits set"
+                : "it has \(text.count) characters instead of 26"
+            throw .secret(reason)
+        }
+        self.wire = wire
+    }
+
+    private init(wire: ChatSecret) { self.wire = wire }
+
+    /// A new secret, from the system's random source.
+    public static func random() -> Secret {
+        var generator = SystemRandomNumberGenerator()
+        return Secret(wire: ChatSecret(using: &generator))
+    }
+
+    /// The 26 characters.
+    public var text: String { wire.base32 }
+}
+
+/// A chat: a name and, unless it is open, a secret.
+public struct Chat: Hashable, Sendable {
+    /// The name in NFC, 1 to 64 bytes of UTF-8, without control characters.
+    public let name: String
+    /// Nil for an open chat, which anybody on the network may join.
+    public let secret: Secret?
+
+    /// - Throws: ``NodeError/chatName(_:)`` for a name that is empty, too long or holds a control character.
+    public init(_ name: String, secret: Secret? = nil) throws(NodeError) {
+        let normal = name.precomposedStringWithCanonicalMapping
+        guard !normal.isEmpty else { throw .chatName("it is empty") }
+        guard normal.utf8.count <= Limits.maximumChatNameSize else {
+            throw .chatName("it has \(normal.utf8.count) bytes, and \(Limits.maximumChatNameSize) are the most")
+        }
+        guard !normal.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw .chatName("it holds a control character")
+        }
+        self.name = normal
+        self.secret = secret
+    }
+
+    /// Reads an invite, `inkling:NAME#SECRET` with the name percent-encoded.
+    ///
+    /// - Throws: ``NodeError/invite(_:)``, ``NodeError/chatName(_:)`` or ``NodeError/secret(_:)``.
+    public init(invite: String) throws(NodeError) {
+        let prefix = "inkling:"
+        guard invite.hasPrefix(prefix) else { throw .invite("it does not begin with \"inkling:\"") }
+        let rest = invite.dropFirst(prefix.count)
+        guard let separator = rest.lastIndex(of: "#") else { throw .invite("there is no \"#\" before the secret") }
+        guard let name = rest[..<separator].removingPercentEncoding else {
+            throw .invite("its name is not percent-encoded UTF-8")
+        }
+        try self.init(name, secret: Secret(String(rest[rest.index(after: separator)...])))
+    }
+
+    /// What to hand to those who shall join; nil for an open chat.
+    public var invite: String? {
+        guard let secret else { return nil }
+        var unreserved = CharacterSet(charactersIn: "-._~")
+        unreserved.formUnion(CharacterSet(charactersIn: "A"..."Z"))
+        unreserved.formUnion(CharacterSet(charactersIn: "a"..."z"))
+        unreserved.formUnion(CharacterSet(charactersIn: "0"..."9"))
+        let encoded = name.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
+        return "inkling:\(encoded)#\(secret.text)"
+    }
+
+    /// Whether anybody on the network may join it.
+    public var isOpen: Bool { secret == nil }
+
+    /// What the protocol derives from it.
+    var keys: ChatKeys {
+        if let secret { ChatKeys(secret: secret.wire) } else { ChatKeys(openName: name) }
+    }
+}

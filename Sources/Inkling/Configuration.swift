@@ -1,0 +1,45 @@
+import Foundation
+import InklingWire
+
+/// How a node is set up.
+public struct Configuration: Sendable {
+    /// The display name, 1 to 64 bytes of UTF-8 in NFC, without control characters.
+    public var name: String
+    /// Where the identity is kept; nil for the default of the platform (`$XDG_STATE_HOME/inkling`).
+    public var stateDirectory: String?
+    /// Whether the identity is a new one that is never saved. The state directory is not touched then.
+    public var isEphemeral = false
+    /// The UDP port; 0 for a free one.
+    public var port: UInt16 = 0
+    /// An own address to use alone; nil for all.
+    public var bindAddress: String?
+    /// The names of the interfaces to use; empty for all but those of containers and tunnels.
+    public var interfaces: [String] = []
+    /// Whether peers are looked for and the node is advertised.
+    public var discovery = true
+    /// Peers by hand, `HOST:PORT` or `[IPV6]:PORT`.
+    public var peers: [String] = []
+    /// Whether the others see that this user types.
+    public var sendsTyping = true
+    /// Whether this user sees that the others type.
+    public var showsTyping = true
+
+    /// A node with a name; everything else has a default that suits most.
+    public init(name: String, stateDirectory: String? = nil) {
+        self.name = name
+        self.stateDirectory = stateDirectory
+    }
+
+    /// The name in NFC.
+    func checkedName() throws(NodeError) -> String {
+        let normal = name.precomposedStringWithCanonicalMapping.trimmingCharacters(in: .whitespaces)
+        guard !normal.isEmpty else { throw .name("it is empty") }
+        guard normal.utf8.count <= Limits.maximumNameSize else {
+            throw .name("it has \(normal.utf8.count) bytes, and \(Limits.maximumNameSize) are the most")
+        }
+        guard !normal.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw .name("it holds a control character")
+        }
+        return normal
+    }
+}

@@ -1,0 +1,162 @@
+import Dispatch
+import Glibc
+import InklingCore
+import Logging
+import Synchronization
+
+/// What discovery reports. It proposes peers, and is never the judge of who is alive.
+package enum DiscoveryEvent: Hashable, Sendable {
+    /// An instance and all addresses that it is known under now; again on each change. `txt` is the TXT record in
+    /// its wire form, `addresses` are 1 to 8 in the order of preference, link-local ones with their scope.
+    case found(subtype: String, instance: String, txt: [UInt8], addresses: [Address])
+    /// An instance that was found is not listed any more.
+    case lost(subtype: String, instance: String)
+    /// Discovery does not work for now; the text says why and what to do. Once for each outage.
+    case unavailable(String)
+    /// Discovery works again, behind `unavailable`.
+    case available
+}
+
+/// Advertises this node's chats on the local network over DNS-SD and finds those of others.
+///
+/// One thread of its own does all the work and calls the handler. Without a daemon, and when it goes away, it tries
+/// again for as long as it runs.
+///
+/// With interfaces chosen by name, each of them gets a registration and a browser of its own, so that nothing is
+/// sent on any other. Else there is one registration and one browser for all interfaces, and what the browser finds
+/// on those that are left out is ignored.
+package final class Discovery: Sendable {
+    /// Nil once it was stopped.
+    private let mailbox: Mutex<DiscoveryMailbox?>
+    /// Nil once the thread was joined or left to itself.
+    private let thread: Mutex<pthread_t?>
+    /// Signalled when the thread has freed everything.
+    private let ended = DispatchSemaphore(value: 0)
+
+    /// Starts the thread. `handler` is called on it, one event after the other, and may not wait for anything that
+    /// waits for ``stop()``.
+    package init(
+        interfaces: InterfaceSelection, logger: Logger, handler: @escaping @Sendable (DiscoveryEvent) -> Void
+    ) {
+        // Before the library's first call, or it prints a warning to standard error.
+        setenv("AVAHI_COMPAT_NOWARN", "1", 1)
+        let mailbox = DiscoveryMailbox()
+        let started = mailbox.flatMap { [ended] mailbox in
+            startThread {
+                DiscoveryLoop(mailbox: mailbox, selection: interfaces, logger: logger, handler: handler).run()
+                ended.signal()
+            }
+        }
+        self.mailbox = Mutex(started == nil ? nil : mailbox)
+        thread = Mutex(started)
+        if started == nil {
+            handler(.unavailable(DiscoveryOutage.noThread.text))
+        }
+    }
+
+    deinit {
+        post(.stop)
+        if let thread = thread.withLock({ $0 }) {
+            pthread_detach(thread)
+        }
+    }
+
+    /// Advertises a chat and looks for others in it; replaces what was joined under that subtype.
+    ///
+    /// - Parameters:
+    ///   - subtype: the chat's tag, 16 hex digits, without an underscore.
+    ///   - instance: the instance name, at most 63 bytes. If it is taken, another is made from it.
+    ///   - txt: the TXT record in its wire form.
+    package func join(subtype: String, instance: String, port: UInt16, txt: [UInt8]) {
+        post(.join(subtype: subtype, instance: instance, port: port, txt: txt))
+    }
+
+    /// Withdraws the chat and forgets its instances, without an event for them.
+    package func leave(subtype: String) {
+        post(.leave(subtype: subtype))
+    }
+
+    /// Looks up anew an instance that was found, because its addresses don't answer.
+    package func refresh(subtype: String, instance: String) {
+        post(.refresh(subtype: subtype, instance: instance))
+    }
+
+    /// Changes the interfaces that are used. Names that don't exist are passed over.
+    package func setInterfaces(_ interfaces: InterfaceSelection) {
+        post(.setInterfaces(interfaces))
+    }
+
+    /// Withdraws everything and returns when the thread has ended and the library holds nothing any more, which
+    /// takes milliseconds. No event comes afterwards.
+    ///
+    /// It returns false, and the thread ends later by itself, if the daemon hangs for longer than
+    /// ``DiscoveryLimits/stopTime``, or if it is called from the handler.
+    @discardableResult
+    package func stop() -> Bool {
+        post(.stop)
+        mailbox.withLock { $0 = nil }
+        guard let thread = thread.withLock({ $0.take() }) else { return true }
+        let isOwn = pthread_equal(thread, pthread_self()) != 0
+        guard !isOwn, ended.wait(timeout: .now() + DiscoveryLimits.stopTime) == .success else {
+            pthread_detach(thread)
+            return false
+        }
+        pthread_join(thread, nil)
+        return true
+    }
+
+    private func post(_ command: DiscoveryCommand) {
+        mailbox.withLock { $0 }?.post(command)
+    }
+}
+
+/// Why discovery does not work.
+enum DiscoveryOutage: Hashable {
+    /// No daemon answered.
+    case absent
+    /// The daemon went away.
+    case gone
+    /// The daemon answers, and refuses one more operation.
+    case refused
+    /// The system gave no thread or descriptors.
+    case noThread
+
+    var text: String {
+        switch self {
+        case .absent:
+            "Peers are not found by themselves: no discovery daemon answers. "
+                + "Start dbus-daemon and avahi-daemon, or add peers with --peer host:port."
+        case .gone:
+            "Peers are not found by themselves: the discovery daemon has gone away. "
+                + "Start avahi-daemon again (it needs dbus-daemon), or add peers with --peer host:port."
+        case .refused:
+            "Not all chats can be found by others: the discovery daemon refuses more. "
+                + "Close other nodes of this user, or leave chats."
+        case .noThread:
+            "Peers are not found by themselves: the system gives no more threads or files. "
+                + "Raise its limits, or add peers with --peer host:port."
+        }
+    }
+}
+
+/// Runs `body` on a thread of its own; nil if the system gives none.
+private func startThread(_ body: @escaping @Sendable () -> Void) -> pthread_t? {
+    final class Start {
+        let body: @Sendable () -> Void
+        init(body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    let start = Unmanaged.passRetained(Start(body: body))
+    var thread = pthread_t()
+    let code = pthread_create(
+        &thread, nil,
+        { context in
+            guard let context else { return nil }
+            Unmanaged<Start>.fromOpaque(context).takeRetainedValue().body()
+            return nil
+        }, start.toOpaque())
+    guard code == 0 else {
+        start.release()
+        return nil
+    }
+    return thread
+}

@@ -1,0 +1,305 @@
+import Glibc
+import InklingCore
+import Logging
+
+/// The work of discovery's thread, which makes it, runs it and alone touches it.
+final class DiscoveryLoop {
+    typealias Instant = ContinuousClock.Instant
+
+    /// Whether all registrations and browsers that are wanted exist.
+    private enum Upkeep {
+        case complete
+        /// Some are to be made; `isTold` if the handler knows that discovery does not work.
+        case missing(due: Instant, pause: Duration, isTold: Bool)
+    }
+
+    private let mailbox: DiscoveryMailbox
+    private let logger: Logger
+    private let handler: @Sendable (DiscoveryEvent) -> Void
+    private var selection: InterfaceSelection
+    private var interfaces: [NetworkInterface] = []
+    private var interfaceCheck: Instant
+    /// The interface indices that registrations and browsers are made for; `[0]` is one for all interfaces.
+    private var scopes: [UInt32] = []
+    private var chats: [String: DiscoveryChat] = [:]
+    private var lookups: [InstanceTable.Lookup: ServiceReference] = [:]
+    private var table = InstanceTable()
+    private var upkeep = Upkeep.complete
+
+    init(
+        mailbox: DiscoveryMailbox, selection: InterfaceSelection, logger: Logger,
+        handler: @escaping @Sendable (DiscoveryEvent) -> Void
+    ) {
+        self.mailbox = mailbox
+        self.selection = selection
+        self.logger = logger
+        self.handler = handler
+        interfaceCheck = .now
+    }
+
+    /// Works until it is told to stop; then everything is freed.
+    func run() {
+        // The program's signals are for its other threads.
+        var signals = sigset_t()
+        sigfillset(&signals)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        while true {
+            for command in mailbox.take() {
+                guard perform(command) else { return freeAll() }
+            }
+            runTimers()
+            beginLookups()
+            for event in table.takeEvents() { handler(event) }
+            waitAndProcess()
+        }
+    }
+
+    // MARK: - Commands
+
+    /// Returns false when it is over.
+    private func perform(_ command: DiscoveryCommand) -> Bool {
+        switch command {
+        case .join(let subtype, let instance, let port, let txt):
+            let old = chats[subtype]
+            guard old == nil || old?.isSame(instance: instance, port: port, txt: txt) == false else { break }
+            old?.freeRegistrations()
+            chats[subtype] = DiscoveryChat(
+                subtype: subtype, instance: instance, port: port, txt: txt, browsers: old?.browsers ?? [:])
+            repairSoon()
+        case .leave(let subtype):
+            chats.removeValue(forKey: subtype)?.freeAll()
+            table.forget(subtype: subtype)
+        case .refresh(let subtype, let instance):
+            table.refresh(InstanceTable.Instance(subtype: subtype, name: instance), now: .now)
+        case .setInterfaces(let interfaces):
+            selection = interfaces
+            interfaceCheck = .now
+        case .stop:
+            return false
+        }
+        return true
+    }
+
+    // MARK: - Timers
+
+    private func runTimers() {
+        let now = Instant.now
+        if interfaceCheck <= now {
+            checkInterfaces(now: now)
+        }
+        for subtype in chats.keys.sorted() {
+            let isMissing = chats[subtype]?.checkRegistrations(now: now, logger: logger) { name in
+                table.isListed(InstanceTable.Instance(subtype: subtype, name: name))
+            }
+            if isMissing == true { repairSoon() }
+        }
+        if case .missing(let due, let pause, let isTold) = upkeep, due <= now {
+            repair(pause: pause, isTold: isTold)
+        }
+        setOwnInstances()
+        table.advance(to: now)
+    }
+
+    private var nextDeadline: Instant {
+        var deadlines = [interfaceCheck]
+        if let deadline = table.nextDeadline { deadlines.append(deadline) }
+        for chat in chats.values {
+            if let deadline = chat.nextDeadline { deadlines.append(deadline) }
+        }
+        if case .missing(let due, _, _) = upkeep { deadlines.append(due) }
+        return deadlines.min() ?? interfaceCheck
+    }
+
+    /// Reads the system's interfaces, and makes all references anew if other ones are chosen by name.
+    private func checkInterfaces(now: Instant) {
+        interfaceCheck = now + DiscoveryLimits.interfaceTime
+        interfaces = Interfaces.all()
+        let chosen = Interfaces.matching(selection, from: interfaces)
+        table.setAcceptedInterfaces(Set(chosen.map(\.index)), now: now)
+        let wanted: [UInt32]
+        switch selection {
+        case .named: wanted = chosen.map(\.index)
+        case .automatic, .except: wanted = [0]
+        }
+        guard wanted != scopes else { return }
+        logger.debug("discovery interfaces", metadata: ["names": "\(chosen.map(\.name))"])
+        scopes = wanted
+        freeAll()
+        table.suspend(now: now)
+        repairSoon()
+    }
+
+    // MARK: - Registrations and browsers
+
+    /// Has the missing registrations and browsers made, unless that already waits for its time.
+    private func repairSoon() {
+        guard case .complete = upkeep else { return }
+        upkeep = .missing(due: .now, pause: DiscoveryLimits.firstReconnect, isTold: false)
+    }
+
+    /// Makes what is missing. Without a daemon the first failure ends it; what the daemon refuses is left for later.
+    private func repair(pause: Duration, isTold: Bool) {
+        var failure: ServiceError?
+        search: for subtype in chats.keys.sorted() {
+            for scope in scopes {
+                do {
+                    try chats[subtype]?.repair(scope: scope)
+                    table.resume(now: .now)
+                } catch {
+                    failure = error
+                    if error == .unknown { break search }
+                }
+            }
+        }
+        guard let failure else {
+            upkeep = .complete
+            if isTold { handler(.available) }
+            return
+        }
+        // A refusal may pass: lookups of other nodes hold what is missing here only for a moment.
+        let isRefused = failure != .unknown || chats.values.contains { $0.hasReferences }
+        let tells = !isTold && (!isRefused || pause >= DiscoveryLimits.refusalTime)
+        if tells {
+            logger.debug("discovery failed", metadata: ["code": "\(failure.code)", "refused": "\(isRefused)"])
+            handler(.unavailable((isRefused ? DiscoveryOutage.refused : .absent).text))
+        }
+        upkeep = .missing(
+            due: .now + pause, pause: min(pause * 2, DiscoveryLimits.longestReconnect), isTold: isTold || tells)
+    }
+
+    /// The daemon went away: all references are dead.
+    private func begin(outage: DiscoveryOutage, error: ServiceError) {
+        logger.debug("discovery daemon gone", metadata: ["code": "\(error.code)"])
+        freeAll()
+        table.suspend(now: .now)
+        if case .missing(_, _, true) = upkeep {} else { handler(.unavailable(outage.text)) }
+        let pause = DiscoveryLimits.firstReconnect
+        upkeep = .missing(due: .now + pause, pause: pause * 2, isTold: true)
+    }
+
+    private func setOwnInstances() {
+        var own: Set<InstanceTable.Instance> = []
+        for (subtype, chat) in chats {
+            for name in chat.ownNames {
+                own.insert(InstanceTable.Instance(subtype: subtype, name: name))
+            }
+        }
+        table.setOwnInstances(own, now: .now)
+    }
+
+    private func freeAll() {
+        for chat in chats.values { chat.freeRegistrations() }
+        for subtype in chats.keys.sorted() { chats[subtype]?.dropReferences() }
+        for reference in lookups.values { reference.free() }
+        lookups = [:]
+    }
+
+    // MARK: - Lookups
+
+    private func beginLookups() {
+        endLookups()
+        while let lookup = table.nextLookup(now: .now) {
+            do {
+                lookups[lookup] = try begin(lookup)
+            } catch {
+                table.failed(lookup, now: .now)
+            }
+        }
+    }
+
+    private func begin(_ lookup: InstanceTable.Lookup) throws(ServiceError) -> ServiceReference {
+        let sighting = lookup.sighting
+        switch lookup.question {
+        case .service:
+            return try .resolve(name: sighting.instance.name, interface: sighting.interface)
+        case .addresses(let family, let host):
+            return try .query(host: host, family: family, interface: sighting.interface)
+        }
+    }
+
+    /// Frees the references of lookups that are over.
+    private func endLookups() {
+        for (lookup, reference) in lookups where table.inFlight[lookup] == nil {
+            reference.free()
+            lookups[lookup] = nil
+        }
+    }
+
+    // MARK: - Reading
+
+    /// Waits for the library, a command or the next deadline, and handles what the library has.
+    private func waitAndProcess() {
+        let sources: [DiscoverySource] =
+            chats.keys.sorted().flatMap { chats[$0]?.sources ?? [] }
+            + lookups.map { DiscoverySource(origin: .lookup($0.key), reference: $0.value) }
+        var descriptors = [pollfd(fd: mailbox.readable, events: Int16(POLLIN), revents: 0)]
+        descriptors += sources.map { pollfd(fd: $0.reference.descriptor, events: Int16(POLLIN), revents: 0) }
+        let wait = max(nextDeadline - .now, .zero)
+        let (seconds, attoseconds) = wait.components
+        let milliseconds = min(seconds, 60) * 1_000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+        guard poll(&descriptors, nfds_t(descriptors.count), Int32(milliseconds)) >= 0 else { return }
+        for (source, descriptor) in zip(sources, descriptors.dropFirst()) {
+            if descriptor.revents & Int16(POLLIN) != 0 {
+                source.reference.process()
+            } else if descriptor.revents != 0 {
+                // The library's end of it is broken, which nothing repairs.
+                return begin(outage: .gone, error: .unknown)
+            }
+            for answer in source.reference.takeAnswers() {
+                // When all references were freed, the other sources are dead as well.
+                guard handle(answer, of: source.origin) else { return }
+            }
+        }
+    }
+
+    /// Returns false when the daemon is gone and every reference was freed.
+    private func handle(_ answer: ServiceAnswer, of origin: DiscoverySource.Origin) -> Bool {
+        switch (origin, answer) {
+        case (.browser, .failed(.unknown)):
+            // Of a registration or a lookup this code may mean anything; if it was the daemon, the browser says so.
+            begin(outage: .gone, error: .unknown)
+            return false
+        case (.registration(let subtype, let scope), .registered(let name)):
+            chats[subtype]?.registered(scope: scope, name: name, now: .now)
+            setOwnInstances()
+        case (.registration(let subtype, let scope), .failed(let error)):
+            logger.debug("registration failed", metadata: ["subtype": "\(subtype)", "code": "\(error.code)"])
+            repairLater(chats[subtype]?.registrationFailed(scope: scope, error: error))
+        case (.browser(let subtype, _), .listed(let name, let interface, let added)):
+            listed(InstanceTable.Instance(subtype: subtype, name: name), on: interface, added: added)
+        case (.browser(let subtype, let scope), .failed):
+            chats[subtype]?.browsers.removeValue(forKey: scope)?.free()
+            repairLater(nil)
+        case (.lookup(let lookup), .resolved(let host, let port, let txt)):
+            table.resolved(lookup, host: host, port: port, txt: txt, now: .now)
+        case (.lookup(let lookup), .address(let address, let added)):
+            let isLoopback = interfaces.contains { $0.index == lookup.sighting.interface && $0.isLoopback }
+            guard isLoopback || !address.isLoopback else { break }
+            table.answered(lookup, with: address, added: added, now: .now)
+        case (.lookup(let lookup), .failed):
+            table.failed(lookup, now: .now)
+        case (_, .registered), (_, .listed), (_, .resolved), (_, .address):
+            break
+        }
+        return true
+    }
+
+    private func listed(_ instance: InstanceTable.Instance, on interface: UInt32, added: Bool) {
+        let sighting = InstanceTable.Sighting(instance: instance, interface: interface)
+        if !interfaces.contains(where: { $0.index == interface }) {
+            interfaceCheck = .now
+        }
+        if added {
+            table.added(sighting, now: .now)
+        } else {
+            table.removed(sighting)
+        }
+    }
+
+    /// As ``repairSoon()``, after a pause.
+    private func repairLater(_ pause: Duration?) {
+        guard case .complete = upkeep else { return }
+        let first = DiscoveryLimits.firstReconnect
+        upkeep = .missing(due: .now + (pause ?? first), pause: first, isTold: false)
+    }
+}

@@ -1,0 +1,58 @@
+import Glibc
+import Synchronization
+
+/// What discovery's thread is told to do.
+enum DiscoveryCommand: Sendable {
+    case join(subtype: String, instance: String, port: UInt16, txt: [UInt8])
+    case leave(subtype: String)
+    case refresh(subtype: String, instance: String)
+    case setInterfaces(InterfaceSelection)
+    case stop
+}
+
+/// The commands that wait for discovery's thread, and the pipe that wakes it.
+final class DiscoveryMailbox: Sendable {
+    private let commands = Mutex<[DiscoveryCommand]>([])
+    /// Readable when there are commands.
+    let readable: Int32
+    private let writable: Int32
+
+    /// Nil if the system gives no pipe.
+    init?() {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { return nil }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        readable = ends[0]
+        writable = ends[1]
+    }
+
+    deinit {
+        close(readable)
+        close(writable)
+    }
+
+    func post(_ command: DiscoveryCommand) {
+        let isFirst = commands.withLock { commands in
+            commands.append(command)
+            return commands.count == 1
+        }
+        guard isFirst else { return }
+        // A full pipe wakes as well.
+        var byte: UInt8 = 0
+        _ = write(writable, &byte, 1)
+    }
+
+    /// The commands posted since the last call.
+    func take() -> [DiscoveryCommand] {
+        // The pipe is emptied first: what is posted from here on wakes again.
+        var bytes: [UInt8] = Array(repeating: 0, count: 64)
+        while read(readable, &bytes, bytes.count) == bytes.count {}
+        return commands.withLock { commands in
+            defer { commands = [] }
+            return commands
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import InklingCore
+
+extension InstanceTable {
+    /// What is known about an instance on one interface, and how far looking it up has come.
+    struct Entry {
+        enum Progress {
+            /// To be resolved at that time, after so many failed attempts.
+            case due(Instant, attempt: Int)
+            /// The attempt, counted from 1, that is under way.
+            case resolving(Lookup, attempt: Int)
+            case searching(Search)
+            /// Looked up at that time.
+            case settled(Instant)
+        }
+
+        /// For how many address families the browser lists it: 1 or 2; 0 only if it is kept through an outage.
+        var families: Int
+        /// Lower turns are served first.
+        var turn: UInt64
+        /// What the last complete lookup found.
+        var known: Offer?
+        var progress: Progress
+
+        /// What may be reported now: while a new search goes on, the old addresses count as well.
+        var offer: Offer? {
+            guard case .searching(let search) = progress, !search.addresses.isEmpty else { return known }
+            guard let known, known.txt == search.txt, known.port == search.port else {
+                return Offer(txt: search.txt, addresses: search.addresses)
+            }
+            return Offer(txt: search.txt, addresses: search.addresses.union(known.addresses))
+        }
+
+        /// The lookup that is wanted at `now`, and its rank: lower comes first.
+        func wish(now: Instant) -> (rank: Int, question: Question)? {
+            guard families > 0 else { return nil }
+            switch progress {
+            case .due(let time, let attempt):
+                return time <= now ? (1 + attempt, .service) : nil
+            case .searching(let search):
+                return search.nextFamily.map { (0, .addresses($0, host: search.host)) }
+            case .resolving, .settled:
+                return nil
+            }
+        }
+
+        /// Notes that the lookup that was wanted has begun. Returns whether it is a query for addresses of a host
+        /// of which the other family is known already.
+        mutating func begin(_ lookup: Lookup) -> Bool {
+            switch progress {
+            case .due(_, let attempt):
+                progress = .resolving(lookup, attempt: attempt + 1)
+                return false
+            case .searching(var search):
+                search.begin(lookup)
+                progress = .searching(search)
+                return !search.addresses.isEmpty
+            case .resolving, .settled:
+                return false
+            }
+        }
+    }
+
+    /// The search for the addresses of a host, family by family.
+    struct Search {
+        enum Query {
+            case waiting
+            case asked(Lookup)
+            case ended
+        }
+
+        let host: String
+        let port: UInt16
+        let txt: [UInt8]
+        let attempt: Int
+        var addresses: Set<Address> = []
+        private var ipv4 = Query.waiting
+        private var ipv6 = Query.waiting
+
+        init(host: String, port: UInt16, txt: [UInt8], attempt: Int) {
+            self.host = host
+            self.port = port
+            self.txt = txt
+            self.attempt = attempt
+        }
+
+        /// The family to ask for next.
+        var nextFamily: Family? {
+            if case .waiting = ipv4 { return .ipv4 }
+            if case .waiting = ipv6 { return .ipv6 }
+            return nil
+        }
+
+        var asked: [Lookup] {
+            [ipv4, ipv6].compactMap { if case .asked(let lookup) = $0 { lookup } else { nil } }
+        }
+
+        var isOver: Bool {
+            if case .ended = ipv4, case .ended = ipv6 { true } else { false }
+        }
+
+        mutating func begin(_ lookup: Lookup) {
+            guard case .addresses(let family, _) = lookup.question else { return }
+            switch family {
+            case .ipv4: ipv4 = .asked(lookup)
+            case .ipv6: ipv6 = .asked(lookup)
+            }
+        }
+
+        mutating func end(_ lookup: Lookup) {
+            guard case .addresses(let family, _) = lookup.question else { return }
+            switch family {
+            case .ipv4: ipv4 = .ended
+            case .ipv6: ipv6 = .ended
+            }
+        }
+    }
+
+    /// A TXT record and the addresses that go with it; never without an address.
+    struct Offer: Equatable {
+        let txt: [UInt8]
+        private(set) var addresses: Set<Address>
+        /// The addresses in the order of preference, as many as are reported.
+        private(set) var ranked: [Address]
+
+        init(txt: [UInt8], addresses: Set<Address>) {
+            self.txt = txt
+            self.addresses = addresses
+            ranked = Array(addresses.sorted(by: Self.isBetter).prefix(DiscoveryLimits.addresses))
+        }
+
+        var port: UInt16? { ranked.first?.port }
+
+        var hasBothFamilies: Bool {
+            addresses.contains { $0.ipv4 != nil } && addresses.contains { $0.ipv4 == nil }
+        }
+
+        /// One offer for what several interfaces offer, in their order. Where their TXT records differ, the one
+        /// reported before wins as long as it is there, else the first; the addresses of the others are left out.
+        /// Each interface gives one address in turn until there are ``DiscoveryLimits/addresses``.
+        static func merged(_ offers: [Offer], before: Offer?) -> Offer? {
+            guard let first = offers.first else { return nil }
+            let txt = offers.first { $0.txt == before?.txt }?.txt ?? first.txt
+            var rows = offers.filter { $0.txt == txt }.map { $0.ranked[...] }
+            var ranked: [Address] = []
+            while ranked.count < DiscoveryLimits.addresses, rows.contains(where: { !$0.isEmpty }) {
+                for row in rows.indices where ranked.count < DiscoveryLimits.addresses {
+                    guard let address = rows[row].popFirst(), !ranked.contains(address) else { continue }
+                    ranked.append(address)
+                }
+            }
+            var offer = Offer(txt: txt, addresses: Set(ranked))
+            offer.ranked = ranked
+            return offer
+        }
+
+        /// IPv4 first, then link-local IPv6, which no router renumbers, then the rest.
+        private static func isBetter(_ left: Address, _ right: Address) -> Bool {
+            func rank(_ address: Address) -> Int {
+                address.ipv4 != nil ? 0 : address.isIPv6LinkLocal ? 1 : 2
+            }
+            return (rank(left), left) < (rank(right), right)
+        }
+    }
+}

@@ -1,0 +1,373 @@
+import InklingCore
+
+/// The instances that discovery knows of, what is looked up about them and when, and what is to be reported.
+///
+/// It performs nothing itself: it is told what the browser and the lookups answered, says which lookups to begin
+/// (``nextLookup(now:)``), which are still wanted (``inFlight``), when to come back (``nextDeadline``), and what to
+/// report (``takeEvents()``).
+struct InstanceTable {
+    typealias Instant = ContinuousClock.Instant
+
+    /// One registration of one node, by the names that DNS-SD knows it under.
+    struct Instance: Hashable, Comparable {
+        let subtype: String
+        let name: String
+
+        static func < (left: Self, right: Self) -> Bool {
+            (left.subtype, left.name) < (right.subtype, right.name)
+        }
+    }
+
+    /// An instance as seen on one interface.
+    struct Sighting: Hashable {
+        let instance: Instance
+        let interface: UInt32
+    }
+
+    enum Family: Hashable {
+        case ipv4
+        case ipv6
+    }
+
+    enum Question: Hashable {
+        /// Host, port and TXT record of the instance.
+        case service
+        /// The addresses of its host.
+        case addresses(Family, host: String)
+    }
+
+    /// One resolve or query that was begun; the number tells it from earlier ones with the same question.
+    struct Lookup: Hashable {
+        let number: UInt64
+        let sighting: Sighting
+        let question: Question
+    }
+
+    /// The lookups under way and when they time out. A lookup that is not in here any more is to be ended.
+    private(set) var inFlight: [Lookup: Instant] = [:]
+
+    private var instances: [Instance: [UInt32: Entry]] = [:]
+    private var sightingCount = 0
+    private var reported: [Instance: Offer] = [:]
+    private var changed: Set<Instance> = []
+    private var ownInstances: Set<Instance> = []
+    private var acceptedInterfaces: Set<UInt32> = []
+    private var isSuspended = false
+    private var sweepTime: Instant?
+    private var lastNumber: UInt64 = 0
+    private var lastTurn: UInt64 = 0
+
+    // MARK: - What the browser says
+
+    /// The instance was added on the interface, for one more address family.
+    mutating func added(_ sighting: Sighting, now: Instant) {
+        guard var entry = self[sighting] else {
+            guard sightingCount < DiscoveryLimits.sightings || evict() else { return }
+            self[sighting] = Entry(families: 1, turn: takeTurn(), known: nil, progress: .due(now, attempt: 0))
+            return
+        }
+        switch entry.families {
+        case 0:
+            entry.families = 1
+            entry.turn = takeTurn()
+            cancel(entry.progress)
+            entry.progress = .due(now, attempt: 0)
+        case 1:
+            entry.families = 2
+            if case .settled = entry.progress, !(entry.known?.hasBothFamilies ?? false) {
+                entry.turn = takeTurn()
+                entry.progress = .due(now, attempt: 0)
+            }
+        default:
+            break
+        }
+        self[sighting] = entry
+    }
+
+    /// The instance was removed on the interface, for one address family.
+    mutating func removed(_ sighting: Sighting) {
+        guard var entry = self[sighting], entry.families > 0 else { return }
+        entry.families -= 1
+        self[sighting] = entry.families > 0 ? entry : nil
+        if entry.families == 0 {
+            cancel(entry.progress)
+            changed.insert(sighting.instance)
+        }
+    }
+
+    /// Whether the browser lists the instance now, on whatever interface.
+    func isListed(_ instance: Instance) -> Bool {
+        instances[instance]?.values.contains { $0.families > 0 } ?? false
+    }
+
+    // MARK: - What the lookups answer
+
+    /// Answers a lookup of ``Question/service``. A port of 0 or a TXT record too long makes it a failure.
+    mutating func resolved(_ lookup: Lookup, host: String, port: UInt16, txt: [UInt8], now: Instant) {
+        guard inFlight[lookup] != nil, lookup.question == .service else { return }
+        guard port != 0, txt.count <= DiscoveryLimits.txtBytes, !host.isEmpty else {
+            return failed(lookup, now: now)
+        }
+        inFlight[lookup] = nil
+        guard var entry = self[lookup.sighting], case .resolving(_, let attempt) = entry.progress else { return }
+        entry.progress = .searching(Search(host: host, port: port, txt: txt, attempt: attempt))
+        self[lookup.sighting] = entry
+    }
+
+    /// Answers a lookup of ``Question/addresses(_:host:)`` with one address, whose port has no meaning.
+    mutating func answered(_ lookup: Lookup, with address: Address, added: Bool, now: Instant) {
+        guard let deadline = inFlight[lookup], var entry = self[lookup.sighting],
+            case .searching(var search) = entry.progress
+        else { return }
+        let isOnLink = !address.isLinkLocalOfOtherScope(than: lookup.sighting.interface)
+        let full = Address(high: address.high, low: address.low, port: search.port, scope: address.scope)
+        if added, isOnLink, full.isUnicast, search.addresses.count < 2 * DiscoveryLimits.addresses {
+            search.addresses.insert(full)
+            inFlight[lookup] = min(deadline, now + DiscoveryLimits.quietTime)
+            if let sibling = search.asked.first(where: { $0 != lookup }), let deadline = inFlight[sibling] {
+                inFlight[sibling] = min(deadline, now + DiscoveryLimits.siblingTime)
+            }
+        } else if !added {
+            search.addresses.remove(full)
+        }
+        entry.progress = .searching(search)
+        self[lookup.sighting] = entry
+        changed.insert(lookup.sighting.instance)
+    }
+
+    /// The lookup could not be begun, answered an error, or timed out.
+    mutating func failed(_ lookup: Lookup, now: Instant) {
+        guard inFlight.removeValue(forKey: lookup) != nil, var entry = self[lookup.sighting] else { return }
+        switch entry.progress {
+        case .resolving(_, let attempt):
+            entry.turn = takeTurn()
+            entry.progress = .due(now + DiscoveryLimits.retryPause(afterAttempt: attempt), attempt: attempt)
+        case .searching(var search):
+            search.end(lookup)
+            if !search.isOver {
+                entry.progress = .searching(search)
+            } else if search.addresses.isEmpty {
+                entry.turn = takeTurn()
+                let pause = DiscoveryLimits.retryPause(afterAttempt: search.attempt)
+                entry.progress = .due(now + pause, attempt: search.attempt)
+            } else {
+                entry.known = Offer(txt: search.txt, addresses: search.addresses)
+                entry.progress = .settled(now)
+            }
+            changed.insert(lookup.sighting.instance)
+        case .due, .settled:
+            break
+        }
+        self[lookup.sighting] = entry
+    }
+
+    // MARK: - What is wanted
+
+    /// Looks the instance up anew wherever it is listed, unless that is being done or was done a moment ago.
+    mutating func refresh(_ instance: Instance, now: Instant) {
+        for interface in (instances[instance] ?? [:]).keys.sorted() {
+            let sighting = Sighting(instance: instance, interface: interface)
+            guard var entry = self[sighting] else { continue }
+            switch entry.progress {
+            case .settled(let time) where now >= time + DiscoveryLimits.refreshTime:
+                entry.turn = takeTurn()
+                entry.progress = .due(now, attempt: 0)
+            case .due(let time, let attempt) where time > now:
+                entry.progress = .due(now, attempt: attempt)
+            case .due, .settled, .resolving, .searching:
+                continue
+            }
+            self[sighting] = entry
+        }
+    }
+
+    /// Sets the own instances: they are neither looked up nor reported.
+    mutating func setOwnInstances(_ instances: Set<Instance>, now: Instant) {
+        let different = instances.symmetricDifference(ownInstances)
+        ownInstances = instances
+        for instance in different.sorted() {
+            restart(instance, now: now) { _ in true }
+        }
+    }
+
+    /// Sets the indices of the interfaces whose sightings count.
+    mutating func setAcceptedInterfaces(_ interfaces: Set<UInt32>, now: Instant) {
+        let different = interfaces.symmetricDifference(acceptedInterfaces)
+        acceptedInterfaces = interfaces
+        guard !different.isEmpty else { return }
+        for instance in instances.keys.sorted() {
+            restart(instance, now: now) { different.contains($0) }
+        }
+    }
+
+    /// Forgets all about a subtype, without an event.
+    mutating func forget(subtype: String) {
+        for (instance, entries) in instances where instance.subtype == subtype {
+            for entry in entries.values { cancel(entry.progress) }
+            sightingCount -= entries.count
+            instances[instance] = nil
+        }
+        reported = reported.filter { $0.key.subtype != subtype }
+        changed = changed.filter { $0.subtype != subtype }
+        ownInstances = ownInstances.filter { $0.subtype != subtype }
+    }
+
+    // MARK: - Outages
+
+    /// All references are gone: lookups end, and no instance is listed until it is added anew. What was reported
+    /// stays as it is.
+    mutating func suspend(now: Instant) {
+        isSuspended = true
+        sweepTime = nil
+        inFlight = [:]
+        for (instance, entries) in instances {
+            instances[instance] = entries.mapValues { entry in
+                var entry = entry
+                entry.families = 0
+                entry.progress = .due(now, attempt: 0)
+                return entry
+            }
+        }
+    }
+
+    /// Browsing goes on. What is not listed again within ``DiscoveryLimits/keepTime`` is lost.
+    mutating func resume(now: Instant) {
+        guard isSuspended else { return }
+        isSuspended = false
+        sweepTime = now + DiscoveryLimits.keepTime
+    }
+
+    // MARK: - What to do
+
+    /// Lets the lookups time out, and the instances from before an outage, whose time is over at `now`.
+    mutating func advance(to now: Instant) {
+        let over = inFlight.filter { $0.value <= now }.keys.sorted { $0.number < $1.number }
+        for lookup in over { failed(lookup, now: now) }
+        guard let time = sweepTime, time <= now else { return }
+        sweepTime = nil
+        for (instance, entries) in instances {
+            for (interface, entry) in entries where entry.families == 0 {
+                self[Sighting(instance: instance, interface: interface)] = nil
+                changed.insert(instance)
+            }
+        }
+    }
+
+    /// The next lookup to begin now, which is in flight from here on; nil if there is none or no room for it.
+    ///
+    /// What was begun is finished first; then come those never tried, then the others by the number of tries.
+    mutating func nextLookup(now: Instant) -> Lookup? {
+        guard !isSuspended, inFlight.count < DiscoveryLimits.lookups else { return nil }
+        var best: (rank: Int, turn: UInt64, sighting: Sighting, question: Question)?
+        for (instance, entries) in instances where !ownInstances.contains(instance) {
+            for (interface, entry) in entries where acceptedInterfaces.contains(interface) {
+                guard let (rank, question) = entry.wish(now: now) else { continue }
+                if let best, (best.rank, best.turn) <= (rank, entry.turn) { continue }
+                best = (rank, entry.turn, Sighting(instance: instance, interface: interface), question)
+            }
+        }
+        guard let best, var entry = self[best.sighting] else { return nil }
+        lastNumber += 1
+        let lookup = Lookup(number: lastNumber, sighting: best.sighting, question: best.question)
+        let isSiblingAnswered = entry.begin(lookup)
+        inFlight[lookup] = now + (isSiblingAnswered ? DiscoveryLimits.siblingTime : DiscoveryLimits.lookupTime)
+        self[best.sighting] = entry
+        return lookup
+    }
+
+    /// When ``advance(to:)`` and ``nextLookup(now:)`` have something to do next, if nothing else happens.
+    var nextDeadline: Instant? {
+        var deadline = ([sweepTime].compactMap { $0 } + inFlight.values).min()
+        guard !isSuspended, inFlight.count < DiscoveryLimits.lookups else { return deadline }
+        for (instance, entries) in instances where !ownInstances.contains(instance) {
+            for (interface, entry) in entries where acceptedInterfaces.contains(interface) {
+                guard entry.families > 0, case .due(let time, _) = entry.progress else { continue }
+                deadline = min(deadline ?? time, time)
+            }
+        }
+        return deadline
+    }
+
+    /// What changed since the last call, in the order of subtypes and names.
+    mutating func takeEvents() -> [DiscoveryEvent] {
+        defer { changed = [] }
+        return changed.sorted().compactMap { instance in
+            let entries = ownInstances.contains(instance) ? [:] : instances[instance] ?? [:]
+            let visible = entries.filter { acceptedInterfaces.contains($0.key) }
+            guard !visible.isEmpty else {
+                guard reported.removeValue(forKey: instance) != nil else { return nil }
+                return .lost(subtype: instance.subtype, instance: instance.name)
+            }
+            let offers = visible.sorted { $0.key < $1.key }.compactMap(\.value.offer)
+            guard let offer = Offer.merged(offers, before: reported[instance]), offer != reported[instance] else {
+                return nil
+            }
+            reported[instance] = offer
+            return .found(
+                subtype: instance.subtype, instance: instance.name, txt: offer.txt,
+                addresses: offer.ranked)
+        }
+    }
+
+    // MARK: - Helpers
+
+    private subscript(sighting: Sighting) -> Entry? {
+        get { instances[sighting.instance]?[sighting.interface] }
+        set {
+            var entries = instances[sighting.instance] ?? [:]
+            let before = entries.count
+            entries[sighting.interface] = newValue
+            sightingCount += entries.count - before
+            instances[sighting.instance] = entries.isEmpty ? nil : entries
+        }
+    }
+
+    private mutating func takeTurn() -> UInt64 {
+        lastTurn += 1
+        return lastTurn
+    }
+
+    /// Begins the lookups of an instance anew on the interfaces that `isConcerned` picks.
+    private mutating func restart(_ instance: Instance, now: Instant, where isConcerned: (UInt32) -> Bool) {
+        for (interface, entry) in instances[instance] ?? [:] where isConcerned(interface) {
+            var entry = entry
+            cancel(entry.progress)
+            entry.progress = .due(now, attempt: 0)
+            self[Sighting(instance: instance, interface: interface)] = entry
+            changed.insert(instance)
+        }
+    }
+
+    private mutating func cancel(_ progress: Entry.Progress) {
+        switch progress {
+        case .due, .settled: break
+        case .resolving(let lookup, _): inFlight[lookup] = nil
+        case .searching(let search): for lookup in search.asked { inFlight[lookup] = nil }
+        }
+    }
+
+    /// Makes room for one more sighting by giving up the one most often tried in vain; false if there is none.
+    private mutating func evict() -> Bool {
+        var worst: (attempt: Int, turn: UInt64, sighting: Sighting)?
+        for (instance, entries) in instances where !ownInstances.contains(instance) {
+            for (interface, entry) in entries where entry.known == nil {
+                guard case .due(_, let attempt) = entry.progress, attempt > 0 else { continue }
+                if let worst, (worst.attempt, UInt64.max - worst.turn) >= (attempt, UInt64.max - entry.turn) {
+                    continue
+                }
+                worst = (attempt, entry.turn, Sighting(instance: instance, interface: interface))
+            }
+        }
+        guard let worst else { return false }
+        self[worst.sighting] = nil
+        changed.insert(worst.sighting.instance)
+        return true
+    }
+}
+
+extension Address {
+    /// Whether this is a link-local address that is not one of the interface with this index.
+    fileprivate func isLinkLocalOfOtherScope(than interface: UInt32) -> Bool {
+        isIPv6LinkLocal && (scope != interface || scope == 0)
+    }
+}

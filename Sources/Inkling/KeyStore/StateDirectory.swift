@@ -1,0 +1,170 @@
+import Glibc
+
+/// The state directory while it is locked.
+struct StateDirectory: Sendable {
+    enum Opening {
+        case locked(StateDirectory)
+        case inUse
+        case unwritable(reason: String)
+    }
+
+    enum Key {
+        case kept([UInt8])
+        case unwritable(reason: String)
+    }
+
+    let path: String
+    /// The open directory: files are found through it, whatever becomes of its path.
+    private let descriptor: Int32
+    private let lock: Int32
+
+    /// Opens and locks the directory, and makes it if it is missing. `isNamed`: the user named it, so it may serve
+    /// other purposes too.
+    static func open(_ path: String, isNamed: Bool) throws(KeyStoreError) -> Opening {
+        if let code = make(path) { return .unwritable(reason: reason(code)) }
+        let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return .unwritable(reason: reason(errno)) }
+        do {
+            try secure(descriptor, path: path, isNamed: isNamed)
+        } catch {
+            Glibc.close(descriptor)
+            throw error
+        }
+        let opening = takeLock(descriptor, path: path)
+        if case .locked = opening {} else { Glibc.close(descriptor) }
+        return opening
+    }
+
+    /// Drops the lock.
+    func close() {
+        Glibc.close(lock)
+        Glibc.close(descriptor)
+    }
+
+    /// The private key that is kept here; a new one if there is none.
+    func identity() throws(KeyStoreError) -> Key {
+        let file = "\(path)/identity"
+        guard let bytes = try readIdentity(file) else { return createIdentity() }
+        switch Identity.read(bytes) {
+        case .key(let key): return .kept(key)
+        case .newer: throw .newer(path: file)
+        case .corrupt: throw .corrupt(path: file)
+        }
+    }
+
+    // MARK: - Directory
+
+    /// Makes the directory and those above it; returns the error code of the system if that fails.
+    private static func make(_ path: String) -> Int32? {
+        var prefixes: [String] = []
+        var prefix = Substring(path)
+        while prefix.count > 1, access(String(prefix), F_OK) != 0 {
+            guard errno == ENOENT else { return errno }
+            prefixes.append(String(prefix))
+            guard let slash = prefix.lastIndex(of: "/") else { break }
+            prefix = prefix[..<slash]
+        }
+        for prefix in prefixes.reversed() where mkdir(prefix, 0o700) != 0 && errno != EEXIST {
+            return errno
+        }
+        return nil
+    }
+
+    /// Makes sure that nobody else can put another key in the directory.
+    private static func secure(_ descriptor: Int32, path: String, isNamed: Bool) throws(KeyStoreError) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return }
+        guard status.st_uid == geteuid() else {
+            // Somebody else's directory without the right to write is no risk: it can't be used anyway.
+            if faccessat(descriptor, ".", W_OK, 0) != 0 { return }
+            throw .foreign(path: path)
+        }
+        guard status.st_mode & 0o077 != 0 else { return }
+        if !isNamed || isEmpty(path), fchmod(descriptor, 0o700) == 0 { return }
+        if status.st_mode & 0o022 != 0 { throw .shared(path: path) }
+    }
+
+    private static func isEmpty(_ path: String) -> Bool {
+        guard let directory = opendir(path) else { return false }
+        defer { closedir(directory) }
+        var count = 0
+        while readdir(directory) != nil, count < 3 { count += 1 }
+        return count == 2
+    }
+
+    private static func takeLock(_ descriptor: Int32, path: String) -> Opening {
+        var lock = openat(descriptor, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let code = errno
+        if lock < 0, code == EACCES || code == EROFS || code == EPERM {
+            // A lock needs no right to write if the file is there.
+            lock = openat(descriptor, "lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        }
+        guard lock >= 0 else { return .unwritable(reason: reason(code)) }
+        while flock(lock, LOCK_EX | LOCK_NB) != 0 {
+            let code = errno
+            if code == EINTR { continue }
+            Glibc.close(lock)
+            return code == EWOULDBLOCK ? .inUse : .unwritable(reason: reason(code))
+        }
+        return .locked(StateDirectory(path: path, descriptor: descriptor, lock: lock))
+    }
+
+    // MARK: - Key file
+
+    /// The content of the key file; nil if there is none.
+    private func readIdentity(_ file: String) throws(KeyStoreError) -> [UInt8]? {
+        // O_NONBLOCK: a pipe in its place must not make us wait.
+        let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+        var identity = openat(descriptor, "identity", flags)
+        if identity < 0, errno == EACCES, fchmodat(descriptor, "identity", 0o600, 0) == 0 {
+            identity = openat(descriptor, "identity", flags)
+        }
+        guard identity >= 0 else {
+            let code = errno
+            if code == ENOENT { return nil }
+            throw .unreadable(path: file, reason: code == ELOOP ? "it is a link" : reason(code))
+        }
+        defer { Glibc.close(identity) }
+        var status = stat()
+        guard fstat(identity, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw .corrupt(path: file) }
+        guard status.st_uid == geteuid() else { throw .foreign(path: file) }
+        if status.st_mode & 0o177 != 0, fchmod(identity, 0o600) != 0, status.st_mode & 0o077 != 0 {
+            throw .unreadable(path: file, reason: "others may read it: chmod 600")
+        }
+        var bytes: [UInt8] = Array(repeating: 0, count: Identity.maximumBytes)
+        let count = read(identity, &bytes, bytes.count)
+        guard count >= 0 else { throw .unreadable(path: file, reason: reason(errno)) }
+        return Array(bytes.prefix(count))
+    }
+
+    /// Writes a new key so that, whatever happens, the file is there as a whole or not at all. The lock keeps
+    /// other nodes from doing the same.
+    private func createIdentity() -> Key {
+        let key = Identity.random()
+        unlinkat(descriptor, "identity.new", 0)
+        let file = openat(descriptor, "identity.new", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return .unwritable(reason: reason(errno)) }
+        let text = Identity.text(of: key)
+        var code: Int32 = 0
+        let written = write(file, text, text.count)
+        if written != text.count {
+            code = written < 0 ? errno : ENOSPC
+        } else if fchmod(file, 0o600) != 0 || fsync(file) != 0 {
+            code = errno
+        }
+        Glibc.close(file)
+        if code == 0, renameat(descriptor, "identity.new", descriptor, "identity") != 0 { code = errno }
+        guard code == 0 else {
+            unlinkat(descriptor, "identity.new", 0)
+            return .unwritable(reason: reason(code))
+        }
+        // So that the new name survives a power failure; where that is not possible the key is still good.
+        _ = fsync(descriptor)
+        return .kept(key)
+    }
+}
+
+/// The system's text for an error code.
+private func reason(_ code: Int32) -> String {
+    String(cString: strerror(code))
+}

@@ -1,0 +1,184 @@
+import Glibc
+import InklingCore
+
+/// A network interface of this host, as the system described it at one moment.
+package struct NetworkInterface: Hashable, Sendable {
+    package let name: String
+    /// The system's number of the interface, 1 or more; also the scope of its link-local addresses.
+    package let index: UInt32
+    package let isUp: Bool
+    package let isLoopback: Bool
+    package let isPointToPoint: Bool
+    package let isMulticast: Bool
+    /// The own addresses with the networks that they are on, sorted by address.
+    package let networks: [LocalNetwork]
+
+    package init(
+        name: String, index: UInt32, isUp: Bool = true, isLoopback: Bool = false, isPointToPoint: Bool = false,
+        isMulticast: Bool = true, networks: [LocalNetwork] = []
+    ) {
+        self.name = name
+        self.index = index
+        self.isUp = isUp
+        self.isLoopback = isLoopback
+        self.isPointToPoint = isPointToPoint
+        self.isMulticast = isMulticast
+        self.networks = networks
+    }
+
+    /// Whether the interface can carry a datagram: it is up and has an address.
+    package var isUsable: Bool { isUp && !networks.isEmpty }
+
+    /// Whether it looks like a container's or a tunnel's: by its name, or because it leads to one host only.
+    package var isVirtual: Bool {
+        isPointToPoint || Self.virtualNames.contains { name.hasPrefix($0) }
+    }
+
+    private static let virtualNames = [
+        "br-", "cali", "cilium", "cni", "docker", "flannel", "ipsec", "kube-", "lxc", "lxdbr", "nebula", "podman",
+        "ppp", "tailscale", "tap", "tun", "utun", "vboxnet", "veth", "virbr", "vmnet", "vnet", "wg", "zt",
+    ]
+}
+
+/// Which network interfaces a node uses.
+public enum InterfaceSelection: Hashable, Sendable {
+    /// Those that are up and have an address, without containers and tunnels; these, if nothing else is there;
+    /// loopback, if not even they are.
+    case automatic
+    /// Exactly those with these names, whatever kind they are.
+    case named([String])
+    /// As ``automatic``, as if those with these names were not there.
+    case except([String])
+}
+
+/// A chosen interface does not exist.
+public enum InterfaceError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// There is no interface called `name`; `known` lists those that there are.
+    case unknown(name: String, known: [String])
+
+    /// One line that says what to do.
+    public var description: String {
+        switch self {
+        case .unknown(let name, let known):
+            let shown = String(String.UnicodeScalarView(name.unicodeScalars.filter { $0.value > 32 && $0.value < 127 }))
+            return "There is no network interface \"\(shown)\". Choose among: \(known.joined(separator: ", "))."
+        }
+    }
+}
+
+/// The interfaces of this host, and the rules by which some are chosen.
+package enum Interfaces {
+    /// All interfaces of this host, up or not, sorted by index; empty if the system does not tell.
+    package static func all() -> [NetworkInterface] {
+        var first: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&first) == 0 else { return [] }
+        defer { freeifaddrs(first) }
+        var flags: [String: UInt32] = [:]
+        var networks: [String: Set<LocalNetwork>] = [:]
+        var next = first
+        while let entry = next?.pointee {
+            next = entry.ifa_next
+            guard let bytes = entry.ifa_name, let name = String(validatingCString: bytes) else { continue }
+            flags[name] = entry.ifa_flags
+            if let network = network(entry) {
+                networks[name, default: []].insert(network)
+            }
+        }
+        return flags.compactMap { name, flags in
+            // An interface that vanished since has no index any more.
+            let index = if_nametoindex(name)
+            guard index != 0 else { return nil }
+            return NetworkInterface(
+                name: name, index: index,
+                isUp: has(flags, IFF_UP), isLoopback: has(flags, IFF_LOOPBACK),
+                isPointToPoint: has(flags, IFF_POINTOPOINT), isMulticast: has(flags, IFF_MULTICAST),
+                networks: (networks[name] ?? []).sorted { $0.address < $1.address })
+        }.sorted { $0.index < $1.index }
+    }
+
+    /// Those of `interfaces` that `selection` chooses, or an error if it names one that is not there.
+    package static func select(
+        _ selection: InterfaceSelection, from interfaces: [NetworkInterface]
+    ) throws(InterfaceError) -> [NetworkInterface] {
+        switch selection {
+        case .automatic: break
+        case .named(let names), .except(let names):
+            for name in names where !interfaces.contains(where: { $0.name == name }) {
+                throw .unknown(name: name, known: interfaces.map(\.name).sorted())
+            }
+        }
+        return matching(selection, from: interfaces)
+    }
+
+    /// As ``select(_:from:)``, but names that are not there are passed over: they may come back.
+    package static func matching(
+        _ selection: InterfaceSelection, from interfaces: [NetworkInterface]
+    ) -> [NetworkInterface] {
+        switch selection {
+        case .automatic: automatic(interfaces)
+        case .named(let names): interfaces.filter { $0.isUp && names.contains($0.name) }
+        case .except(let names): automatic(interfaces.filter { !names.contains($0.name) })
+        }
+    }
+
+    /// The default choice. A virtual interface is left out only if an ordinary one remains; loopback is chosen
+    /// only if there is nothing else, or nothing but point-to-point interfaces, which discovery does not use.
+    private static func automatic(_ interfaces: [NetworkInterface]) -> [NetworkInterface] {
+        let usable = interfaces.filter { $0.isUsable && !$0.isLoopback }
+        let ordinary = usable.filter { !$0.isVirtual }
+        if !ordinary.isEmpty { return ordinary }
+        let shared = usable.filter { !$0.isPointToPoint }
+        if !shared.isEmpty { return shared }
+        return interfaces.filter { $0.isUsable }
+    }
+
+    private static func has(_ flags: UInt32, _ flag: some BinaryInteger) -> Bool {
+        flags & UInt32(truncatingIfNeeded: flag) != 0
+    }
+
+    /// The address and prefix of an entry, if it is an IPv4 or IPv6 one.
+    private static func network(_ entry: ifaddrs) -> LocalNetwork? {
+        guard let pointer = entry.ifa_addr, let address = Address(pointer) else { return nil }
+        guard let mask = entry.ifa_netmask.flatMap({ Address($0) }) else {
+            return LocalNetwork(address: address, prefixLength: 128)
+        }
+        if address.ipv4 != nil {
+            // An IPv4 mask comes as an IPv4-mapped address: its last 32 bits count.
+            let bits = UInt32(truncatingIfNeeded: mask.low)
+            return LocalNetwork(address: address, prefixLength: 96 + (~bits).leadingZeroBitCount)
+        }
+        let high = (~mask.high).leadingZeroBitCount
+        return LocalNetwork(
+            address: address, prefixLength: high == 64 ? 64 + (~mask.low).leadingZeroBitCount : high)
+    }
+}
+
+extension Sequence<NetworkInterface> {
+    /// The networks of all of these interfaces, in the order of the interfaces.
+    package var networks: [LocalNetwork] { flatMap(\.networks) }
+
+    /// The own addresses on all of these interfaces, with port 0.
+    package var addresses: [Address] { networks.map(\.address) }
+}
+
+extension Address {
+    /// The address in `pointer`, if it is an IPv4 or IPv6 one; the port is 0.
+    fileprivate init?(_ pointer: UnsafeMutablePointer<sockaddr>) {
+        switch Int32(pointer.pointee.sa_family) {
+        case AF_INET:
+            let address = UnsafeRawPointer(pointer).loadUnaligned(as: sockaddr_in.self)
+            self.init(ipv4: UInt32(bigEndian: address.sin_addr.s_addr), port: 0)
+        case AF_INET6:
+            let address = UnsafeRawPointer(pointer).loadUnaligned(as: sockaddr_in6.self)
+            let (high, low) = withUnsafeBytes(of: address.sin6_addr) {
+                (
+                    UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)),
+                    UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+                )
+            }
+            self.init(high: high, low: low, port: 0, scope: address.sin6_scope_id)
+        default:
+            return nil
+        }
+    }
+}

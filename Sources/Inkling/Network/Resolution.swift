@@ -1,0 +1,79 @@
+import Foundation
+import Glibc
+import InklingCore
+
+/// Addresses as people write them.
+enum Resolution {
+    /// Resolves `HOST:PORT` or `[IPV6]:PORT`, where IPV6 may carry its scope behind `%`.
+    ///
+    /// It may ask a name server and wait for it.
+    static func peer(_ text: String) throws(NodeError) -> [Address] {
+        guard let (host, port) = split(text) else {
+            throw .peerAddress(text, reason: "there is no port from 1 to 65535 behind a colon")
+        }
+        var hints = addrinfo()
+        hints.ai_socktype = CInt(SOCK_DGRAM.rawValue)
+        var first: UnsafeMutablePointer<addrinfo>?
+        let status = getaddrinfo(host, nil, &hints, &first)
+        guard status == 0 else {
+            throw .peerAddress(text, reason: "its host is not known (\(String(cString: gai_strerror(status))))")
+        }
+        defer { freeaddrinfo(first) }
+        var addresses: [Address] = []
+        var next = first
+        while let entry = next?.pointee {
+            next = entry.ai_next
+            guard let name = entry.ai_addr, let address = Address(name, port: port) else { continue }
+            if address.isUnicast, !addresses.contains(address) { addresses.append(address) }
+        }
+        guard !addresses.isEmpty else { throw .peerAddress(text, reason: "it is no address of one host") }
+        return addresses
+    }
+
+    /// Reads one own address, for `--bind`.
+    static func own(_ text: String) -> Address? {
+        var hints = addrinfo()
+        hints.ai_flags = CInt(AI_NUMERICHOST)
+        var first: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(text, nil, &hints, &first) == 0 else { return nil }
+        defer { freeaddrinfo(first) }
+        return first?.pointee.ai_addr.flatMap { Address($0, port: 0) }
+    }
+
+    private static func split(_ text: String) -> (host: String, port: UInt16)? {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port != 0
+        else { return nil }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        return host.isEmpty ? nil : (String(host), port)
+    }
+}
+
+extension Address {
+    /// The address of a socket name, with another port.
+    init?(_ name: UnsafePointer<sockaddr>, port: UInt16?) {
+        let raw = UnsafeRawPointer(name)
+        switch CInt(name.pointee.sa_family) {
+        case AF_INET:
+            let name = raw.loadUnaligned(as: sockaddr_in.self)
+            self.init(
+                ipv4: UInt32(bigEndian: name.sin_addr.s_addr), port: port ?? UInt16(bigEndian: name.sin_port))
+        case AF_INET6:
+            let name = raw.loadUnaligned(as: sockaddr_in6.self)
+            let (high, low) = withUnsafeBytes(of: name.sin6_addr) {
+                (
+                    UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)),
+                    UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+                )
+            }
+            self.init(
+                high: high, low: low, port: port ?? UInt16(bigEndian: name.sin6_port), scope: name.sin6_scope_id)
+        default:
+            return nil
+        }
+    }
+}

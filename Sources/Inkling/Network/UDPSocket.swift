@@ -1,0 +1,114 @@
+import Glibc
+import InklingCore
+
+/// One UDP socket for IPv6 and IPv4, non-blocking. Errors of sending are values: none of them closes it.
+struct UDPSocket {
+    enum Failure: Error {
+        case portTaken, portNotAllowed, notOwnAddress
+        case system(String)
+    }
+
+    let descriptor: CInt
+    /// The port that it is bound to.
+    let port: UInt16
+    /// Whether only IPv4 is to be had on this host, or was asked for.
+    private let isIPv4Only: Bool
+
+    /// - Parameter address: The own address to use; nil for all of them.
+    init(port: UInt16, address: Address?) throws(Failure) {
+        let wantsIPv4 = address?.ipv4 != nil
+        var descriptor = wantsIPv4 ? -1 : socket(AF_INET6, UDPSocket.kind, 0)
+        let isIPv4Only = descriptor < 0
+        if isIPv4Only { descriptor = socket(AF_INET, UDPSocket.kind, 0) }
+        guard descriptor >= 0 else { throw .system(UDPSocket.errorText(errno)) }
+        do {
+            self.port = try UDPSocket.bind(descriptor, port: port, address: address, isIPv4Only: isIPv4Only)
+        } catch {
+            Glibc.close(descriptor)
+            throw error
+        }
+        self.descriptor = descriptor
+        self.isIPv4Only = isIPv4Only
+    }
+
+    private static let kind = CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
+
+    private static func bind(
+        _ descriptor: CInt, port: UInt16, address: Address?, isIPv4Only: Bool
+    ) throws(Failure) -> UInt16 {
+        var off: CInt = 0
+        var buffer: CInt = 1 << 20
+        let size = socklen_t(MemoryLayout<CInt>.size)
+        if !isIPv4Only { setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_V6ONLY, &off, size) }
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &buffer, size)
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &buffer, size)
+        let own = Address(
+            high: address?.high ?? 0, low: address?.low ?? 0, port: port, scope: address?.scope ?? 0)
+        let status = withSocketAddress(own, isIPv4Only: isIPv4Only) { Glibc.bind(descriptor, $0, $1) }
+        guard status == 0 else {
+            switch errno {
+            case EADDRINUSE: throw .portTaken
+            case EACCES: throw .portNotAllowed
+            case EADDRNOTAVAIL: throw .notOwnAddress
+            default: throw .system(errorText(errno))
+            }
+        }
+        var name = sockaddr_in6()
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let known = withUnsafeMutableBytes(of: &name) { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) { Glibc.getsockname(descriptor, $0.baseAddress, &length) }
+        }
+        guard known == 0 else { throw .system(errorText(errno)) }
+        // The port stands at the same place in both families.
+        return UInt16(bigEndian: name.sin6_port)
+    }
+
+    /// Sends one datagram.
+    ///
+    /// - Returns: The system's error number; nil when it was handed over.
+    func send(_ bytes: [UInt8], to address: Address) -> CInt? {
+        if isIPv4Only && address.ipv4 == nil { return EAFNOSUPPORT }
+        let sent = bytes.withUnsafeBytes { payload in
+            UDPSocket.withSocketAddress(address, isIPv4Only: isIPv4Only) { name, length in
+                Glibc.sendto(descriptor, payload.baseAddress, payload.count, 0, name, length)
+            }
+        }
+        return sent < 0 ? errno : nil
+    }
+
+    /// Whether nothing waits to be read.
+    var isEmpty: Bool {
+        var byte: UInt8 = 0
+        let count = recv(descriptor, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT))
+        return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)
+    }
+
+    /// The system's words for an error number.
+    static func errorText(_ number: CInt) -> String { String(cString: strerror(number)) }
+
+    private static func withSocketAddress<Result>(
+        _ address: Address, isIPv4Only: Bool, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+    ) -> Result {
+        if isIPv4Only {
+            var name = sockaddr_in()
+            name.sin_family = sa_family_t(AF_INET)
+            name.sin_port = address.port.bigEndian
+            name.sin_addr.s_addr = (address.ipv4 ?? 0).bigEndian
+            return withUnsafePointer(to: name) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+        }
+        var name = sockaddr_in6()
+        name.sin6_family = sa_family_t(AF_INET6)
+        name.sin6_port = address.port.bigEndian
+        name.sin6_scope_id = address.scope
+        withUnsafeMutableBytes(of: &name.sin6_addr) { $0.copyBytes(from: address.bytes) }
+        return withUnsafePointer(to: name) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_in6>.size))
+            }
+        }
+    }
+}

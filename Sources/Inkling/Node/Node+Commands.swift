@@ -1,0 +1,252 @@
+import InklingCore
+import InklingWire
+
+/// What an app asks of a node.
+extension Node {
+    // MARK: Chats
+
+    /// The chats that the node is in, in the order in which it joined them.
+    public var chats: [Chat] { joined.map(\.chat) }
+
+    /// Joins a chat: the node is advertised in it, and its peers are looked for.
+    ///
+    /// - Throws: ``NodeError/chatExists(_:)`` (the name, or the secret, is in use by a chat of this node),
+    ///   ``NodeError/tooManyChats``, ``NodeError/stopped``.
+    public func join(_ chat: Chat) throws(NodeError) {
+        guard !isStopped else { throw .stopped }
+        guard !joined.contains(where: { $0.chat.name == chat.name }) else { throw .chatExists(chat.name) }
+        let keys = chat.keys
+        do {
+            try endpoint.join(keys, now: clock.now)
+        } catch {
+            throw nodeError(error, chat: chat.name)
+        }
+        let instance = (0..<4).map { _ in
+            let half = String(UInt16.random(in: .min ... .max), radix: 16)
+            return String(repeating: "0", count: 4 - half.count) + half
+        }.joined()
+        let entry = JoinedChat(
+            chat: chat, keys: keys, instance: instance, nonce: UInt64.random(in: .min ... .max))
+        joined.append(entry)
+        guard let ownKey = PublicKey(base64url: key) else { return }
+        discovery?.join(
+            subtype: keys.tag.hex, instance: entry.instance, port: port,
+            txt: ServiceRecord.encode(key: ownKey, nonce: entry.nonce, for: keys))
+        drain()
+    }
+
+    /// Leaves a chat: its peers hear a farewell, and nothing of it is kept.
+    public func leave(_ chat: String) throws(NodeError) {
+        let entry = try member(chat)
+        discovery?.leave(subtype: entry.keys.tag.hex)
+        do {
+            try endpoint.leave(entry.keys.tag, now: clock.now)
+        } catch {
+            throw nodeError(error, chat: chat)
+        }
+        drain()
+        joined.removeAll { $0.chat.name == chat }
+        known[chat] = nil
+        observers.finish(chat: chat)
+    }
+
+    // MARK: Typing
+
+    /// The input field of a chat now holds this text. Only whether somebody types leaves the node, never the text.
+    /// For a chat that the node is not in nothing happens.
+    public func compose(_ text: String, in chat: String) {
+        guard let entry = joined.first(where: { $0.chat.name == chat }), !isStopped else { return }
+        try? endpoint.compose(text, in: entry.keys.tag, now: clock.now)
+        drain()
+    }
+
+    /// The user edited a message that this node is not shown. It counts as one edit: 2.9 s later typing ends.
+    public func startTyping(in chat: String) {
+        guard let entry = joined.first(where: { $0.chat.name == chat }), !isStopped else { return }
+        try? endpoint.startTyping(in: entry.keys.tag, now: clock.now)
+        drain()
+    }
+
+    /// The user emptied or gave up a message.
+    public func stopTyping(in chat: String) {
+        guard let entry = joined.first(where: { $0.chat.name == chat }), !isStopped else { return }
+        try? endpoint.stopTyping(in: entry.keys.tag, now: clock.now)
+        drain()
+    }
+
+    // MARK: Messages
+
+    /// Sends a message to all who are online in a chat; typing ends with it.
+    ///
+    /// - Parameter text: 1 to 65,536 bytes of UTF-8.
+    /// - Returns: The number under which ``Event/delivered(chat:message:user:)`` and ``Event/failed(chat:message:user:why:)``
+    ///   report it, and to how many people it goes. Those who are away from the network get nothing later.
+    /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/messageEmpty``, ``NodeError/messageTooLong(bytes:)``,
+    ///   ``NodeError/queueFull(_:)``, ``NodeError/stopped``.
+    public func send(_ text: String, to chat: String) throws(NodeError) -> (message: UInt64, recipients: Int) {
+        let entry = try member(chat)
+        do {
+            let sent = try endpoint.send(text, to: entry.keys.tag, now: clock.now)
+            drain()
+            return sent
+        } catch {
+            drain()
+            throw nodeError(error, chat: chat)
+        }
+    }
+
+    // MARK: Presence
+
+    /// Shows the user as away, or back. Going away ends typing at once.
+    public func setAway(_ away: Bool) {
+        guard !isStopped else { return }
+        endpoint.setAway(away, now: clock.now)
+        drain()
+    }
+
+    /// Blocks somebody in all chats: gone from every list at once, and neither heard nor answered.
+    public func block(_ user: UserID) {
+        guard !isStopped else { return }
+        endpoint.block(user.wire, now: clock.now)
+        drain()
+    }
+
+    /// Takes a block back.
+    public func unblock(_ user: UserID) {
+        guard !isStopped else { return }
+        endpoint.unblock(user.wire, now: clock.now)
+        drain()
+    }
+
+    /// Says bye to all before the process is stopped; returns when the copies went out as well.
+    public func suspend() async {
+        guard !isStopped else { return }
+        endpoint.suspend(now: clock.now)
+        drain()
+        await waitForFarewells()
+    }
+
+    /// Comes back after ``suspend()``.
+    public func resume() {
+        guard !isStopped else { return }
+        endpoint.resume(now: clock.now)
+        drain()
+    }
+
+    // MARK: Questions
+
+    /// All whom the node has met in a chat, by name; those who went with when they were last seen. Empty for a chat
+    /// that it is not in.
+    public func peers(in chat: String) -> [Peer] {
+        guard let entry = joined.first(where: { $0.chat.name == chat }) else { return [] }
+        var roundTrips: [PublicKey: Duration] = [:]
+        for state in endpoint.present(in: entry.keys.tag) { roundTrips[state.person.key] = state.roundTrip }
+        return (known[chat] ?? [:]).map { key, peer in
+            let isThere = peer.presence != .offline
+            return Peer(
+                user: UserID(key), name: peer.name, presence: Presence(peer.presence), key: key.base64url,
+                lastSeen: isThere ? nil : peer.since, onlineSince: isThere ? peer.since : nil,
+                roundTrip: roundTrips[key])
+        }.sorted { ($0.name, $0.key) < ($1.name, $1.key) }
+    }
+
+    /// Somebody in a chat; nil if the node has not met them there.
+    public func peer(_ user: UserID, in chat: String) -> Peer? { peers(in: chat).first { $0.user == user } }
+
+    /// Several at once, in the order of `users`; those not met are left out.
+    public func peers(_ users: [UserID], in chat: String) -> [Peer] {
+        let all = peers(in: chat)
+        return users.compactMap { user in all.first { $0.user == user } }
+    }
+
+    /// The counters since the start.
+    public func statistics() -> Statistics {
+        let present = joined.flatMap { endpoint.present(in: $0.keys.tag) }
+        return Statistics(
+            endpoint.counters, sendErrors: sendErrors, links: endpoint.tableSizes.links,
+            roundTrips: present.compactMap(\.roundTrip))
+    }
+
+    /// Measures the round trip to all peers of a chat anew; the answers show in ``peers(in:)`` a moment later.
+    public func measureRoundTrips(in chat: String) {
+        guard let entry = joined.first(where: { $0.chat.name == chat }), !isStopped else { return }
+        endpoint.measureRoundTrip(in: entry.keys.tag, now: clock.now)
+        drain()
+    }
+
+    // MARK: Observing
+
+    /// Everything that happens from now on, and the notices that nobody has heard yet.
+    public func events() -> AsyncStream<TimedEvent> {
+        let (stream, continuation) = AsyncStream<TimedEvent>.makeStream()
+        guard !isStopped else {
+            continuation.finish()
+            return stream
+        }
+        let id = observers.add(continuation)
+        end(id, with: continuation)
+        for notice in earlyNotices { continuation.yield(notice) }
+        earlyNotices = []
+        return stream
+    }
+
+    /// Who is typing in a chat: first the current state, then each change. An unknown chat gives an empty sequence.
+    /// A reader that falls more than 64 changes behind misses the oldest.
+    public func typing(in chat: String) -> AsyncStream<[Person]> {
+        let (stream, continuation) = AsyncStream<[Person]>.makeStream(bufferingPolicy: .bufferingNewest(64))
+        guard let entry = joined.first(where: { $0.chat.name == chat }), !isStopped else {
+            continuation.finish()
+            return stream
+        }
+        let id = observers.add(continuation, chat: chat)
+        end(id, with: continuation)
+        continuation.yield(
+            configuration.showsTyping ? endpoint.typing(in: entry.keys.tag).map(Person.init) : [])
+        return stream
+    }
+
+    /// The people of a chat: first the current state, then each change. An unknown chat gives an empty sequence.
+    /// A reader that falls more than 64 changes behind misses the oldest.
+    public func presence(in chat: String) -> AsyncStream<[Peer]> {
+        let (stream, continuation) = AsyncStream<[Peer]>.makeStream(bufferingPolicy: .bufferingNewest(64))
+        guard joined.contains(where: { $0.chat.name == chat }), !isStopped else {
+            continuation.finish()
+            return stream
+        }
+        let id = observers.add(continuation, chat: chat)
+        end(id, with: continuation)
+        continuation.yield(peers(in: chat))
+        return stream
+    }
+
+    /// Ends all sequences.
+    public func stopObserving() { observers.finish() }
+
+    private func end<Element>(_ id: Int, with continuation: AsyncStream<Element>.Continuation) {
+        continuation.onTermination = { [weak self] _ in
+            guard let self else { return }
+            Task { await self.forget(id) }
+        }
+    }
+
+    private func forget(_ id: Int) { observers.remove(id) }
+
+    // MARK: Errors
+
+    private func member(_ chat: String) throws(NodeError) -> JoinedChat {
+        guard !isStopped else { throw .stopped }
+        guard let entry = joined.first(where: { $0.chat.name == chat }) else { throw .unknownChat(chat) }
+        return entry
+    }
+
+    private func nodeError(_ error: CommandError, chat: String) -> NodeError {
+        switch error {
+        case .unknownChat: .unknownChat(chat)
+        case .chatExists: .chatExists(chat)
+        case .tooManyChats: .tooManyChats
+        case .messageEmpty: .messageEmpty
+        case .messageTooLong(let bytes): .messageTooLong(bytes: bytes)
+        case .queueFull(let key): .queueFull(UserID(key))
+        }
+    }
+}

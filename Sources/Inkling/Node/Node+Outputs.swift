@@ -1,0 +1,150 @@
+import Foundation
+import Glibc
+import InklingCore
+import InklingWire
+
+/// What the protocol asks for is done here: datagrams out, events to those who listen.
+extension Node {
+    /// Does everything that the protocol asked for, and sets the timer.
+    func drain() {
+        var doubts: [Address] = []
+        while let output = endpoint.nextOutput() { perform(output, &doubts) }
+        if !doubts.isEmpty, !isStopped {
+            for address in doubts { endpoint.doubt(address, now: clock.now) }
+            // Once more, without looking at its errors: a doubt must not raise the next.
+            var ignored: [Address] = []
+            while let output = endpoint.nextOutput() { perform(output, &ignored) }
+        }
+        schedule()
+    }
+
+    private func perform(_ output: Output, _ doubts: inout [Address]) {
+        switch output {
+        case .send(let bytes, let address):
+            guard let error = socket.send(bytes, to: address) else { return }
+            sendErrors[UDPSocket.errorText(error), default: 0] += 1
+            if error != EAGAIN, !doubts.contains(address) { doubts.append(address) }
+        case .typing(let tag, let people):
+            guard let chat = chatName(tag) else { return }
+            let shown = configuration.showsTyping ? people.map(Person.init) : []
+            if configuration.showsTyping { tell(.typing(chat: chat, shown)) }
+            observers.typing(shown, in: chat)
+        case .presence(let tag, let person, let presence, let reason):
+            guard let chat = chatName(tag) else { return }
+            remember(person, presence, in: chat)
+            tell(.peer(chat: chat, Person(person), Presence(presence), why: reason.rawValue))
+            observers.presence(peers(in: chat), in: chat)
+        case .message(let tag, let person, let number, let text):
+            guard let chat = chatName(tag) else { return }
+            tell(.message(chat: chat, from: Person(person), number: number, text: text))
+        case .delivered(let message, let tag, let key):
+            guard let chat = chatName(tag) else { return }
+            tell(.delivered(chat: chat, message: message, user: UserID(key)))
+        case .failed(let message, let tag, let key, let reason):
+            guard let chat = chatName(tag) else { return }
+            tell(.failed(chat: chat, message: message, user: UserID(key), why: reason.rawValue))
+        case .peerIsOneself:
+            tell(
+                .notice(
+                    code: "peer-is-oneself",
+                    text: "A peer given by hand is this node itself, or another device of the same identity: "
+                        + "they don't link with each other."))
+        }
+    }
+
+    func chatName(_ tag: ChatTag) -> String? { joined.first { $0.keys.tag == tag }?.chat.name }
+
+    func tell(_ event: Event) {
+        let timed = TimedEvent(at: Node.wallClock(), event: event)
+        if observers.isListening {
+            observers.tell(timed)
+        } else if case .notice = event {
+            earlyNotices.append(timed)
+        }
+    }
+
+    private func remember(_ person: InklingCore.Person, _ presence: InklingCore.Presence, in chat: String) {
+        let before = known[chat]?[person.key]
+        let wasThere = before.map { $0.presence != .offline } ?? false
+        let isThere = presence != .offline
+        let since = wasThere == isThere ? before?.since ?? Node.wallClock() : Node.wallClock()
+        known[chat, default: [:]][person.key] = KnownPeer(name: person.name, presence: presence, since: since)
+    }
+
+    /// Seconds since 1970, with microseconds: shown to people, never decided on.
+    static func wallClock() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec / 1_000) / 1_000_000
+    }
+}
+
+/// Those who listen to a node.
+struct Observers {
+    private var next = 0
+    private var events: [Int: AsyncStream<TimedEvent>.Continuation] = [:]
+    private var typing: [Int: (chat: String, continuation: AsyncStream<[Person]>.Continuation)] = [:]
+    private var presence: [Int: (chat: String, continuation: AsyncStream<[Peer]>.Continuation)] = [:]
+
+    /// Whether anybody listens to the events.
+    var isListening: Bool { !events.isEmpty }
+    /// How many sequences are open.
+    var count: Int { events.count + typing.count + presence.count }
+
+    mutating func add(_ continuation: AsyncStream<TimedEvent>.Continuation) -> Int {
+        next += 1
+        events[next] = continuation
+        return next
+    }
+
+    mutating func add(_ continuation: AsyncStream<[Person]>.Continuation, chat: String) -> Int {
+        next += 1
+        typing[next] = (chat, continuation)
+        return next
+    }
+
+    mutating func add(_ continuation: AsyncStream<[Peer]>.Continuation, chat: String) -> Int {
+        next += 1
+        presence[next] = (chat, continuation)
+        return next
+    }
+
+    mutating func remove(_ id: Int) {
+        events[id] = nil
+        typing[id] = nil
+        presence[id] = nil
+    }
+
+    func tell(_ event: TimedEvent) {
+        for id in events.keys.sorted() { events[id]?.yield(event) }
+    }
+
+    func typing(_ people: [Person], in chat: String) {
+        for id in typing.keys.sorted() where typing[id]?.chat == chat { typing[id]?.continuation.yield(people) }
+    }
+
+    func presence(_ peers: [Peer], in chat: String) {
+        for id in presence.keys.sorted() where presence[id]?.chat == chat { presence[id]?.continuation.yield(peers) }
+    }
+
+    /// Ends the sequences of a chat that was left.
+    mutating func finish(chat: String) {
+        for (id, entry) in typing where entry.chat == chat {
+            entry.continuation.finish()
+            typing[id] = nil
+        }
+        for (id, entry) in presence where entry.chat == chat {
+            entry.continuation.finish()
+            presence[id] = nil
+        }
+    }
+
+    mutating func finish() {
+        for continuation in events.values { continuation.finish() }
+        for entry in typing.values { entry.continuation.finish() }
+        for entry in presence.values { entry.continuation.finish() }
+        events = [:]
+        typing = [:]
+        presence = [:]
+    }
+}

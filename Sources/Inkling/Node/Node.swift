@@ -1,0 +1,332 @@
+import InklingCore
+import InklingWire
+import Logging
+import NIOCore
+import NIOPosix
+
+/// A node: one identity, any number of chats, and the only place that performs what the protocol asks for.
+///
+/// The actor runs on the event loop of its socket. Between an input to the protocol and the draining of its outputs
+/// nothing suspends, so datagrams leave and events arrive in the order that the protocol decided.
+public actor Node {
+    /// The event loop of the socket.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    /// The user ID of the own identity.
+    public nonisolated let user: UserID
+    /// The own static public key in base64url, 43 characters.
+    public nonisolated let key: String
+    /// The own display name, in NFC.
+    public nonisolated let name: String
+    /// The UDP port.
+    public nonisolated let port: UInt16
+    /// Whether the identity ends with this node.
+    public nonisolated let isTemporary: Bool
+
+    private nonisolated let executor: any NIOSerialEventLoopExecutor
+    nonisolated let eventLoop: any EventLoop
+    let logger: Logger
+    let configuration: Configuration
+    let socket: UDPSocket
+    let keyStore: KeyStore?
+    let clock = NodeClock()
+    var endpoint: Endpoint
+    var discovery: Discovery?
+    var channel: (any Channel)?
+
+    var joined: [JoinedChat] = []
+    var observers = Observers()
+    var known: [String: [PublicKey: KnownPeer]] = [:]
+    var sendErrors: [String: Int] = [:]
+    /// Notices that came before anybody listened.
+    var earlyNotices: [TimedEvent] = []
+    var isStopped = false
+    private var wake: (at: Instant, task: Scheduled<Void>)?
+    private var interfaceWatch: RepeatedTask?
+    private var usedNetworks: [LocalNetwork] = []
+
+    /// One chat that the node is in.
+    struct JoinedChat {
+        let chat: Chat
+        let keys: ChatKeys
+        let instance: String
+        let nonce: UInt64
+    }
+
+    /// What stays known of somebody who went.
+    struct KnownPeer {
+        var name: String
+        var presence: InklingCore.Presence
+        var since: Double
+    }
+
+    // MARK: Starting
+
+    /// Starts a node: opens the state directory, binds the socket, and begins discovery. It is in no chat yet.
+    ///
+    /// - Throws: ``NodeError`` with one line that says what to do.
+    public static func start(_ configuration: Configuration, logger: Logger) async throws(NodeError) -> Node {
+        let name = try configuration.checkedName()
+        let peers = try configuration.peers.map { text throws(NodeError) in try Resolution.peer(text) }
+        var bindAddress: Address?
+        if let text = configuration.bindAddress {
+            guard let address = Resolution.own(text) else { throw .bindAddress(text) }
+            bindAddress = address
+        }
+        let networks = try Node.networks(configuration)
+        let keyStore = try Node.openKeyStore(configuration)
+        var random = SystemRandomNumberGenerator()
+        let identity = keyStore.flatMap { KeyPair(privateKey: $0.privateKey) } ?? KeyPair(using: &random)
+        let socket = try Node.bind(configuration, address: bindAddress)
+        guard
+            let executor = MultiThreadedEventLoopGroup.singleton.next() as? any NIOSerialEventLoopExecutor
+        else {
+            throw .socket("the event loop can't run an actor")
+        }
+        let node = Node(
+            configuration: configuration, name: name, identity: identity, keyStore: keyStore, socket: socket,
+            executor: executor, logger: logger)
+        try await node.open(peers: peers.flatMap(\.self), networks: networks)
+        return node
+    }
+
+    private init(
+        configuration: Configuration, name: String, identity: KeyPair, keyStore: KeyStore?, socket: UDPSocket,
+        executor: any NIOSerialEventLoopExecutor, logger: Logger
+    ) {
+        self.configuration = configuration
+        self.name = name
+        self.executor = executor
+        self.logger = logger
+        self.socket = socket
+        self.keyStore = keyStore
+        eventLoop = executor
+        user = UserID(identity.publicKey)
+        key = identity.publicKey.base64url
+        port = socket.port
+        isTemporary = keyStore?.directory == nil
+        endpoint = Endpoint(
+            configuration: .init(
+                identity: identity, run: UInt64.random(in: .min ... .max), name: name,
+                sendsTyping: configuration.sendsTyping),
+            now: clock.now, random: SystemRandomNumberGenerator())
+    }
+
+    private static func openKeyStore(_ configuration: Configuration) throws(NodeError) -> KeyStore? {
+        guard !configuration.isEphemeral else { return nil }
+        do {
+            return try KeyStore.open(directory: configuration.stateDirectory)
+        } catch {
+            throw .stateDirectory(error.description)
+        }
+    }
+
+    private static func bind(_ configuration: Configuration, address: Address?) throws(NodeError) -> UDPSocket {
+        do {
+            return try UDPSocket(port: configuration.port, address: address)
+        } catch {
+            switch error {
+            case .portTaken: throw .portTaken(configuration.port)
+            case .portNotAllowed: throw .portNotAllowed(configuration.port)
+            case .notOwnAddress: throw .bindAddress(configuration.bindAddress ?? "")
+            case .system(let reason): throw .socket(reason)
+            }
+        }
+    }
+
+    private static func networks(_ configuration: Configuration) throws(NodeError) -> [LocalNetwork] {
+        do {
+            let all = Interfaces.all()
+            let chosen = try Interfaces.select(selection(configuration), from: all)
+            return (chosen + all.filter { $0.isLoopback && $0.isUp }).networks
+        } catch {
+            throw .interface(error.description)
+        }
+    }
+
+    private static func selection(_ configuration: Configuration) -> InterfaceSelection {
+        configuration.interfaces.isEmpty ? .automatic : .named(configuration.interfaces)
+    }
+
+    private func open(peers: [Address], networks: [LocalNetwork]) async throws(NodeError) {
+        usedNetworks = networks
+        endpoint.setNetworks(networks, port: port, now: clock.now)
+        do {
+            let receiver = DatagramReceiver(node: self)
+            channel = try await DatagramBootstrap(group: eventLoop)
+                .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 2_048))
+                .channelOption(.maxMessagesPerRead, value: 64)
+                .channelInitializer { $0.pipeline.addHandler(receiver) }
+                .withBoundSocket(socket.descriptor).get()
+        } catch {
+            throw .socket("\(error)")
+        }
+        for peer in peers { endpoint.addPeer(peer, now: clock.now) }
+        if let temporary = keyStore?.temporary {
+            tell(.notice(code: "identity-temporary", text: temporary.description))
+        }
+        if configuration.discovery {
+            let loop = eventLoop
+            discovery = Discovery(interfaces: Node.selection(configuration), logger: logger) { [weak self] event in
+                loop.execute { [weak self] in self?.assumeIsolated { $0.discovered(event) } }
+            }
+        }
+        watchInterfaces()
+        drain()
+    }
+
+    // MARK: Interfaces
+
+    private func watchInterfaces() {
+        interfaceWatch = eventLoop.scheduleRepeatedTask(initialDelay: .seconds(2), delay: .seconds(2)) {
+            [weak self] _ in
+            self?.assumeIsolated { $0.lookAtInterfaces() }
+        }
+    }
+
+    /// Follows addresses and interfaces that come and go.
+    private func lookAtInterfaces() {
+        let all = Interfaces.all()
+        let chosen = Interfaces.matching(Node.selection(configuration), from: all)
+        let networks = (chosen + all.filter { $0.isLoopback && $0.isUp }).networks
+        guard networks != usedNetworks else { return }
+        usedNetworks = networks
+        logger.info("the networks of this host changed", metadata: ["networks": "\(networks.count)"])
+        endpoint.setNetworks(networks, port: port, now: clock.now)
+        drain()
+    }
+
+    // MARK: Inputs
+
+    func received(_ bytes: [UInt8], from address: Address) {
+        guard !isStopped else { return }
+        endpoint.receive(bytes, from: address, now: clock.now)
+        drain()
+    }
+
+    /// The socket was read; when the protocol waits for it, say whether it is empty.
+    func readCompleted() {
+        guard !isStopped, endpoint.wantsSocketDrained, socket.isEmpty else { return }
+        endpoint.socketDrained(now: clock.now)
+        drain()
+    }
+
+    private func discovered(_ event: DiscoveryEvent) {
+        guard !isStopped else { return }
+        switch event {
+        case .found(let subtype, let instance, let txt, let addresses):
+            guard let chat = joined.first(where: { $0.keys.tag.hex == subtype }) else { return }
+            do {
+                let key = try ServiceRecord.parse(txt, for: chat.keys)
+                endpoint.found(
+                    instance, chat: chat.keys.tag, key: key, addresses: addresses, now: clock.now)
+            } catch {
+                logger.debug("an instance was ignored", metadata: ["reason": "\(error)"])
+            }
+        case .lost(let subtype, let instance):
+            guard let chat = joined.first(where: { $0.keys.tag.hex == subtype }) else { return }
+            endpoint.lost(instance, chat: chat.keys.tag, now: clock.now)
+        case .unavailable(let text):
+            tell(.notice(code: "discovery-down", text: text))
+        case .available:
+            tell(.notice(code: "discovery-up", text: "Discovery works again."))
+        }
+        drain()
+    }
+
+    private func timerFired() {
+        wake = nil
+        guard !isStopped || endpoint.hasFarewells else { return }
+        endpoint.advance(to: clock.now)
+        drain()
+        readCompleted()
+    }
+
+    // MARK: Timer
+
+    /// Sees to it that the protocol is called at its next deadline. The event loop's timers run on a clock that stops
+    /// in suspend: while a name shows as typing, it looks at least every 250 ms.
+    func schedule() {
+        guard var deadline = endpoint.nextDeadline else {
+            wake?.task.cancel()
+            wake = nil
+            return
+        }
+        if joined.contains(where: { !endpoint.typing(in: $0.keys.tag).isEmpty }) {
+            deadline = min(deadline, clock.now + .milliseconds(250))
+        }
+        if let wake, wake.at <= deadline { return }
+        wake?.task.cancel()
+        let delay = max(deadline.nanoseconds - clock.now.nanoseconds, 0)
+        let task = eventLoop.scheduleTask(in: .nanoseconds(delay)) { [weak self] in
+            guard let self else { return }
+            self.assumeIsolated { $0.timerFired() }
+        }
+        wake = (deadline, task)
+    }
+
+    // MARK: Stopping
+
+    /// Says bye to all, and closes everything. Copies of the farewell take 120 ms.
+    public func stop() async {
+        guard !isStopped else { return }
+        endpoint.quit(now: clock.now)
+        drain()
+        isStopped = true
+        interfaceWatch?.cancel()
+        let discovery = discovery
+        self.discovery = nil
+        async let ended: Void = Node.end(discovery)
+        await waitForFarewells()
+        await ended
+        wake?.task.cancel()
+        wake = nil
+        try? await channel?.close()
+        channel = nil
+        keyStore?.close()
+        observers.finish()
+    }
+
+    /// Returns when the copies of all farewells went out.
+    func waitForFarewells() async {
+        while endpoint.hasFarewells {
+            try? await eventLoop.scheduleTask(in: .milliseconds(10)) {}.futureResult.get()
+        }
+    }
+
+    private static func end(_ discovery: Discovery?) async {
+        guard let discovery else { return }
+        try? await NIOThreadPool.singleton.runIfActive { _ = discovery.stop() }
+    }
+}
+
+/// Monotonic time that runs through suspend, as the protocol counts it.
+struct NodeClock: Sendable {
+    private let origin = ContinuousClock.now
+
+    var now: Instant { .zero + origin.duration(to: .now) }
+}
+
+/// Hands what the socket received to the node, on the event loop that both run on.
+private final class DatagramReceiver: ChannelInboundHandler, Sendable {
+    typealias InboundIn = AddressedEnvelope<ByteBuffer>
+
+    private let node: Node
+
+    init(node: Node) { self.node = node }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let envelope = unwrapInboundIn(data)
+        guard let address = envelope.remoteAddress.withSockAddr({ name, _ in Address(name, port: nil) }) else { return }
+        let bytes = Array(envelope.data.readableBytesView)
+        node.assumeIsolated { $0.received(bytes, from: address) }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        node.assumeIsolated { $0.readCompleted() }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // The channel stays open: what a socket reports asynchronously is no reason to stop.
+    }
+}

@@ -1,0 +1,178 @@
+import Glibc
+import Testing
+
+@testable import Inkling
+
+/// A directory that is removed at the end of the test.
+private final class Scratch {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/inkling-keystore-XXXXXX".utf8CString)
+        path = String(cString: try #require(mkdtemp(&template)))
+    }
+
+    deinit {
+        Self.remove(path)
+    }
+
+    private static func remove(_ path: String) {
+        if let directory = opendir(path) {
+            while let entry = readdir(directory) {
+                let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                    String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+                }
+                if name != ".", name != ".." { remove("\(path)/\(name)") }
+            }
+            closedir(directory)
+        }
+        Glibc.remove(path)
+    }
+
+    func write(_ text: String, to name: String, mode: mode_t = 0o600) throws {
+        let file = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_TRUNC, mode)
+        try #require(file >= 0)
+        let bytes = Array(text.utf8)
+        #expect(Glibc.write(file, bytes, bytes.count) == bytes.count)
+        fchmod(file, mode)
+        close(file)
+    }
+
+    func mode(_ name: String) -> mode_t {
+        var status = stat()
+        lstat("\(path)/\(name)", &status)
+        return status.st_mode & 0o7777
+    }
+}
+
+@Suite("Key store")
+struct KeyStoreTests {
+    private static let digits = String(repeating: "0f", count: 32)
+
+    @Test("an identity is made once, with its directory, for the owner alone, and read again")
+    func kept() throws {
+        let scratch = try Scratch()
+        let directory = "\(scratch.path)/a/b"
+        let first = try KeyStore.open(directory: directory)
+        #expect(first.temporary == nil && first.directory == directory)
+        #expect(first.privateKey.count == 32)
+        #expect(scratch.mode("a/b") == 0o700 && scratch.mode("a/b/identity") == 0o600)
+        #expect(access("\(directory)/identity.new", F_OK) != 0)
+        first.close()
+        let second = try KeyStore.open(directory: directory)
+        #expect(second.privateKey == first.privateKey)
+    }
+
+    @Test("a second node on the same directory runs under a temporary identity, until the first ends (R29)")
+    func locked() throws {
+        let scratch = try Scratch()
+        let first = try KeyStore.open(directory: scratch.path)
+        let second = try KeyStore.open(directory: scratch.path)
+        #expect(second.temporary == .inUse(directory: scratch.path))
+        #expect(second.directory == nil && second.privateKey != first.privateKey)
+        #expect(second.temporary?.description.contains("--state-dir") == true)
+        second.close()
+        let third = try KeyStore.open(directory: scratch.path)
+        #expect(third.temporary != nil)
+        first.close()
+        let fourth = try KeyStore.open(directory: scratch.path)
+        #expect(fourth.temporary == nil && fourth.privateKey == first.privateKey)
+    }
+
+    @Test("where no directory can be made, the identity is temporary and says why (R29)")
+    func unwritable() throws {
+        let scratch = try Scratch()
+        try scratch.write("", to: "file")
+        let store = try KeyStore.open(directory: "\(scratch.path)/file/state")
+        guard case .unwritable(_, let reason) = store.temporary else {
+            Issue.record("not temporary")
+            return
+        }
+        #expect(reason == "Not a directory")
+    }
+
+    @Test(
+        "a damaged key file is an error, is left as it is, and the lock is dropped",
+        arguments: [
+            "", "\n", "inkling-identity-1 \(digits)", "inkling-identity-1 \(digits)0\n",
+            "inkling-identity-1 \(digits.uppercased())\n", "inkling-identity-1 \(digits.dropLast())\n",
+            "inkling-identity-1 \(String(repeating: "0", count: 64))\n", "inkling-identity-x \(digits)\n",
+            "inkling-identity-1  \(digits)\n", "inkling-identity-1 \(digits)\n\n", "inkling-identity-1\n",
+        ])
+    func corrupt(text: String) throws {
+        let scratch = try Scratch()
+        try scratch.write(text, to: "identity")
+        #expect(throws: KeyStoreError.corrupt(path: "\(scratch.path)/identity")) {
+            try KeyStore.open(directory: scratch.path)
+        }
+        try scratch.write("inkling-identity-1 \(Self.digits)\n", to: "identity")
+        let store = try KeyStore.open(directory: scratch.path)
+        #expect(store.temporary == nil && store.privateKey == Array(repeating: 15, count: 32))
+    }
+
+    @Test("a key file of a later version is an error of its own")
+    func newer() throws {
+        let scratch = try Scratch()
+        try scratch.write("inkling-identity-2 whatever\n", to: "identity")
+        #expect(throws: KeyStoreError.newer(path: "\(scratch.path)/identity")) {
+            try KeyStore.open(directory: scratch.path)
+        }
+    }
+
+    @Test("rights that are too wide are taken away from the key file")
+    func rights() throws {
+        let scratch = try Scratch()
+        try scratch.write("inkling-identity-1 \(Self.digits)\n", to: "identity", mode: 0o644)
+        _ = try KeyStore.open(directory: scratch.path)
+        #expect(scratch.mode("identity") == 0o600)
+    }
+
+    @Test("a link or a pipe in place of the key file is refused, without waiting")
+    func noFile() throws {
+        let scratch = try Scratch()
+        try scratch.write("inkling-identity-1 \(Self.digits)\n", to: "elsewhere")
+        symlink("elsewhere", "\(scratch.path)/identity")
+        #expect(throws: KeyStoreError.unreadable(path: "\(scratch.path)/identity", reason: "it is a link")) {
+            try KeyStore.open(directory: scratch.path)
+        }
+        unlink("\(scratch.path)/identity")
+        mkfifo("\(scratch.path)/identity", 0o600)
+        #expect(throws: KeyStoreError.corrupt(path: "\(scratch.path)/identity")) {
+            try KeyStore.open(directory: scratch.path)
+        }
+    }
+
+    @Test("an empty directory is closed to others; a used one that others may write to is refused")
+    func directoryRights() throws {
+        let empty = try Scratch()
+        chmod(empty.path, 0o777)
+        _ = try KeyStore.open(directory: empty.path)
+        #expect(empty.mode("") == 0o700)
+
+        let used = try Scratch()
+        try used.write("", to: "other")
+        chmod(used.path, 0o1777)
+        #expect(throws: KeyStoreError.shared(path: used.path)) { try KeyStore.open(directory: used.path) }
+        #expect(used.mode("") == 0o1777)
+
+        let readable = try Scratch()
+        try readable.write("", to: "other")
+        chmod(readable.path, 0o755)
+        #expect(try KeyStore.open(directory: readable.path).temporary == nil)
+        #expect(readable.mode("") == 0o755)
+    }
+
+    @Test("every other single character of a key file makes it damaged or another key, never a crash")
+    func everyChange() {
+        let text = Identity.text(of: Array(repeating: 0xA5, count: 32))
+        #expect(Identity.read(text) == .key(Array(repeating: 0xA5, count: 32)))
+        for index in text.indices {
+            #expect(Identity.read(Array(text[..<index])) == .corrupt)
+            for bit in 0..<8 {
+                var changed = text
+                changed[index] ^= 1 << UInt8(bit)
+                #expect(Identity.read(changed) != Identity.read(text))
+            }
+        }
+    }
+}
