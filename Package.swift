@@ -8,8 +8,10 @@ let package = Package(
     name: "inkling",
     products: [
         .library(name: "Inkling", targets: ["Inkling"]),
+        .executable(name: "inkling", targets: ["inkling"]),
     ],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -31,6 +33,14 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "InklingConsole", dependencies: ["InklingCore"], swiftSettings: strict),
+        .executableTarget(
+            name: "inkling",
+            dependencies: [
+                "Inkling", "InklingConsole",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "InklingWireTests", dependencies: ["InklingWire"], exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(
@@ -38,5 +48,6 @@ let package = Package(
         .testTarget(
             name: "InklingTests", dependencies: ["Inkling", "InklingCore", "InklingWire"], swiftSettings: strict),
         .testTarget(name: "InklingConsoleTests", dependencies: ["InklingConsole"], swiftSettings: strict),
+        .testTarget(name: "InklingNetworkTests", swiftSettings: strict),
     ]
 )

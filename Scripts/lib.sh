@@ -1,0 +1,87 @@
+# Shared by the scripts beside it, which source it. POSIX sh.
+
+# Debian keeps administrators' programs out of an ordinary user's PATH.
+PATH=$PATH:/usr/sbin:/sbin
+export PATH
+
+say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
+
+die() {
+    say "$@"
+    exit 1
+}
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+can_be_root() { [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null 2>&1; }
+
+require_swift() {
+    command -v swift >/dev/null 2>&1 || die "Swift 6.2 or later is needed: see https://www.swift.org/install"
+}
+
+# missing_packages NEED...: the Debian packages of those needs that this machine does not meet.
+# A need is PACKAGE=PROGRAM or PACKAGE=/a/file.
+missing_packages() {
+    for need in "$@"; do
+        case ${need#*=} in
+            /*) [ -e "${need#*=}" ] ;;
+            *) command -v "${need#*=}" >/dev/null 2>&1 ;;
+        esac || printf '%s ' "${need%%=*}"
+    done
+}
+
+# install NEED...: installs what is missing, and only that.
+install() {
+    missing=$(missing_packages "$@")
+    [ -n "$missing" ] || return 0
+    command -v apt-get >/dev/null 2>&1 || die "these are missing, and without apt-get you have to install them: $missing"
+    can_be_root || die "these packages are missing; install them as root: apt-get install $missing"
+    say "installing $missing"
+    as_root apt-get update -q >&2 || die "apt-get update failed: see above"
+    # shellcheck disable=SC2086
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing >&2 ||
+        die "could not install $missing: see above"
+}
+
+bus_answers() {
+    dbus-send --system --print-reply --reply-timeout=2000 --dest=org.freedesktop.DBus / \
+        org.freedesktop.DBus.GetId >/dev/null 2>&1
+}
+
+avahi_answers() {
+    dbus-send --system --print-reply --reply-timeout=2000 --dest=org.freedesktop.DBus / \
+        org.freedesktop.DBus.NameHasOwner string:org.freedesktop.Avahi 2>/dev/null | grep -q 'boolean true'
+}
+
+# A bus that ended without tidying up leaves a file that keeps the next one from starting.
+start_bus() {
+    as_root mkdir -p /run/dbus
+    bus=$(cat /run/dbus/pid 2>/dev/null) || bus=
+    [ -n "$bus" ] && [ "$(cat "/proc/$bus/comm" 2>/dev/null)" = dbus-daemon ] || as_root rm -f /run/dbus/pid
+    as_root dbus-daemon --system --fork
+}
+
+# Sees to it that the daemon which discovery needs is running. Inkling runs without it too, and says so itself:
+# nothing here is a reason to stop.
+start_discovery() {
+    ! avahi_answers || return 0
+    if ! can_be_root; then
+        say "discovery needs the Avahi daemon, which only root can start: going on without it"
+        return 0
+    fi
+    sudo=
+    [ "$(id -u)" -eq 0 ] || sudo='sudo '
+    if [ -d /run/systemd/system ]; then
+        say "starting the Avahi daemon (to stop it: ${sudo}systemctl stop avahi-daemon.socket avahi-daemon)"
+        as_root systemctl start avahi-daemon || say "it did not start: going on without discovery"
+        return 0
+    fi
+    if ! bus_answers; then
+        say "starting the D-Bus system bus (to stop it: ${sudo}kill \$(cat /run/dbus/pid))"
+        start_bus || say "it did not start"
+    fi
+    say "starting the Avahi daemon (to stop it: ${sudo}avahi-daemon -k)"
+    as_root avahi-daemon -D --no-rlimits || say "it did not start: going on without discovery"
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Inkling
+import InklingConsole
+import Logging
+
+/// What the sessions of all modes share.
+@MainActor
+struct SessionContext {
+    let node: Node
+    let settings: ChatSettings
+    let happenings: Happenings
+    let input: InputThread
+    let signals: SignalWatch
+
+    /// Says goodbye, stops the program, and comes back when it is continued.
+    ///
+    /// - Parameter wholeJob: whether the processes that were started with this one are to stop too: where a key said
+    ///   so, and not a signal that they had as well.
+    func suspendProgram(wholeJob: Bool) async {
+        await node.suspend()
+        signals.muteStops { stop(wholeJob: wholeJob) }
+        await node.resume()
+    }
+
+    private func stop(wholeJob: Bool) {
+        // The signal sources keep the signal blocked; blocked it would wait instead of stopping us.
+        var stop = sigset_t()
+        sigemptyset(&stop)
+        sigaddset(&stop, SIGTSTP)
+        var before = sigset_t()
+        pthread_sigmask(SIG_UNBLOCK, &stop, &before)
+        // The rest of the job first, while the own process still ignores it.
+        if wholeJob { kill(0, SIGTSTP) }
+        signal(SIGTSTP, SIG_DFL)
+        raise(SIGTSTP)
+        signal(SIGTSTP, SIG_IGN)
+        pthread_sigmask(SIG_SETMASK, &before, nil)
+    }
+}
+
+/// Starts a node and runs the session of the mode that was asked for.
+///
+/// Sessions run on the main actor: waiting for a slow reader of the output then holds up no thread that the node
+/// needs.
+@MainActor
+enum ChatProgram {
+    /// - Returns: the exit status.
+    static func run(_ settings: ChatSettings) async throws -> Int32 {
+        let happenings = Happenings()
+        let signals = SignalWatch(happenings)
+        let logger = Logs.logger(settings, happenings)
+        let node: Node
+        do {
+            node = try await Node.start(settings.node, logger: logger)
+            happenings.follow(await node.events())
+            try await node.join(settings.chat)
+        } catch {
+            throw StartFailure(text: SafeText.line(error.description))
+        }
+        let input = InputThread(happenings)
+        let context = SessionContext(
+            node: node, settings: settings, happenings: happenings, input: input, signals: signals)
+        switch settings.mode {
+        case .json: return await JSONSession(context).run()
+        case .plain: return await PlainSession(context).run()
+        case .terminal: return await TerminalSession(context).run()
+        }
+    }
+}
+
+/// Where log lines go.
+enum Logs {
+    static func logger(_ settings: ChatSettings, _ happenings: Happenings) -> Logger {
+        // A log on the same terminal as the prompt has to pass through its screen.
+        let throughScreen = settings.mode == .terminal && isatty(STDERR_FILENO) == 1
+        var logger = Logger(label: "inkling") { label in
+            if throughScreen { return ScreenLogHandler(happenings) }
+            return StreamLogHandler.standardError(label: label)
+        }
+        logger.logLevel = settings.logLevel
+        return logger
+    }
+}
+
+/// Hands log lines to the session that draws the screen.
+struct ScreenLogHandler: LogHandler {
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.error
+    private let happenings: Happenings
+
+    init(_ happenings: Happenings) {
+        self.happenings = happenings
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let all = metadata.merging(event.metadata ?? [:]) { $1 }
+        let pairs = all.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+        happenings.add(.log("\(event.level): \(event.message)\(pairs)"))
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Inkling
+import InklingConsole
+import Logging
+
+/// What `inkling chat` was asked for.
+struct ChatSettings: Sendable {
+    enum Mode: Sendable {
+        /// JSON lines for programs.
+        case json
+        /// Whole lines, for files, pipes and screen readers.
+        case plain
+        /// The prompt.
+        case terminal
+    }
+
+    var node: Configuration
+    var chat: Chat
+    var mode: Mode
+    var indicator: IndicatorStyle
+    var reducedMotion: Bool
+    /// Whether bold and dim are wanted.
+    var decorated: Bool
+    var logLevel: Logger.Level
+
+    /// The mode for what standard input and output are connected to.
+    static func mode(json: Bool, plain: Bool) -> Mode {
+        if json { return .json }
+        let terminal = environment("TERM") ?? "dumb"
+        let capable = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 && terminal != "dumb"
+        return plain || !capable ? .plain : .terminal
+    }
+
+    static func environment(_ name: String) -> String? {
+        guard let value = ProcessInfo.processInfo.environment[name], !value.isEmpty else { return nil }
+        return value
+    }
+
+    /// The user's login name, cut to what a name may take.
+    static func loginName() -> String {
+        var name = environment("LOGNAME") ?? environment("USER") ?? ""
+        if name.isEmpty, let entry = getpwuid(getuid()), let login = entry.pointee.pw_name {
+            name = String(cString: login)
+        }
+        while name.utf8.count > 64 { name.removeLast() }
+        return name.isEmpty ? "somebody" : name
+    }
+
+    /// `$XDG_STATE_HOME/inkling`, or what stands for it; `nil` for a user without a home.
+    static func defaultStateDirectory() -> String? {
+        // The convention's own rule: a path that is not absolute is ignored.
+        if let state = environment("XDG_STATE_HOME"), state.hasPrefix("/") { return state + "/inkling" }
+        if let home = environment("HOME") { return home + "/.local/state/inkling" }
+        guard let entry = getpwuid(getuid()), let home = entry.pointee.pw_dir else { return nil }
+        return String(cString: home) + "/.local/state/inkling"
+    }
+}

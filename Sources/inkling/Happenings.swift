@@ -1,0 +1,165 @@
+import Foundation
+import Inkling
+
+/// Something that a session of the program has to deal with.
+enum Happening: Sendable {
+    /// Bytes from standard input; answer with `InputThread.proceed()` when they are dealt with.
+    case input([UInt8])
+    case endOfInput
+    case signal(Int32)
+    case node(TimedEvent)
+    /// The node's events have ended.
+    case nodeEnded
+    /// A log line, for the screen.
+    case log(String)
+    /// A time that was asked for with `after(_:_:)` has come.
+    case time(Timer)
+
+    enum Timer: Hashable, Sendable {
+        case dots(Int)
+        case escape(Int)
+        case firstPeer
+        case delivery
+        case retry
+    }
+}
+
+/// Everything that happens, in one order, whichever thread it comes from.
+struct Happenings: Sendable {
+    let stream: AsyncStream<Happening>
+    private let continuation: AsyncStream<Happening>.Continuation
+
+    init() {
+        (stream, continuation) = AsyncStream.makeStream(of: Happening.self)
+    }
+
+    func add(_ happening: Happening) {
+        continuation.yield(happening)
+    }
+
+    /// Lets a time happen later.
+    func after(_ delay: Duration, _ timer: Happening.Timer) {
+        Task {
+            try? await Task.sleep(for: delay)
+            add(.time(timer))
+        }
+    }
+
+    /// Passes a node's events on until they end.
+    func follow(_ events: AsyncStream<TimedEvent>) {
+        Task {
+            for await event in events { add(.node(event)) }
+            add(.nodeEnded)
+        }
+    }
+}
+
+/// Reads standard input on a thread of its own, a few chunks ahead of who uses them.
+final class InputThread: Sendable {
+    private static let chunk = 65_536
+    private let ahead = DispatchSemaphore(value: 8)
+
+    init(_ happenings: Happenings) {
+        let ahead = self.ahead
+        Thread.detachNewThread {
+            while let bytes = Self.read() {
+                ahead.wait()
+                happenings.add(.input(bytes))
+            }
+            happenings.add(.endOfInput)
+        }
+    }
+
+    /// A chunk was dealt with; one more may be read.
+    func proceed() {
+        ahead.signal()
+    }
+
+    /// The next bytes; `nil` at the end, which a terminal that is gone is too.
+    private static func read() -> [UInt8]? {
+        while true {
+            var count = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: chunk) { buffer, initialized in
+                count = Foundation.read(STDIN_FILENO, buffer.baseAddress, buffer.count)
+                initialized = max(count, 0)
+            }
+            if count > 0 { return bytes }
+            guard count < 0, errno == EAGAIN || errno == EINTR else { return nil }
+            if errno == EAGAIN {
+                var wanted = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+                poll(&wanted, 1, -1)
+            }
+        }
+    }
+}
+
+/// Turns signals into happenings.
+final class SignalWatch {
+    static let ending: Set<Int32> = [SIGINT, SIGTERM, SIGHUP]
+    /// How long the farewell may take before another signal ends the program at once.
+    private static let patience = Duration.seconds(2)
+
+    /// Signals that belong to a stop may come out this long after the program went on.
+    private static let echo = Duration.milliseconds(200)
+
+    private let sources: [any DispatchSourceSignal]
+    private let queue = DispatchQueue(label: "inkling.signals")
+    private let times = Times()
+
+    init(_ happenings: Happenings) {
+        let queue = self.queue
+        let times = self.times
+        sources = [SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH].map { number in
+            // Of an ignored signal the source still learns; the others keep their default, which is to be ignored.
+            if number != SIGCONT && number != SIGWINCH { signal(number, SIG_IGN) }
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler {
+                if Self.ending.contains(number), times.isEndOverdue(Self.patience) {
+                    Terminal.giveBack()
+                    _exit(1)
+                }
+                if number == SIGTSTP || number == SIGCONT, times.areStopsMuted { return }
+                happenings.add(.signal(number))
+            }
+            source.resume()
+            return source
+        }
+    }
+
+    /// Lets the program stop itself; the signals that this takes, and the one that ends it, are no happenings of
+    /// their own.
+    func muteStops(while stop: () -> Void) {
+        let times = self.times
+        queue.sync { times.stops = .muted }
+        stop()
+        queue.sync { times.stops = .mutedUntil(.now + Self.echo) }
+    }
+
+    /// When things happened; used on the queue of signals alone.
+    private final class Times: @unchecked Sendable {
+        private var firstEnd: ContinuousClock.Instant?
+        var stops = Stops.heard
+
+        enum Stops {
+            case heard
+            case muted
+            case mutedUntil(ContinuousClock.Instant)
+        }
+
+        func isEndOverdue(_ patience: Duration) -> Bool {
+            guard let firstEnd else {
+                firstEnd = .now
+                return false
+            }
+            return firstEnd.duration(to: .now) > patience
+        }
+
+        var areStopsMuted: Bool {
+            switch stops {
+            case .heard: false
+            case .muted: true
+            case .mutedUntil(let end): .now < end
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+
+/// A line of input of the JSON interface.
+enum JSONCommand {
+    case compose(String, chat: String?)
+    case send(String, tag: String?, chat: String?)
+    case join(chat: String, secret: String?)
+    case leave(chat: String)
+    case open(chat: String)
+    case setAway(Bool)
+    case block(user: String)
+    case unblock(user: String)
+    case who
+    case stats
+    case quit
+
+    /// Why a line is no command.
+    struct Refusal: Error {
+        let text: String
+    }
+
+    private struct Fields: Decodable {
+        let `do`: String
+        let text: String?
+        let tag: String?
+        let chat: String?
+        let secret: String?
+        let user: String?
+    }
+
+    /// Reads a line. Members that a command does not know are ignored.
+    init(_ line: [UInt8]) throws(Refusal) {
+        let fields = try Self.fields(of: line)
+        switch fields.do {
+        case "compose": self = .compose(try Self.need(fields.text, "text"), chat: fields.chat)
+        case "send": self = .send(try Self.need(fields.text, "text"), tag: fields.tag, chat: fields.chat)
+        case "join": self = .join(chat: try Self.need(fields.chat, "chat"), secret: fields.secret)
+        case "leave": self = .leave(chat: try Self.need(fields.chat, "chat"))
+        case "open": self = .open(chat: try Self.need(fields.chat, "chat"))
+        case "away": self = .setAway(true)
+        case "back": self = .setAway(false)
+        case "block": self = .block(user: try Self.need(fields.user, "user"))
+        case "unblock": self = .unblock(user: try Self.need(fields.user, "user"))
+        case "who": self = .who
+        case "stats": self = .stats
+        case "quit": self = .quit
+        default: throw Refusal(text: "there is no command \"\(fields.do.prefix(40))\"")
+        }
+    }
+
+    private static func need(_ value: String?, _ name: String) throws(Refusal) -> String {
+        guard let value else { throw Refusal(text: "\"\(name)\" is missing") }
+        return value
+    }
+
+    private static func fields(of line: [UInt8]) throws(Refusal) -> Fields {
+        guard String(validating: line, as: UTF8.self) != nil else { throw Refusal(text: "the line is not UTF-8") }
+        do {
+            return try JSONDecoder().decode(Fields.self, from: Data(line))
+        } catch DecodingError.typeMismatch(_, let context) {
+            let name = context.codingPath.last?.stringValue
+            throw Refusal(text: name.map { "\"\($0)\" must be a string" } ?? "the line is not a JSON object")
+        } catch DecodingError.keyNotFound(let key, _) {
+            throw Refusal(text: "\"\(key.stringValue)\" is missing")
+        } catch DecodingError.valueNotFound(_, let context) {
+            throw Refusal(text: "\"\(context.codingPath.last?.stringValue ?? "do")\" must be a string")
+        } catch {
+            throw Refusal(text: "the line is not valid JSON")
+        }
+    }
+}
+
+/// Cuts input into lines, and holds no more than a line may have.
+struct LineSplitter {
+    static let longestLine = 1 << 20
+
+    enum Piece {
+        case line([UInt8], number: Int)
+        case tooLong(number: Int)
+    }
+
+    private var held: [UInt8] = []
+    private var overflown = false
+    private var number = 1
+
+    mutating func feed(_ bytes: [UInt8]) -> [Piece] {
+        var pieces: [Piece] = []
+        var rest = bytes[...]
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            hold(rest[..<end])
+            pieces.append(cut())
+            rest = rest[(end + 1)...]
+        }
+        hold(rest)
+        return pieces
+    }
+
+    /// The line that the input ended in, where no line feed ended it.
+    mutating func finish() -> Piece? {
+        held.isEmpty && !overflown ? nil : cut()
+    }
+
+    private mutating func hold(_ bytes: ArraySlice<UInt8>) {
+        if held.count + bytes.count > Self.longestLine {
+            overflown = true
+            held = []
+        }
+        if !overflown { held.append(contentsOf: bytes) }
+    }
+
+    private mutating func cut() -> Piece {
+        defer {
+            held = []
+            overflown = false
+            number += 1
+        }
+        guard !overflown else { return .tooLong(number: number) }
+        if held.last == UInt8(ascii: "\r") { held.removeLast() }
+        return .line(held, number: number)
+    }
+}

@@ -1,0 +1,229 @@
+import Foundation
+import Inkling
+import InklingConsole
+
+/// The node without a terminal: JSON lines in, JSON lines out.
+@MainActor
+final class JSONSession {
+    private let context: SessionContext
+    private var node: Node { context.node }
+    private var splitter = LineSplitter()
+    private var open: String?
+    private var readerIsGone = false
+    private var quitting = false
+    private var eventsEnded = false
+
+    init(_ context: SessionContext) {
+        self.context = context
+        open = context.settings.chat.name
+    }
+
+    func run() async -> Int32 {
+        let chat = context.settings.chat
+        write(
+            JSONLine(
+                on: "ready",
+                [
+                    ("user", .string(node.user.description)), ("name", .string(node.name)),
+                    ("port", .integer(Int(node.port))), ("chat", .string(chat.name)),
+                    ("version", .string(programVersion)), ("key", .string(node.key)),
+                ]))
+        if chat.isOpen {
+            notice("open-chat", "this chat is open: anybody on the network can join and read it")
+        }
+        var happenings = context.happenings.stream.makeAsyncIterator()
+        while !quitting, !readerIsGone, let happening = await happenings.next() { await handle(happening) }
+        await node.stop()
+        await node.stopObserving()
+        // What the end itself did to messages is told too.
+        while !readerIsGone, !eventsEnded, let happening = await happenings.next() {
+            if case .nodeEnded = happening { eventsEnded = true }
+            if case .node(let event) = happening { tell(event) }
+        }
+        return 0
+    }
+
+    private func handle(_ happening: Happening) async {
+        switch happening {
+        case .input(let bytes):
+            for piece in splitter.feed(bytes) where !quitting { await take(piece) }
+            context.input.proceed()
+        case .endOfInput:
+            if let piece = splitter.finish() { await take(piece) }
+            quitting = true
+        case .signal(SIGTSTP): await context.suspendProgram(wholeJob: false)
+        case .signal(let number): quitting = quitting || SignalWatch.ending.contains(number)
+        case .node(let event): tell(event)
+        case .nodeEnded: (quitting, eventsEnded) = (true, true)
+        case .log, .time: break
+        }
+    }
+
+    private func take(_ piece: LineSplitter.Piece) async {
+        switch piece {
+        case .tooLong(let number):
+            error("bad-command", "the line is longer than \(LineSplitter.longestLine) bytes", line: number)
+        case .line(let bytes, let number):
+            // An empty line is nothing, as between the lines of a file that a person wrote.
+            guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { return }
+            do {
+                try await perform(JSONCommand(bytes))
+            } catch let refusal as JSONCommand.Refusal {
+                error("bad-command", refusal.text, line: number)
+            } catch let failure as NodeError {
+                error(failure.code, failure.description, line: number)
+            } catch let other {
+                error("bad-command", "\(other)", line: number)
+            }
+        }
+    }
+
+    private func perform(_ command: JSONCommand) async throws {
+        switch command {
+        case .compose(let text, let chat):
+            await node.compose(text, in: try await joined(chat))
+        case .send(let text, let tag, let chat):
+            let chat = try await joined(chat)
+            let (message, recipients) = try await node.send(text, to: chat)
+            write(
+                JSONLine(
+                    on: "sent",
+                    [
+                        ("chat", .string(chat)), ("message", .unsigned(message)), ("tag", tag.map(JSONValue.string)),
+                        ("to", .integer(recipients)),
+                    ]))
+        case .join(let name, let secret):
+            let chat = try Chat(Self.composed(name), secret: try secret.map { text in try Secret(text) })
+            try await node.join(chat)
+            if open == nil { open = chat.name }
+        case .leave(let name):
+            let name = Self.composed(name)
+            try await node.leave(name)
+            if open == name { open = nil }
+        case .open(let name):
+            let chat = try await joined(name)
+            if let open, open != chat { await node.compose("", in: open) }
+            open = chat
+        case .setAway(let away): await node.setAway(away)
+        case .block(let user): await node.block(try Self.user(user))
+        case .unblock(let user): await node.unblock(try Self.user(user))
+        case .who: await who()
+        case .stats: await statistics()
+        case .quit: quitting = true
+        }
+    }
+
+    /// The chat that a command is for: the one it names, else the open one.
+    private func joined(_ name: String?) async throws -> String {
+        guard let chat = name.map(Self.composed) ?? open else {
+            throw JSONCommand.Refusal(text: "no chat is open; name one or open it first")
+        }
+        guard await node.chats.contains(where: { $0.name == chat }) else { throw NodeError.unknownChat(chat) }
+        return chat
+    }
+
+    private static func composed(_ name: String) -> String { name.precomposedStringWithCanonicalMapping }
+
+    private static func user(_ text: String) throws -> UserID {
+        guard let user = UserID(text) else { throw JSONCommand.Refusal(text: "\"user\" is not a user ID") }
+        return user
+    }
+
+    private func who() async {
+        for chat in await node.chats {
+            let users = await node.peers(in: chat.name).map { peer in
+                var members: [(String, JSONValue)] = [
+                    ("user", .string(peer.user.description)), ("name", .string(peer.name)),
+                    ("presence", .string(peer.presence.rawValue)), ("key", .string(peer.key)),
+                ]
+                if let lastSeen = peer.lastSeen { members.append(("lastSeen", .seconds(lastSeen))) }
+                if let since = peer.onlineSince { members.append(("onlineSince", .seconds(since))) }
+                if let roundTrip = peer.roundTrip {
+                    // Milliseconds with three decimals.
+                    members.append(("rtt", .raw(String((roundTrip / .microseconds(1)).rounded() / 1_000))))
+                }
+                return JSONValue.object(members)
+            }
+            write(JSONLine(on: "who", [("chat", .string(chat.name)), ("users", .array(users))]))
+        }
+    }
+
+    private func statistics() async {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        guard let data = try? encoder.encode(await node.statistics()),
+            let body = String(data: data, encoding: .utf8), body.hasPrefix("{"), body.count > 2
+        else { return write(JSONLine(on: "stats")) }
+        // The counters stand beside "on" and "at" in one object.
+        write(text: JSONLine(on: "stats").text.dropLast() + "," + body.dropFirst())
+    }
+
+    private func tell(_ timed: TimedEvent) {
+        write(JSONEvents.line(for: timed, style: context.settings.indicator))
+    }
+
+    private func notice(_ code: String, _ text: String) {
+        write(JSONLine(on: "notice", [("code", .string(code)), ("text", .string(text))]))
+    }
+
+    private func error(_ code: String, _ text: String, line: Int) {
+        write(JSONLine(on: "error", [("code", .string(code)), ("text", .string(text)), ("line", .integer(line))]))
+    }
+
+    private func write(_ line: JSONLine) { write(text: line.text[...]) }
+
+    private func write(text: Substring) {
+        if !Output.standard.write(line: String(text)) { readerIsGone = true }
+    }
+}
+
+/// What the node tells, as lines.
+enum JSONEvents {
+    static func line(for timed: TimedEvent, style: IndicatorStyle) -> JSONLine {
+        switch timed.event {
+        case .peer(let chat, let person, let presence, let why):
+            return JSONLine(
+                on: "peer", at: timed.at,
+                [
+                    ("chat", .string(chat)), ("user", .string(person.user.description)),
+                    ("name", .string(person.name)), ("presence", .string(presence.rawValue)), ("why", .string(why)),
+                ])
+        case .typing(let chat, let people):
+            let text = IndicatorText.text(names: people.map { Names.shown($0.name) ?? "" }, style: style)
+            return JSONLine(
+                on: "typing", at: timed.at,
+                [("chat", .string(chat)), ("users", .array(people.map(person))), ("text", .string(text))])
+        case .message(let chat, let from, let number, let text):
+            return JSONLine(
+                on: "message", at: timed.at,
+                [
+                    ("chat", .string(chat)), ("from", person(from)), ("message", .unsigned(number)),
+                    ("text", .string(text)),
+                ])
+        case .delivered(let chat, let message, let user):
+            return JSONLine(
+                on: "delivered", at: timed.at,
+                [("chat", .string(chat)), ("message", .unsigned(message)), ("user", .string(user.description))])
+        case .failed(let chat, let message, let user, let why):
+            return JSONLine(
+                on: "failed", at: timed.at,
+                [
+                    ("chat", .string(chat)), ("message", .unsigned(message)), ("user", .string(user.description)),
+                    ("why", .string(why)),
+                ])
+        case .notice(let code, let text):
+            return JSONLine(on: "notice", at: timed.at, [("code", .string(code)), ("text", .string(text))])
+        }
+    }
+
+    private static func person(_ person: Person) -> JSONValue {
+        .object([("user", .string(person.user.description)), ("name", .string(person.name))])
+    }
+}
+
+/// Names as they may be shown. NFC needs Foundation, which the pure target does without.
+enum Names {
+    static func shown(_ name: String) -> String? {
+        SafeText.name(name.precomposedStringWithCanonicalMapping)
+    }
+}

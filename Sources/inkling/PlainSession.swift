@@ -1,0 +1,182 @@
+import Foundation
+import Inkling
+import InklingConsole
+
+/// Whole lines, without cursor movement, colour or animation. Standard input is a terminal that edits its own
+/// lines, or else each of its lines is a message.
+@MainActor
+final class PlainSession {
+    private static let longestWaitForPeer = Duration.seconds(5)
+    private static let longestWaitForDelivery = Duration.seconds(10)
+
+    private let context: SessionContext
+    private var node: Node { context.node }
+    private var state: ChatState
+    private var splitter = LineSplitter()
+    private let isInteractive = isatty(STDIN_FILENO) == 1
+    private let wraps = isatty(STDOUT_FILENO) == 1
+    private var shownIndicator = ""
+    private var quitting = false
+    private var status: Int32 = 0
+
+    // Of input that is no terminal.
+    private var waiting: [String] = []
+    private var maySend = false
+    /// Chunks of input whose lines still wait: no more is read than was sent.
+    private var heldChunks = 0
+    private var inputEnded = false
+    private var deliveryTimed = false
+    private var retryTimed = false
+
+    init(_ context: SessionContext) {
+        self.context = context
+        state = ChatState(context.settings, ownName: context.node.name)
+    }
+
+    func run() async -> Int32 {
+        if isInteractive {
+            show(state.greeting)
+        } else {
+            if state.chat.isOpen { show([ChatLines.openWarning(chat: state.chat.name)]) }
+            context.happenings.after(Self.longestWaitForPeer, .firstPeer)
+        }
+        var happenings = context.happenings.stream.makeAsyncIterator()
+        while !quitting, let happening = await happenings.next() {
+            await handle(happening)
+            if !isInteractive { await pump() }
+        }
+        await node.stop()
+        return status
+    }
+
+    private func handle(_ happening: Happening) async {
+        switch happening {
+        case .input(let bytes):
+            for piece in splitter.feed(bytes) where !quitting { await take(piece) }
+            heldChunks += 1
+            if isInteractive { releaseInput() }
+        case .endOfInput:
+            if let piece = splitter.finish() { await take(piece) }
+            inputEnded = true
+            if isInteractive { quitting = true }
+        case .signal(SIGTSTP): await context.suspendProgram(wholeJob: false)
+        case .signal(let number): quitting = quitting || SignalWatch.ending.contains(number)
+        case .node(let event): tell(event)
+        case .nodeEnded: quitting = true
+        case .time(.firstPeer): allowSending()
+        case .time(.delivery): giveUp()
+        case .time(.retry): retryTimed = false
+        case .time(.dots), .time(.escape), .log: break
+        }
+    }
+
+    private func take(_ piece: LineSplitter.Piece) async {
+        switch piece {
+        case .tooLong(let number): fail("line \(number) is too long for a message")
+        case .line(let bytes, let number):
+            guard let text = String(validating: bytes, as: UTF8.self) else {
+                return fail("line \(number) is not UTF-8")
+            }
+            guard text.contains(where: { !$0.isWhitespace }) else { return }
+            if isInteractive { await enter(text) } else { waiting.append(text) }
+        }
+    }
+
+    private func enter(_ line: String) async {
+        switch PromptCommand(line) {
+        case .message(let text): _ = await send(text)
+        case .who: show(state.who(await node.peers(in: state.chat.name)))
+        case .help: show(PromptCommand.descriptions.map { ChatLines.notice($0) })
+        case .quit: quitting = true
+        case .unknown(let word): show([ChatLines.error("There is no command \(word); see /help")])
+        }
+    }
+
+    /// `false`: what is queued has to go out first.
+    private func send(_ text: String) async -> Bool {
+        do {
+            let (number, recipients) = try await node.send(text, to: state.chat.name)
+            show(state.takeSent(text, number: number, recipients: recipients, shown: !isInteractive))
+        } catch {
+            if error.code == "queue-full" && !isInteractive { return false }
+            fail(error.description)
+        }
+        return true
+    }
+
+    /// Sends the lines that wait, and leaves once all that was sent is answered for.
+    private func pump() async {
+        if !maySend && state.anybodyOnline { allowSending() }
+        guard maySend, !retryTimed, !quitting else { return }
+        var sent = 0
+        for text in waiting {
+            guard await send(text) else { break }
+            sent += 1
+        }
+        waiting.removeFirst(sent)
+        guard waiting.isEmpty else {
+            retryTimed = true
+            context.happenings.after(.milliseconds(50), .retry)
+            return
+        }
+        releaseInput()
+        guard inputEnded else { return }
+        if !state.hasUnanswered {
+            finish()
+        } else if !deliveryTimed {
+            deliveryTimed = true
+            context.happenings.after(Self.longestWaitForDelivery, .delivery)
+        }
+    }
+
+    private func releaseInput() {
+        for _ in 0..<heldChunks { context.input.proceed() }
+        heldChunks = 0
+    }
+
+    private func allowSending() {
+        guard !maySend, !isInteractive else { return }
+        maySend = true
+        if !state.metAnybody {
+            Output.error.write(line: "inkling: nobody is in the chat; messages reach only people who are online")
+        }
+    }
+
+    private func giveUp() {
+        Output.error.write(line: "inkling: some messages are not known to be delivered")
+        status = 1
+        quitting = true
+    }
+
+    private func finish() {
+        if state.lostMessages > 0 || !state.metAnybody { status = 1 }
+        quitting = true
+    }
+
+    private func tell(_ timed: TimedEvent) {
+        let lines = state.take(timed.event)
+        // An indicator that ends is not told: silence is what a reader expects then.
+        if state.indicator != shownIndicator {
+            shownIndicator = state.indicator
+            if !shownIndicator.isEmpty { show([ChatLines.notice(shownIndicator)]) }
+        }
+        show(lines)
+    }
+
+    private func fail(_ text: String) {
+        if isInteractive {
+            show([ChatLines.error(text)])
+        } else {
+            Output.error.write(line: "inkling: " + SafeText.line(text))
+            status = 1
+        }
+    }
+
+    private func show(_ lines: [Line]) {
+        for line in lines {
+            // On a terminal rows are cut here, so that no row of a message can pass for a line of its own.
+            let text = wraps ? line.plainRows(columns: Terminal.size().columns).joined(separator: "\n") : line.plain
+            if !Output.standard.write(line: text) { quitting = true }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import InklingConsole
+
+// What the handler of fatal signals uses. It is made before the handler is installed and never freed; the handler
+// itself calls nothing but what may be called there.
+nonisolated(unsafe) private let savedModes = UnsafeMutablePointer<termios>.allocate(capacity: 1)
+nonisolated(unsafe) private let earlierActions = UnsafeMutablePointer<sigaction>.allocate(capacity: 65)
+nonisolated(unsafe) private let resetBytes = copiedReset()
+nonisolated(unsafe) private var taken: Int32 = 0
+
+private func copiedReset() -> UnsafeMutableBufferPointer<UInt8> {
+    let bytes = Array((Screen.reset + "\r\n").utf8)
+    let buffer = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
+    _ = buffer.initialize(from: bytes)
+    return buffer
+}
+
+private func giveBackAndDie(_ number: Int32) {
+    if taken != 0 {
+        tcsetattr(STDIN_FILENO, TCSANOW, savedModes)
+        _ = write(STDOUT_FILENO, resetBytes.baseAddress, resetBytes.count)
+    }
+    sigaction(number, earlierActions + Int(number), nil)
+    raise(number)
+}
+
+/// The terminal on standard input and output: taken over for the prompt, and given back as it was found.
+enum Terminal {
+    private static let fatal = [SIGSEGV, SIGABRT, SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGQUIT]
+
+    /// Remembers how the terminal is and sees to it that also a crash gives it back.
+    static func prepare() {
+        guard tcgetattr(STDIN_FILENO, savedModes) == 0, !resetBytes.isEmpty else { return }
+        for number in fatal {
+            var action = sigaction()
+            action.__sigaction_handler.sa_handler = giveBackAndDie
+            action.sa_flags = SA_NODEFER
+            sigaction(number, &action, earlierActions + Int(number))
+        }
+    }
+
+    /// Keys come one by one, unechoed, and none of them sends a signal.
+    static func take() {
+        var raw = savedModes.pointee
+        raw.c_iflag &= ~tcflag_t(BRKINT | ICRNL | INLCR | IGNCR | INPCK | ISTRIP | IXON)
+        raw.c_lflag &= ~tcflag_t(ECHO | ECHONL | ICANON | IEXTEN | ISIG)
+        withUnsafeMutableBytes(of: &raw.c_cc) { characters in
+            characters[Int(VMIN)] = 1
+            characters[Int(VTIME)] = 0
+        }
+        taken = 1
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &raw)
+    }
+
+    /// Restores the modes that were found.
+    static func giveBack() {
+        guard taken != 0 else { return }
+        tcsetattr(STDIN_FILENO, TCSADRAIN, savedModes)
+        taken = 0
+    }
+
+    /// The size of the terminal, or 80 by 24 where it doesn't say.
+    static func size() -> (columns: Int, rows: Int) {
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
+            return (80, 24)
+        }
+        return (Int(size.ws_col), Int(size.ws_row))
+    }
+}

@@ -1,0 +1,201 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A failure of the harness itself, or something awaited that did not come.
+struct HarnessError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// Seconds since 1970, from the clock that every process of this machine shares.
+func now() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}
+
+/// Lets real time pass: only this file's callers, which run real processes, may.
+func pause(_ seconds: Double) async throws {
+    try await ContinuousClock().sleep(for: .seconds(seconds))
+}
+
+/// A line of a child's output, with the time at which it came.
+struct OutputLine: Sendable {
+    let arrival: Double
+    let text: String
+}
+
+/// A process with its standard streams on pipes. It leads a process group of its own, so that an interrupt at the
+/// terminal ends the test run and nothing else by surprise; the end of its input then ends it.
+final class Child: Sendable {
+    enum Ending: Equatable {
+        case exited(Int32)
+        case signalled(Int32)
+    }
+
+    let processID: pid_t
+    private let input: Mutex<Int32>
+    private let lines = Mutex<[OutputLine]>([])
+    private let complaints = Mutex<[String]>([])
+    private let end = Mutex<Ending?>(nil)
+
+    /// Starts a program that is found along `PATH`.
+    init(_ command: [String], environment: [String: String] = [:]) throws {
+        let streams = try Child.spawning.withLock { _ in try Child.spawn(command, environment: environment) }
+        processID = streams.processID
+        input = Mutex(streams.input)
+        Thread.detachNewThread { [self] in
+            Child.read(streams.output) { line in lines.withLock { $0.append(line) } }
+        }
+        Thread.detachNewThread { [self] in
+            Child.read(streams.error) { line in complaints.withLock { $0.append(line.text) } }
+        }
+        Thread.detachNewThread { [self] in awaitEnd() }
+    }
+
+    var output: [OutputLine] { lines.withLock { $0 } }
+    var outputCount: Int { lines.withLock { $0.count } }
+    func output(from index: Int) -> ArraySlice<OutputLine> { lines.withLock { $0[min(index, $0.count)...] } }
+    var errorText: String { complaints.withLock { $0.joined(separator: "\n") } }
+    var ending: Ending? { end.withLock { $0 } }
+
+    /// Writes a line to the child's standard input. What a child that has ended no longer reads is lost.
+    func write(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        input.withLock { descriptor in
+            var written = 0
+            while written < bytes.count {
+                let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+                if count < 0 && errno == EINTR { continue }
+                guard count > 0 else { return }
+                written += count
+            }
+        }
+    }
+
+    func closeInput() {
+        input.withLock { descriptor in
+            if descriptor >= 0 { close(descriptor) }
+            descriptor = -1
+        }
+    }
+
+    /// Signals the process, if it still runs.
+    func signal(_ number: Int32) {
+        end.withLock { ending in
+            if ending == nil { kill(processID, number) }
+        }
+    }
+
+    func waitForEnd(within seconds: Double = 5) async throws -> Ending {
+        let deadline = now() + seconds
+        while true {
+            if let ending { return ending }
+            if now() > deadline { throw HarnessError("process \(processID) still runs after \(seconds) s") }
+            try await pause(0.002)
+        }
+    }
+
+    deinit { closeInput() }
+
+    // MARK: - Spawning
+
+    // A pipe must not leak into a child that another thread starts between its creation and FD_CLOEXEC.
+    private static let spawning = Mutex(())
+
+    private struct Streams {
+        let processID: pid_t
+        let input, output, error: Int32
+    }
+
+    private static func pipe() throws -> (read: Int32, write: Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard Glibc.pipe(&ends) == 0 else { throw HarnessError("pipe: \(String(cString: strerror(errno)))") }
+        for end in ends where fcntl(end, F_SETFD, FD_CLOEXEC) != 0 {
+            throw HarnessError("fcntl: \(String(cString: strerror(errno)))")
+        }
+        return (ends[0], ends[1])
+    }
+
+    private static func spawn(_ command: [String], environment: [String: String]) throws -> Streams {
+        // A write to a child that has ended is an error, not the end of the test run.
+        Glibc.signal(SIGPIPE, SIG_IGN)
+        let (input, output, error) = (try pipe(), try pipe(), try pipe())
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (stream, descriptor) in [input.read, output.write, error.write].enumerated() {
+            posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(stream))
+        }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
+        posix_spawnattr_setflags(&attributes, Int16(flags))
+
+        var inherited = ProcessInfo.processInfo.environment
+        inherited["PATH", default: ""] += ":/usr/sbin:/sbin"
+        let settings = inherited.merging(environment) { $1 }.map { "\($0)=\($1)" }
+        let argumentPointers = command.map { strdup($0) } + [nil]
+        let settingPointers = settings.map { strdup($0) } + [nil]
+        defer { (argumentPointers + settingPointers).forEach { free($0) } }
+        var processID: pid_t = 0
+        let result = posix_spawnp(
+            &processID, command[0], &actions, &attributes, argumentPointers, settingPointers)
+        for descriptor in [input.read, output.write, error.write] { close(descriptor) }
+        guard result == 0 else {
+            for descriptor in [input.write, output.read, error.read] { close(descriptor) }
+            throw HarnessError("\(command[0]): \(String(cString: strerror(result)))")
+        }
+        return Streams(processID: processID, input: input.write, output: output.read, error: error.read)
+    }
+
+    private static func read(_ descriptor: Int32, line: (OutputLine) -> Void) {
+        var pending: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { break }
+            let arrival = now()
+            pending += buffer[..<count]
+            while let end = pending.firstIndex(of: 0x0a) {
+                line(OutputLine(arrival: arrival, text: String(decoding: pending[..<end], as: UTF8.self)))
+                pending.removeSubrange(...end)
+            }
+        }
+        if !pending.isEmpty { line(OutputLine(arrival: now(), text: String(decoding: pending, as: UTF8.self))) }
+        close(descriptor)
+    }
+
+    private func awaitEnd() {
+        // Left as a zombie until the ending is noted, so that `signal` never meets the number of another process.
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT) != 0 && errno == EINTR {}
+        end.withLock { ending in
+            var status: Int32 = 0
+            while waitpid(processID, &status, 0) < 0 && errno == EINTR {}
+            let signal = status & 0x7f
+            ending = signal == 0 ? .exited((status >> 8) & 0xff) : .signalled(signal)
+        }
+    }
+}
+
+/// Runs a command to its end, which must be a success.
+@discardableResult
+func run(_ command: [String], within seconds: Double = 20) async throws -> String {
+    let child = try Child(command)
+    child.closeInput()
+    let ending = try await child.waitForEnd(within: seconds)
+    guard ending == .exited(0) else {
+        throw HarnessError("\(command.joined(separator: " ")): \(ending): \(child.errorText)")
+    }
+    return child.output.map(\.text).joined(separator: "\n")
+}

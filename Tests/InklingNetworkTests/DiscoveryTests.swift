@@ -1,0 +1,85 @@
+import Glibc
+import Testing
+
+extension NetworkTests {
+    @Suite("Discovery daemon") struct DiscoveryTests {
+        // D-1, D-2, D-3, D-4
+        @Test("an open chat is advertised by its tag, a secret one under a mask, and neither by anybody's name")
+        func advertisement() async throws {
+            try await Network.with(hosts: 2) { network in
+                let capture = try Capture(on: network[1])
+                let alice = try await NodeProcess("Alice", on: network[0])
+                let bob = try await NodeProcess("Bob", on: network[1])
+                try await waitUntilAllOnline([alice, bob])
+                let masked = ["--secret", "abcdefghijklmnopqrstuvwxya"]
+                let carol = try await NodeProcess("Carol", on: network[0], chat: "garden", masked)
+                let dave = try await NodeProcess("Dave", on: network[1], chat: "garden", masked)
+                try await waitUntilAllOnline([carol, dave])
+
+                // Octets that are no ASCII become dots: labels and strings stay in one piece.
+                let texts = capture.discovery.map { datagram in
+                    String(decoding: datagram.payload.map { (0x20..<0x7f).contains($0) ? $0 : 0x2e }, as: UTF8.self)
+                }
+                let all = texts.joined(separator: "\n")
+                #expect(all.contains("_inkling"))
+                let subtypes = Set(all.matches(of: /_[0-9a-f]{16}/).map { String($0.output) })
+                #expect(subtypes.count == 2, "the tags of two chats")
+                let open = try [alice, bob].map { try #require($0.events.first?.key) }
+                let keys = Set(all.matches(of: /k=([A-Za-z0-9_-]{43})/).map { String($0.output.1) })
+                #expect(keys.count == 4)
+                #expect(keys.isSuperset(of: open))
+                for node in [carol, dave] { #expect(!keys.contains(try #require(node.events.first?.key))) }
+                #expect(Set(all.matches(of: /n=[0-9a-f]{16}/).map { String($0.output) }).count == 2)
+                for node in [alice, bob, carol, dave] {
+                    #expect(!all.contains(node.name))
+                    #expect(!all.contains(try #require(node.events.first?.user)))
+                }
+                #expect(!all.contains("lobby") && !all.contains("garden"))
+            }
+        }
+
+        // R24
+        @Test("Avahi killed and started again: present peers stay, and a node started afterwards is found by all")
+        func restartedDaemon() async throws {
+            try await Network.with(hosts: 3) { network in
+                let nodes = try await startNodes(["Alice", "Bob"], on: network.hosts)
+                let (alice, bob) = (nodes[0], nodes[1])
+                try await waitUntilAllOnline(nodes)
+                let marks = nodes.map(\.mark)
+                for node in nodes { try await node.host.killAvahi() }
+                for (node, mark) in zip(nodes, marks) {
+                    try await node.wait("that discovery is down", from: mark, within: 10) {
+                        $0.code == "discovery-down"
+                    }
+                }
+                try await pause(5)
+                alice.compose("still here")
+                try await bob.waitForTyping(of: alice, from: marks[1])
+
+                for node in nodes { try await node.host.startAvahi() }
+                let charlie = try await NodeProcess("Charlie", on: network[2])
+                try await waitUntilAllOnline([alice, bob, charlie], within: 20)
+                for (node, mark) in zip(nodes, marks) {
+                    try await node.wait("that discovery is up", from: mark, within: 10) { $0.code == "discovery-up" }
+                    let left = node.events.filter { $0.presence == "offline" }
+                    #expect(left.isEmpty, "nobody was ever offline at \(node.name)")
+                }
+                let found = try await alice.waitForPresence("online", of: charlie).at - charlie.started
+                figure("found by a node whose Avahi was restarted: after \(seconds(found))")
+            }
+        }
+
+        // R29
+        @Test("a node that starts before its Avahi says so, and is found once that runs")
+        func lateDaemon() async throws {
+            try await Network.with(hosts: 2) { network in
+                let alice = try await NodeProcess("Alice", on: network[0])
+                try await network[1].killAvahi()
+                let bob = try await NodeProcess("Bob", on: network[1])
+                try await bob.wait("that discovery is down") { $0.on == "notice" && $0.code == "discovery-down" }
+                try await network[1].startAvahi()
+                try await waitUntilAllOnline([alice, bob], within: 20)
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Glibc
+import Testing
+
+extension NetworkTests {
+    @Suite("JSON lines") struct DriverTests {
+        private static let alone = Network.Options(hosts: 1, discovery: false)
+
+        /// Two nodes on one host, by hand.
+        private static func pair(_ body: (NodeProcess, NodeProcess) async throws -> Void) async throws {
+            try await Network.with(alone) { network in
+                let alice = try await NodeProcess("Alice", on: network[0], ["--no-discovery", "--port", "40001"])
+                let bob = try await NodeProcess(
+                    "Bob", on: network[0], ["--no-discovery", "--peer", "127.0.0.1:40001"])
+                try await waitUntilAllOnline([alice, bob])
+                try await body(alice, bob)
+            }
+        }
+
+        // J-1, J-2, J-3, J-5, J-6, J-7, J-8
+        @Test("what one writes the other reads: typing with its text, messages unchanged, and what became of them")
+        func conversation() async throws {
+            try await DriverTests.pair { alice, bob in
+                let marks = (alice.mark, bob.mark)
+                alice.compose("h")
+                let typing = try await bob.waitForTyping(of: alice, from: marks.1)
+                #expect(typing.text == "Alice is typing")
+                let text = "\u{1b}[2Ja \"b\"\n\u{202e}ü🖋\u{0}"
+                alice.tell(["do": "send", "text": text, "tag": "a1"])
+                let sent = try await alice.wait("sent", from: marks.0) { $0.on == "sent" }
+                #expect(sent.tag == "a1")
+                #expect(sent.to == 1)
+                let message = try await bob.wait("the message", from: marks.1) { $0.on == "message" }
+                #expect(message.text == text)
+                #expect(message.from?.user == alice.events.first?.user)
+                let delivered = try await alice.wait("delivered", from: marks.0) { $0.on == "delivered" }
+                #expect(delivered.message == sent.message)
+                let end = try await bob.waitForTyping(of: alice, false, from: marks.1)
+                #expect(end.text == "")
+                for node in [alice, bob] {
+                    #expect(node.events.first?.on == "ready")
+                    #expect(node.events.allSatisfy { $0.on != "unreadable" && abs($0.at - now()) < 60 })
+                    #expect(node.events.count { $0.on == "ready" } == 1)
+                }
+            }
+        }
+
+        // J-4, J-9, J-10, R28
+        @Test("a bad line yields an error with its number and nothing else; who and stats one line each")
+        func badLines() async throws {
+            try await DriverTests.pair { alice, bob in
+                let mark = alice.mark
+                let bad = ["not json", "[]", #"{"do":"fly"}"#, #"{"do":"send"}"#, #"{"do":"send","text":7}"#, ""]
+                bad.forEach { alice.write($0) }
+                alice.tell(["do": "who", "unknown": "member"])
+                alice.tell(["do": "stats"])
+                try await alice.wait("stats", from: mark) { $0.on == "stats" }
+                let answers = alice.events.dropFirst(mark)
+                let errors = answers.filter { $0.on == "error" }
+                #expect(errors.map(\.line) == [1, 2, 3, 4, 5, 6])
+                #expect(errors.allSatisfy { $0.code == "bad-command" })
+                #expect(answers.count { $0.on == "who" } == 1)
+                #expect(answers.count { $0.on == "stats" } == 1)
+                alice.send("still here")
+                try await bob.wait("the message") { $0.on == "message" && $0.text == "still here" }
+                alice.quit()
+                #expect(try await alice.waitForEnd() == .exited(0))
+            }
+        }
+
+        // J-11, R29
+        @Test("a usage error exits with 64, a taken port with 1 and one line that names it")
+        func failures() async throws {
+            try await Network.with(DriverTests.alone) { network in
+                _ = try await NodeProcess("Alice", on: network[0], ["--no-discovery", "--port", "40001"])
+                let program = try NodeProcess.program()
+                let wrong = try Child(network[0].command([program, "chat", "--nonsense"]))
+                #expect(try await wrong.waitForEnd() == .exited(64))
+                let taken = try Child(
+                    network[0].command(
+                        [program, "chat", "--json", "--no-discovery", "--port", "40001", "--state-dir", "/run/second"]))
+                #expect(try await taken.waitForEnd() == .exited(1))
+                #expect(taken.errorText.split(separator: "\n").count == 1, "\(taken.errorText)")
+                #expect(taken.errorText.contains("40001"))
+            }
+        }
+    }
+}

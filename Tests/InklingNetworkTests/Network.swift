@@ -1,0 +1,183 @@
+import Foundation
+import Glibc
+import Testing
+
+/// A few hosts on a switch of their own: every one a set of namespaces (network, mounts, host name, processes) with a
+/// veth pair to a bridge in a further network namespace, a fresh `/run`, and its own D-Bus and Avahi daemons. Nothing of
+/// it has a name outside, and the first process of each namespace ends with its input: whatever becomes of the test
+/// run, the kernel takes all of it away, processes and interfaces included.
+final class Network: Sendable {
+    enum IPv6 { case none, linkLocal, global }
+
+    struct Options {
+        var hosts = 3
+        var ipv4 = true
+        var ipv6 = IPv6.global
+        var discovery = true
+    }
+
+    let hosts: [Host]
+    private let bridge: Host
+
+    private init(hosts: [Host], bridge: Host) {
+        self.hosts = hosts
+        self.bridge = bridge
+    }
+
+    /// Brings a network up, hands it to `body`, and takes it down.
+    static func with(_ options: Options, _ body: (Network) async throws -> Void) async throws {
+        let bridge = try await Host(name: "switch", number: 0)
+        var hosts: [Host] = []
+        defer {
+            hosts.forEach { $0.end() }
+            bridge.end()
+        }
+        try await bridge.run("ip link add bridge type bridge mcast_snooping 0 && ip link set bridge up")
+        for number in 1...options.hosts {
+            let host = try await Host(name: "host\(number)", number: number)
+            hosts.append(host)
+            // Made inside the switch's namespace, with the other end in the host's: never in that of this machine.
+            try await bridge.enteringNetworkOnly(
+                "ip link add port\(number) type veth peer name eth0 netns \(host.processID)"
+                    + " && ip link set port\(number) master bridge up")
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for host in hosts { group.addTask { try await host.configure(options) } }
+            try await group.waitForAll()
+        }
+        try await body(Network(hosts: hosts, bridge: bridge))
+    }
+
+    static func with(hosts: Int, _ body: (Network) async throws -> Void) async throws {
+        try await with(Options(hosts: hosts), body)
+    }
+
+    subscript(index: Int) -> Host { hosts[index] }
+
+    /// Gives the identity of a node to a host that has none of that name.
+    func copyState(_ name: String, from source: Host, to target: Host) async throws {
+        let folder = "root/run/inkling-\(name)"
+        try await run(["cp", "-a", "/proc/\(source.processID)/\(folder)", "/proc/\(target.processID)/\(folder)"])
+    }
+
+    /// Pulls the cable of a host, at the switch.
+    func cut(_ host: Host) async throws { try await bridge.run("ip link set port\(host.number) down") }
+
+    func mend(_ host: Host) async throws { try await bridge.run("ip link set port\(host.number) up") }
+}
+
+/// One host of a test network.
+final class Host: Sendable {
+    let name: String
+    let number: Int
+    /// The outermost process of the namespaces, as this machine numbers it.
+    let processID: pid_t
+    private let holder: Child
+
+    fileprivate init(name: String, number: Int) async throws {
+        self.name = name
+        self.number = number
+        // `cat` ends when the test run does, and the process namespace with it; ignoring SIGCHLD, it leaves no zombies.
+        let script = """
+            mount -t tmpfs -o mode=755 tmpfs /run && hostname "$0" && ip link set lo up || exit
+            echo ready; exec env --ignore-signal=CHLD cat >/dev/null
+            """
+        let unshare = ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        holder = try Child(unshare + ["sh", "-c", script, name])
+        let deadline = now() + 5
+        while holder.outputCount == 0 {
+            if holder.ending != nil || now() > deadline {
+                throw HarnessError("no namespaces for \(name): \(holder.errorText)")
+            }
+            try await pause(0.002)
+        }
+        guard let first = holder.onlyChild else { throw HarnessError("\(name) ended as it began") }
+        processID = first
+    }
+
+    fileprivate func configure(_ options: Network.Options) async throws {
+        var script = """
+            set -e
+            echo 0 >/proc/sys/net/ipv6/conf/all/accept_dad
+            echo \(options.ipv6 == .none ? 1 : 0) >/proc/sys/net/ipv6/conf/eth0/disable_ipv6
+            echo 0 >/proc/sys/net/ipv6/conf/eth0/accept_dad
+            ip link set eth0 up
+            ip route add 224.0.0.0/4 dev eth0
+            """
+        if options.ipv4 { script += "\nip address add 10.77.0.\(number)/24 dev eth0" }
+        if options.ipv6 == .global { script += "\nip address add fd77::\(number)/64 dev eth0 nodad" }
+        try await run(script)
+        if options.discovery {
+            try await run("mkdir -p /run/dbus && dbus-daemon --system --fork")
+            try await startAvahi()
+        }
+    }
+
+    var ipv4Address: [UInt8] { [10, 77, 0, UInt8(number)] }
+
+    /// A command line that runs in all of this host's namespaces.
+    func command(_ arguments: [String]) -> [String] {
+        ["nsenter", "--target", "\(processID)", "--net", "--mount", "--uts", "--pid", "--"] + arguments
+    }
+
+    @discardableResult
+    func run(_ script: String) async throws -> String {
+        try await InklingNetworkTests.run(command(["sh", "-c", script]))
+    }
+
+    /// For `ip … netns PID`, whose number counts outside the host's process namespace.
+    fileprivate func enteringNetworkOnly(_ script: String) async throws {
+        try await InklingNetworkTests.run(["nsenter", "--target", "\(processID)", "--net", "--", "sh", "-c", script])
+    }
+
+    func startAvahi() async throws {
+        try await run(
+            """
+            printf '[server]\\nhost-name=\(name)\\nallow-interfaces=eth0\\nuse-ipv4=yes\\nuse-ipv6=yes\\n\
+            [publish]\\npublish-workstation=no\\npublish-hinfo=no\\n' >/run/avahi.conf
+            avahi-daemon -f /run/avahi.conf -D --no-rlimits
+            """)
+    }
+
+    func killAvahi() async throws { try await run("kill -9 $(cat /run/avahi-daemon/pid)") }
+
+    /// From now on one in ten of the UDP datagrams that arrive is dropped, those of mDNS excepted.
+    func dropOneInTen() async throws {
+        try await run(
+            """
+            nft add table inet loss
+            nft add chain inet loss input '{ type filter hook input priority 0; }'
+            nft add rule inet loss input iifname eth0 udp dport != 5353 numgen random mod 10 0 drop
+            """)
+    }
+
+    /// Runs `body` on this thread inside the host's network: a socket made there stays there.
+    func inNetwork<Result>(_ body: () throws -> Result) throws -> Result {
+        guard let symbol = dlsym(nil, "setns") else { throw HarnessError("no setns") }
+        let enter = unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32) -> Int32).self)
+        let home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)
+        let host = open("/proc/\(processID)/ns/net", O_RDONLY | O_CLOEXEC)
+        defer {
+            close(home)
+            close(host)
+        }
+        let network = Int32(0x4000_0000)  // CLONE_NEWNET
+        guard home >= 0, host >= 0, enter(host, network) == 0 else {
+            throw HarnessError("cannot enter the network of \(name): \(String(cString: strerror(errno)))")
+        }
+        defer { precondition(enter(home, network) == 0, "cannot leave the network of \(name)") }
+        return try body()
+    }
+
+    fileprivate func end() { holder.closeInput() }
+}
+
+extension Child {
+    /// `unshare` and `nsenter` stay in front of the process that they start in a process namespace: its number, as this
+    /// machine counts.
+    var onlyChild: pid_t? {
+        let path = "/proc/\(processID)/task/\(processID)/children"
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
+        return text.split(separator: " ").first.flatMap { pid_t($0) }
+    }
+}

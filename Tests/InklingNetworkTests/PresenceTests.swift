@@ -1,0 +1,185 @@
+import Glibc
+import Testing
+
+extension NetworkTests {
+    @Suite("Presence") struct PresenceTests {
+        // R22, R24
+        @Test("three nodes, started at once, each list the other two as online within 2 s")
+        func mutualDiscovery() async throws {
+            try await Network.with(hosts: 3) { network in
+                let nodes = try await startNodes(["Alice", "Bob", "Charlie"], on: network.hosts)
+                try await waitUntilAllOnline(nodes)
+                for node in nodes {
+                    for peer in nodes where peer !== node {
+                        let online = node.events.filter { $0.isPresence("online", of: peer.name) }
+                        #expect(online.count == 1, "\(peer.name) comes online once at \(node.name)")
+                        let delay = (online.first?.at ?? .infinity) - max(node.started, peer.started)
+                        #expect(delay <= 2.0)
+                        figure("online: \(peer.name) at \(node.name) after \(Int(delay * 1_000)) ms")
+                    }
+                }
+            }
+        }
+
+        // R6, R14, R22: each also in the middle of typing
+        @Test("quit, interrupt, termination, hang-up and end of input show as offline within 100 ms")
+        func farewells() async throws {
+            try await Network.with(hosts: 3) { network in
+                let watchers = try await startNodes(["Alice", "Bob"], on: network.hosts)
+                let endings: [(name: String, end: (NodeProcess) throws -> Double)] = [
+                    ("quit", { $0.quit() }),
+                    ("end of input", { $0.endInput() }),
+                    ("SIGINT", { try $0.signal(SIGINT) }),
+                    ("SIGTERM", { try $0.signal(SIGTERM) }),
+                    ("SIGHUP", { try $0.signal(SIGHUP) }),
+                ]
+                for ending in endings {
+                    let marks = watchers.map(\.mark)
+                    let leaver = try await NodeProcess("Charlie", on: network[2])
+                    for (watcher, mark) in zip(watchers, marks) {
+                        try await leaver.waitForPresence("online", of: watcher)
+                        try await watcher.waitForPresence("online", of: leaver, from: mark)
+                    }
+                    leaver.compose("I was about to s")
+                    for (watcher, mark) in zip(watchers, marks) {
+                        try await watcher.waitForTyping(of: leaver, from: mark)
+                    }
+                    let time = try ending.end(leaver)
+                    var delays: [Double] = []
+                    for (watcher, mark) in zip(watchers, marks) {
+                        let offline = try await watcher.waitForPresence("offline", of: leaver, from: mark)
+                        #expect(offline.why == "bye", "after \(ending.name)")
+                        let typing = watcher.events.dropFirst(mark).filter { $0.typists != nil }
+                        #expect(typing.last?.typists == [])
+                        #expect((typing.last?.at ?? .infinity) - time <= 0.1, "typing after \(ending.name)")
+                        delays.append(offline.at - time)
+                    }
+                    #expect(try await leaver.waitForEnd() == .exited(0), "after \(ending.name): \(leaver.errorText)")
+                    #expect(delays.allSatisfy { $0 <= 0.1 }, "after \(ending.name)")
+                    figure("offline after \(ending.name): \(summary(delays))")
+                }
+            }
+        }
+
+        // R10, R22
+        @Test("a node stopped for 10 s is offline meanwhile, shows nothing stale on waking, and is back at once")
+        func stopped() async throws {
+            try await Network.with(hosts: 2) { network in
+                let nodes = try await startNodes(["Alice", "Bob"], on: network.hosts)
+                let (alice, bob) = (nodes[0], nodes[1])
+                try await waitUntilAllOnline(nodes)
+                let (aliceMark, bobMark) = (alice.mark, bob.mark)
+                let capture = try Capture(on: network[1])
+                alice.compose("hello")
+                bob.compose("hello")
+                try await alice.waitForTyping(of: bob, from: aliceMark)
+                try await bob.waitForTyping(of: alice, from: bobMark)
+
+                try alice.signal(SIGSTOP)
+                try await pause(10)
+                let last = try #require(capture.datagrams.last { !$0.isOutgoing }).at
+                let cleared = try await bob.waitForTyping(of: alice, false, from: bobMark)
+                let offline = try await bob.waitForPresence("offline", of: alice, from: bobMark)
+                #expect(cleared.at - last <= 3.1)
+                #expect(offline.at - last <= 3.1)
+                #expect(offline.why == "silence")
+
+                let resumed = now()
+                let marks = (alice.mark, bob.mark)
+                try alice.signal(SIGCONT)
+                let stale = try await alice.waitForTyping(of: bob, false, from: aliceMark)
+                #expect(stale.at - resumed <= 0.25, "what Bob typed 10 s ago is gone")
+                let back = try await bob.waitForPresence("online", of: alice, from: marks.1)
+                figure("stopped: offline \(seconds(offline.at - last)) after the last datagram")
+                figure("resumed: online after \(seconds(back.at - resumed))")
+                try await pause(1)
+                for node in nodes {
+                    #expect(node.events.allSatisfy { $0.at < resumed || $0.typists ?? [] == [] }, "nobody types")
+                }
+                let mark = alice.mark
+                bob.compose("back?")
+                try await alice.waitForTyping(of: bob, from: mark)
+            }
+        }
+
+        // R24, R11
+        @Test("two nodes on one host see each other, of two users and of one")
+        func oneHost() async throws {
+            try await Network.with(hosts: 1) { network in
+                let alice = try await NodeProcess("Alice", on: network[0])
+                let bob = try await NodeProcess("Bob", on: network[0])
+                try await waitUntilAllOnline([alice, bob])
+
+                let second = try await NodeProcess("Alice again", on: network[0], state: "Alice")
+                try await second.wait("that its identity is temporary") {
+                    $0.on == "notice" && $0.code == "identity-temporary"
+                }
+                try await waitUntilAllOnline([alice, bob, second])
+                let mark = alice.mark
+                second.compose("me")
+                try await alice.waitForTyping(of: second, from: mark)
+                second.send("me too")
+                try await alice.wait("the message") { $0.on == "message" && $0.text == "me too" }
+            }
+        }
+
+        // R11, R24, D-7
+        @Test("two devices of one identity are one person to others, and nobody to each other")
+        func devices() async throws {
+            try await Network.with(hosts: 3) { network in
+                let first = try await NodeProcess("Alice", on: network[0])
+                try await network.copyState("Alice", from: network[0], to: network[1])
+                let second = try await NodeProcess("Alice", on: network[1])
+                let bob = try await NodeProcess("Bob", on: network[2])
+                #expect(first.events.first?.user == second.events.first?.user)
+                for device in [first, second] {
+                    try await device.waitForPresence("online", of: bob)
+                    let mark = bob.mark
+                    device.compose("h")
+                    let typing = try await bob.waitForTyping(of: device, from: mark)
+                    #expect(typing.typists == ["Alice"])
+                    device.compose("")
+                    try await bob.waitForTyping(of: device, false, from: mark)
+                }
+                let marks = (first.mark, bob.mark)
+                second.quit()
+                _ = try await second.waitForEnd()
+                try await pause(1)
+                first.send("still here")
+                try await bob.wait("the message", from: marks.1) { $0.on == "message" }
+                #expect(bob.events.count { $0.on == "peer" && $0.name == "Alice" } == 1, "online, once and for all")
+                for device in [first, second] {
+                    #expect(device.shown(from: 0).allSatisfy { $0.name == "Bob" }, "nothing of oneself")
+                }
+            }
+        }
+
+        // R29
+        @Test("with --peer and --no-discovery two nodes find each other on loopback, with no daemon")
+        func byHand() async throws {
+            try await Network.with(Network.Options(hosts: 1, discovery: false)) { network in
+                let alice = try await NodeProcess("Alice", on: network[0], ["--no-discovery", "--port", "40001"])
+                let bob = try await NodeProcess(
+                    "Bob", on: network[0], ["--no-discovery", "--peer", "127.0.0.1:40001"])
+                try await waitUntilAllOnline([alice, bob])
+                let delay = (try await bob.waitForPresence("online", of: alice)).at - bob.started
+                #expect(delay <= 2)
+                let mark = bob.mark
+                alice.send("by hand")
+                try await bob.wait("the message", from: mark) { $0.on == "message" && $0.text == "by hand" }
+            }
+        }
+
+        // R24
+        @Test("link-local addresses of IPv6 alone are enough")
+        func linkLocal() async throws {
+            try await Network.with(Network.Options(hosts: 3, ipv4: false, ipv6: .linkLocal)) { network in
+                let nodes = try await startNodes(["Alice", "Bob", "Charlie"], on: network.hosts)
+                try await waitUntilAllOnline(nodes)
+                let mark = nodes[1].mark
+                nodes[0].send("over fe80")
+                try await nodes[1].wait("the message", from: mark) { $0.on == "message" && $0.text == "over fe80" }
+            }
+        }
+    }
+}
