@@ -1,7 +1,7 @@
 import InklingCore
 import Testing
 
-@testable import Inkling
+import Inkling
 
 /// A table with one accepted interface, number 2, and the moves of a test's plot.
 private struct Plot {

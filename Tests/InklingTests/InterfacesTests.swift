@@ -1,7 +1,7 @@
 import InklingCore
 import Testing
 
-@testable import Inkling
+import Inkling
 
 @Suite("Network interfaces")
 struct InterfacesTests {

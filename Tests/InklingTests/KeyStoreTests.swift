@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Inkling
+import Inkling
 
 /// A directory that is removed at the end of the test.
 private final class Scratch {

@@ -1,46 +1,46 @@
 /// The limits and times of discovery.
-enum DiscoveryLimits {
+package enum DiscoveryLimits {
     /// Resolves and queries under way at once; further ones wait for their turn.
-    static let lookups = 16
+    package static let lookups = 16
     /// How long one resolve or query may take.
-    static let lookupTime = Duration.seconds(1)
+    package static let lookupTime = Duration.seconds(1)
     /// How long a query is kept open for further addresses behind one that came.
-    static let quietTime = Duration.milliseconds(100)
+    package static let quietTime = Duration.milliseconds(100)
     /// How long the query of one address family is kept open once the other family has answered.
-    static let siblingTime = Duration.milliseconds(500)
+    package static let siblingTime = Duration.milliseconds(500)
     /// Addresses reported for an instance. Those behind, in the order of `InstanceTable.merged`, are left out.
-    static let addresses = 8
+    package static let addresses = 8
     /// Instances remembered, counted once for each interface. When full, the one most often tried without an
     /// answer gives way; if all have answered, the new one is ignored.
-    static let sightings = 2_048
+    package static let sightings = 2_048
     /// A TXT record longer than this is refused: the instance is treated as one that does not answer.
-    static let txtBytes = 1_300
+    package static let txtBytes = 1_300
     /// The pause after the first failed lookup, doubled with each further one up to `longestRetry`; lookups go on
     /// as long as the instance is listed.
-    static let firstRetry = Duration.milliseconds(500)
-    static let longestRetry = Duration.seconds(60)
+    package static let firstRetry = Duration.milliseconds(500)
+    package static let longestRetry = Duration.seconds(60)
     /// Nothing is looked up anew on request sooner than this after the last answer.
-    static let refreshTime = Duration.seconds(1)
+    package static let refreshTime = Duration.seconds(1)
 
     /// How long a registration may take to be confirmed, and, for the first time, to be seen by the own browser.
-    static let registrationTime = Duration.seconds(5)
-    static let longestListingTime = Duration.seconds(60)
+    package static let registrationTime = Duration.seconds(5)
+    package static let longestListingTime = Duration.seconds(60)
     /// The pause before the daemon is tried again, doubled up to `longestReconnect`.
-    static let firstReconnect = Duration.milliseconds(250)
-    static let longestReconnect = Duration.seconds(5)
+    package static let firstReconnect = Duration.milliseconds(250)
+    package static let longestReconnect = Duration.seconds(5)
     /// The pause between tries from which on a daemon's refusal is reported: it has then lasted as long.
-    static let refusalTime = Duration.seconds(4)
+    package static let refusalTime = Duration.seconds(4)
     /// How long instances from before an outage are kept after it without being listed again.
-    static let keepTime = Duration.seconds(5)
+    package static let keepTime = Duration.seconds(5)
     /// How many seconds stopping may keep its caller.
-    static let stopTime = 2.0
+    package static let stopTime = 2.0
     /// How often the interfaces are looked at.
-    static let interfaceTime = Duration.seconds(5)
+    package static let interfaceTime = Duration.seconds(5)
     /// New names tried at once for a registration whose name is taken.
-    static let renames = 4
+    package static let renames = 4
 
     /// The pause behind failed lookup number `attempt`, counted from 1.
-    static func retryPause(afterAttempt attempt: Int) -> Duration {
+    package static func retryPause(afterAttempt attempt: Int) -> Duration {
         let doublings = min(max(attempt - 1, 0), 16)
         return min(firstRetry * (1 << doublings), longestRetry)
     }

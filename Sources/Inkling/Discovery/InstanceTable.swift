@@ -5,31 +5,41 @@ import InklingCore
 /// It performs nothing itself: it is told what the browser and the lookups answered, says which lookups to begin
 /// (``nextLookup(now:)``), which are still wanted (``inFlight``), when to come back (``nextDeadline``), and what to
 /// report (``takeEvents()``).
-struct InstanceTable {
-    typealias Instant = ContinuousClock.Instant
+package struct InstanceTable {
+    package typealias Instant = ContinuousClock.Instant
 
     /// One registration of one node, by the names that DNS-SD knows it under.
-    struct Instance: Hashable, Comparable {
-        let subtype: String
-        let name: String
+    package struct Instance: Hashable, Comparable {
+        package let subtype: String
+        package let name: String
 
-        static func < (left: Self, right: Self) -> Bool {
+        package init(subtype: String, name: String) {
+            self.subtype = subtype
+            self.name = name
+        }
+
+        package static func < (left: Self, right: Self) -> Bool {
             (left.subtype, left.name) < (right.subtype, right.name)
         }
     }
 
     /// An instance as seen on one interface.
-    struct Sighting: Hashable {
-        let instance: Instance
-        let interface: UInt32
+    package struct Sighting: Hashable {
+        package let instance: Instance
+        package let interface: UInt32
+
+        package init(instance: Instance, interface: UInt32) {
+            self.instance = instance
+            self.interface = interface
+        }
     }
 
-    enum Family: Hashable {
+    package enum Family: Hashable {
         case ipv4
         case ipv6
     }
 
-    enum Question: Hashable {
+    package enum Question: Hashable {
         /// Host, port and TXT record of the instance.
         case service
         /// The addresses of its host.
@@ -37,14 +47,14 @@ struct InstanceTable {
     }
 
     /// One resolve or query that was begun; the number tells it from earlier ones with the same question.
-    struct Lookup: Hashable {
-        let number: UInt64
-        let sighting: Sighting
-        let question: Question
+    package struct Lookup: Hashable {
+        package let number: UInt64
+        package let sighting: Sighting
+        package let question: Question
     }
 
     /// The lookups under way and when they time out. A lookup that is not in here any more is to be ended.
-    private(set) var inFlight: [Lookup: Instant] = [:]
+    package private(set) var inFlight: [Lookup: Instant] = [:]
 
     private var instances: [Instance: [UInt32: Entry]] = [:]
     private var sightingCount = 0
@@ -57,10 +67,12 @@ struct InstanceTable {
     private var lastNumber: UInt64 = 0
     private var lastTurn: UInt64 = 0
 
+    package init() {}
+
     // MARK: - What the browser says
 
     /// The instance was added on the interface, for one more address family.
-    mutating func added(_ sighting: Sighting, now: Instant) {
+    package mutating func added(_ sighting: Sighting, now: Instant) {
         guard var entry = self[sighting] else {
             guard sightingCount < DiscoveryLimits.sightings || evict() else { return }
             self[sighting] = Entry(families: 1, turn: takeTurn(), known: nil, progress: .due(now, attempt: 0))
@@ -85,7 +97,7 @@ struct InstanceTable {
     }
 
     /// The instance was removed on the interface, for one address family.
-    mutating func removed(_ sighting: Sighting) {
+    package mutating func removed(_ sighting: Sighting) {
         guard var entry = self[sighting], entry.families > 0 else { return }
         entry.families -= 1
         self[sighting] = entry.families > 0 ? entry : nil
@@ -96,14 +108,14 @@ struct InstanceTable {
     }
 
     /// Whether the browser lists the instance now, on whatever interface.
-    func isListed(_ instance: Instance) -> Bool {
+    package func isListed(_ instance: Instance) -> Bool {
         instances[instance]?.values.contains { $0.families > 0 } ?? false
     }
 
     // MARK: - What the lookups answer
 
     /// Answers a lookup of ``Question/service``. A port of 0 or a TXT record too long makes it a failure.
-    mutating func resolved(_ lookup: Lookup, host: String, port: UInt16, txt: [UInt8], now: Instant) {
+    package mutating func resolved(_ lookup: Lookup, host: String, port: UInt16, txt: [UInt8], now: Instant) {
         guard inFlight[lookup] != nil, lookup.question == .service else { return }
         guard port != 0, txt.count <= DiscoveryLimits.txtBytes, !host.isEmpty else {
             return failed(lookup, now: now)
@@ -115,7 +127,7 @@ struct InstanceTable {
     }
 
     /// Answers a lookup of ``Question/addresses(_:host:)`` with one address, whose port has no meaning.
-    mutating func answered(_ lookup: Lookup, with address: Address, added: Bool, now: Instant) {
+    package mutating func answered(_ lookup: Lookup, with address: Address, added: Bool, now: Instant) {
         guard let deadline = inFlight[lookup], var entry = self[lookup.sighting],
             case .searching(var search) = entry.progress
         else { return }
@@ -136,7 +148,7 @@ struct InstanceTable {
     }
 
     /// The lookup could not be begun, answered an error, or timed out.
-    mutating func failed(_ lookup: Lookup, now: Instant) {
+    package mutating func failed(_ lookup: Lookup, now: Instant) {
         guard inFlight.removeValue(forKey: lookup) != nil, var entry = self[lookup.sighting] else { return }
         switch entry.progress {
         case .resolving(_, let attempt):
@@ -164,7 +176,7 @@ struct InstanceTable {
     // MARK: - What is wanted
 
     /// Looks the instance up anew wherever it is listed, unless that is being done or was done a moment ago.
-    mutating func refresh(_ instance: Instance, now: Instant) {
+    package mutating func refresh(_ instance: Instance, now: Instant) {
         for interface in (instances[instance] ?? [:]).keys.sorted() {
             let sighting = Sighting(instance: instance, interface: interface)
             guard var entry = self[sighting] else { continue }
@@ -182,7 +194,7 @@ struct InstanceTable {
     }
 
     /// Sets the own instances: they are neither looked up nor reported.
-    mutating func setOwnInstances(_ instances: Set<Instance>, now: Instant) {
+    package mutating func setOwnInstances(_ instances: Set<Instance>, now: Instant) {
         let different = instances.symmetricDifference(ownInstances)
         ownInstances = instances
         for instance in different.sorted() {
@@ -191,7 +203,7 @@ struct InstanceTable {
     }
 
     /// Sets the indices of the interfaces whose sightings count.
-    mutating func setAcceptedInterfaces(_ interfaces: Set<UInt32>, now: Instant) {
+    package mutating func setAcceptedInterfaces(_ interfaces: Set<UInt32>, now: Instant) {
         let different = interfaces.symmetricDifference(acceptedInterfaces)
         acceptedInterfaces = interfaces
         guard !different.isEmpty else { return }
@@ -201,7 +213,7 @@ struct InstanceTable {
     }
 
     /// Forgets all about a subtype, without an event.
-    mutating func forget(subtype: String) {
+    package mutating func forget(subtype: String) {
         for (instance, entries) in instances where instance.subtype == subtype {
             for entry in entries.values { cancel(entry.progress) }
             sightingCount -= entries.count
@@ -216,7 +228,7 @@ struct InstanceTable {
 
     /// All references are gone: lookups end, and no instance is listed until it is added anew. What was reported
     /// stays as it is.
-    mutating func suspend(now: Instant) {
+    package mutating func suspend(now: Instant) {
         isSuspended = true
         sweepTime = nil
         inFlight = [:]
@@ -231,7 +243,7 @@ struct InstanceTable {
     }
 
     /// Browsing goes on. What is not listed again within ``DiscoveryLimits/keepTime`` is lost.
-    mutating func resume(now: Instant) {
+    package mutating func resume(now: Instant) {
         guard isSuspended else { return }
         isSuspended = false
         sweepTime = now + DiscoveryLimits.keepTime
@@ -240,7 +252,7 @@ struct InstanceTable {
     // MARK: - What to do
 
     /// Lets the lookups time out, and the instances from before an outage, whose time is over at `now`.
-    mutating func advance(to now: Instant) {
+    package mutating func advance(to now: Instant) {
         let over = inFlight.filter { $0.value <= now }.keys.sorted { $0.number < $1.number }
         for lookup in over { failed(lookup, now: now) }
         guard let time = sweepTime, time <= now else { return }
@@ -256,7 +268,7 @@ struct InstanceTable {
     /// The next lookup to begin now, which is in flight from here on; nil if there is none or no room for it.
     ///
     /// What was begun is finished first; then come those never tried, then the others by the number of tries.
-    mutating func nextLookup(now: Instant) -> Lookup? {
+    package mutating func nextLookup(now: Instant) -> Lookup? {
         guard !isSuspended, inFlight.count < DiscoveryLimits.lookups else { return nil }
         var best: (rank: Int, turn: UInt64, sighting: Sighting, question: Question)?
         for (instance, entries) in instances where !ownInstances.contains(instance) {
@@ -276,7 +288,7 @@ struct InstanceTable {
     }
 
     /// When ``advance(to:)`` and ``nextLookup(now:)`` have something to do next, if nothing else happens.
-    var nextDeadline: Instant? {
+    package var nextDeadline: Instant? {
         var deadline = ([sweepTime].compactMap { $0 } + inFlight.values).min()
         guard !isSuspended, inFlight.count < DiscoveryLimits.lookups else { return deadline }
         for (instance, entries) in instances where !ownInstances.contains(instance) {
@@ -289,7 +301,7 @@ struct InstanceTable {
     }
 
     /// What changed since the last call, in the order of subtypes and names.
-    mutating func takeEvents() -> [DiscoveryEvent] {
+    package mutating func takeEvents() -> [DiscoveryEvent] {
         defer { changed = [] }
         return changed.sorted().compactMap { instance in
             let entries = ownInstances.contains(instance) ? [:] : instances[instance] ?? [:]

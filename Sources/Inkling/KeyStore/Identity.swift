@@ -1,31 +1,31 @@
 /// The text form of an identity: `inkling-identity-1`, a blank, the private key as 64 lower-case hex digits, and
 /// the end of the line. Nothing else is read, so that a damaged key is never taken for another.
-enum Identity {
+package enum Identity {
     private static let label = "inkling-identity-"
     private static let version = "1"
-    static let keyBytes = 32
+    package static let keyBytes = 32
     /// Longer files are not read.
-    static let maximumBytes = 256
+    package static let maximumBytes = 256
 
-    enum Reading: Equatable {
+    package enum Reading: Equatable {
         case key([UInt8])
         case newer
         case corrupt
     }
 
     /// A new private key, from the system's random numbers.
-    static func random() -> [UInt8] {
+    package static func random() -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return (0..<keyBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     }
 
-    static func text(of key: [UInt8]) -> [UInt8] {
+    package static func text(of key: [UInt8]) -> [UInt8] {
         let digits = Array("0123456789abcdef".utf8)
         return Array("\(label)\(version) ".utf8) + key.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
             + [UInt8(ascii: "\n")]
     }
 
-    static func read(_ text: [UInt8]) -> Reading {
+    package static func read(_ text: [UInt8]) -> Reading {
         guard text.starts(with: label.utf8), text.last == UInt8(ascii: "\n") else { return .corrupt }
         let parts = text.dropFirst(label.utf8.count).dropLast().split(
             separator: UInt8(ascii: " "), maxSplits: 1, omittingEmptySubsequences: false)
