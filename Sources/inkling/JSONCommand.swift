@@ -10,7 +10,7 @@ enum JSONCommand {
     case setAway(Bool)
     case block(user: String)
     case unblock(user: String)
-    case who
+    case who(chat: String?)
     case stats
     case quit
 
@@ -41,7 +41,7 @@ enum JSONCommand {
         case "back": self = .setAway(false)
         case "block": self = .block(user: try Self.need(fields.user, "user"))
         case "unblock": self = .unblock(user: try Self.need(fields.user, "user"))
-        case "who": self = .who
+        case "who": self = .who(chat: fields.chat)
         case "stats": self = .stats
         case "quit": self = .quit
         default: throw Refusal(text: "there is no command \"\(fields.do.prefix(40))\"")

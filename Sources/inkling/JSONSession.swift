@@ -107,7 +107,12 @@ final class JSONSession {
         case .setAway(let away): await node.setAway(away)
         case .block(let user): await node.block(try Self.user(user))
         case .unblock(let user): await node.unblock(try Self.user(user))
-        case .who: await who()
+        case .who(let chat):
+            if chat == nil, open == nil {
+                write(JSONLine(on: "who", [("peers", .array([]))]))
+            } else {
+                await who(try await joined(chat))
+            }
         case .stats: await statistics()
         case .quit: quitting = true
         }
@@ -129,23 +134,21 @@ final class JSONSession {
         return user
     }
 
-    private func who() async {
-        for chat in await node.chats {
-            let users = await node.peers(in: chat.name).map { peer in
-                var members: [(String, JSONValue)] = [
-                    ("user", .string(peer.user.description)), ("name", .string(peer.name)),
-                    ("presence", .string(peer.presence.rawValue)), ("key", .string(peer.key)),
-                ]
-                if let lastSeen = peer.lastSeen { members.append(("lastSeen", .seconds(lastSeen))) }
-                if let since = peer.onlineSince { members.append(("onlineSince", .seconds(since))) }
-                if let roundTrip = peer.roundTrip {
-                    // Milliseconds with three decimals.
-                    members.append(("rtt", .raw(String((roundTrip / .microseconds(1)).rounded() / 1_000))))
-                }
-                return JSONValue.object(members)
+    private func who(_ chat: String) async {
+        let peers = await node.peers(in: chat).map { peer in
+            var members: [(String, JSONValue)] = [
+                ("user", .string(peer.user.description)), ("name", .string(peer.name)),
+                ("presence", .string(peer.presence.rawValue)), ("key", .string(peer.key)),
+            ]
+            if let lastSeen = peer.lastSeen { members.append(("lastSeen", .seconds(lastSeen))) }
+            if let since = peer.onlineSince { members.append(("onlineSince", .seconds(since))) }
+            if let roundTrip = peer.roundTrip {
+                // Milliseconds with three decimals.
+                members.append(("rtt", .raw(String((roundTrip / .microseconds(1)).rounded() / 1_000))))
             }
-            write(JSONLine(on: "who", [("chat", .string(chat.name)), ("users", .array(users))]))
+            return JSONValue.object(members)
         }
+        write(JSONLine(on: "who", [("chat", .string(chat)), ("peers", .array(peers))]))
     }
 
     private func statistics() async {

@@ -56,7 +56,7 @@ extension NetworkTests {
                 try await alice.wait("stats", from: mark) { $0.on == "stats" }
                 let answers = alice.events.dropFirst(mark)
                 let errors = answers.filter { $0.on == "error" }
-                #expect(errors.map(\.line) == [1, 2, 3, 4, 5, 6])
+                #expect(errors.map(\.line) == [1, 2, 3, 4, 5])
                 #expect(errors.allSatisfy { $0.code == "bad-command" })
                 #expect(answers.count { $0.on == "who" } == 1)
                 #expect(answers.count { $0.on == "stats" } == 1)

@@ -85,6 +85,9 @@ extension NetworkTests {
                         #expect(offline.at - last <= 3.1)
                         #expect(offline.why == "silence")
                     }
+                    for other in others {
+                        try await alice.waitForPresence("offline", of: other, from: aliceMark)
+                    }
                     #expect(alice.ending == nil)
                     let mended = now()
                     try await network.mend(alice.host)
