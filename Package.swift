@@ -46,7 +46,12 @@ let package = Package(
         .testTarget(
             name: "InklingCoreTests", dependencies: ["InklingCore", "InklingWire"], swiftSettings: strict),
         .testTarget(
-            name: "InklingTests", dependencies: ["Inkling", "InklingCore", "InklingWire"], swiftSettings: strict),
+            name: "InklingTests",
+            dependencies: [
+                "Inkling", "InklingCore", "InklingWire",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
         .testTarget(name: "InklingConsoleTests", dependencies: ["InklingConsole"], swiftSettings: strict),
         .testTarget(name: "InklingNetworkTests", swiftSettings: strict),
     ]

@@ -60,7 +60,7 @@ public struct Chat: Hashable, Sendable {
         let prefix = "inkling:"
         guard invite.hasPrefix(prefix) else { throw .invite("it does not begin with \"inkling:\"") }
         let rest = invite.dropFirst(prefix.count)
-        guard let separator = rest.lastIndex(of: "#") else { throw .invite("there is no \"#\" before the secret") }
+        guard let separator = rest.firstIndex(of: "#") else { throw .invite("there is no \"#\" before the secret") }
         guard let name = rest[..<separator].removingPercentEncoding else {
             throw .invite("its name is not percent-encoded UTF-8")
         }

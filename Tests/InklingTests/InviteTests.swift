@@ -1,0 +1,83 @@
+import Foundation
+import Inkling
+import Testing
+
+/// A case of `Protocol/vectors/derivations.json` that concerns names and invites.
+struct InviteCase: Decodable, Sendable, CustomTestStringConvertible {
+    let name: String
+    let clauses: [String]
+    let text: String?
+    let chatName: String?
+    let secret: String?
+    let canonical: Bool?
+
+    var testDescription: String { "\(name) (\(clauses.joined(separator: ", ")))" }
+}
+
+private struct InviteVectors: Decodable {
+    let invites: [InviteCase]
+    let invalidInvites: [InviteCase]
+    let invalidChatNames: [InviteCase]
+
+    static let all: InviteVectors? = {
+        let path = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Protocol/vectors/derivations.json")
+        return try? JSONDecoder().decode(InviteVectors.self, from: Data(contentsOf: path))
+    }()
+}
+
+@Suite("Chats and invites")
+struct InviteTests {
+    @Test("the vectors of invites are there")
+    func vectorsExist() throws {
+        let vectors = try #require(InviteVectors.all)
+        #expect(vectors.invites.count > 5 && vectors.invalidInvites.count > 5 && vectors.invalidChatNames.count > 2)
+    }
+
+    // W-2, W-7, W-11
+    @Test("an invite names its chat and secret", arguments: InviteVectors.all?.invites ?? [])
+    func invite(_ row: InviteCase) throws {
+        let chat = try Chat(invite: row.text ?? "")
+        #expect(chat.name == row.chatName)
+        #expect(chat.secret?.text == row.secret)
+        if row.canonical == true { #expect(chat.invite == row.text) }
+        #expect(try Chat(invite: chat.invite ?? "") == chat)
+    }
+
+    // W-11
+    @Test("what is no invite is refused with a reason", arguments: InviteVectors.all?.invalidInvites ?? [])
+    func noInvite(_ row: InviteCase) {
+        #expect(throws: NodeError.self) { try Chat(invite: row.text ?? "") }
+    }
+
+    // W-2
+    @Test("what is no chat name is refused", arguments: InviteVectors.all?.invalidChatNames ?? [])
+    func noChatName(_ row: InviteCase) {
+        #expect(throws: NodeError.self) { try Chat(row.chatName ?? "") }
+    }
+
+    @Test("a passphrase is no secret, and the refusal says what to do")
+    func passphrase() {
+        do {
+            _ = try Secret("correct horse battery staple")
+            Issue.record("it was taken")
+        } catch {
+            #expect(error.code == "bad-secret")
+            #expect(error.description.contains("inkling invite"))
+            #expect(!error.description.contains("horse"), "a secret is never repeated")
+        }
+    }
+
+    @Test("two random secrets differ, and each can be read back")
+    func random() throws {
+        let secret = Secret.random()
+        #expect(secret != Secret.random())
+        #expect(try Secret(secret.text) == secret)
+    }
+
+    @Test("a name in decomposed form is the same chat as composed (W-2)")
+    func composed() throws {
+        #expect(try Chat("cafe\u{301}") == Chat("caf\u{E9}"))
+        #expect(try Chat("cafe\u{301}").name.unicodeScalars.count == 4)
+    }
+}
