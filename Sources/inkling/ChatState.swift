@@ -9,6 +9,8 @@ struct ChatState {
     private let style: IndicatorStyle
     private var names: [UserID: String] = [:]
     private var online: Set<UserID> = []
+    /// Who was there when the program was stopped, and has not shown since.
+    private var awaited: Set<UserID> = []
     private var sent: [UInt64: Sent] = [:]
     /// Who is typing in the chat, as the indicator says it; empty when nobody is.
     private(set) var indicator = ""
@@ -77,6 +79,16 @@ struct ChatState {
         return lines
     }
 
+    /// The program is about to be stopped: that the others vanish then, and come back, is nothing to show.
+    mutating func willSuspend() { awaited = online }
+
+    /// Those who should be back by now. Returns what there is to say of the others.
+    mutating func returned() -> [Line] {
+        let gone = awaited.subtracting(online).sorted()
+        awaited = []
+        return gone.map { ChatLines.presence(name: names[$0] ?? "", .left) }
+    }
+
     /// The answer to /who.
     func who(_ peers: [Peer], now: Double = Date().timeIntervalSince1970) -> [Line] {
         guard !peers.isEmpty else { return [ChatLines.notice("Nobody else has been here yet")] }
@@ -99,6 +111,7 @@ struct ChatState {
         case (.online, _):
             online.insert(person.user)
             metAnybody = true
+            if awaited.remove(person.user) != nil { return [] }
             return [ChatLines.presence(name: name, wasOnline || why == "back" ? .back : .online)]
         case (.away, _):
             online.insert(person.user)
@@ -107,7 +120,7 @@ struct ChatState {
         case (.offline, let why):
             online.remove(person.user)
             // Whom one has blocked leaves without a word, and somebody unseen can't leave.
-            guard wasOnline, why != "blocked" else { return [] }
+            guard wasOnline, why != "blocked", !awaited.contains(person.user) else { return [] }
             return [ChatLines.presence(name: name, why == "silence" ? .silent : .left)]
         }
     }

@@ -21,6 +21,8 @@ enum Happening: Sendable {
         case firstPeer
         case delivery
         case retry
+        /// Whoever was there before the program was stopped should be back.
+        case returned
     }
 }
 

@@ -66,7 +66,7 @@ final class PlainSession {
         case .time(.firstPeer): allowSending()
         case .time(.delivery): giveUp()
         case .time(.retry): retryTimed = false
-        case .time(.dots), .time(.escape), .log: break
+        case .time(.dots), .time(.escape), .time(.returned), .log: break
         }
     }
 

@@ -8,6 +8,8 @@ final class TerminalSession {
     private static let dotsStep = Duration.milliseconds(500)
     /// How long an Escape waits for the rest of a key's sequence.
     private static let escapeWait = Duration.milliseconds(50)
+    /// How long those who were there may take to come back after a stop.
+    private static let returnWait = Duration.seconds(5)
 
     private let context: SessionContext
     private var node: Node { context.node }
@@ -51,6 +53,7 @@ final class TerminalSession {
             step += 1
             draw()
             context.happenings.after(Self.dotsStep, .dots(dotsRun))
+        case .time(.returned): draw(state.returned())
         case .node(let event): tell(event.event)
         case .log(let text): draw([ChatLines.notice(text)])
         case .endOfInput, .nodeEnded: quitting = true
@@ -134,8 +137,10 @@ final class TerminalSession {
     }
 
     private func suspend(wholeJob: Bool) async {
+        state.willSuspend()
         giveTerminalBack()
         await context.suspendProgram(wholeJob: wholeJob)
+        context.happenings.after(Self.returnWait, .returned)
         takeTerminal()
         let size = Terminal.size()
         screen.resize(columns: size.columns, rows: size.rows)
