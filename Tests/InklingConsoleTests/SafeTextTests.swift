@@ -76,6 +76,7 @@ struct SafeTextTests {
         }
     }
 
+    // S-5
     @Test("no sequence of a peer reaches the terminal through any line of the chat", arguments: hostile)
     func lines(text: String) {
         let lines = [

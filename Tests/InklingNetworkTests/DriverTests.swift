@@ -44,10 +44,11 @@ extension NetworkTests {
             }
         }
 
-        // J-4, J-9, J-10, R28
+        // J-4, J-9, J-10, R28, S-4
         @Test("a bad line yields an error with its number and nothing else; who and stats one line each")
         func badLines() async throws {
             try await DriverTests.pair { alice, bob in
+                #expect(alice.events.contains { $0.on == "notice" && $0.code == "open-chat" })
                 let mark = alice.mark
                 let bad = ["not json", "[]", #"{"do":"fly"}"#, #"{"do":"send"}"#, #"{"do":"send","text":7}"#, ""]
                 bad.forEach { alice.write($0) }

@@ -114,6 +114,7 @@ struct DiscoveryInstanceTests {
         #expect(plot.table.takeEvents() == [Plot.found("me", [2])])
     }
 
+    // D-10
     @Test("at most 16 lookups are under way; a free place is taken at once")
     func limit() {
         var plot = Plot()
