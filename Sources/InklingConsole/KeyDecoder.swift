@@ -32,6 +32,11 @@ package struct KeyDecoder: Sendable {
         }
     }
 
+    /// Whether a paste has begun and not ended. If its end was lost, `endPaste()` ends it.
+    package var isPasting: Bool {
+        if case .paste = state { true } else { false }
+    }
+
     /// Takes the next bytes and returns the keys that they complete.
     package mutating func feed(_ bytes: some Sequence<UInt8>) -> [Key] {
         for byte in bytes { take(byte) }
@@ -53,6 +58,15 @@ package struct KeyDecoder: Sendable {
         case .control, .ground, .utf8, .linuxFunction, .paste:
             break
         }
+        return drain()
+    }
+
+    /// Says that the end of a paste is not coming: what was pasted so far is the paste.
+    package mutating func endPaste() -> [Key] {
+        guard case .paste(let matched) = state else { return [] }
+        keys.append(.paste(String(decoding: pasted + Self.pasteEnd[..<matched], as: UTF8.self)))
+        pasted = []
+        state = .ground
         return drain()
     }
 

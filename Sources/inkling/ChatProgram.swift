@@ -18,7 +18,11 @@ struct SessionContext {
     ///   so, and not a signal that they had as well.
     func suspendProgram(wholeJob: Bool) async {
         await node.suspend()
-        signals.muteStops { stop(wholeJob: wholeJob) }
+        signals.muteStops {
+            stop(wholeJob: wholeJob)
+            // Continued in the background it could not use the terminal: it stays away until it is in front.
+            while Terminal.isOthers { stop(wholeJob: false) }
+        }
         await node.resume()
     }
 

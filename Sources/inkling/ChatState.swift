@@ -16,6 +16,8 @@ struct ChatState {
     private(set) var indicator = ""
     /// Whether anybody has been online since the start.
     private(set) var metAnybody = false
+    /// How many deliveries and failures were told.
+    private(set) var answers = 0
     /// How many messages were not delivered to anybody at all.
     private(set) var lostMessages = 0
 
@@ -126,6 +128,7 @@ struct ChatState {
     }
 
     private mutating func answer(_ message: UInt64) {
+        answers += 1
         guard var entry = sent[message] else { return }
         entry.unanswered -= 1
         sent[message] = entry.unanswered > 0 ? entry : nil

@@ -117,7 +117,7 @@ final class SignalWatch {
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler {
                 if Self.ending.contains(number), times.isEndOverdue(Self.patience) {
-                    Terminal.giveBack()
+                    Terminal.abandon()
                     _exit(1)
                 }
                 if number == SIGTSTP || number == SIGCONT, times.areStopsMuted { return }

@@ -26,6 +26,7 @@ final class PlainSession {
     private var heldChunks = 0
     private var inputEnded = false
     private var deliveryTimed = false
+    private var answersBefore = 0
     private var retryTimed = false
 
     init(_ context: SessionContext) {
@@ -124,8 +125,7 @@ final class PlainSession {
         if !state.hasUnanswered {
             finish()
         } else if !deliveryTimed {
-            deliveryTimed = true
-            context.happenings.after(Self.longestWaitForDelivery, .delivery)
+            awaitDelivery()
         }
     }
 
@@ -142,7 +142,15 @@ final class PlainSession {
         }
     }
 
+    private func awaitDelivery() {
+        deliveryTimed = true
+        answersBefore = state.answers
+        context.happenings.after(Self.longestWaitForDelivery, .delivery)
+    }
+
+    /// As long as answers come there is something to wait for.
     private func giveUp() {
+        guard state.answers == answersBefore else { return awaitDelivery() }
         Output.error.write(line: "inkling: some messages are not known to be delivered")
         status = 1
         quitting = true

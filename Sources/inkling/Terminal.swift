@@ -59,6 +59,23 @@ enum Terminal {
         taken = 0
     }
 
+    /// Restores what can be restored without waiting for a terminal that takes nothing more.
+    static func abandon() {
+        guard taken != 0 else { return }
+        tcsetattr(STDIN_FILENO, TCSANOW, savedModes)
+        let flags = fcntl(STDOUT_FILENO, F_GETFL)
+        if flags >= 0 { _ = fcntl(STDOUT_FILENO, F_SETFL, flags | O_NONBLOCK) }
+        _ = write(STDOUT_FILENO, resetBytes.baseAddress, resetBytes.count)
+        if flags >= 0 { _ = fcntl(STDOUT_FILENO, F_SETFL, flags) }
+        taken = 0
+    }
+
+    /// Whether the terminal belongs to another job now.
+    static var isOthers: Bool {
+        let owner = tcgetpgrp(STDIN_FILENO)
+        return owner >= 0 && owner != getpgrp()
+    }
+
     /// The size of the terminal, or 80 by 24 where it doesn't say.
     static func size() -> (columns: Int, rows: Int) {
         var size = winsize()

@@ -8,6 +8,8 @@ final class TerminalSession {
     private static let dotsStep = Duration.milliseconds(500)
     /// How long an Escape waits for the rest of a key's sequence.
     private static let escapeWait = Duration.milliseconds(50)
+    /// How long a paste waits for its next bytes, should its end never come.
+    private static let pasteWait = Duration.seconds(1)
     /// How long those who were there may take to come back after a stop.
     private static let returnWait = Duration.seconds(5)
 
@@ -48,7 +50,8 @@ final class TerminalSession {
             context.input.proceed()
             escapeRun += 1
             if decoder.isWaiting { context.happenings.after(Self.escapeWait, .escape(escapeRun)) }
-        case .time(.escape(escapeRun)): await press(decoder.flush())
+            if decoder.isPasting { context.happenings.after(Self.pasteWait, .escape(escapeRun)) }
+        case .time(.escape(escapeRun)): await press(decoder.isPasting ? decoder.endPaste() : decoder.flush())
         case .time(.dots(dotsRun)):
             step += 1
             draw()
@@ -92,10 +95,11 @@ final class TerminalSession {
     }
 
     private func press(_ keys: [Key]) async {
-        for key in keys where !quitting {
+        let keys = Self.joined(keys)
+        for (index, key) in keys.enumerated() where !quitting {
             switch editor.handle(key) {
             case .nothing: break
-            case .edited: await edited(isLast: key == keys.last)
+            case .edited: await edited(isLast: index == keys.count - 1)
             case .submit(let line): await enter(line)
             case .interrupt, .endOfInput: quitting = true
             case .suspend: await suspend(wholeJob: true)
@@ -104,6 +108,27 @@ final class TerminalSession {
             }
         }
         if !quitting { draw() }
+    }
+
+    /// What came in one piece without the marks of a paste is inserted as one.
+    private static func joined(_ keys: [Key]) -> [Key] {
+        var joined: [Key] = []
+        var run = String.UnicodeScalarView()
+        func close() {
+            if let only = run.first, run.count == 1 { joined.append(.text(only)) }
+            if run.count > 1 { joined.append(.paste(String(run))) }
+            run = String.UnicodeScalarView()
+        }
+        for key in keys {
+            if case .text(let scalar) = key {
+                run.append(scalar)
+            } else {
+                close()
+                joined.append(key)
+            }
+        }
+        close()
+        return joined
     }
 
     /// The echo comes first; telling others never holds it up.

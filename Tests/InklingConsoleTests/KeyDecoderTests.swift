@@ -58,6 +58,17 @@ struct KeyDecoderTests {
         #expect(decoder.feed(Array("x".utf8)) == [.text("x")])
     }
 
+    @Test("a paste whose end never comes can be ended, and keys work again")
+    func endPaste() {
+        var decoder = KeyDecoder()
+        #expect(decoder.endPaste() == [])
+        #expect(decoder.feed(Array("\u{1B}[200~abc\u{1B}[20".utf8)) == [])
+        #expect(decoder.isPasting)
+        #expect(decoder.endPaste() == [.paste("abc\u{1B}[20")])
+        #expect(!decoder.isPasting)
+        #expect(decoder.feed([0x03]) == [.control("c")])
+    }
+
     @Test("a flush in the middle of a paste or of a character changes nothing")
     func flushInside() {
         var decoder = KeyDecoder()

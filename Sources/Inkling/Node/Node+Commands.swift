@@ -144,7 +144,7 @@ extension Node {
         return (known[chat] ?? [:]).map { key, peer in
             let isThere = peer.presence != .offline
             return Peer(
-                user: UserID(key), name: peer.name, presence: Presence(peer.presence), key: key.base64url,
+                user: peer.user, name: peer.name, presence: Presence(peer.presence), key: peer.key,
                 lastSeen: isThere ? nil : peer.since, onlineSince: isThere ? peer.since : nil,
                 roundTrip: roundTrips[key])
         }.sorted { ($0.name, $0.key) < ($1.name, $1.key) }

@@ -33,7 +33,7 @@ extension Node {
             guard let chat = chatName(tag) else { return }
             remember(person, presence, in: chat)
             tell(.peer(chat: chat, Person(person), Presence(presence), why: reason.rawValue))
-            observers.presence(peers(in: chat), in: chat)
+            if observers.observePresence(in: chat) { observers.presence(peers(in: chat), in: chat) }
         case .message(let tag, let person, let number, let text):
             guard let chat = chatName(tag) else { return }
             tell(.message(chat: chat, from: Person(person), number: number, text: text))
@@ -68,7 +68,18 @@ extension Node {
         let wasThere = before.map { $0.presence != .offline } ?? false
         let isThere = presence != .offline
         let since = wasThere == isThere ? before?.since ?? Node.wallClock() : Node.wallClock()
-        known[chat, default: [:]][person.key] = KnownPeer(name: person.name, presence: presence, since: since)
+        known[chat, default: [:]][person.key] = KnownPeer(
+            user: before?.user ?? UserID(person.key), key: before?.key ?? person.key.base64url, name: person.name,
+            presence: presence, since: since)
+        if !isThere { forgetSome(of: chat) }
+    }
+
+    /// Of those who went only the last are remembered.
+    private func forgetSome(of chat: String) {
+        let gone = (known[chat] ?? [:]).filter { $0.value.presence == .offline }
+        guard gone.count > Node.rememberedPeers else { return }
+        let oldest = gone.sorted { ($0.value.since, $0.key) < ($1.value.since, $1.key) }
+        for (key, _) in oldest.prefix(gone.count - Node.rememberedPeers / 2) { known[chat]?[key] = nil }
     }
 
     /// Seconds since 1970, with microseconds: shown to people, never decided on.
@@ -90,6 +101,9 @@ struct Observers {
     var isListening: Bool { !events.isEmpty }
     /// How many sequences are open.
     var count: Int { events.count + typing.count + presence.count }
+
+    /// Whether anybody observes the presence in a chat.
+    func observePresence(in chat: String) -> Bool { presence.values.contains { $0.chat == chat } }
 
     mutating func add(_ continuation: AsyncStream<TimedEvent>.Continuation) -> Int {
         next += 1

@@ -53,8 +53,13 @@ public actor Node {
         let nonce: UInt64
     }
 
+    /// How many of those who went are remembered in a chat.
+    static let rememberedPeers = 1_024
+
     /// What stays known of somebody who went.
     struct KnownPeer {
+        let user: UserID
+        let key: String
         var name: String
         var presence: InklingCore.Presence
         var since: Double
