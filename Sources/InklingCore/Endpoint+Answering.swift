@@ -88,6 +88,10 @@ extension Endpoint {
             drop(.linkLimit)
             return
         }
+        guard mayAnswer(address, now) else {
+            drop(.answerLimit)
+            return
+        }
         answer(initiation, received, bytes: bytes, keys: chat.keys, from: address, now)
     }
 
@@ -105,10 +109,8 @@ extension Endpoint {
             drop(.unauthenticated)
             return
         }
-        let crossing = pendingOpening(to: received.remote, in: initiation.tag, at: address)
-        if let crossing, ownKey > received.remote {
-            cancelPending(crossing)
-            instances[crossing]?.opening = .waiting(until: now + Limits.unconfirmedLifetime)
+        if ownKey > received.remote {
+            abandonOpening(to: received.remote, in: initiation.tag, at: address, for: Limits.unconfirmedLifetime, now)
         }
         makeUnconfirmedRoom()
         let response = Response(receiverIndex: initiation.senderIndex, noise: message).encode()
@@ -118,14 +120,22 @@ extension Endpoint {
             role: .responder, keys: transport, createdAt: now, instance: nil,
             phase: .unconfirmed(
                 .init(
-                    initiation: bytes, response: response, expires: now + Limits.unconfirmedLifetime,
-                    isCrossed: crossing != nil && ownKey < received.remote)),
+                    initiation: bytes, response: response, expires: now + Limits.unconfirmedLifetime)),
             address: address, lastReceived: now)
         emit(response, to: address, as: "response")
     }
 
+    /// A handshake that the peer began takes the place of our own that is pending.
+    mutating func abandonOpening(
+        to key: PublicKey, in chat: ChatTag, at address: Address, for duration: Duration, _ now: Instant
+    ) {
+        guard let id = pendingOpening(to: key, in: chat, at: address) else { return }
+        cancelPending(id)
+        instances[id]?.opening = .waiting(until: now + duration)
+    }
+
     /// Our own handshake with that peer that is pending: the one sent to `address`, else the only one.
-    func pendingOpening(to key: PublicKey, in chat: ChatTag, at address: Address) -> InstanceID? {
+    private func pendingOpening(to key: PublicKey, in chat: ChatTag, at address: Address) -> InstanceID? {
         let pending = instances.unorderedValues
             .filter { $0.key == key && $0.chat == chat && $0.isPending }
             .sorted { $0.id < $1.id }
@@ -148,7 +158,7 @@ extension Endpoint {
     // MARK: Load
 
     private mutating func passesLoad(_ initiation: Initiation, from address: Address, _ now: Instant) -> Bool {
-        let isOverRate = !limiters.initiationLoad.take(now)
+        let isOverRate = limiters.initiationLoad.count(now)
         let isUnderLoad = isOverRate || answeredInitiations.count >= Limits.loadUnconfirmedSessions
         limiters.rotateCookieSecret(now, random: &random)
         if isValidCookie(of: initiation, from: address) {
@@ -159,13 +169,8 @@ extension Endpoint {
         } else if isUnderLoad {
             if initiation.cookie != nil { drop(.cookie) }
             let cookie = limiters.cookieSecret.cookie(for: initiation, address: address.bytes, port: address.port)
-            emit(
-                Datagram.retry(Retry(receiverIndex: initiation.senderIndex, cookie: cookie)).encode(), to: address,
-                as: "retry")
-            return false
-        }
-        guard mayAnswer(address, now) else {
-            drop(.answerLimit)
+            let retry = Datagram.retry(Retry(receiverIndex: initiation.senderIndex, cookie: cookie))
+            emit(retry.encode(), to: address, as: "retry")
             return false
         }
         return true
@@ -200,7 +205,7 @@ extension Endpoint {
             drop(.answerLimit)
             return
         }
-        let nonce = keys.isOpen ? 0 : UInt64.random(in: .min ... .max, using: &random)
+        let nonce = keys.isOpen ? 0 : random.next()
         let tell = Tell(token: ask.token, nonce: nonce, key: keys.masked(ownKey, nonce: nonce))
         emit(Datagram.tell(tell).encode(), to: address, as: "tell")
     }

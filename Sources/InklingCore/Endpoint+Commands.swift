@@ -10,6 +10,7 @@ extension Endpoint {
         defer { finish() }
         self.networks = networks
         ownPort = port
+        reviewCandidates(now)
     }
 
     /// Marks the user as away or back. Going away ends typing everywhere at once.
@@ -19,9 +20,11 @@ extension Endpoint {
         guard self.isAway != isAway else { return }
         self.isAway = isAway
         for tag in chats.sortedIDs {
-            if isAway { chats[tag]?.draft = "" }
-            // A stop that this causes goes in the same frame; its copies follow by themselves.
-            if isAway { _ = chats[tag]?.announcer.end(now) }
+            if isAway, let stop = chats[tag]?.announcer.end(now) {
+                // The stop that this causes is the frame that says it.
+                announce(stop, in: tag, now)
+                continue
+            }
             for id in linkIDs(in: tag) {
                 send([.heartbeat(heartbeat(in: tag))], over: id, as: "heartbeat", now)
             }
@@ -58,10 +61,7 @@ extension Endpoint {
     package var hasFarewells: Bool { !farewells.isEmpty }
 
     private mutating func leaveAll(_ reason: ByeReason, _ now: Instant) {
-        for tag in chats.sortedIDs {
-            chats[tag]?.announcer = TypingAnnouncer()
-            chats[tag]?.draft = ""
-        }
+        for tag in chats.sortedIDs { chats[tag]?.announcer.abandon() }
         for id in links.sortedIDs {
             guard let link = links[id] else { continue }
             sayBye(id, reason, now)
@@ -111,9 +111,11 @@ extension Endpoint {
         begin(now)
         defer { finish() }
         guard let state = chats[chat] else { throw .unknownChat }
-        guard state.draft != text else { return }
+        let counts = isTyping(text)
+        // A text that is there already is no edit, but one that doesn't count ends what `startTyping` began.
+        guard state.draft != text || (!counts && state.announcer.isUnderWay) else { return }
         chats[chat]?.draft = text
-        edit(isTyping: isTyping(text), in: chat, now)
+        edit(isTyping: counts, in: chat, now)
     }
 
     /// An edit of a text that the core is not shown.

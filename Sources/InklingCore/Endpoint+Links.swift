@@ -47,12 +47,14 @@ extension Endpoint {
             let sending = sessions[link.sendingSession]
             if session.order > sending?.order ?? 0 {
                 sessions[link.sendingSession]?.supersededAt = now
+                sessions[link.sendingSession]?.hello.end()
                 links[id]?.olderSessions.append(link.sendingSession)
                 links[id]?.sendingSession = index
                 links[id]?.address = session.address
                 links[id]?.outgoing.awaitHello()
             } else {
                 sessions[index]?.supersededAt = now
+                sessions[index]?.hello.end()
                 links[id]?.olderSessions.insert(index, at: 0)
             }
             while let older = links[id]?.olderSessions, older.count > Limits.supersededSessions,
@@ -61,16 +63,20 @@ extension Endpoint {
                 retire(oldest, of: id)
             }
         }
-        bindInstances(to: id, openedBy: session.instance, address: session.address)
+        bindInstances(to: id, session: index, openedBy: session.instance, address: session.address)
     }
 
-    private mutating func bindInstances(to id: LinkID, openedBy opener: InstanceID?, address: Address) {
+    private mutating func bindInstances(
+        to id: LinkID, session: UInt32, openedBy opener: InstanceID?, address: Address
+    ) {
         guard let link = links[id] else { return }
         for candidate in instances.sortedIDs.compactMap({ instances[$0] })
         where candidate.key == link.key && candidate.chat == link.chat {
-            guard candidate.id == opener || (candidate.link == nil && candidate.addresses.contains(address)) else {
-                continue
-            }
+            let isRenewal = candidate.source == .renewal(id) && link.sendingSession == session
+            guard
+                candidate.id == opener || isRenewal
+                    || (candidate.link == nil && candidate.addresses.contains(address))
+            else { continue }
             switch candidate.source {
             case .renewal, .lastKnown:
                 removeInstance(candidate.id)
@@ -113,7 +119,13 @@ extension Endpoint {
         guard let session = sessions[index] else { return }
         guard case .linked(let id) = session.phase, links[id] != nil else {
             removeSession(index)
-            if let instance = session.instance { attemptFailed(instance, now) }
+            for instance in instances.sortedIDs.compactMap({ instances[$0] })
+            where instance.key == session.key && instance.chat == session.chat && instance.link == nil
+                && (instance.id == session.instance || instance.addresses.contains(session.address))
+            {
+                cancelPending(instance.id)
+                rest(instance, now)
+            }
             return
         }
         let hasNewer = links[id]?.sessions.contains { other in
@@ -138,10 +150,10 @@ extension Endpoint {
     ) {
         guard let link = links[id] else { return }
         for index in link.sessions { removeSession(index) }
-        for session in sessions.unorderedValues.filter({ $0.key == link.key && $0.chat == link.chat }) {
-            guard case .greeting(let greeting) = session.phase, greeting.presumedLink == id else { continue }
+        for index in sessions.sortedIDs {
+            guard case .greeting(let greeting)? = sessions[index]?.phase, greeting.presumedLink == id else { continue }
             let fresh = Session.Greeting(expires: greeting.expires, presumedLink: nil, stream: freshStream())
-            sessions[session.localIndex]?.phase = .greeting(fresh)
+            sessions[index]?.phase = .greeting(fresh)
         }
         links[id] = nil
         let isReplaced = failure == .silence && hasLink(to: link.key, in: link.chat)
@@ -154,7 +166,7 @@ extension Endpoint {
     /// What becomes of the candidate addresses of a link that ended.
     private mutating func reopen(after link: Link, _ reason: PresenceReason, _ now: Instant) {
         let bound = instances.sortedIDs.compactMap { instances[$0] }.filter { $0.link == link.id }
-        let isLost = reason == .silence || reason == .will
+        let isLost = reason == .silence
         for instance in bound {
             instances[instance.id]?.link = nil
             cancelPending(instance.id)
@@ -164,14 +176,14 @@ extension Endpoint {
                 removeInstance(instance.id)
             } else if isLost {
                 startOpening(instance.id, now)
-            } else if reason == .bye {
+            } else if reason == .bye || reason == .will {
                 rest(instance, now)
             } else {
                 instances[instance.id]?.opening = .idle
             }
         }
         guard isLost, !bound.contains(where: { $0.isListed && $0.addresses.contains(link.address) }) else { return }
-        guard !hasLink(to: link.key, in: link.chat) else { return }
+        guard !hasLink(to: link.key, in: link.chat), now - link.madeAt >= Limits.memorableLinkAge else { return }
         remember(link, now)
     }
 
@@ -180,15 +192,19 @@ extension Endpoint {
         if instance.isByHand {
             instances[instance.id]?.attempts = 1
             instances[instance.id]?.firstAttempt = nil
-            instances[instance.id]?.opening = .waiting(until: now + Limits.openingPauseAfterByeByHand)
+            instances[instance.id]?.opening = .resting(until: now + Limits.openingPauseAfterByeByHand)
         } else {
             instances[instance.id]?.firstAttempt = now + (.zero - Limits.fastOpeningPeriod)
-            instances[instance.id]?.opening = .waiting(until: now + Limits.openingPauseAfterBye)
+            instances[instance.id]?.opening = .resting(until: now + Limits.openingPauseAfterBye)
         }
     }
 
     /// Keeps the address where a peer was, and tries it for as long as attempts are fast.
     mutating func remember(_ link: Link, _ now: Instant) {
+        let remembered = instances.sortedIDs.filter {
+            if case .lastKnown? = instances[$0]?.source { true } else { false }
+        }
+        if remembered.count >= Limits.rememberedAddresses, let oldest = remembered.first { removeInstance(oldest) }
         let id = addInstance(
             .lastKnown(expires: now + Limits.fastOpeningPeriod), chat: link.chat, key: link.key,
             addresses: [link.address])
@@ -197,19 +213,20 @@ extension Endpoint {
 
     // MARK: What is told
 
-    /// Tells who types in a chat, if that changed: the latest start first, then by name and key.
+    /// Tells who types in a chat, if that changed: the latest start first, then by name and user ID.
     mutating func tellTyping(_ chat: ChatTag) {
         guard let state = chats[chat] else { return }
         var starts: [PublicKey: Instant] = [:]
         for link in links.unorderedValues where link.chat == chat {
             guard let since = link.typing.since else { continue }
-            starts[link.key] = min(starts[link.key] ?? since, since)
+            starts[link.key] = state.typingSince[link.key] ?? min(starts[link.key] ?? since, since)
         }
+        chats[chat]?.typingSince = starts
         let typing = starts.map { (since: $0.value, person: Person(key: $0.key, name: name(of: $0.key, in: chat))) }
             .sorted { left, right in
                 if left.since != right.since { return left.since > right.since }
                 if left.person.name != right.person.name { return left.person.name < right.person.name }
-                return left.person.key < right.person.key
+                return left.person.key.userID < right.person.key.userID
             }
             .map(\.person)
         guard typing != state.shownTyping else { return }
@@ -237,9 +254,9 @@ extension Endpoint {
         let why: PresenceReason
         switch (before?.presence ?? .offline, presence) {
         case (_, .offline): why = reason
-        case (_, .away): why = .away
+        case (.offline, .online), (.offline, .away), (.online, .online): why = .hello
+        case (.online, .away), (.away, .away): why = .away
         case (.away, .online): why = .back
-        case (.offline, .online), (.online, .online): why = .hello
         }
         people[id] = presence == .offline ? nil : (presence, name)
         guard before != nil || presence != .offline else { return }

@@ -16,14 +16,34 @@ extension Endpoint {
         begin(now)
         defer { finish() }
         guard chats[chat] != nil, key != ownKey else { return }
-        let usable = addresses.filter { $0.isUnicast && isOnLink($0) && !isOneself($0) }
-        let candidates = Array(Set(usable)).sorted().prefix(Limits.addressesPerInstance)
         if let id = instanceID(.discovered(name), chat: chat) {
-            update(id, key: key, addresses: Array(candidates), now)
+            update(id, key: key, offered: addresses, now)
         } else if makeRoom(for: key, in: chat) {
-            let id = addInstance(.discovered(name), chat: chat, key: key, addresses: Array(candidates))
+            let candidates = candidates(among: addresses, of: key, in: chat, known: [])
+            let id = addInstance(.discovered(name), chat: chat, key: key, addresses: candidates)
+            instances[id]?.offered = addresses
             startOpening(id, now)
         }
+    }
+
+    /// The own networks changed: other candidates may be usable now.
+    mutating func reviewCandidates(_ now: Instant) {
+        for id in instances.sortedIDs {
+            guard let instance = instances[id], let key = instance.key, !instance.offered.isEmpty else { continue }
+            let isListed = instance.isListed
+            update(id, key: key, offered: instance.offered, now)
+            instances[id]?.isListed = isListed
+        }
+    }
+
+    /// Of too many addresses those of live links are kept first, then those that were known.
+    private func candidates(
+        among addresses: [Address], of key: PublicKey, in chat: ChatTag, known: [Address]
+    ) -> [Address] {
+        let live = links.unorderedValues.filter { $0.key == key && $0.chat == chat }.map(\.address)
+        func rank(_ address: Address) -> Int { live.contains(address) ? 0 : known.contains(address) ? 1 : 2 }
+        let usable = Set(addresses.filter { $0.isUnicast && isOnLink($0) && !isOneself($0) })
+        return usable.sorted { (rank($0), $0) < (rank($1), $1) }.prefix(Limits.addressesPerInstance).sorted()
     }
 
     /// Discovery no longer lists an instance. That alone ends nothing: the peer is probed.
@@ -60,8 +80,7 @@ extension Endpoint {
     }
 
     mutating func addPeerByHand(_ address: Address, to chat: ChatTag, _ now: Instant) {
-        let id = addInstance(.byHand(address), chat: chat, key: nil, addresses: [address])
-        instances[id]?.opening = .waiting(until: now)
+        startOpening(addInstance(.byHand(address), chat: chat, key: nil, addresses: [address]), now)
     }
 
     // MARK: Instances
@@ -91,8 +110,10 @@ extension Endpoint {
         return true
     }
 
-    private mutating func update(_ id: InstanceID, key: PublicKey, addresses: [Address], _ now: Instant) {
+    private mutating func update(_ id: InstanceID, key: PublicKey, offered: [Address], _ now: Instant) {
         guard let instance = instances[id] else { return }
+        let addresses = candidates(among: offered, of: key, in: instance.chat, known: instance.addresses)
+        instances[id]?.offered = offered
         if instance.key != key {
             cancelPending(id)
             instances[id]?.key = key
@@ -102,8 +123,11 @@ extension Endpoint {
         let isNew = instance.addresses != addresses || instance.key != key
         instances[id]?.addresses = addresses
         guard isNew, instances[id]?.link == nil else { return }
-        if case .pending = instances[id]?.opening { return }
-        startOpening(id, now)
+        switch instances[id]?.opening {
+        case .pending: return
+        case .resting where instance.key == key, .greeting where instance.key == key: return
+        case .idle, .waiting, .resting, .greeting, nil: startOpening(id, now)
+        }
     }
 
     mutating func removeInstance(_ id: InstanceID) {
@@ -127,7 +151,7 @@ extension Endpoint {
             return
         }
         cancelPending(id)
-        guard key != ownKey, !blocked.contains(key.userID) else {
+        guard key != ownKey, !blocked.contains(key.userID), !instance.addresses.isEmpty else {
             instances[id]?.opening = .idle
             return
         }
@@ -155,49 +179,80 @@ extension Endpoint {
         switch instance.opening {
         case .idle, .greeting:
             return
-        case .waiting(let until):
+        case .waiting(let until), .resting(let until):
             if until <= now { beginAttempt(id, now) }
         case .pending(var pending):
             if pending.ends <= now {
                 attemptFailed(id, now)
             } else if let next = pending.transmissions.first, next <= now {
-                pending.transmissions.removeFirst()
-                pending.obeyedRetries = []
-                instances[id]?.opening = .pending(pending)
-                transmit(pending, to: instance.addresses)
+                if takeInitiations(instance.addresses.count, now) {
+                    pending.transmissions.removeFirst()
+                    transmit(pending, of: id)
+                } else {
+                    pending.transmissions[0] = now + .milliseconds(50)
+                    instances[id]?.opening = .pending(pending)
+                }
             }
         }
     }
 
     // MARK: Attempts
 
-    /// Whether the peer is about to complete a handshake of its own with us.
-    private func isBeingOpened(by key: PublicKey, in chat: ChatTag) -> Bool {
-        sessions.unorderedValues.contains { session in
-            guard session.key == key, session.chat == chat, session.role == .responder else { return false }
-            if case .linked = session.phase { return false }
-            return true
+    /// Until when the larger key leaves the opening to the peer, whose initiation has just come.
+    private func openingIsLeft(to key: PublicKey, in chat: ChatTag) -> Instant? {
+        guard ownKey > key else { return nil }
+        return sessions.unorderedValues.compactMap { session -> Instant? in
+            guard session.key == key, session.chat == chat, session.role == .responder else { return nil }
+            return switch session.phase {
+            case .unconfirmed: session.createdAt + Limits.openingDelay
+            case .greeting(let greeting): greeting.expires
+            case .linked: nil
+            }
+        }.max()
+    }
+
+    /// Takes what a transmission to so many addresses costs of the initiations that may be sent; all of it or nothing.
+    private mutating func takeInitiations(_ count: Int, _ now: Instant) -> Bool {
+        var bucket = limiters.initiationsSent
+        for _ in 0..<count {
+            guard bucket.take(now) else { return false }
         }
+        limiters.initiationsSent = bucket
+        return true
     }
 
     private mutating func beginAttempt(_ id: InstanceID, _ now: Instant) {
-        guard var instance = instances[id], let keys = chats[instance.chat]?.keys, !isSuspended else { return }
-        if instance.isByHand { ask(id, now) }
+        guard var instance = instances[id], let keys = chats[instance.chat]?.keys, !isSuspended else {
+            instances[id]?.opening = .idle
+            return
+        }
         guard let key = instance.key else {
+            ask(id, now)
             instances[id]?.attempts += 1
-            let delay = min(Limits.openingDelay * (1 << min(instance.attempts, 5)), Limits.attemptPauses.last ?? .zero)
+            let doublings = min(instance.attempts, Limits.transmissionOffsets.count)
+            let delay =
+                doublings < Limits.transmissionOffsets.count
+                ? Limits.openingDelay * (1 << doublings) : Limits.attemptPauses.last ?? .zero
             let until = randomInstant(after: now, delay, percent: openingJitter)
             instances[id]?.opening = .waiting(until: until)
             return
         }
-        if isBeingOpened(by: key, in: instance.chat) {
-            instances[id]?.opening = .waiting(until: now + .seconds(1))
+        if case .renewal(let link) = instance.source {
+            instance.addresses = links[link].map { [$0.address] } ?? instance.addresses
+        } else if let link = liveLink(of: key, in: instance.chat, at: instance.addresses) {
+            instances[id]?.link = link
+            instances[id]?.opening = .idle
             return
         }
-        guard makePendingRoom(for: instance, now), limiters.initiationsSent.take(now) else {
+        if let until = openingIsLeft(to: key, in: instance.chat), until > now {
+            instances[id]?.opening = .waiting(until: until)
+            return
+        }
+        guard makePendingRoom(for: instance, now), takeInitiations(instance.addresses.count, now) else {
             instances[id]?.opening = .waiting(until: now + .milliseconds(250))
             return
         }
+        if instance.isByHand { ask(id, now) }
         let index = freshIndex()
         let ephemeral = KeyPair(using: &random)
         let prologue = Initiation.prologue(senderIndex: index, tag: instance.chat)
@@ -206,20 +261,22 @@ extension Endpoint {
                 identity: configuration.identity, ephemeral: ephemeral, remote: key,
                 preSharedKey: keys.preSharedKey, prologue: prologue)
         else {
-            // Its key is a point of low order: no handshake with it can be secret.
-            instances[id]?.opening = .idle
+            // Its key is a point of low order: no handshake with it can be secret. Whoever told it may have forged it.
+            if instance.isByHand { instances[id]?.key = nil }
+            instances[id]?.opening =
+                instance.isByHand ? .waiting(until: now + Limits.openingPauseAfterByeByHand) : .idle
             return
         }
         instance.attempts += 1
         instance.firstAttempt = instance.firstAttempt ?? now
+        instance.lastAttempt = now
         let pending = Instance.Pending(
             initiation: Initiation(senderIndex: index, tag: instance.chat, noise: message),
             handshake: handshake, startedAt: now, transmissions: transmissionTimes(now))
-        instance.opening = .pending(pending)
         instance.askToken = instances[id]?.askToken
         instances[id] = instance
         pendingIndices[index] = id
-        transmit(pending, to: instance.addresses)
+        transmit(pending, of: id)
     }
 
     private var openingJitter: ClosedRange<Int> {
@@ -250,7 +307,11 @@ extension Endpoint {
         return true
     }
 
-    private mutating func transmit(_ pending: Instance.Pending, to addresses: [Address]) {
+    private mutating func transmit(_ pending: Instance.Pending, of id: InstanceID) {
+        let addresses = instances[id]?.addresses ?? []
+        var pending = pending
+        pending.unansweredAddresses = Set(addresses)
+        instances[id]?.opening = .pending(pending)
         let bytes = pending.initiation.encode()
         for address in addresses { emit(bytes, to: address, as: "initiation") }
     }
@@ -258,16 +319,21 @@ extension Endpoint {
     /// No response, or no hello on the session that came of it.
     mutating func attemptFailed(_ id: InstanceID, _ now: Instant) {
         guard let instance = instances[id] else { return }
-        cancelPending(id)
+        switch instance.opening {
+        case .pending: cancelPending(id)
+        case .greeting(let index) where sessions[index] == nil: break
+        case .idle, .waiting, .resting, .greeting: return
+        }
         guard instance.isListed || instance.link != nil else {
             removeInstance(id)
             return
         }
         if case .renewal = instance.source {
-            instances[id]?.opening = .waiting(until: now + Limits.rekeyRepeat)
+            instances[id]?.opening = .waiting(until: (instance.lastAttempt ?? now) + Limits.rekeyRepeat)
             return
         }
-        let until = randomInstant(after: now, instance.pause(now), percent: openingJitter)
+        let pause = instance.pause(now)
+        let until = randomInstant(after: pause.since, pause.duration, percent: openingJitter)
         instances[id]?.opening = .waiting(until: until)
     }
 
@@ -312,13 +378,13 @@ extension Endpoint {
 
     mutating func receive(_ retry: Retry, from address: Address, _ now: Instant) {
         guard let id = pendingIndices[retry.receiverIndex], let instance = instances[id],
-            case .pending(var pending) = instance.opening, instance.addresses.contains(address),
-            !pending.obeyedRetries.contains(address)
+            case .pending(var pending) = instance.opening, pending.unansweredAddresses.contains(address),
+            takeInitiations(1, now)
         else {
             drop(.unexpected)
             return
         }
-        pending.obeyedRetries.insert(address)
+        pending.unansweredAddresses.remove(address)
         instances[id]?.opening = .pending(pending)
         let initiation = Initiation(
             senderIndex: pending.initiation.senderIndex, tag: pending.initiation.tag, noise: pending.initiation.noise,
@@ -330,7 +396,7 @@ extension Endpoint {
 
     private mutating func ask(_ id: InstanceID, _ now: Instant) {
         guard let instance = instances[id], let address = instance.addresses.first else { return }
-        let token = UInt32.random(in: .min ... .max, using: &random)
+        let token = UInt32(truncatingIfNeeded: random.next())
         instances[id]?.askToken = token
         emit(Datagram.ask(Ask(tag: instance.chat, token: token)).encode(), to: address, as: "ask")
     }
@@ -350,7 +416,7 @@ extension Endpoint {
             cancelPending(instance.id)
             instances[instance.id]?.key = nil
             instances[instance.id]?.opening = .waiting(until: now + Limits.slowOpeningInterval)
-            outputs.append(.peerIsOneself(address))
+            if toldOneself.insert(address).inserted { outputs.append(.peerIsOneself(address)) }
             return
         }
         guard key != instance.key else { return }

@@ -50,21 +50,34 @@ extension Endpoint {
         confirm(index, from: address, now)
         if isNewest { follow(address, on: index) }
         let reason = frames.compactMap { if case .bye(let reason) = $0 { reason } else { nil } }.first
+        let linked = linkID(of: index)
+        if let linked, !takes(linked, isNewest: isNewest, isBye: reason != nil, now) { return }
         if let hello = frames.compactMap({ if case .hello(let hello) = $0 { hello } else { nil } }).first {
             receive(hello, counter: counter, on: index, now)
         }
-        guard let linked = sessions[index], case .linked(let id) = linked.phase, links[id] != nil else {
+        guard let id = linkID(of: index) else {
             if let reason { endSession(index, reason, now) } else { drop(.unexpected) }
             return
         }
-        let isWithinLimit = links[id]?.datagrams.take(now) ?? false
-        if isNewest, !isCatchingUp { evidence(of: id, now) }
-        guard isWithinLimit || reason != nil else {
-            drop(.peerLimit)
-            return
-        }
+        if linked == nil, !takes(id, isNewest: isNewest, isBye: reason != nil, now) { return }
         apply(frames, counter: counter, on: index, link: id, now)
         if let reason { endSession(index, reason, now) }
+    }
+
+    private func linkID(of index: UInt32) -> LinkID? {
+        guard case .linked(let id)? = sessions[index]?.phase else { return nil }
+        return id
+    }
+
+    /// Counts a datagram of a link, which is evidence even when it is more than the link may send.
+    private mutating func takes(_ id: LinkID, isNewest: Bool, isBye: Bool, _ now: Instant) -> Bool {
+        let isWithinLimit = links[id]?.datagrams.take(now) ?? false
+        if isNewest, !isCatchingUp { evidence(of: id, now) }
+        guard isWithinLimit || isBye else {
+            drop(.peerLimit)
+            return false
+        }
+        return true
     }
 
     /// The first datagram that opens on a responder's session completes it.
@@ -72,19 +85,13 @@ extension Endpoint {
         guard let session = sessions[index], case .unconfirmed(let unconfirmed) = session.phase else { return }
         answeredInitiations[unconfirmed.initiation] = nil
         counters.handshakesCompleted += 1
-        let own = unconfirmed.isCrossed ? ownCompleted(with: session.key, in: session.chat, since: session) : nil
-        if let own {
+        if ownKey < session.key, let own = ownCompleted(with: session.key, in: session.chat, since: session) {
             // Our own completed first: both sides send on that one, and this only receives.
             sessions[index]?.order = own - 1
         } else {
             lastOrder += 2
             sessions[index]?.order = lastOrder
-            if unconfirmed.isCrossed,
-                let pending = pendingOpening(to: session.key, in: session.chat, at: address)
-            {
-                cancelPending(pending)
-                instances[pending]?.opening = .waiting(until: now + Limits.helloTimeout)
-            }
+            abandonOpening(to: session.key, in: session.chat, at: address, for: Limits.helloTimeout, now)
         }
         let presumed = links.unorderedValues.filter { $0.key == session.key && $0.chat == session.chat }
             .max { ($0.lastEvidence, $0.id) < ($1.lastEvidence, $1.id) }
@@ -101,12 +108,25 @@ extension Endpoint {
             .map(\.order).max()
     }
 
-    /// The peer's address follows the newest authenticated datagram, from on-link only to on-link.
+    /// The peer's address follows the newest authenticated datagram: unless it was added by hand, from on-link only
+    /// to on-link.
     private mutating func follow(_ address: Address, on index: UInt32) {
-        guard let session = sessions[index], session.address != address, !isOneself(address) else { return }
-        guard isOnLink(address) || !isOnLink(session.address) else { return }
+        guard !isCatchingUp, let session = sessions[index], !isOneself(address) else { return }
+        let link = linkID(of: index).flatMap { links[$0] }
+        let current = link?.address ?? session.address
+        guard current != address else { return }
+        guard isOnLink(address) || !isOnLink(current) || isByHand(session) else { return }
         sessions[index]?.address = address
-        if case .linked(let id) = session.phase, links[id]?.sendingSession == index { links[id]?.address = address }
+        guard let link else { return }
+        links[link.id]?.address = address
+        sessions[link.sendingSession]?.address = address
+    }
+
+    private func isByHand(_ session: Session) -> Bool {
+        let link = linkID(of: session.localIndex)
+        return instances.unorderedValues.contains { instance in
+            instance.isByHand && (instance.id == session.instance || (link != nil && instance.link == link))
+        }
     }
 
     private mutating func evidence(of id: LinkID, _ now: Instant) {
@@ -132,7 +152,8 @@ extension Endpoint {
             for message in changes.delivered { delivered(message, over: id) }
             for message in changes.failed { failed(message, over: id, .lostState) }
         }
-        guard let current = currentHello(on: index) else { return }
+        // An older session only receives.
+        guard links[id]?.sendingSession == index, let current = currentHello(on: index) else { return }
         let isHeld = hello.heldStream == current.stream
         if sessions[index]?.hello.received(isHeld: isHeld, current: current, now: now) == true {
             sendHello(on: index, now)
@@ -145,14 +166,9 @@ extension Endpoint {
     private mutating func apply(
         _ frames: [Frame], counter: UInt64, on index: UInt32, link id: LinkID, _ now: Instant
     ) {
+        applyStatus(of: frames, counter: counter, on: index, link: id, now)
         for frame in frames {
             switch frame {
-            case .heartbeat(let heartbeat):
-                if apply(heartbeat.status, counter: counter, on: index, link: id, now) {
-                    links[id]?.announcedInterval = heartbeat.idleInterval
-                }
-            case .typing(let status):
-                _ = apply(status, counter: counter, on: index, link: id, now)
             case .ack(let ack):
                 for message in links[id]?.outgoing.receive(ack, now: now) ?? [] { delivered(message, over: id) }
                 pump(id, now)
@@ -162,36 +178,64 @@ extension Endpoint {
                 reply(to: token, over: id, now)
             case .pong(let token):
                 links[id]?.pings.pong(token, now: now)
-            case .hello, .bye, .unknown:
+            case .heartbeat, .typing, .hello, .bye, .unknown:
                 continue
             }
         }
-        if let link = links[id] { tellPresence(PersonID(chat: link.chat, key: link.key), .hello) }
     }
 
-    /// A status applies if it is newer than the last of its session, and no newer session has carried one.
+    /// Applies the status of a datagram, and tells first who is there, then who types, before anything else of it.
+    private mutating func applyStatus(
+        of frames: [Frame], counter: UInt64, on index: UInt32, link id: LinkID, _ now: Instant
+    ) {
+        var isTypingChanged = false
+        for frame in frames {
+            switch frame {
+            case .heartbeat(let heartbeat):
+                guard isNew(counter, on: index, link: id) else { continue }
+                links[id]?.announcedInterval = heartbeat.idleInterval
+                isTypingChanged = apply(heartbeat.status, counter: counter, on: index, link: id, now)
+            case .typing(let status):
+                guard isNew(counter, on: index, link: id) else { continue }
+                isTypingChanged = apply(status, counter: counter, on: index, link: id, now)
+            case .hello, .message, .ack, .ping, .pong, .bye, .unknown:
+                continue
+            }
+        }
+        guard let link = links[id] else { return }
+        if link.told != Link.Told(name: link.name, isAway: link.isAway) {
+            links[id]?.told = Link.Told(name: link.name, isAway: link.isAway)
+            tellPresence(PersonID(chat: link.chat, key: link.key), .hello)
+        }
+        if isTypingChanged { tellTyping(link.chat) }
+    }
+
+    /// Whether a status is newer than the last of its session, and no newer session has carried one.
+    private func isNew(_ counter: UInt64, on index: UInt32, link id: LinkID) -> Bool {
+        guard !isCatchingUp, let session = sessions[index], let link = links[id] else { return false }
+        return session.lastStatusCounter.map({ counter > $0 }) ?? true && session.order >= link.newestStatusOrder
+    }
+
+    /// - Returns: Whether the peer began or ended typing.
     private mutating func apply(
         _ status: Status, counter: UInt64, on index: UInt32, link id: LinkID, _ now: Instant
     ) -> Bool {
-        guard !isCatchingUp, let session = sessions[index], let link = links[id],
-            session.lastStatusCounter.map({ counter > $0 }) ?? true, session.order >= link.newestStatusOrder
-        else { return false }
         sessions[index]?.lastStatusCounter = counter
-        links[id]?.newestStatusOrder = session.order
+        links[id]?.newestStatusOrder = sessions[index]?.order ?? 0
         links[id]?.isAway = status.isAway
         switch links[id]?.typing.apply(isTyping: status.isTyping, now: now) {
         case .started:
             counters.typingStartsReceived += 1
             links[id]?.typedSinceMessage = true
-            tellTyping(link.chat)
+            return true
         case .ended:
-            tellTyping(link.chat)
+            return true
         case .limited:
             counters.typingStartsLimited += 1
+            return false
         case .some(.none), nil:
-            break
+            return false
         }
-        return true
     }
 
     private mutating func receive(_ record: Record, over id: LinkID, _ now: Instant) {

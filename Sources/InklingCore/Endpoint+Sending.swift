@@ -63,6 +63,9 @@ extension Endpoint {
     }
 
     mutating func advanceSession(_ index: UInt32, _ now: Instant) {
+        guard let chat = sessions[index]?.chat else { return }
+        // This may come late: what is over by now must not be said again.
+        advanceChat(chat, now)
         guard let session = sessions[index] else { return }
         switch session.phase {
         case .unconfirmed(let unconfirmed):
@@ -132,6 +135,8 @@ extension Endpoint {
     // MARK: A link's deadlines
 
     mutating func advanceLink(_ id: LinkID, _ now: Instant) {
+        guard let chat = links[id]?.chat else { return }
+        advanceChat(chat, now)
         guard let link = links[id] else { return }
         if links[id]?.typing.advance(now) == .ended {
             counters.staleClears += 1

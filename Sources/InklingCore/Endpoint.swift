@@ -32,6 +32,8 @@ package struct Endpoint: Sendable {
         var announcer = TypingAnnouncer()
         /// The content of the input field, to tell an edit from a repetition. It never leaves the node.
         var draft = ""
+        /// Since when each person types, on whichever device.
+        var typingSince: [PublicKey: Instant] = [:]
         /// Who was last told to be typing.
         var shownTyping: [Person] = []
     }
@@ -70,6 +72,8 @@ package struct Endpoint: Sendable {
     var peersByHand: [Address] = []
     var networks: [LocalNetwork] = []
     var ownPort: UInt16 = 0
+    /// The addresses by hand that turned out to be our own identity's, and were told so.
+    var toldOneself: Set<Address> = []
     var isAway = false
     var isSuspended = false
     /// Our own timer was late, and what the socket still holds is old.
@@ -200,13 +204,13 @@ package struct Endpoint: Sendable {
     }
 
     mutating func randomInstant(after now: Instant, _ duration: Duration, percent: ClosedRange<Int>) -> Instant {
-        now + duration * Int.random(in: percent, using: &random) / 100
+        now + duration * (percent.lowerBound + Int(random.next() % UInt64(percent.count))) / 100
     }
 
     /// A number for a session or handshake of ours that is not in use.
     mutating func freshIndex() -> UInt32 {
         while true {
-            let index = UInt32.random(in: .min ... .max, using: &random)
+            let index = UInt32(truncatingIfNeeded: random.next())
             if sessions[index] == nil && pendingIndices[index] == nil { return index }
         }
     }
@@ -214,8 +218,8 @@ package struct Endpoint: Sendable {
     /// A stream identifier: not 0, and not `previous`.
     mutating func freshStream(after previous: UInt32 = 0) -> UInt32 {
         while true {
-            let stream = UInt32.random(in: 1...UInt32.max, using: &random)
-            if stream != previous { return stream }
+            let stream = UInt32(truncatingIfNeeded: random.next())
+            if stream != 0 && stream != previous { return stream }
         }
     }
 
@@ -230,27 +234,20 @@ package struct Endpoint: Sendable {
 
 /// The limits of a node on what strangers can make it do.
 struct Limiters: Sendable {
-    var initiationsSent: TokenBucket
-    var initiationLoad: TokenBucket
-    var initiationsAnswered: TokenBucket
-    var initiationsOfStrangers: TokenBucket
+    var initiationsSent = SlidingWindow(perSecond: Limits.initiationsSentPerSecond)
+    var initiationLoad = SlidingWindow(perSecond: Limits.loadInitiationsPerSecond)
+    var initiationsAnswered = SlidingWindow(perSecond: Limits.initiationsAnsweredPerSecond)
+    var initiationsOfStrangers = SlidingWindow(perSecond: Limits.initiationsAnsweredPerSecond / 2)
     var initiationsBySource: [Address: TokenBucket] = [:]
-    var asksAnswered: TokenBucket
+    var asksAnswered = SlidingWindow(perSecond: Limits.asksAnsweredPerSecond)
     var records: TokenBucket
     var cookieSecret: CookieSecret
     var previousCookieSecret: CookieSecret
     var cookieSecretSince: Instant
 
     init(now: Instant, random: inout any RandomNumberGenerator & Sendable) {
-        func bucket(_ rate: Int, burst: Int? = nil) -> TokenBucket {
-            TokenBucket(perSecond: rate, burst: burst ?? rate, now: now)
-        }
-        initiationsSent = bucket(Limits.initiationsSentPerSecond)
-        initiationLoad = bucket(Limits.loadInitiationsPerSecond)
-        initiationsAnswered = bucket(Limits.initiationsAnsweredPerSecond)
-        initiationsOfStrangers = bucket(Limits.initiationsAnsweredPerSecond / 2)
-        asksAnswered = bucket(Limits.asksAnsweredPerSecond)
-        records = bucket(Limits.recordsPerSecondPerNode, burst: Limits.recordBurstPerNode)
+        records = TokenBucket(
+            perSecond: Limits.recordsPerSecondPerNode, burst: Limits.recordBurstPerNode, now: now)
         cookieSecret = CookieSecret(using: &random)
         previousCookieSecret = CookieSecret(using: &random)
         cookieSecretSince = now
@@ -262,7 +259,9 @@ struct Limiters: Sendable {
         guard age >= Limits.cookieSecretLifetime else { return }
         previousCookieSecret = age < Limits.cookieSecretLifetime * 2 ? cookieSecret : CookieSecret(using: &random)
         cookieSecret = CookieSecret(using: &random)
-        cookieSecretSince = now
+        // Counted from when the one before was due to change, so that no secret counts for longer than 240 s.
+        let isRecent = age < Limits.cookieSecretLifetime * 2
+        cookieSecretSince = isRecent ? cookieSecretSince + Limits.cookieSecretLifetime : now
     }
 
     /// Takes a token of that source; the table of sources stays bounded.

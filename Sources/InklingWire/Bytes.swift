@@ -97,5 +97,5 @@ func equalInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
 
 /// `count` bytes of a random source that the caller owns.
 func randomBytes(_ count: Int, using generator: inout some RandomNumberGenerator) -> [UInt8] {
-    (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
 }

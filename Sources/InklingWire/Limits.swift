@@ -174,6 +174,10 @@ extension Limits {
     package static let fastOpeningPeriod = Duration.seconds(90)
     /// The time between two attempts after that (L-5).
     package static let slowOpeningInterval = Duration.seconds(60)
+    /// The last addresses of links that fell silent that a node keeps trying; the oldest gives way (L-35).
+    package static let rememberedAddresses = 64
+    /// How long a link must have lived for its last address to be tried after it fell silent (L-35).
+    package static let memorableLinkAge = Duration.seconds(10)
     /// How long after a bye the peer's instances are not opened to (L-35).
     package static let openingPauseAfterBye = Duration.seconds(60)
     /// How long after a bye an address added by hand is not opened to (L-35).

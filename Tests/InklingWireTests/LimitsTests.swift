@@ -83,6 +83,8 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("pauses between attempts", Limits.attemptPauses),
         LimitRow("fast opening period", [Limits.fastOpeningPeriod]),
         LimitRow("slow opening interval", [Limits.slowOpeningInterval]),
+        LimitRow("last addresses of silent links that are tried", Limits.rememberedAddresses),
+        LimitRow("age of a link whose last address is tried", [Limits.memorableLinkAge]),
         LimitRow(
             "opening after a bye: to discovered instances, to addresses by hand",
             [Limits.openingPauseAfterBye, Limits.openingPauseAfterByeByHand]),

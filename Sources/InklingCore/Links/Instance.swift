@@ -18,6 +18,8 @@ struct Instance {
         case idle
         /// The next attempt begins then.
         case waiting(until: Instant)
+        /// The peer said bye: whatever discovery says of it, the next attempt begins then.
+        case resting(until: Instant)
         case pending(Pending)
         /// The handshake is complete, and the peer's hello is awaited on that session.
         case greeting(UInt32)
@@ -30,8 +32,8 @@ struct Instance {
         let startedAt: Instant
         /// When the following transmissions are due, the next first.
         var transmissions: [Instant]
-        /// The addresses that a retry was obeyed from since the last transmission.
-        var obeyedRetries: Set<Address> = []
+        /// Where the last transmission went and no retry was obeyed from since.
+        var unansweredAddresses: Set<Address> = []
 
         var ends: Instant { startedAt + Limits.attemptDuration }
     }
@@ -42,10 +44,13 @@ struct Instance {
     /// The peer's static key; nil for a peer by hand that has not told it.
     var key: PublicKey?
     var addresses: [Address]
+    /// All that discovery offered, usable or not: what is usable changes with our own networks.
+    var offered: [Address] = []
     var opening = Opening.idle
     /// The attempts since the opening began.
     var attempts = 0
     var firstAttempt: Instant?
+    var lastAttempt: Instant?
     /// Discovery no longer lists it.
     var isListed = true
     /// The live link that covers it.
@@ -57,7 +62,7 @@ struct Instance {
         let opening: Instant? =
             switch opening {
             case .idle, .greeting: nil
-            case .waiting(let until): until
+            case .waiting(let until), .resting(let until): until
             case .pending(let pending): earliest(pending.transmissions.first, pending.ends)
             }
         if case .lastKnown(let expires) = source { return earliest(expires, opening) }
@@ -72,10 +77,14 @@ struct Instance {
         if case .byHand = source { true } else { false }
     }
 
-    /// How long to wait after an attempt failed.
-    func pause(_ now: Instant) -> Duration {
-        if let firstAttempt, now - firstAttempt >= Limits.fastOpeningPeriod { return Limits.slowOpeningInterval }
+    /// After an attempt failed: the pause before the next, and what it is counted from.
+    ///
+    /// Fast attempts follow the end of the one before, slow ones its beginning.
+    func pause(_ now: Instant) -> (since: Instant, duration: Duration) {
+        if let firstAttempt, now - firstAttempt >= Limits.fastOpeningPeriod {
+            return (lastAttempt ?? now, Limits.slowOpeningInterval)
+        }
         let index = min(max(attempts - 1, 0), Limits.attemptPauses.count - 1)
-        return Limits.attemptPauses[index]
+        return (now, Limits.attemptPauses[index])
     }
 }

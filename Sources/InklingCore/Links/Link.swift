@@ -9,6 +9,12 @@ struct Link {
         case suspect(pings: Int, next: Instant)
     }
 
+    /// What of it was last made known to the user.
+    struct Told: Equatable {
+        let name: String
+        let isAway: Bool
+    }
+
     let id: LinkID
     let chat: ChatTag
     let key: PublicKey
@@ -21,6 +27,8 @@ struct Link {
     /// The local indices of those before it, oldest first: they only receive.
     var olderSessions: [UInt32] = []
     var isAway = false
+    /// Nil before anything was told.
+    var told: Told?
     var typing: ReceivedTyping
     var liveness = Liveness.alive
     var lastEvidence: Instant

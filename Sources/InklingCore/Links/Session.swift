@@ -17,8 +17,6 @@ struct Session {
         let initiation: [UInt8]
         let response: [UInt8]
         let expires: Instant
-        /// It came in while our own handshake with that peer was pending, and ours is the smaller key.
-        let isCrossed: Bool
     }
 
     struct Greeting {
@@ -76,7 +74,6 @@ struct HelloExchange {
     private(set) var lastSent: Hello?
     private(set) var nextRepeat: Instant?
     private var lastSentAt: Instant?
-    private var repeatsUntil: Instant?
     private var answers = 0
     private var hasPeerHello = false
 
@@ -86,15 +83,16 @@ struct HelloExchange {
     /// The session is complete: hellos go out until the peer has shown that it got ours.
     mutating func begin(_ now: Instant) {
         nextRepeat = now
-        repeatsUntil = now + Limits.helloTimeout
     }
+
+    /// A newer session sends from now on.
+    mutating func end() { nextRepeat = nil }
 
     mutating func sent(_ hello: Hello, now: Instant) {
         lastSent = hello
         lastSentAt = now
         guard nextRepeat != nil else { return }
-        let next = now + Limits.helloInterval
-        nextRepeat = repeatsUntil.map { next < $0 } == true ? next : nil
+        nextRepeat = now + Limits.helloInterval
     }
 
     /// The peer's hello came.
@@ -107,7 +105,6 @@ struct HelloExchange {
         let isFirst = !hasPeerHello
         hasPeerHello = true
         nextRepeat = isHeld ? nil : nextRepeat ?? now + Limits.helloInterval
-        if !isHeld { repeatsUntil = now + Limits.helloTimeout }
         guard answers < Limits.helloAnswersPerSession else { return false }
         let isNew = lastSent != current
         let isRepeat = !isFirst && lastSentAt.map { now - $0 >= Limits.helloAnswerInterval } ?? true

@@ -20,12 +20,12 @@ struct ReceiveStream {
 
     /// A record came.
     ///
-    /// - Returns: The messages that it completes, in order; nil when the record is of another stream or beyond the
-    ///   window and gets no acknowledgement.
+    /// - Returns: The messages that it completes, in order; nil when the record is of another stream and gets no
+    ///   acknowledgement.
     mutating func receive(_ record: Record) -> [String]? {
         guard record.stream == id, id != 0 else { return nil }
         guard record.number >= next else { return [] }
-        guard record.number - next < UInt32(Limits.recordsInFlight) else { return nil }
+        guard record.number - next < UInt32(Limits.recordsInFlight) else { return [] }
         if record.number > next {
             beyond[record.number] = record
             return []
@@ -49,14 +49,15 @@ struct ReceiveStream {
         return Ack(stream: id, next: next, bitmap: bitmap)
     }
 
-    /// A peer that breaks the order of first and last, or the limit, loses that message and no other.
+    /// A record that breaks the order of first and last, or the limit, is dropped with what it would join.
     private mutating func append(_ record: Record) -> String? {
-        if record.isFirst {
+        guard record.isFirst != isAssembling else {
             parts = []
-            partsSize = 0
-            isAssembling = true
+            isAssembling = false
+            return nil
         }
-        guard isAssembling else { return nil }
+        if record.isFirst { partsSize = 0 }
+        isAssembling = true
         partsSize += record.text.utf8.count
         guard partsSize <= Limits.maximumMessageSize else {
             parts = []

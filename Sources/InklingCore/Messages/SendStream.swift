@@ -10,6 +10,8 @@ struct SendStream {
         /// The number of the last transmission among all of the stream; 0 before the first.
         var transmission: UInt64 = 0
         var transmissions = 0
+        /// How many that went out after the last transmission were acknowledged since.
+        var overtaken = 0
         var sentAt = Instant.zero
     }
 
@@ -74,6 +76,7 @@ struct SendStream {
         flights[index].isLost = false
         flights[index].transmission = transmissions
         flights[index].transmissions += 1
+        flights[index].overtaken = 0
         flights[index].sentAt = now
         timer.startIfStopped(now)
         return flights[index].record
@@ -103,25 +106,27 @@ struct SendStream {
     }
 
     /// An acknowledgement came; the answer names the messages that are now acknowledged whole.
-    mutating func receive(_ ack: Ack, now: Instant) -> [UInt64] {
+    ///
+    /// - Parameter isAnswer: Whether it answers a record, so that it tells the round trip; a hello does not.
+    mutating func receive(_ ack: Ack, isAnswer: Bool = true, now: Instant) -> [UInt64] {
         guard ack.stream == id, ack.next >= base, UInt64(ack.next) <= UInt64(base) + UInt64(flights.count) else {
             return []
         }
         var newest: Flight?
-        var isProgress = false
+        var acknowledged: [UInt64] = []
         for index in flights.indices where !flights[index].isAcked {
             let distance = Int(base) + index - Int(ack.next)
             let isNamed = distance < 0 || (1...16).contains(distance) && ack.bitmap >> (distance - 1) & 1 == 1
             guard isNamed, flights[index].transmissions > 0 else { continue }
             flights[index].isAcked = true
             flights[index].isLost = false
-            isProgress = true
+            acknowledged.append(flights[index].transmission)
             if flights[index].transmission > newest?.transmission ?? 0 { newest = flights[index] }
         }
-        guard isProgress else { return [] }
-        if let newest, newest.transmissions == 1 { timer.measure(now - newest.sentAt) }
+        guard !acknowledged.isEmpty else { return [] }
+        if isAnswer, let newest, newest.transmissions == 1 { timer.measure(now - newest.sentAt) }
         let delivered = dropAcked()
-        markLost()
+        markLost(acknowledged)
         timer.progress(now, isEmpty: !flights.contains { !$0.isAcked && $0.transmissions > 0 })
         return delivered
     }
@@ -138,12 +143,11 @@ struct SendStream {
         return delivered
     }
 
-    /// A record is lost when three that were sent after it are acknowledged.
-    private mutating func markLost() {
-        let acked = flights.filter(\.isAcked).map(\.transmission)
+    /// A record is lost when three that went out after its last transmission are acknowledged.
+    private mutating func markLost(_ acknowledged: [UInt64]) {
         for index in flights.indices where !flights[index].isAcked && flights[index].transmissions > 0 {
-            let later = acked.count { $0 > flights[index].transmission }
-            if later >= 3 { flights[index].isLost = true }
+            flights[index].overtaken += acknowledged.count { $0 > flights[index].transmission }
+            if flights[index].overtaken >= 3 { flights[index].isLost = true }
         }
     }
 
@@ -163,10 +167,11 @@ struct SendStream {
     mutating func synchronise(
         held: UInt32, next: UInt32, replacement: UInt32, now: Instant
     ) -> (delivered: [UInt64], failed: [UInt64]) {
-        if held == id, next >= base, UInt64(next) <= UInt64(base) + UInt64(flights.count) {
+        // It may say less than is acknowledged already, when an ack overtook it, but not more than was ever sent.
+        if held == id, UInt64(next) <= UInt64(base) + UInt64(flights.count) {
             let wasHeld = isHeld
             isHeld = true
-            let delivered = receive(Ack(stream: id, next: next, bitmap: 0), now: now)
+            let delivered = receive(Ack(stream: id, next: next, bitmap: 0), isAnswer: false, now: now)
             if !wasHeld {
                 for index in flights.indices where !flights[index].isAcked && flights[index].transmissions > 0 {
                     flights[index].isLost = true
@@ -228,15 +233,12 @@ struct RetransmissionTimer {
             smoothed = sample
             variation = sample / 2
         }
+        timeout = min(max((smoothed ?? sample) + variation * 4, Limits.minimumRTO), Limits.maximumRTO)
     }
 
-    /// New records were acknowledged.
-    mutating func progress(_ now: Instant, isEmpty: Bool) {
-        if let smoothed {
-            timeout = min(max(smoothed + variation * 4, Limits.minimumRTO), Limits.maximumRTO)
-        }
-        deadline = isEmpty ? nil : now + timeout
-    }
+    /// New records were acknowledged. Only a sample takes a backed-off timeout back: a round trip that is longer than
+    /// the timeout would else never be measured, as each record would be sent twice.
+    mutating func progress(_ now: Instant, isEmpty: Bool) { deadline = isEmpty ? nil : now + timeout }
 
     mutating func backOff(_ now: Instant) {
         timeout = min(timeout * 2, Limits.maximumRTO)

@@ -43,3 +43,42 @@ struct TokenBucket {
         updated = now
     }
 }
+
+/// A limit of so many events within any second.
+struct SlidingWindow {
+    private let limit: Int
+    /// When the last events were, the oldest at `next` once there are `limit` of them.
+    private var instants: [Instant] = []
+    private var next = 0
+
+    init(perSecond limit: Int) {
+        self.limit = max(limit, 1)
+    }
+
+    /// Counts an event whatever the limit.
+    ///
+    /// - Returns: Whether there were more than the limit within the last second.
+    mutating func count(_ now: Instant) -> Bool {
+        guard instants.count == limit else {
+            instants.append(now)
+            return false
+        }
+        defer {
+            instants[next] = now
+            next = (next + 1) % limit
+        }
+        return now - instants[next] < .seconds(1)
+    }
+
+    /// Counts an event if it is within the limit.
+    mutating func take(_ now: Instant) -> Bool {
+        guard instants.count == limit else {
+            instants.append(now)
+            return true
+        }
+        guard now - instants[next] >= .seconds(1) else { return false }
+        instants[next] = now
+        next = (next + 1) % limit
+        return true
+    }
+}

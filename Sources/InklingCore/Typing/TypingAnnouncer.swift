@@ -27,6 +27,11 @@ struct TypingAnnouncer {
         if case .announced = state { true } else { false }
     }
 
+    /// Whether somebody types, announced or not yet.
+    var isUnderWay: Bool {
+        if case .idle = state { false } else { true }
+    }
+
     var nextDeadline: Instant? {
         switch state {
         case .idle: copies.first
@@ -67,6 +72,12 @@ struct TypingAnnouncer {
             copies = copyTimes(now)
             return .stop
         }
+    }
+
+    /// A farewell says the stop: nothing of this goes out any more. When the last start was stays known.
+    mutating func abandon() {
+        state = .idle
+        copies = []
     }
 
     /// What became due; several, if the owner comes late.

@@ -119,7 +119,10 @@ final class VirtualLAN {
     func run(until end: Instant) {
         while true {
             let arrival = flights.first?.at
-            let deadline = hosts.filter { $0.isRunning && !$0.isStopped }.compactMap(\.endpoint.nextDeadline).min()
+            var deadline: Instant?
+            for index in hosts.indices where hosts[index].isRunning && !hosts[index].isStopped {
+                deadline = [deadline, hosts[index].endpoint.nextDeadline].compactMap(\.self).min()
+            }
             guard let next = [arrival, deadline].compactMap(\.self).min(), next <= end else { break }
             now = max(now, next)
             if let arrival, arrival <= now {
