@@ -9,7 +9,7 @@ public enum Event: Sendable, Hashable {
     /// A message of ours was acknowledged whole.
     case delivered(chat: String, message: UInt64, user: UserID)
     /// A message of ours is not known to be delivered. `why` is one of bye, will, silence, left, blocked, replaced,
-    /// lost-state and quit.
+    /// lost-state, stalled and quit.
     case failed(chat: String, message: UInt64, user: UserID, why: String)
     /// Something that a person may want to know, or its end: discovery-down and discovery-up, identity-temporary,
     /// peer-is-oneself, no-network.

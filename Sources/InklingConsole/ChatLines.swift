@@ -79,6 +79,7 @@ package enum ChatLines {
         case "bye", "left": "left"
         case "silence": "out of reach"
         case "will": "quit"
+        case "stalled": "did not answer"
         case "lost-state", "replaced": "started anew"
         default: why
         }

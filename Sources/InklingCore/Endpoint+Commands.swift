@@ -154,13 +154,15 @@ extension Endpoint {
         begin(now)
         defer { finish() }
         guard chats[chat] != nil else { throw .unknownChat }
-        let size = text.utf8.count
+        let bytes = Array(text.utf8)
+        let size = bytes.count
         guard size > 0 else { throw .messageEmpty }
         guard size <= Limits.maximumMessageSize else { throw .messageTooLong(bytes: size) }
         let ids = linkIDs(in: chat)
         for id in ids {
             guard let link = links[id] else { continue }
-            if link.outgoing.queuedBytes + size > Limits.queuedBytesPerPeer { throw .queueFull(link.key) }
+            let queued = link.outgoing.queuedBytes + SendStream.cost(of: size)
+            guard queued <= Limits.queuedBytesPerPeer else { throw .queueFull(link.key) }
         }
         lastMessageSent += 1
         counters.messagesSent += 1
@@ -170,7 +172,7 @@ extension Endpoint {
         for id in ids {
             guard let link = links[id] else { continue }
             waiting[link.key, default: []].insert(id)
-            links[id]?.outgoing.enqueue(lastMessageSent, text: text)
+            links[id]?.outgoing.enqueue(lastMessageSent, text: bytes, now: now)
         }
         if !waiting.isEmpty { outgoingMessages[lastMessageSent] = OutgoingMessage(chat: chat, waiting: waiting) }
         var told: Set<LinkID> = []

@@ -150,6 +150,7 @@ extension Endpoint {
             renewIfDue(id, now)
         }
         links[id]?.outgoing.advance(now)
+        if link.outgoing.isStalled(now) { giveUpStream(of: id, now) }
         if let resumeAt = link.resumeAt, resumeAt <= now { links[id]?.resumeAt = nil }
         pump(id, now)
     }
@@ -238,6 +239,15 @@ extension Endpoint {
             send([.typing(status(in: link.chat)), .message(record)], over: id, as: "message", now)
         }
         return hasSent
+    }
+
+    /// The peer lives and acknowledges nothing: what waits for it has failed, and a new stream begins.
+    private mutating func giveUpStream(of id: LinkID, _ now: Instant) {
+        guard let link = links[id] else { return }
+        let stream = freshStream(after: link.outgoing.id)
+        links[id]?.outgoing = SendStream(id: stream)
+        for message in link.outgoing.unfinished { failed(message, over: id, .stalled) }
+        sessions[link.sendingSession]?.hello.begin(now)
     }
 
     // MARK: Farewells

@@ -12,7 +12,7 @@ package enum PresenceReason: String, Sendable, Hashable {
 
 /// Why a message is not known to be delivered.
 package enum FailureReason: String, Sendable, Hashable {
-    case bye, silence, will, left, blocked, replaced, quit
+    case bye, silence, will, left, blocked, replaced, quit, stalled
     case lostState = "lost-state"
 }
 

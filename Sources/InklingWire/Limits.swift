@@ -56,6 +56,8 @@ extension Limits {
     package static let recordsInFlight = 16
     /// The bytes of text that wait for one peer (M-14).
     package static let queuedBytesPerPeer = 4 * 1_024 * 1_024
+    /// What each queued message counts besides its text, in bytes (M-14).
+    package static let queuedMessageOverhead = 256
     /// The DNS-SD resolves and queries that run at once (D-10).
     package static let resolvesAtOnce = 16
     /// The answers to hellos in one session (L-17).
@@ -188,6 +190,8 @@ extension Limits {
 
 // Times of records.
 extension Limits {
+    /// How long a stream may go without an acknowledgement while something waits (M-19).
+    package static let stalledStream = Duration.seconds(30)
     /// The shortest retransmission timeout (M-11).
     package static let minimumRTO = Duration.milliseconds(200)
     /// The retransmission timeout before a round trip was measured (M-11).

@@ -314,7 +314,9 @@ struct MessageTests {
         quick.acknowledges = true
         lan.run(for: .milliseconds(500))
         let block = String(repeating: "x", count: 65_536)
-        for _ in 0..<64 { #expect(lan.send(0, block) == 2) }
+        for _ in 0..<63 { #expect(lan.send(0, block) == 2) }
+        // Each counts 256 bytes besides its text: this one fills the rest.
+        #expect(lan.send(0, String(repeating: "x", count: 4_194_304 - 63 * (65_536 + 256) - 256)) == 2)
         quick.run(for: 1)
         slow.clear()
         quick.clear()
@@ -332,10 +334,38 @@ struct MessageTests {
         quick.send([.ack(Ack(stream: quick.heldStream, next: quick.nextRecord, bitmap: 0))])
         lan.perform(0) { endpoint, now in
             #expect(throws: CommandError.queueFull(slow.identity.publicKey)) {
-                try endpoint.send(String(repeating: "y", count: 1_164), to: Self.chat, now: now)
+                try endpoint.send(String(repeating: "y", count: 908), to: Self.chat, now: now)
             }
         }
-        #expect(lan.send(0, String(repeating: "y", count: 1_163)) == 2, "as much as was acknowledged")
+        #expect(lan.send(0, String(repeating: "y", count: 907)) == 2, "as much as was acknowledged")
+    }
+
+    @Test("what a living peer does not acknowledge for 30 s has failed, and a new stream begins (M-19, M-17)")
+    func stalled() throws {
+        let lan = VirtualLAN()
+        lan.add(identity: 0)
+        let peer = HandPeer(lan, identity: 8)
+        peer.interval = 10
+        var session = try peer.link()
+        let stream = peer.receive(on: session).compactMap(\.hello).last?.stream
+        let start = lan.now.milliseconds
+        lan.send(0, "first")
+        lan.run(for: .seconds(1))
+        lan.send(0, "second")
+        var streams: Set<UInt32> = []
+        peer.live(on: &session, for: .seconds(40)) { received in
+            if let hello = received.hello { streams.insert(hello.stream) }
+        }
+        let failures = lan.hosts[0].log.compactMap { entry -> (Int, UInt64, FailureReason)? in
+            guard case .failed(let message, _, _, let why) = entry.output else { return nil }
+            return (entry.at.milliseconds - start, message, why)
+        }
+        #expect(failures.map(\.0) == [30_000, 30_000])
+        #expect(failures.map(\.1) == [1, 2])
+        #expect(failures.allSatisfy { $0.2 == .stalled })
+        #expect(lan.online(0).count == 1, "the link lives on")
+        #expect(streams.count == 1 && streams.first != stream)
+        #expect(lan.hosts[0].endpoint.tableSizes.messages == 0)
     }
 
     // MARK: Outcome

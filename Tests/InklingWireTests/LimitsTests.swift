@@ -64,6 +64,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("records per node", Limits.recordsPerSecondPerNode, Limits.recordBurstPerNode),
         LimitRow("records between two reads", Limits.recordsPerInput),
         LimitRow("text queued per peer", Limits.queuedBytesPerPeer),
+        LimitRow("what each queued message counts besides", Limits.queuedMessageOverhead),
     ]
 
     private static let times: [LimitRow] = [
@@ -98,6 +99,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("session lifetime", [Limits.sessionLifetime]),
         LimitRow("cookie lifetime", [Limits.cookieSecretLifetime * 2]),
         LimitRow("resolve", [Limits.resolveTimeout]),
+        LimitRow("stalled stream", [Limits.stalledStream]),
         LimitRow("retransmission timer", [Limits.initialRTO, Limits.minimumRTO, Limits.maximumRTO]),
     ]
 }

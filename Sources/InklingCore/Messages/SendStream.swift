@@ -25,7 +25,7 @@ struct SendStream {
     private(set) var id: UInt32
     /// The peer said that it holds this stream: only then do records go out.
     private(set) var isHeld = false
-    /// Bytes of text that are not acknowledged yet.
+    /// Bytes of text that are not acknowledged yet, and what each message is counted with besides.
     private(set) var queuedBytes = 0
 
     private var queue: [Queued] = []
@@ -35,11 +35,13 @@ struct SendStream {
     private var base: UInt32 = 0
     private var transmissions: UInt64 = 0
     private var timer = RetransmissionTimer()
+    /// Since when something waits and nothing was acknowledged; nil while nothing waits.
+    private var waitingSince: Instant?
 
     init(id: UInt32) { self.id = id }
 
-    /// When the oldest record in flight counts as lost.
-    var nextDeadline: Instant? { timer.deadline }
+    /// When the oldest record in flight counts as lost, or the stream as stalled.
+    var nextDeadline: Instant? { earliest(timer.deadline, waitingSince.map { $0 + Limits.stalledStream }) }
     /// Whether a record was ever sent on this stream.
     var isUsed: Bool { base > 0 || flights.contains { $0.transmissions > 0 } }
     /// Whether nothing waits for an acknowledgement.
@@ -47,12 +49,18 @@ struct SendStream {
     /// The round trip as the acknowledgements show it.
     var roundTrip: Duration? { timer.smoothed }
 
-    /// Queues a message of 1 to 65,536 bytes.
-    mutating func enqueue(_ message: UInt64, text: String) {
-        let bytes = Array(text.utf8)
-        queuedBytes += bytes.count
-        queue.append(Queued(message: message, text: bytes))
+    /// What a message of so many bytes adds to `queuedBytes`.
+    static func cost(of size: Int) -> Int { size + Limits.queuedMessageOverhead }
+
+    /// Queues a message of 1 to 65,536 bytes of UTF-8.
+    mutating func enqueue(_ message: UInt64, text: [UInt8], now: Instant) {
+        if isEmpty { waitingSince = now }
+        queuedBytes += SendStream.cost(of: text.count)
+        queue.append(Queued(message: message, text: text))
     }
+
+    /// Whether something waits, and nothing was acknowledged for 30 s.
+    func isStalled(_ now: Instant) -> Bool { waitingSince.map { now - $0 >= Limits.stalledStream } ?? false }
 
     /// Whether a record could go out now, were there no pacing.
     var wantsToSend: Bool {
@@ -127,6 +135,7 @@ struct SendStream {
         if isAnswer, let newest, newest.transmissions == 1 { timer.measure(now - newest.sentAt) }
         let delivered = dropAcked()
         markLost(acknowledged)
+        waitingSince = isEmpty ? nil : now
         timer.progress(now, isEmpty: !flights.contains { !$0.isAcked && $0.transmissions > 0 })
         return delivered
     }
@@ -136,7 +145,9 @@ struct SendStream {
         let count = flights.firstIndex { !$0.isAcked } ?? flights.count
         for flight in flights.prefix(count) {
             queuedBytes -= flight.record.text.utf8.count
-            if flight.record.isLast { delivered.append(flight.message) }
+            guard flight.record.isLast else { continue }
+            queuedBytes -= Limits.queuedMessageOverhead
+            delivered.append(flight.message)
         }
         flights.removeFirst(count)
         base += UInt32(count)
@@ -183,14 +194,14 @@ struct SendStream {
             isHeld = false
             return ([], [])
         }
-        return ([], restart(id: replacement))
+        return ([], restart(id: replacement, now: now))
     }
 
     /// The session that sends is a new one: records wait for the peer's hello on it.
     mutating func awaitHello() { isHeld = false }
 
     /// Begins a new stream; messages of which a record was sent have failed, the others stay queued.
-    private mutating func restart(id: UInt32) -> [UInt64] {
+    private mutating func restart(id: UInt32, now: Instant) -> [UInt64] {
         var failed: [UInt64] = []
         for flight in flights where failed.last != flight.message { failed.append(flight.message) }
         if queueHead < queue.count, queue[queueHead].offset > 0 {
@@ -200,7 +211,8 @@ struct SendStream {
         let waiting = Array(queue[queueHead...])
         self = SendStream(id: id)
         queue = waiting
-        queuedBytes = waiting.reduce(0) { $0 + $1.text.count }
+        queuedBytes = waiting.reduce(0) { $0 + SendStream.cost(of: $1.text.count) }
+        waitingSince = waiting.isEmpty ? nil : now
         return failed
     }
 
