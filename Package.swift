@@ -9,6 +9,7 @@ let package = Package(
     products: [
         .library(name: "Inkling", targets: ["Inkling"]),
         .executable(name: "inkling", targets: ["inkling"]),
+        .executable(name: "inkling-lastwill", targets: ["inkling-lastwill"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -41,6 +42,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
+        .executableTarget(name: "inkling-lastwill", swiftSettings: strict),
         .testTarget(
             name: "InklingWireTests", dependencies: ["InklingWire"], exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(

@@ -19,6 +19,10 @@ public struct Configuration: Sendable {
     public var discovery = true
     /// Peers by hand, `HOST:PORT` or `[IPV6]:PORT`.
     public var peers: [String] = []
+    /// Whether a helper process says goodbye if this one dies: then the others see it at once, and not after 3 s.
+    public var lastWill = true
+    /// The helper's program; nil for `inkling-lastwill` beside the running program.
+    public var lastWillHelper: String?
     /// Whether the others see that this user types.
     public var sendsTyping = true
     /// Whether this user sees that the others type.

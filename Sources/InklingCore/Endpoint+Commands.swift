@@ -13,6 +13,16 @@ extension Endpoint {
         reviewCandidates(now)
     }
 
+    /// From now on somebody keeps last wills: each session that sends hands one over.
+    package mutating func keepsWills(now: Instant) {
+        begin(now)
+        defer { finish() }
+        makesWills = true
+        for id in links.sortedIDs {
+            if let index = links[id]?.sendingSession { keepWill(of: index) }
+        }
+    }
+
     /// Marks the user as away or back. Going away ends typing everywhere at once.
     package mutating func setAway(_ isAway: Bool, now: Instant) {
         begin(now)

@@ -48,6 +48,7 @@ extension Endpoint {
             if session.order > sending?.order ?? 0 {
                 sessions[link.sendingSession]?.supersededAt = now
                 sessions[link.sendingSession]?.hello.end()
+                dropWill(of: link.sendingSession)
                 links[id]?.olderSessions.append(link.sendingSession)
                 links[id]?.sendingSession = index
                 links[id]?.address = session.address
@@ -63,6 +64,7 @@ extension Endpoint {
                 retire(oldest, of: id)
             }
         }
+        if links[id]?.sendingSession == index { keepWill(of: index) }
         bindInstances(to: id, session: index, openedBy: session.instance, address: session.address)
     }
 
@@ -93,6 +95,7 @@ extension Endpoint {
     // MARK: Ending
 
     mutating func removeSession(_ index: UInt32) {
+        dropWill(of: index)
         if case .unconfirmed(let unconfirmed)? = sessions[index]?.phase {
             answeredInitiations[unconfirmed.initiation] = nil
         }

@@ -120,6 +120,7 @@ extension Endpoint {
         guard let link else { return }
         links[link.id]?.address = address
         sessions[link.sendingSession]?.address = address
+        keepWill(of: link.sendingSession)
     }
 
     private func isByHand(_ session: Session) -> Bool {

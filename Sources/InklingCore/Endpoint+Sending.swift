@@ -250,6 +250,30 @@ extension Endpoint {
         sessions[link.sendingSession]?.hello.begin(now)
     }
 
+    // MARK: Last will
+
+    /// Seals the last will of a session, once, and hands it over; again when the peer has moved.
+    mutating func keepWill(of index: UInt32) {
+        guard makesWills, let session = sessions[index] else { return }
+        if session.will == nil {
+            let header = SealedDatagram.header(
+                receiverIndex: session.remoteIndex, counter: UInt32(truncatingIfNeeded: Limits.lastWillCounter))
+            sessions[index]?.will =
+                header
+                + session.keys.send.seal(
+                    Frames.encode([.bye(.lastWill)]), counter: Limits.lastWillCounter, associatedData: header)
+        }
+        guard let will = sessions[index]?.will else { return }
+        outputs.append(.keepWill(session: index, will, to: session.address))
+    }
+
+    /// Takes back the last will of a session that sends no more.
+    mutating func dropWill(of index: UInt32) {
+        guard sessions[index]?.will != nil else { return }
+        sessions[index]?.will = nil
+        outputs.append(.dropWill(session: index))
+    }
+
     // MARK: Farewells
 
     /// Says bye on a link that is about to be removed: at once, and the copies 30 and 120 ms later.

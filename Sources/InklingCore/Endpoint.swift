@@ -53,6 +53,8 @@ package struct Endpoint: Sendable {
     }
 
     let configuration: Configuration
+    /// Whether somebody keeps last wills (L-33).
+    var makesWills = false
     let ownKey: PublicKey
     var random: any RandomNumberGenerator & Sendable
 

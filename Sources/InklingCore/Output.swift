@@ -41,6 +41,10 @@ package enum Output: Equatable, Sendable {
     case delivered(message: UInt64, ChatTag, PublicKey)
     /// A message of ours is not known to be delivered to that person.
     case failed(message: UInt64, ChatTag, PublicKey, FailureReason)
+    /// Keep this datagram for when the node dies without a farewell, in place of the one before of that session.
+    case keepWill(session: UInt32, [UInt8], to: Address)
+    /// The session is over, and so is its last will.
+    case dropWill(session: UInt32)
     /// The address that was given by hand belongs to this node itself, or to another device of its identity.
     case peerIsOneself(Address)
 }

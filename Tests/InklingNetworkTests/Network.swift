@@ -175,9 +175,15 @@ final class Host: Sendable {
 extension Child {
     /// `unshare` and `nsenter` stay in front of the process that they start in a process namespace: its number, as this
     /// machine counts.
-    var onlyChild: pid_t? {
-        let path = "/proc/\(processID)/task/\(processID)/children"
-        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
-        return text.split(separator: " ").first.flatMap { pid_t($0) }
+    var onlyChild: pid_t? { Child.children(of: processID).first }
+
+    /// The processes that any thread of a process has started.
+    static func children(of process: pid_t) -> [pid_t] {
+        let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
+        return tasks.flatMap { task in
+            let path = "/proc/\(process)/task/\(task)/children"
+            return ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: " ")
+                .compactMap { pid_t($0) }
+        }.sorted()
     }
 }

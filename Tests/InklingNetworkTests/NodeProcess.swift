@@ -103,7 +103,7 @@ final class NodeProcess: Sendable {
     /// Signals the program itself, and returns the time just before.
     @discardableResult
     func signal(_ number: Int32) throws -> Double {
-        guard let program = child.onlyChild else { throw HarnessError("\(name) has ended") }
+        guard let program else { throw HarnessError("\(name) has ended") }
         let time = now()
         kill(program, number)
         // What stands in front of the program stops along with it.
@@ -114,6 +114,8 @@ final class NodeProcess: Sendable {
     func waitForEnd() async throws -> Child.Ending { try await child.waitForEnd() }
 
     var ending: Child.Ending? { child.ending }
+    /// The process ID of the program itself, as this process sees it.
+    var program: pid_t? { child.onlyChild }
     var errorText: String { child.errorText }
 
     // MARK: - Output

@@ -76,6 +76,13 @@ struct UDPSocket {
         return sent < 0 ? errno : nil
     }
 
+    /// The socket address that `sendto` takes for an address, as bytes.
+    func name(of address: Address) -> [UInt8] {
+        UDPSocket.withSocketAddress(address, isIPv4Only: isIPv4Only) { name, length in
+            Array(UnsafeRawBufferPointer(start: name, count: Int(length)))
+        }
+    }
+
     /// Whether nothing waits to be read.
     var isEmpty: Bool {
         var byte: UInt8 = 0

@@ -43,6 +43,10 @@ extension Node {
         case .failed(let message, let tag, let key, let reason):
             guard let chat = chatName(tag) else { return }
             tell(.failed(chat: chat, message: message, user: UserID(key), why: reason.rawValue))
+        case .keepWill(let session, let bytes, let address):
+            informHelper { $0.keep(session, bytes, to: socket.name(of: address)) }
+        case .dropWill(let session):
+            informHelper { $0.drop(session) }
         case .peerIsOneself:
             tell(
                 .notice(
@@ -50,6 +54,14 @@ extension Node {
                     text: "A peer given by hand is this node itself, or another device of the same identity: "
                         + "they don't link with each other."))
         }
+    }
+
+    private func informHelper(_ message: (LastWill) -> Bool) {
+        guard let helper = lastWill, !message(helper) else { return }
+        lastWill = nil
+        // It is waited for elsewhere: nothing of the node may stand still for it.
+        Task.detached { helper.end() }
+        tellLastWillOff("it ended")
     }
 
     func chatName(_ tag: ChatTag) -> String? { joined.first { $0.keys.tag == tag }?.chat.name }

@@ -29,6 +29,7 @@ public actor Node {
     let configuration: Configuration
     let socket: UDPSocket
     let keyStore: KeyStore?
+    var lastWill: LastWill?
     let clock = NodeClock()
     var endpoint: Endpoint
     var discovery: Discovery?
@@ -91,6 +92,7 @@ public actor Node {
         let node = Node(
             configuration: configuration, name: name, identity: identity, keyStore: keyStore, socket: socket,
             executor: executor, logger: logger)
+        if configuration.lastWill { await node.startLastWill() }
         try await node.open(peers: peers.flatMap(\.self), networks: networks)
         return node
     }
@@ -151,6 +153,27 @@ public actor Node {
 
     private static func selection(_ configuration: Configuration) -> InterfaceSelection {
         configuration.interfaces.isEmpty ? .automatic : .named(configuration.interfaces)
+    }
+
+    /// Without the helper the node runs all the same, and says so once.
+    private func startLastWill() {
+        do {
+            lastWill = try LastWill(path: configuration.lastWillHelper, socket: socket.descriptor)
+            endpoint.keepsWills(now: clock.now)
+        } catch {
+            switch error {
+            case .missing(let program): tellLastWillOff("there is no \(program)")
+            case .system(let reason): tellLastWillOff(reason)
+            }
+        }
+        drain()
+    }
+
+    func tellLastWillOff(_ reason: String) {
+        let text =
+            "If this program is killed, the others notice after 3 s and not at once: the helper can't run "
+            + "(\(reason)). Install inkling-lastwill beside this program."
+        tell(.notice(code: "last-will-off", text: text))
     }
 
     private func open(peers: [Address], networks: [LocalNetwork]) async throws(NodeError) {
@@ -288,6 +311,8 @@ public actor Node {
         wake = nil
         try? await channel?.close()
         channel = nil
+        if let lastWill { try? await NIOThreadPool.singleton.runIfActive { lastWill.dismiss() } }
+        lastWill = nil
         keyStore?.close()
         observers.finish()
     }

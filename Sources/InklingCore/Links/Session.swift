@@ -51,6 +51,8 @@ struct Session {
     /// When a newer session of the link began to send.
     var supersededAt: Instant?
     var hello = HelloExchange()
+    /// The last will, sealed once, when the session began to send.
+    var will: [UInt8]?
 
     /// Whether it may still be sealed with.
     var canSend: Bool { nextCounter <= Limits.highestOrdinaryCounter }

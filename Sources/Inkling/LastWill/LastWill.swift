@@ -1,0 +1,129 @@
+import Glibc
+import Synchronization
+
+/// The node's side of the last will: starts the helper and keeps it informed.
+///
+/// The helper is a process of its own. It holds finished datagrams and no keys, ignores the signals of the terminal, and
+/// sends what it holds over the node's own socket when this end of the connection closes without a farewell.
+final class LastWill: Sendable {
+    enum Failure: Error {
+        /// The program is not where it was looked for.
+        case missing(String)
+        case system(String)
+    }
+
+    /// The node's end of the connection; -1 once it was closed.
+    private let control: Mutex<CInt>
+    private let process: pid_t
+
+    /// Starts the helper.
+    ///
+    /// - Parameters:
+    ///   - path: Its program; nil for `inkling-lastwill` beside the running program.
+    ///   - socket: The node's UDP socket.
+    init(path: String?, socket: CInt) throws(Failure) {
+        let program = path ?? LastWill.besideProgram()
+        guard access(program, X_OK) == 0 else { throw .missing(program) }
+        var pair: [CInt] = [-1, -1]
+        let kind = CInt(SOCK_SEQPACKET.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, kind, 0, &pair) == 0 else { throw .system(UDPSocket.errorText(errno)) }
+        defer { Glibc.close(pair[1]) }
+        let (error, process) = LastWill.spawn(program, control: pair[1], socket: socket)
+        guard error == 0 else {
+            Glibc.close(pair[0])
+            throw .system(UDPSocket.errorText(error))
+        }
+        control = Mutex(pair[0])
+        self.process = process
+    }
+
+    deinit {
+        close()
+    }
+
+    private static func besideProgram() -> String {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &buffer, buffer.count - 1)
+        let path = String(decoding: buffer.prefix(max(count, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return path.prefix(through: path.lastIndex(of: "/") ?? path.startIndex) + "inkling-lastwill"
+    }
+
+    /// In a process group of its own, with the control connection as standard input and the UDP socket as descriptor 3.
+    /// All other descriptors of the node close on exec.
+    private static func spawn(_ program: String, control: CInt, socket: CInt) -> (CInt, pid_t) {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        // First out of the way of the numbers that are to be taken.
+        let held = fcntl(socket, F_DUPFD_CLOEXEC, 10)
+        let heldControl = fcntl(control, F_DUPFD_CLOEXEC, 10)
+        defer {
+            if held >= 0 { Glibc.close(held) }
+            if heldControl >= 0 { Glibc.close(heldControl) }
+        }
+        guard held >= 0, heldControl >= 0 else { return (errno, 0) }
+        posix_spawn_file_actions_adddup2(&actions, heldControl, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, held, 3)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
+        var process = pid_t()
+        let name = strdup(program)
+        defer { free(name) }
+        // Where the runtime is found, if the system does not know it.
+        let libraries = getenv("LD_LIBRARY_PATH").flatMap { strdup("LD_LIBRARY_PATH=" + String(cString: $0)) }
+        defer { free(libraries) }
+        let error = posix_spawn(&process, program, &actions, &attributes, [name, nil], [libraries, nil])
+        return (error, process)
+    }
+
+    /// Keeps a finished farewell of a session, in place of the one before.
+    ///
+    /// - Returns: Whether the helper is there.
+    func keep(_ session: UInt32, _ datagram: [UInt8], to name: [UInt8]) -> Bool {
+        write([1] + bytes(of: session) + [UInt8(name.count)] + name + datagram)
+    }
+
+    /// Forgets the farewell of a session.
+    func drop(_ session: UInt32) -> Bool { write([2] + bytes(of: session)) }
+
+    /// The node said its farewells itself: the helper ends without a word, and is waited for.
+    func dismiss() {
+        _ = write([3])
+        end()
+    }
+
+    /// Closes the connection, and waits for the helper's end.
+    func end() {
+        guard close() else { return }
+        var status: CInt = 0
+        // It ends within milliseconds; one that hangs is left to the system.
+        for _ in 0..<100 where waitpid(process, &status, WNOHANG) == 0 { usleep(1_000) }
+    }
+
+    @discardableResult
+    private func close() -> Bool {
+        control.withLock { control in
+            guard control >= 0 else { return false }
+            Glibc.close(control)
+            control = -1
+            return true
+        }
+    }
+
+    private func bytes(of session: UInt32) -> [UInt8] {
+        (0..<4).map { UInt8(truncatingIfNeeded: session >> (24 - 8 * UInt32($0))) }
+    }
+
+    private func write(_ message: [UInt8]) -> Bool {
+        let flags = CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)
+        return control.withLock { $0 >= 0 && Glibc.send($0, message, message.count, flags) == message.count }
+    }
+}
