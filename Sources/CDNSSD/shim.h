@@ -1,1 +1,2 @@
 #include <dns_sd.h>
+#include <avahi-common/malloc.h>

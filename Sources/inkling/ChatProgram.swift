@@ -56,7 +56,7 @@ enum ChatProgram {
         let node: Node
         do {
             node = try await Node.start(settings.node, logger: logger)
-            happenings.follow(await node.events())
+            happenings.follow(await node.events()) { await giveUp(node) }
             try await node.join(settings.chat)
         } catch {
             throw StartFailure(text: SafeText.line(error.description))
@@ -70,6 +70,16 @@ enum ChatProgram {
         case .terminal: return await TerminalSession(context).run()
         }
     }
+}
+
+/// Ends the program because nobody reads its output; the session itself hangs in writing it.
+@Sendable private func giveUp(_ node: Node) async {
+    await node.stop()
+    // Should standard error hang as well.
+    DispatchQueue.global().asyncAfter(deadline: .now() + 1) { _exit(1) }
+    Terminal.abandon()
+    Output.error.write(line: "inkling: nobody reads the output, and too much waits for it: ending")
+    _exit(1)
 }
 
 /// Where log lines go.

@@ -1,5 +1,6 @@
 import Foundation
 import Inkling
+import Synchronization
 
 /// Something that a session of the program has to deal with.
 enum Happening: Sendable {
@@ -30,6 +31,7 @@ enum Happening: Sendable {
 struct Happenings: Sendable {
     let stream: AsyncStream<Happening>
     private let continuation: AsyncStream<Happening>.Continuation
+    private let backlog = Backlog()
 
     init() {
         (stream, continuation) = AsyncStream.makeStream(of: Happening.self)
@@ -48,12 +50,35 @@ struct Happenings: Sendable {
     }
 
     /// Passes a node's events on until they end.
-    func follow(_ events: AsyncStream<TimedEvent>) {
+    ///
+    /// - Parameter overflow: Called once, if what reads the output stands still while more and more events wait.
+    func follow(_ events: AsyncStream<TimedEvent>, overflow: @escaping @Sendable () async -> Void) {
         Task {
-            for await event in events { add(.node(event)) }
+            for await event in events {
+                guard backlog.grow() else { return await overflow() }
+                add(.node(event))
+            }
             add(.nodeEnded)
         }
     }
+
+    /// An event of the node was dealt with.
+    func dealtWithEvent() { backlog.shrink() }
+}
+
+/// How many events of the node wait.
+private final class Backlog: Sendable {
+    private static let limit = 65_536
+    private let count = Mutex(0)
+
+    func grow() -> Bool {
+        count.withLock {
+            $0 += 1
+            return $0 <= Backlog.limit
+        }
+    }
+
+    func shrink() { count.withLock { $0 -= 1 } }
 }
 
 /// Reads standard input on a thread of its own, a few chunks ahead of who uses them.

@@ -53,7 +53,9 @@ final class JSONSession {
             quitting = true
         case .signal(SIGTSTP): await context.suspendProgram(wholeJob: false)
         case .signal(let number): quitting = quitting || SignalWatch.ending.contains(number)
-        case .node(let event): tell(event)
+        case .node(let event):
+            context.happenings.dealtWithEvent()
+            tell(event)
         case .nodeEnded: (quitting, eventsEnded) = (true, true)
         case .log, .time: break
         }

@@ -62,7 +62,9 @@ final class PlainSession {
             if isInteractive { quitting = true }
         case .signal(SIGTSTP): await context.suspendProgram(wholeJob: false)
         case .signal(let number): quitting = quitting || SignalWatch.ending.contains(number)
-        case .node(let event): tell(event)
+        case .node(let event):
+            context.happenings.dealtWithEvent()
+            tell(event)
         case .nodeEnded: quitting = true
         case .time(.firstPeer): allowSending()
         case .time(.delivery): giveUp()

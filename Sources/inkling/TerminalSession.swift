@@ -57,7 +57,9 @@ final class TerminalSession {
             draw()
             context.happenings.after(Self.dotsStep, .dots(dotsRun))
         case .time(.returned): draw(state.returned())
-        case .node(let event): tell(event.event)
+        case .node(let event):
+            context.happenings.dealtWithEvent()
+            tell(event.event)
         case .log(let text): draw([ChatLines.notice(text)])
         case .endOfInput, .nodeEnded: quitting = true
         case .signal(let number): await take(signal: number)

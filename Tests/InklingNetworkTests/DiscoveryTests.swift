@@ -69,6 +69,29 @@ extension NetworkTests {
             }
         }
 
+        // R29: the library calls at random when its daemon dies, unless its memory is zeroed
+        @Test("Avahi killed eight times in a row ends none of three nodes")
+        func daemonKilledAgainAndAgain() async throws {
+            try await Network.with(hosts: 1) { network in
+                let nodes = try await startNodes(
+                    ["Alice", "Bob", "Charlie"], on: [network[0], network[0], network[0]])
+                try await waitUntilAllOnline(nodes)
+                for round in 0..<8 {
+                    let marks = nodes.map(\.mark)
+                    try await network[0].killAvahi()
+                    try await pause(0.2 + 0.1 * Double(round % 4))
+                    try await network[0].startAvahi()
+                    for (node, mark) in zip(nodes, marks) {
+                        try await node.wait("that discovery is up", from: mark, within: 10) {
+                            $0.code == "discovery-up"
+                        }
+                    }
+                    try await pause(0.3)
+                }
+                #expect(nodes.allSatisfy { $0.ending == nil })
+            }
+        }
+
         // R29
         @Test("a node that starts before its Avahi says so, and is found once that runs")
         func lateDaemon() async throws {

@@ -40,6 +40,7 @@ package final class Discovery: Sendable {
     ) {
         // Before the library's first call, or it prints a warning to standard error.
         setenv("AVAHI_COMPAT_NOWARN", "1", 1)
+        LibraryMemory.prepare()
         let mailbox = DiscoveryMailbox()
         let started = mailbox.flatMap { [ended] mailbox in
             startThread {
