@@ -33,7 +33,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: strict),
-        .target(name: "InklingConsole", dependencies: ["InklingCore"], swiftSettings: strict),
+        .target(name: "InklingConsole", swiftSettings: strict),
         .executableTarget(
             name: "inkling",
             dependencies: [

@@ -7,12 +7,8 @@ extension Endpoint {
     /// Seals frames under the session's next counter; nil when its counters are used up.
     private mutating func seal(_ frames: [Frame], on index: UInt32) -> [UInt8]? {
         guard let session = sessions[index], session.canSend else { return nil }
-        let counter = session.nextCounter
-        sessions[index]?.nextCounter = counter + 1
-        let header = SealedDatagram.header(
-            receiverIndex: session.remoteIndex, counter: UInt32(truncatingIfNeeded: counter))
-        return header
-            + session.keys.send.seal(Frames.encode(frames), counter: counter, associatedData: header)
+        sessions[index]?.nextCounter = session.nextCounter + 1
+        return session.seal(frames, counter: session.nextCounter)
     }
 
     /// Sends frames over a link. Until the peer has shown that it got our hello, that goes along.
@@ -255,15 +251,8 @@ extension Endpoint {
     /// Seals the last will of a session, once, and hands it over; again when the peer has moved.
     mutating func keepWill(of index: UInt32) {
         guard makesWills, let session = sessions[index] else { return }
-        if session.will == nil {
-            let header = SealedDatagram.header(
-                receiverIndex: session.remoteIndex, counter: UInt32(truncatingIfNeeded: Limits.lastWillCounter))
-            sessions[index]?.will =
-                header
-                + session.keys.send.seal(
-                    Frames.encode([.bye(.lastWill)]), counter: Limits.lastWillCounter, associatedData: header)
-        }
-        guard let will = sessions[index]?.will else { return }
+        let will = session.will ?? session.seal([.bye(.lastWill)], counter: Limits.lastWillCounter)
+        sessions[index]?.will = will
         outputs.append(.keepWill(session: index, will, to: session.address))
     }
 

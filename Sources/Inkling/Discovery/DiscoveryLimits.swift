@@ -1,20 +1,22 @@
-/// The limits and times of discovery.
+import InklingWire
+
+/// The limits and times of discovery: those of the specification, and those that are our own.
 package enum DiscoveryLimits {
     /// Resolves and queries under way at once; further ones wait for their turn.
-    package static let lookups = 16
+    package static let lookups = Limits.resolvesAtOnce
     /// How long one resolve or query may take.
-    package static let lookupTime = Duration.seconds(1)
+    package static let lookupTime = Limits.resolveTimeout
     /// How long a query is kept open for further addresses behind one that came.
     package static let quietTime = Duration.milliseconds(100)
     /// How long the query of one address family is kept open once the other family has answered.
     package static let siblingTime = Duration.milliseconds(500)
     /// Addresses reported for an instance. Those behind, in the order of `InstanceTable.merged`, are left out.
-    package static let addresses = 8
+    package static let addresses = Limits.addressesPerInstance
     /// Instances remembered, counted once for each interface. When full, the one most often tried without an
     /// answer gives way; if all have answered, the new one is ignored.
     package static let sightings = 2_048
     /// A TXT record longer than this is refused: the instance is treated as one that does not answer.
-    package static let txtBytes = 1_300
+    package static let txtBytes = Limits.maximumTXTSizeRead
     /// The pause after the first failed lookup, doubled with each further one up to `longestRetry`; lookups go on
     /// as long as the instance is listed.
     package static let firstRetry = Duration.milliseconds(500)

@@ -54,6 +54,13 @@ struct Session {
     /// The last will, sealed once, when the session began to send.
     var will: [UInt8]?
 
+    /// A sealed datagram. The caller sees to it that no counter is used for two different ones.
+    func seal(_ frames: [Frame], counter: UInt64) -> [UInt8] {
+        let header = SealedDatagram.header(
+            receiverIndex: remoteIndex, counter: UInt32(truncatingIfNeeded: counter))
+        return header + keys.send.seal(Frames.encode(frames), counter: counter, associatedData: header)
+    }
+
     /// Whether it may still be sealed with.
     var canSend: Bool { nextCounter <= Limits.highestOrdinaryCounter }
 

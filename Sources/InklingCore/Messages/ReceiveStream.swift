@@ -59,7 +59,7 @@ struct ReceiveStream {
         if record.isFirst { partsSize = 0 }
         isAssembling = true
         partsSize += record.text.utf8.count
-        guard partsSize <= Limits.maximumMessageSize else {
+        guard partsSize <= Limits.reassemblyBytesPerLink else {
             parts = []
             isAssembling = false
             return nil
