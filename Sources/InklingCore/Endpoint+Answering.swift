@@ -125,22 +125,19 @@ extension Endpoint {
         emit(response, to: address, as: "response")
     }
 
-    /// A handshake that the peer began takes the place of our own that is pending.
+    /// A handshake that the peer began takes the place of our own that are pending: all that have its address among
+    /// their candidates, else the only one for that key and chat (L-14).
     mutating func abandonOpening(
         to key: PublicKey, in chat: ChatTag, at address: Address, for duration: Duration, _ now: Instant
     ) {
-        guard let id = pendingOpening(to: key, in: chat, at: address) else { return }
-        cancelPending(id)
-        instances[id]?.opening = .waiting(until: now + duration)
-    }
-
-    /// Our own handshake with that peer that is pending: the one sent to `address`, else the only one.
-    private func pendingOpening(to key: PublicKey, in chat: ChatTag, at address: Address) -> InstanceID? {
         let pending = instances.unorderedValues
             .filter { $0.key == key && $0.chat == chat && $0.isPending }
             .sorted { $0.id < $1.id }
-        if let match = pending.first(where: { $0.addresses.contains(address) }) { return match.id }
-        return pending.count == 1 ? pending.first?.id : nil
+        let there = pending.filter { $0.addresses.contains(address) }
+        for instance in there.isEmpty && pending.count == 1 ? pending : there {
+            cancelPending(instance.id)
+            instances[instance.id]?.opening = .waiting(until: now + duration)
+        }
     }
 
     func hasLink(to key: PublicKey, in chat: ChatTag) -> Bool {

@@ -4,13 +4,18 @@ import InklingWire
 extension Endpoint {
     // MARK: The node
 
-    /// The networks that this host is attached to, and the port of the socket.
+    /// The networks that this host is attached to, and the port of the socket. When they change, the peers are told
+    /// where we are now, and whoever was out of reach is tried anew (L-40).
     package mutating func setNetworks(_ networks: [LocalNetwork], port: UInt16, now: Instant) {
         begin(now)
         defer { finish() }
+        let isChange = self.networks != networks
         self.networks = networks
         ownPort = port
         reviewCandidates(now)
+        guard isChange else { return }
+        for id in links.sortedIDs { sendPing(id, now) }
+        reopenAll(now)
     }
 
     /// From now on somebody keeps last wills: each session that sends hands one over.
@@ -249,6 +254,9 @@ extension Endpoint {
     package var tableSizes: (links: Int, sessions: Int, instances: Int, messages: Int) {
         (links.count, sessions.count, instances.count, outgoingMessages.count)
     }
+
+    /// The chat that a session of this node's belongs to, by its local index; nil if there is none.
+    package func chat(ofSession index: UInt32) -> ChatTag? { sessions[index]?.chat }
 
     /// Asks a person's nodes for a round trip.
     package mutating func measureRoundTrip(in chat: ChatTag, now: Instant) {

@@ -29,8 +29,23 @@ extension Endpoint {
             records: TokenBucket(
                 perSecond: Limits.recordsPerSecondPerLink, burst: Limits.recordBurstPerLink, now: now))
         if status(in: session.chat).isTyping { links[id]?.nextHeartbeat = now + Limits.typingHeartbeatInterval }
+        links[id]?.rememberStream()
+        presume(id, for: session, now)
         counters.linksMade += 1
         return id
+    }
+
+    /// What other handshakes with that peer are still to bring most likely belongs to the new link as well: their hellos
+    /// name its stream from now on.
+    private mutating func presume(_ id: LinkID, for made: Session, _ now: Instant) {
+        for index in sessions.sortedIDs where index != made.localIndex {
+            guard let session = sessions[index], session.key == made.key, session.chat == made.chat,
+                case .greeting(let greeting) = session.phase, greeting.presumedLink == nil
+            else { continue }
+            links[id]?.rememberStream(greeting.stream)
+            sessions[index]?.phase = .greeting(
+                .init(expires: greeting.expires, presumedLink: id, stream: greeting.stream))
+        }
     }
 
     /// A new run of a key makes that key's other links answer for themselves.
@@ -39,24 +54,23 @@ extension Endpoint {
         links[id]?.liveness = .suspect(pings: 0, next: now)
     }
 
-    /// A session turned out to belong to a link: if it was completed after the one that sends, it sends from now on.
-    mutating func attach(_ index: UInt32, to id: LinkID, _ now: Instant) {
+    /// A session turned out to belong to a link, by its peer's first hello on it.
+    mutating func attach(_ index: UInt32, to id: LinkID, _ hello: Hello, _ now: Instant) {
         guard let session = sessions[index], let link = links[id] else { return }
+        if case .greeting(let greeting) = session.phase { links[id]?.rememberStream(greeting.stream) }
         sessions[index]?.phase = .linked(id)
         if link.sendingSession != index {
-            let sending = sessions[link.sendingSession]
-            if session.order > sending?.order ?? 0 {
-                sessions[link.sendingSession]?.supersededAt = now
-                sessions[link.sendingSession]?.hello.end()
-                dropWill(of: link.sendingSession)
-                links[id]?.olderSessions.append(link.sendingSession)
-                links[id]?.sendingSession = index
-                links[id]?.address = session.address
-                links[id]?.outgoing.awaitHello()
-            } else {
+            if let sending = sessions[link.sendingSession], !isPreferred(session, to: sending, hello, link, now) {
+                sessions[index]?.order = min(session.order, sending.order - 1)
                 sessions[index]?.supersededAt = now
                 sessions[index]?.hello.end()
                 links[id]?.olderSessions.insert(index, at: 0)
+            } else {
+                if let sending = sessions[link.sendingSession], session.order < sending.order {
+                    lastOrder += 2
+                    sessions[index]?.order = lastOrder
+                }
+                sendOn(index, of: id, now)
             }
             while let older = links[id]?.olderSessions, older.count > Limits.supersededSessions,
                 let oldest = older.first
@@ -64,8 +78,40 @@ extension Endpoint {
                 retire(oldest, of: id)
             }
         }
-        if links[id]?.sendingSession == index { keepWill(of: index) }
+        if link.sendingSession == index { keepWill(of: index) }
         bindInstances(to: id, session: index, openedBy: session.instance, address: session.address)
+    }
+
+    /// Whether a session that joins a link sends from now on, instead of the one that does (L-21). Both sides have to come
+    /// to the same answer, whichever of two crossing handshakes each of them saw complete first.
+    private func isPreferred(
+        _ new: Session, to sending: Session, _ hello: Hello, _ link: Link, _ now: Instant
+    ) -> Bool {
+        let isLater = (new.createdAt, new.order) > (sending.createdAt, sending.order)
+        let gap = isLater ? new.createdAt - sending.createdAt : sending.createdAt - new.createdAt
+        guard new.role != sending.role, gap < Limits.crossingPeriod else { return isLater }
+        // The peer that held our stream knows none of this link: it has lost what the other session belonged to.
+        let isForeign = !link.ownStreams.contains(hello.heldStream)
+        if isForeign, link.outgoing.isHeld, gap >= link.announcedInterval { return isLater }
+        // The other one is in use, and this hello was on its way for long.
+        let isLate = now - new.createdAt >= link.announcedInterval
+        let isInUse = link.outgoing.isHeld && now - sending.lastReceived < link.announcedInterval
+        if !isLater, isLate, isInUse { return false }
+        return (new.role == .initiator) == (ownKey < link.key)
+    }
+
+    /// A session of a link sends from now on, and the one that did only receives.
+    mutating func sendOn(_ index: UInt32, of id: LinkID, _ now: Instant) {
+        guard let session = sessions[index], let before = links[id]?.sendingSession else { return }
+        sessions[before]?.supersededAt = now
+        sessions[before]?.hello.end()
+        dropWill(of: before)
+        sessions[index]?.supersededAt = nil
+        if sessions[before] != nil { links[id]?.olderSessions.append(before) }
+        links[id]?.sendingSession = index
+        links[id]?.address = session.address
+        links[id]?.outgoing.awaitHello()
+        keepWill(of: index)
     }
 
     private mutating func bindInstances(
@@ -108,17 +154,24 @@ extension Endpoint {
         links[id]?.olderSessions.removeAll { $0 == index }
     }
 
-    /// A session is two hours old: without a newer one the link cannot go on.
+    /// A session is two hours old: without a newer one the link cannot go on. One whose new handshake is under way,
+    /// because we slept, stays until silence ends it (L-42).
     mutating func outlived(_ index: UInt32, of id: LinkID, _ now: Instant) {
-        if links[id]?.sendingSession == index {
-            removeLink(id, .silence, .silence, now)
+        if let link = links[id], link.sendingSession == index {
+            if instanceID(.renewal(id), chat: link.chat) != nil {
+                removeSession(index)
+            } else {
+                removeLink(id, .silence, .silence, now)
+            }
         } else {
             retire(index, of: id)
         }
     }
 
     /// The peer said bye on a session, or its last will did.
-    mutating func endSession(_ index: UInt32, _ reason: ByeReason, _ now: Instant) {
+    ///
+    /// - Parameter heardBefore: When something came on that session before this.
+    mutating func endSession(_ index: UInt32, _ reason: ByeReason, heardBefore: Instant, _ now: Instant) {
         guard let session = sessions[index] else { return }
         guard case .linked(let id) = session.phase, links[id] != nil else {
             removeSession(index)
@@ -132,7 +185,8 @@ extension Endpoint {
             return
         }
         let hasNewer = links[id]?.sessions.contains { other in
-            sessions[other].map { $0.order > session.order && $0.lastHelloCounter != nil } ?? false
+            guard other != index, let other = sessions[other], other.lastHelloCounter != nil else { return false }
+            return other.order > session.order || other.lastReceived > heardBefore
         }
         if hasNewer == true {
             // A late farewell of a session that the peer has gone on from.

@@ -18,11 +18,31 @@ extension Endpoint {
         guard chats[chat] != nil, key != ownKey else { return }
         if let id = instanceID(.discovered(name), chat: chat) {
             update(id, key: key, offered: addresses, now)
+            probeIfMoved(id, now)
         } else if makeRoom(for: key, in: chat) {
             let candidates = candidates(among: addresses, of: key, in: chat, known: [])
             let id = addInstance(.discovered(name), chat: chat, key: key, addresses: candidates)
             instances[id]?.offered = addresses
             startOpening(id, now)
+        }
+    }
+
+    /// Discovery knows a peer under other addresses than that of its link: it may have moved (L-41).
+    private mutating func probeIfMoved(_ id: InstanceID, _ now: Instant) {
+        guard let instance = instances[id], let link = instance.link, let address = links[link]?.address,
+            !instance.addresses.isEmpty, !instance.addresses.contains(address)
+        else { return }
+        probe(link, now)
+    }
+
+    /// Begins anew all openings that were tried already and go on, with the first attempt.
+    mutating func reopenAll(_ now: Instant) {
+        for id in instances.sortedIDs {
+            guard let instance = instances[id], instance.link == nil, instance.attempts > 0 else { continue }
+            switch instance.opening {
+            case .waiting, .pending: startOpening(id, now)
+            case .idle, .resting, .greeting: continue
+            }
         }
     }
 
@@ -198,6 +218,18 @@ extension Endpoint {
 
     // MARK: Attempts
 
+    /// Whether a handshake with that key at one of those addresses was begun for another instance: two at once would
+    /// leave it to chance which of their sessions each side takes for the later one (L-3).
+    private func isUnderWay(to key: PublicKey, _ instance: Instance) -> Bool {
+        instances.unorderedValues.contains { other in
+            guard other.id != instance.id, other.key == key, other.chat == instance.chat else { return false }
+            switch other.opening {
+            case .pending, .greeting: return other.addresses.contains { instance.addresses.contains($0) }
+            case .idle, .waiting, .resting: return false
+            }
+        }
+    }
+
     /// Until when the larger key leaves the opening to the peer, whose initiation has just come.
     private func openingIsLeft(to key: PublicKey, in chat: ChatTag) -> Instant? {
         guard ownKey > key else { return nil }
@@ -232,13 +264,13 @@ extension Endpoint {
             let doublings = min(instance.attempts, Limits.transmissionOffsets.count)
             let delay =
                 doublings < Limits.transmissionOffsets.count
-                ? Limits.openingDelay * (1 << doublings) : Limits.attemptPauses.last ?? .zero
+                ? Limits.openingDelay * (1 << doublings) : Limits.askInterval
             let until = randomInstant(after: now, delay, percent: openingJitter)
             instances[id]?.opening = .waiting(until: until)
             return
         }
-        if case .renewal(let link) = instance.source {
-            instance.addresses = links[link].map { [$0.address] } ?? instance.addresses
+        if case .renewal(let id) = instance.source {
+            if let link = links[id] { instance.addresses = link.isSuspect ? addresses(of: link) : [link.address] }
         } else if let link = liveLink(of: key, in: instance.chat, at: instance.addresses) {
             instances[id]?.link = link
             instances[id]?.opening = .idle
@@ -246,6 +278,10 @@ extension Endpoint {
         }
         if let until = openingIsLeft(to: key, in: instance.chat), until > now {
             instances[id]?.opening = .waiting(until: until)
+            return
+        }
+        if isUnderWay(to: key, instance) {
+            instances[id]?.opening = .waiting(until: now + Limits.openingDelay)
             return
         }
         guard makePendingRoom(for: instance, now), takeInitiations(instance.addresses.count, now) else {

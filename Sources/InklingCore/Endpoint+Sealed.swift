@@ -34,7 +34,7 @@ extension Endpoint {
                 drop(.frames)
                 return
             }
-            endSession(index, .lastWill, now)
+            endSession(index, .lastWill, heardBefore: session.lastReceived, now)
             return
         }
         accept(frames, counter: counter, on: index, from: address, now)
@@ -56,12 +56,17 @@ extension Endpoint {
             receive(hello, counter: counter, on: index, now)
         }
         guard let id = linkID(of: index) else {
-            if let reason { endSession(index, reason, now) } else { drop(.unexpected) }
+            noteStatus(frames, counter: counter, on: index)
+            if let reason {
+                endSession(index, reason, heardBefore: session.lastReceived, now)
+            } else {
+                drop(.unexpected)
+            }
             return
         }
         if linked == nil, !takes(id, isNewest: isNewest, isBye: reason != nil, now) { return }
         apply(frames, counter: counter, on: index, link: id, now)
-        if let reason { endSession(index, reason, now) }
+        if let reason { endSession(index, reason, heardBefore: session.lastReceived, now) }
     }
 
     private func linkID(of index: UInt32) -> LinkID? {
@@ -85,27 +90,15 @@ extension Endpoint {
         guard let session = sessions[index], case .unconfirmed(let unconfirmed) = session.phase else { return }
         answeredInitiations[unconfirmed.initiation] = nil
         counters.handshakesCompleted += 1
-        if ownKey < session.key, let own = ownCompleted(with: session.key, in: session.chat, since: session) {
-            // Our own completed first: both sides send on that one, and this only receives.
-            sessions[index]?.order = own - 1
-        } else {
-            lastOrder += 2
-            sessions[index]?.order = lastOrder
-            abandonOpening(to: session.key, in: session.chat, at: address, for: Limits.helloTimeout, now)
-        }
+        lastOrder += 2
+        sessions[index]?.order = lastOrder
+        abandonOpening(to: session.key, in: session.chat, at: address, for: Limits.helloTimeout, now)
         let presumed = links.unorderedValues.filter { $0.key == session.key && $0.chat == session.chat }
             .max { ($0.lastEvidence, $0.id) < ($1.lastEvidence, $1.id) }
         let stream = presumed?.outgoing.id ?? freshStream()
         sessions[index]?.phase = .greeting(
             .init(expires: now + Limits.helloTimeout, presumedLink: presumed?.id, stream: stream))
         sessions[index]?.hello.begin(now)
-    }
-
-    private func ownCompleted(with key: PublicKey, in chat: ChatTag, since crossed: Session) -> UInt64? {
-        sessions.unorderedValues
-            .filter { $0.key == key && $0.chat == chat && $0.role == .initiator && $0.order > 0 }
-            .filter { $0.createdAt >= crossed.createdAt }
-            .map(\.order).max()
     }
 
     /// The peer's address follows the newest authenticated datagram: unless it was added by hand, from on-link only
@@ -141,14 +134,20 @@ extension Endpoint {
         guard let session = sessions[index], session.lastHelloCounter.map({ counter > $0 }) ?? true else { return }
         sessions[index]?.lastHelloCounter = counter
         guard let id = link(for: hello, of: session, now), let link = links[id] else { return }
-        if case .greeting = session.phase { attach(index, to: id, now) }
-        guard session.order >= link.newestHelloOrder else { return }
+        let isGreeting = if case .greeting = session.phase { true } else { false }
+        var isAdopted = false
+        if isGreeting { attach(index, to: id, hello, now) } else { isAdopted = settle(on: index, of: id, now) }
+        guard let session = sessions[index], session.order >= link.newestHelloOrder else { return }
         links[id]?.newestHelloOrder = session.order
         links[id]?.name = hello.name
         let replacement = freshStream(after: link.outgoing.id)
         let changes = links[id]?.outgoing.synchronise(
             held: hello.heldStream, next: hello.nextRecord, replacement: replacement, now: now)
-        links[id]?.incoming.hold(hello.stream)
+        links[id]?.rememberStream()
+        // A hello that holds a stream of a link that is over speaks of a stream of that link: begun, and not for this.
+        if hello.heldStream == 0 || links[id]?.ownStreams.contains(hello.heldStream) == true {
+            links[id]?.incoming.hold(hello.stream)
+        }
         if let changes {
             for message in changes.delivered { delivered(message, over: id) }
             for message in changes.failed { failed(message, over: id, .lostState) }
@@ -159,7 +158,33 @@ extension Endpoint {
         if sessions[index]?.hello.received(isHeld: isHeld, current: current, now: now) == true {
             sendHello(on: index, now)
         }
+        // If that hello was late, the peer sees by ours what it has to say again.
+        if isAdopted { sessions[index]?.hello.begin(now) }
         pump(id, now)
+    }
+
+    /// A hello or a status on an older session: the two sides do not agree on which session sends. What the smaller key
+    /// says holds for both, and it says so again (L-43).
+    ///
+    /// - Returns: Whether that session sends from now on.
+    private mutating func settle(on index: UInt32, of id: LinkID, _ now: Instant) -> Bool {
+        guard !isCatchingUp, let link = links[id], link.sendingSession != index else { return false }
+        guard ownKey > link.key else {
+            if sessions[link.sendingSession]?.hello.mayRepeat(now) == true { sendHello(on: link.sendingSession, now) }
+            return false
+        }
+        // Whoever sends on the other one lets it be heard of; what was only late changes nothing.
+        if let sending = sessions[link.sendingSession] {
+            let patience =
+                sending.lastHelloCounter == nil
+                ? Limits.openingDelay : link.announcedInterval * Limits.suspicionQuarterIntervals / 4
+            guard now - sending.lastReceived >= patience else { return false }
+        }
+        lastOrder += 2
+        sessions[index]?.order = lastOrder
+        links[id]?.olderSessions.removeAll { $0 == index }
+        sendOn(index, of: id, now)
+        return true
     }
 
     // MARK: Frames
@@ -193,17 +218,29 @@ extension Endpoint {
         for frame in frames {
             switch frame {
             case .heartbeat(let heartbeat):
-                guard isNew(counter, on: index, link: id) else { continue }
+                guard isNew(counter, on: index, link: id) else {
+                    isTypingChanged = ends(heartbeat.status, of: frames, counter: counter, on: index, link: id, now)
+                    continue
+                }
                 links[id]?.announcedInterval = heartbeat.idleInterval
                 isTypingChanged = apply(heartbeat.status, counter: counter, on: index, link: id, now)
             case .typing(let status):
-                guard isNew(counter, on: index, link: id) else { continue }
+                guard isNew(counter, on: index, link: id) else {
+                    isTypingChanged = ends(status, of: frames, counter: counter, on: index, link: id, now)
+                    continue
+                }
                 isTypingChanged = apply(status, counter: counter, on: index, link: id, now)
             case .hello, .message, .ack, .ping, .pong, .bye, .unknown:
                 continue
             }
         }
+        noteStatus(frames, counter: counter, on: index)
         guard let link = links[id] else { return }
+        if link.sendingSession != index, frames.contains(where: \.hasStatus),
+            settle(on: index, of: id, now)
+        {
+            sessions[index]?.hello.begin(now)
+        }
         if link.told != Link.Told(name: link.name, isAway: link.isAway) {
             links[id]?.told = Link.Told(name: link.name, isAway: link.isAway)
             tellPresence(PersonID(chat: link.chat, key: link.key), .hello)
@@ -211,9 +248,34 @@ extension Endpoint {
         if isTypingChanged { tellTyping(link.chat) }
     }
 
-    /// Whether a status is newer than the last of its session, and no newer session has carried one.
+    /// A status that was not applied still makes those before it old (T-13).
+    private mutating func noteStatus(_ frames: [Frame], counter: UInt64, on index: UInt32) {
+        guard frames.contains(where: \.hasStatus), let session = sessions[index] else { return }
+        sessions[index]?.lastStatusCounter = max(session.lastStatusCounter ?? 0, counter)
+    }
+
+    /// A status that does not count starts nothing, but it still ends typing if it is the newest and has only waited in
+    /// the socket for too long (L-30), or if it comes with a message, whichever the session (R4).
+    private mutating func ends(
+        _ status: Status, of frames: [Frame], counter: UInt64, on index: UInt32, link id: LinkID, _ now: Instant
+    ) -> Bool {
+        guard !status.isTyping else { return false }
+        let hasMessage = frames.contains { if case .message = $0 { true } else { false } }
+        let isNewestOfSession = sessions[index]?.lastStatusCounter.map { counter > $0 } ?? true
+        guard isCatchingUp && isNewest(counter, on: index, link: id) || hasMessage && isNewestOfSession else {
+            return false
+        }
+        return links[id]?.typing.apply(isTyping: false, now: now) == .ended
+    }
+
+    /// Whether a status counts: nothing is older than it that was read before.
     private func isNew(_ counter: UInt64, on index: UInt32, link id: LinkID) -> Bool {
-        guard !isCatchingUp, let session = sessions[index], let link = links[id] else { return false }
+        !isCatchingUp && isNewest(counter, on: index, link: id)
+    }
+
+    /// Whether a status is newer than the last of its session, and no newer session has carried one.
+    private func isNewest(_ counter: UInt64, on index: UInt32, link id: LinkID) -> Bool {
+        guard let session = sessions[index], let link = links[id] else { return false }
         return session.lastStatusCounter.map({ counter > $0 }) ?? true && session.order >= link.newestStatusOrder
     }
 
@@ -254,5 +316,14 @@ extension Endpoint {
     private mutating func reply(to token: UInt16, over id: LinkID, _ now: Instant) {
         guard let link = links[id] else { return }
         send([.heartbeat(heartbeat(in: link.chat)), .pong(token)], over: id, as: "pong", now)
+    }
+}
+
+extension Frame {
+    fileprivate var hasStatus: Bool {
+        switch self {
+        case .heartbeat, .typing: true
+        case .hello, .message, .ack, .ping, .pong, .bye, .unknown: false
+        }
     }
 }

@@ -175,15 +175,20 @@ extension Endpoint {
     }
 
     /// Asks all candidate addresses of the peer at once, with one sealed datagram: the first that arrives counts.
-    private mutating func sendPing(_ id: LinkID, _ now: Instant) {
+    mutating func sendPing(_ id: LinkID, _ now: Instant) {
         guard let link = links[id], let token = links[id]?.pings.next(now) else { return }
         let frames = [.ping(token)] + outstandingHello(on: link.sendingSession, now)
         guard let bytes = seal(frames, on: link.sendingSession) else { return }
+        for address in addresses(of: link) { emit(bytes, to: address, as: "ping") }
+    }
+
+    /// Where the peer of a link may be: the address that it was heard from, then the candidates of its instances.
+    func addresses(of link: Link) -> [Address] {
         var addresses = [link.address]
-        for instance in instances.sortedIDs.compactMap({ instances[$0] }) where instance.link == id {
+        for instance in instances.sortedIDs.compactMap({ instances[$0] }) where instance.link == link.id {
             for address in instance.addresses where !addresses.contains(address) { addresses.append(address) }
         }
-        for address in addresses { emit(bytes, to: address, as: "ping") }
+        return addresses
     }
 
     /// Asks whether a peer is there, at most once a second.
@@ -200,9 +205,20 @@ extension Endpoint {
         let age: Duration = session.role == .initiator ? Limits.rekeyAfter : Limits.responderRekeyAfter
         guard now - session.createdAt >= age || session.nextCounter >= Limits.rekeyCounter else { return }
         guard instanceID(.renewal(id), chat: link.chat) == nil else { return }
-        let instance = addInstance(.renewal(id), chat: link.chat, key: link.key, addresses: [link.address])
+        renew(id, at: now)
+    }
+
+    /// Begins a new handshake with the peer of a link at an instant, unless one is under way.
+    mutating func renew(_ id: LinkID, at start: Instant) {
+        guard let link = links[id] else { return }
+        let instance =
+            instanceID(.renewal(id), chat: link.chat)
+            ?? addInstance(.renewal(id), chat: link.chat, key: link.key, addresses: [link.address])
         instances[instance]?.link = id
-        instances[instance]?.opening = .waiting(until: now)
+        switch instances[instance]?.opening {
+        case .pending, .greeting: break
+        case .idle, .waiting, .resting, nil: instances[instance]?.opening = .waiting(until: start)
+        }
     }
 
     // MARK: Records
@@ -242,6 +258,7 @@ extension Endpoint {
         guard let link = links[id] else { return }
         let stream = freshStream(after: link.outgoing.id)
         links[id]?.outgoing = SendStream(id: stream)
+        links[id]?.rememberStream()
         for message in link.outgoing.unfinished { failed(message, over: id, .stalled) }
         sessions[link.sendingSession]?.hello.begin(now)
     }

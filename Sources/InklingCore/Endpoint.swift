@@ -181,16 +181,27 @@ package struct Endpoint: Sendable {
         deadlines.set(timer, to: deadline)
     }
 
-    /// Our own timer came more than 500 ms late: nobody is declared down for what we did not hear.
+    /// Our own timer came more than 500 ms late: nobody is declared down for what we did not hear. Peers that may have
+    /// declared us down answer no ping: with them a new handshake begins, as with new instances (L-42).
     private mutating func fallBehind(_ now: Instant) {
         counters.lateTimers += 1
         isCatchingUp = true
+        // After which we are down to others.
+        let silence =
+            idleInterval * Limits.suspicionQuarterIntervals / 4 + Limits.pingInterval * Limits.suspicionPings
         for id in links.sortedIDs {
             guard let link = links[id] else { continue }
             switch link.liveness {
             case .alive where link.suspectAt > now: continue
             case .alive, .suspect: links[id]?.liveness = .suspect(pings: 0, next: now)
             }
+            guard now - link.lastEvidence >= silence else { continue }
+            renew(id, at: ownKey < link.key ? now : now + Limits.openingDelay)
+        }
+        // Before anything is sealed on them.
+        for index in sessions.sortedIDs {
+            guard let session = sessions[index], case .linked(let id) = session.phase else { continue }
+            if session.createdAt + Limits.sessionLifetime <= now { outlived(index, of: id, now) }
         }
         updateDeadlines()
     }

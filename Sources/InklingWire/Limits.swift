@@ -54,6 +54,8 @@ extension Limits {
     package static let supersededSessions = 3
     /// The records of a stream that are sent and not acknowledged (M-10).
     package static let recordsInFlight = 16
+    /// The own streams of a link by which a hello shows that it speaks of that link (M-7).
+    package static let rememberedStreams = 8
     /// The bytes of text that wait for one peer (M-14).
     package static let queuedBytesPerPeer = 4 * 1_024 * 1_024
     /// What each queued message counts besides its text, in bytes (M-14).
@@ -140,6 +142,8 @@ extension Limits {
     package static let helloAnswerInterval = Duration.milliseconds(200)
     /// How long an answered session waits for its first sealed datagram (L-12).
     package static let unconfirmedLifetime = Duration.seconds(5)
+    /// Within which two handshakes, one begun by each side, count as crossing (L-21).
+    package static let crossingPeriod = Duration.seconds(5)
     /// How long a superseded session receives after it was last used (L-21).
     package static let supersededLifetime = Duration.seconds(10)
     /// The age of a session at which its initiator begins a new handshake (L-37).
@@ -170,8 +174,10 @@ extension Limits {
     ]
     /// The pauses before the second attempt, the third, and so on; the last one repeats (L-5).
     package static let attemptPauses: [Duration] = [
-        .zero, .milliseconds(1_250), .milliseconds(2_500), .milliseconds(5_000),
+        .zero, .milliseconds(1_250), .milliseconds(2_500),
     ]
+    /// The time between two asks to an address whose key is unknown, after the first five (D-11).
+    package static let askInterval = Duration.seconds(5)
     /// How long after the first attempt the others follow one another fast (L-5).
     package static let fastOpeningPeriod = Duration.seconds(90)
     /// The time between two attempts after that (L-5).
@@ -197,5 +203,5 @@ extension Limits {
     /// The retransmission timeout before a round trip was measured (M-11).
     package static let initialRTO = Duration.milliseconds(500)
     /// The longest retransmission timeout (M-11).
-    package static let maximumRTO = Duration.milliseconds(5_000)
+    package static let maximumRTO = Duration.milliseconds(1_000)
 }

@@ -33,36 +33,12 @@ struct CrossingTests {
         }
     }
 
-    /// Every order of arrival of what is on its way and of what comes of it, `depth` deliveries deep; in each, `faults`
-    /// of the datagrams are lost or doubled.
-    private func explore(
-        _ wire: Wire, depth: Int, faults: Int = 0, path: String = "", visit: (Wire, String) -> Void
-    ) {
-        guard depth > 0, !wire.flights.isEmpty else {
-            if faults == 0 { visit(wire, path) }
-            return
-        }
-        for index in wire.flights.indices {
-            let name = "\(path) \(wire.flights[index].from):\(wire.flights[index].kind)"
-            var next = wire
-            next.deliver(index)
-            explore(next, depth: depth - 1, faults: faults, path: name, visit: visit)
-            guard faults > 0 else { continue }
-            var doubled = wire
-            doubled.deliver(index, keeping: true)
-            explore(doubled, depth: depth - 1, faults: faults - 1, path: name + " doubled", visit: visit)
-            var lost = wire
-            lost.lose(index)
-            explore(lost, depth: depth - 1, faults: faults - 1, path: name + " lost", visit: visit)
-        }
-    }
-
     @Test(
         "initiations, responses and hellos of both, in every order of arrival, lead to one working link (L-14, L-15, L-21)",
         arguments: Start.allCases)
     func orders(_ start: Start) {
         var count = 0
-        explore(start.wire, depth: 5) { wire, path in
+        start.wire.explore(depth: 5) { wire, path in
             var wire = wire
             wire.settle(for: .milliseconds(250))
             let faults = wire.faults()
@@ -82,7 +58,7 @@ struct CrossingTests {
         arguments: Start.allCases)
     func faults(_ start: Start) {
         var count = 0
-        explore(start.wire, depth: 3, faults: 1) { wire, path in
+        start.wire.explore(depth: 3, faults: 1) { wire, path in
             var wire = wire
             wire.settle(for: .milliseconds(400))
             let faults = wire.faults()

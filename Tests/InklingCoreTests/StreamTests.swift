@@ -264,8 +264,8 @@ struct StreamTests {
         peer.greet()
         #expect(peer.lan.outcomes(0).map(\.message) == [1, 2, 3])
         #expect(peer.lan.outcomes(0).allSatisfy { $0.failure == nil })
-        peer.clear()
         try peer.open()
+        peer.clear()
         peer.nextRecord = 4
         peer.greet()
         #expect(peer.lan.outcomes(0).map(\.message) == [1, 2, 3, 4])
@@ -428,14 +428,14 @@ struct StreamTests {
         #expect(peer.records.map(\.record.number).max() == 31)
     }
 
-    @Test("an unacknowledged record is sent again after 0.5, 1, 2, 4 and then each 5 s (M-11)")
+    @Test("an unacknowledged record is sent again after 0.5 s and then each second (M-11)")
     func backOff() throws {
         let peer = try ScriptedPeer.linked()
         peer.sign = [.pong(1)]
         let start = peer.now
         peer.lan.send(0, "x")
-        peer.run(for: 23_000)
-        #expect(peer.records.map { $0.at - start } == [0, 500, 1_500, 3_500, 7_500, 12_500, 17_500, 22_500])
+        peer.run(for: 7_000)
+        #expect(peer.records.map { $0.at - start } == [0, 500, 1_500, 2_500, 3_500, 4_500, 5_500, 6_500])
         #expect(Set(peer.records.map(\.record)).count == 1, "the same record each time")
         #expect(Set(peer.seen.map(\.counter)).count == peer.seen.count, "under counters of their own")
         #expect(peer.lan.hosts[0].endpoint.counters.retransmissions == 7, "R28")
@@ -445,7 +445,7 @@ struct StreamTests {
         "the timeout follows the round trips as RFC 6298 has it (M-11)",
         arguments: [
             ([20], 200), ([60], 200), ([300], 900), ([300, 300], 750), ([300, 300, 500], 862), ([100, 100, 100], 212),
-            ([499, 1_490, 2_300, 3_800], 5_000),
+            ([499, 990], 1_000),
         ])
     func roundTrips(_ samples: [Int], _ timeout: Int) throws {
         let peer = try ScriptedPeer.linked()

@@ -82,6 +82,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("transmissions of an attempt", [.zero] + Limits.transmissionOffsets),
         LimitRow("attempt", [Limits.attemptDuration]),
         LimitRow("pauses between attempts", Limits.attemptPauses),
+        LimitRow("asks after the first five", [Limits.askInterval]),
         LimitRow("fast opening period", [Limits.fastOpeningPeriod]),
         LimitRow("slow opening interval", [Limits.slowOpeningInterval]),
         LimitRow("last addresses of silent links that are tried", Limits.rememberedAddresses),

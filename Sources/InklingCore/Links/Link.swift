@@ -40,6 +40,8 @@ struct Link {
     var nextHeartbeat: Instant
     var outgoing: SendStream
     var incoming = ReceiveStream()
+    /// The last streams that this side has named in this link, by which a hello shows that it speaks of it (M-7).
+    private(set) var ownStreams: [UInt32] = []
     var datagrams: TokenBucket
     var records: TokenBucket
     /// When pacing lets the next record go, if it held one back.
@@ -47,6 +49,13 @@ struct Link {
     var lastProbe: Instant?
     var pings = PingClock()
     var typedSinceMessage = false
+
+    /// Keeps a stream that a hello has named, or may name next.
+    mutating func rememberStream(_ stream: UInt32? = nil) {
+        let stream = stream ?? outgoing.id
+        guard !ownStreams.contains(stream) else { return }
+        ownStreams = ownStreams.suffix(Limits.rememberedStreams - 1) + [stream]
+    }
 
     /// When silence makes it suspect.
     var suspectAt: Instant {
@@ -60,6 +69,10 @@ struct Link {
             case .suspect(_, let next): next
             }
         return earliest(silence, nextHeartbeat, typing.nextDeadline, outgoing.nextDeadline, resumeAt)
+    }
+
+    var isSuspect: Bool {
+        if case .suspect = liveness { true } else { false }
     }
 
     var presence: Presence { isAway ? .away : .online }

@@ -104,6 +104,11 @@ struct HelloExchange {
         nextRepeat = now + Limits.helloInterval
     }
 
+    /// Whether one that only repeats may go out again.
+    func mayRepeat(_ now: Instant) -> Bool {
+        lastSentAt.map { now - $0 >= Limits.helloAnswerInterval } ?? true
+    }
+
     /// The peer's hello came.
     ///
     /// - Parameters:

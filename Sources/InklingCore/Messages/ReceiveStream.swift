@@ -11,10 +11,16 @@ struct ReceiveStream {
     private var partsSize = 0
     private var isAssembling = false
 
-    /// The peer's hello named its stream; another than the one held begins at record 0.
+    /// The last streams that were given up for others after records of them had come (M-7).
+    private var givenUp: [UInt32] = []
+
+    /// The peer's hello named its stream; another than the one held begins at record 0, unless it was begun before.
     mutating func hold(_ stream: UInt32) {
-        guard stream != id else { return }
+        guard stream != id, !givenUp.contains(stream) else { return }
+        let isBegun = next > 0 || !beyond.isEmpty
+        let givenUp = isBegun ? givenUp.suffix(Limits.rememberedStreams - 1) + [id] : givenUp
         self = ReceiveStream()
+        self.givenUp = Array(givenUp)
         id = stream
     }
 

@@ -225,7 +225,7 @@ struct SendStream {
     }
 }
 
-/// The retransmission timer of RFC 6298, with a floor of 200 ms and a ceiling of 5 s.
+/// The retransmission timer of RFC 6298, with a floor of 200 ms and a ceiling of 1 s.
 struct RetransmissionTimer {
     private(set) var smoothed: Duration?
     private(set) var deadline: Instant?

@@ -9,6 +9,9 @@ final class ScriptedPeer {
         let localIndex: UInt32
         let remoteIndex: UInt32
         let keys: TransportKeys
+        /// Whether the node began the handshake, and when it was done.
+        let isOfNode: Bool
+        let at: Int
         var nextCounter: UInt64 = 0
     }
 
@@ -100,13 +103,19 @@ final class ScriptedPeer {
         let index = UInt32.random(in: .min ... .max, using: &generator)
         let (message, keys) = try received.reply(
             ephemeral: KeyPair(using: &generator), preSharedKey: chat.preSharedKey, payload: index.bigEndianBytes)
-        sessions.append(OpenSession(localIndex: index, remoteIndex: initiation.senderIndex, keys: keys))
+        sessions.append(
+            OpenSession(
+                localIndex: index, remoteIndex: initiation.senderIndex, keys: keys, isOfNode: true, at: now))
         inject(Response(receiverIndex: initiation.senderIndex, noise: message).encode())
         poll()
     }
 
-    /// Opens a session of its own to the node.
+    /// Opens a session of its own to the node; late enough after one that the node opened not to be crossing it (L-21).
     func open() throws {
+        while let last = sessions.last, last.isOfNode, now - last.at < 5_000 {
+            send([.heartbeat(Heartbeat(status: Status(isTyping: false, isAway: false), interval: 10))])
+            run(for: 500)
+        }
         let index = UInt32.random(in: .min ... .max, using: &generator)
         let remote = lan.hosts[node].endpoint.publicKey
         let (handshake, message) = try NoiseHandshake.initiate(
@@ -119,7 +128,8 @@ final class ScriptedPeer {
         }
         let (payload, keys) = try handshake.finish(response.noise)
         let remoteIndex = try #require(UInt32(bigEndianBytes: payload))
-        sessions.append(OpenSession(localIndex: index, remoteIndex: remoteIndex, keys: keys))
+        sessions.append(
+            OpenSession(localIndex: index, remoteIndex: remoteIndex, keys: keys, isOfNode: false, at: now))
     }
 
     /// The hello that says how things stand.

@@ -41,10 +41,10 @@ struct Wire {
         }
     }
 
-    mutating func discover(_ other: Int, by index: Int) {
+    mutating func discover(_ other: Int, by index: Int, as name: String = "other") {
         let key = endpoints[other].publicKey
         perform(index) {
-            $0.found("other", chat: VirtualLAN.lobby.tag, key: key, addresses: [Wire.addresses[other]], now: $1)
+            $0.found(name, chat: VirtualLAN.lobby.tag, key: key, addresses: [Wire.addresses[other]], now: $1)
         }
     }
 
@@ -63,6 +63,28 @@ struct Wire {
     }
 
     mutating func lose(_ index: Int) { flights.remove(at: index) }
+
+    /// Every order of arrival of what is on its way and of what comes of it, `depth` deliveries deep; in each, `faults`
+    /// of the datagrams are lost or doubled.
+    func explore(depth: Int, faults: Int = 0, path: String = "", visit: (Wire, String) -> Void) {
+        guard depth > 0, !flights.isEmpty else {
+            if faults == 0 { visit(self, path) }
+            return
+        }
+        for index in flights.indices {
+            let name = "\(path) \(flights[index].from):\(flights[index].kind)"
+            var next = self
+            next.deliver(index)
+            next.explore(depth: depth - 1, faults: faults, path: name, visit: visit)
+            guard faults > 0 else { continue }
+            var doubled = self
+            doubled.deliver(index, keeping: true)
+            doubled.explore(depth: depth - 1, faults: faults - 1, path: name + " doubled", visit: visit)
+            var lost = self
+            lost.lose(index)
+            lost.explore(depth: depth - 1, faults: faults - 1, path: name + " lost", visit: visit)
+        }
+    }
 
     /// Lets both go on with a network that delivers everything at once and in order.
     mutating func settle(for duration: Duration) {
