@@ -43,6 +43,14 @@ let package = Package(
             ],
             swiftSettings: strict),
         .executableTarget(name: "inkling-lastwill", swiftSettings: strict),
+        .target(name: "InklingSimulator", dependencies: ["InklingCore", "InklingWire"], swiftSettings: strict),
+        .executableTarget(
+            name: "inkling-sim",
+            dependencies: [
+                "InklingSimulator",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "InklingWireTests", dependencies: ["InklingWire"], exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(
@@ -56,5 +64,17 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "InklingConsoleTests", dependencies: ["InklingConsole"], swiftSettings: strict),
         .testTarget(name: "InklingNetworkTests", swiftSettings: strict),
+        .testTarget(
+            name: "InklingSimulatorTests", dependencies: ["InklingSimulator", "MutatedSimulator"], exclude: ["Mutants"],
+            swiftSettings: strict),
+        // The core and the simulator once more, as one module in which mutants of the core can be woken.
+        .target(
+            name: "MutatedSimulator", dependencies: ["InklingWire"],
+            path: "Tests/InklingSimulatorTests/Mutants/Simulator", swiftSettings: strict, plugins: ["MutantsPlugin"]),
+        .plugin(
+            name: "MutantsPlugin", capability: .buildTool(), dependencies: ["plant-mutants"],
+            path: "Tests/InklingSimulatorTests/Mutants/Plugin"),
+        .executableTarget(
+            name: "plant-mutants", path: "Tests/InklingSimulatorTests/Mutants/Tool", swiftSettings: strict),
     ]
 )

@@ -1,0 +1,98 @@
+import InklingCore
+
+/// Every message that was sent, and what became of it for each person that it was meant for.
+struct MessageLedger {
+    enum Outcome { case open, delivered, failed }
+
+    struct Sent {
+        let host: Int
+        let incarnation: Int
+        let chat: Int
+        let number: UInt64
+        let text: String
+        let at: Instant
+        var outcomes: [Int: Outcome]
+        /// The identities at one of whose devices it was shown.
+        var shownTo: Set<Int> = []
+    }
+
+    struct Stream: Hashable {
+        let viewer: Int
+        let viewerIncarnation: Int
+        let sender: Int
+        let senderIncarnation: Int
+        let chat: Int
+    }
+
+    private(set) var sent: [Sent] = []
+    private var indices: [String: Int] = [:]
+    private var lastShown: [Stream: Int] = [:]
+
+    /// The text of the next message: no two are alike.
+    func text(size: Int, from host: Int) -> String {
+        let name = "\(host):\(sent.count):"
+        return name + String(repeating: "x", count: max(0, size - name.utf8.count))
+    }
+
+    mutating func send(
+        _ text: String, host: SimulatedHost, chat: Int, number: UInt64, to identities: [Int], _ now: Instant
+    ) {
+        indices[text] = sent.count
+        sent.append(
+            Sent(
+                host: host.index, incarnation: host.incarnation, chat: chat, number: number, text: text, at: now,
+                outcomes: Dictionary(uniqueKeysWithValues: identities.map { ($0, .open) })))
+    }
+
+    /// A node showed a message.
+    ///
+    /// - Returns: Which it is, or what is wrong with it.
+    mutating func show(
+        _ text: String, from identity: Int?, in chat: Int, by viewer: SimulatedHost, hosts: [SimulatedHost]
+    ) -> Result<Sent, Fault> {
+        guard let index = indices[text], sent[index].chat == chat, hosts[sent[index].host].plan.identity == identity
+        else { return .failure(Fault(rule: .alteredMessage, text: "\(text.prefix(40))")) }
+        let message = sent[index]
+        let stream = Stream(
+            viewer: viewer.index, viewerIncarnation: viewer.incarnation, sender: message.host,
+            senderIncarnation: message.incarnation, chat: chat)
+        let last = lastShown[stream] ?? -1
+        guard index != last else { return .failure(Fault(rule: .doubledMessage, text: "\(text.prefix(40))")) }
+        guard index > last else {
+            return .failure(Fault(rule: .reorderedMessage, text: "\(text.prefix(40)) after \(last)"))
+        }
+        lastShown[stream] = index
+        sent[index].shownTo.insert(viewer.plan.identity)
+        return .success(message)
+    }
+
+    struct Fault: Error {
+        let rule: Violation.Rule
+        let text: String
+    }
+
+    /// A node reported what became of a message of its own.
+    mutating func report(
+        _ number: UInt64, for identity: Int?, is outcome: Outcome, by host: SimulatedHost
+    ) -> Fault? {
+        let index = sent.lastIndex {
+            $0.host == host.index && $0.incarnation == host.incarnation && $0.number == number
+        }
+        guard let index, let identity, sent[index].outcomes[identity] == .open else {
+            return Fault(rule: .wrongReport, text: "host \(host.index), message \(number)")
+        }
+        sent[index].outcomes[identity] = outcome
+        if outcome == .delivered, !sent[index].shownTo.contains(identity) {
+            return Fault(rule: .lostMessage, text: "\(sent[index].text.prefix(40)) delivered and not shown")
+        }
+        return nil
+    }
+
+    /// The first message of a node that still runs whose outcome for somebody is open.
+    func firstOpen(_ hosts: [SimulatedHost]) -> Sent? {
+        sent.first { message in
+            message.outcomes.values.contains(.open) && hosts[message.host].incarnation == message.incarnation
+                && hosts[message.host].isRunning
+        }
+    }
+}

@@ -1,0 +1,398 @@
+import InklingCore
+import InklingWire
+
+/// What people, machines and cables do.
+extension Simulation {
+    func take(_ step: Scenario.Step) {
+        let host = hosts[step.host]
+        guard !host.isAsleep else { return }
+        trace { "host \(host.index): \(step.action) (step \(step.number))" }
+        coverage.actions[step.action.name, default: 0] += 1
+        switch step.action {
+        case .edit, .empty, .send, .join, .leave, .goAway, .comeBack, .block, .unblock, .suspend, .resume:
+            if host.isPaused || !host.isRunning { return }
+            person(host, step.action)
+        case .quit, .crash, .start, .pause, .sleep:
+            machine(host, step.action)
+        case .unplug, .partition, .clog, .move, .swapAddresses, .flap, .doubt:
+            network(host, step.action)
+        }
+        accuracy?.wrote(host.index, now)
+    }
+
+    // MARK: People
+
+    private func person(_ host: SimulatedHost, _ action: Scenario.Action) {
+        // What is due at this very moment is still said of the time before.
+        input(host) { $0.advance(to: $1) }
+        switch action {
+        case .edit(let chat): edit(host, chat)
+        case .empty(let chat): empty(host, chat)
+        case .send(let chat, let size): send(host, chat, size)
+        case .join(let chat): join(host, chat)
+        case .leave(let chat): leave(host, chat)
+        case .goAway, .comeBack:
+            host.isAway = action == .goAway
+            if host.isAway { host.stopWriting() }
+            input(host) { $0.setAway(action == .goAway, now: $1) }
+        case .block(let other): block(host, hosts[other])
+        case .unblock(let other):
+            guard host.blocked.remove(hosts[other].plan.identity) != nil else { return }
+            input(host) { $0.unblock(self.hosts[other].key.userID, now: $1) }
+        case .suspend: suspend(host)
+        case .resume: resume(host)
+        default: return
+        }
+    }
+
+    /// What a user does while no fault is left.
+    func finally(_ host: SimulatedHost, _ action: Scenario.Action) { person(host, action) }
+
+    func edit(_ host: SimulatedHost, _ chat: Int) {
+        guard host.chats.contains(chat), !host.isSuspended else { return }
+        host.writing[chat].edits += 1
+        host.writing[chat].lastEdit = now
+        host.writing[chat].newestEdit = now
+        if accuracy != nil { events.add(.writingEnds(host: host.index), at: now + Limits.typingIdleStop) }
+        let text = "draft \(host.writing[chat].edits)"
+        input(host) { try? $0.compose(text, in: Simulation.chats[chat].tag, now: $1) }
+    }
+
+    func empty(_ host: SimulatedHost, _ chat: Int) {
+        guard host.chats.contains(chat) else { return }
+        host.writing[chat].lastEdit = nil
+        input(host) { try? $0.compose("", in: Simulation.chats[chat].tag, now: $1) }
+    }
+
+    func send(_ host: SimulatedHost, _ chat: Int, _ size: Int) {
+        guard host.chats.contains(chat), !host.isSuspended, let endpoint = host.endpoint else { return }
+        let tag = Simulation.chats[chat].tag
+        let people = host.endpoint?.present(in: tag).map(\.person.key) ?? []
+        let identities = people.compactMap { key in hosts.first { $0.key == key }?.plan.identity }
+        let text = witness.messages.text(size: size, from: host.index)
+        host.writing[chat].lastEdit = nil
+        // What comes of it is told in the same input.
+        let number = UInt64(endpoint.counters.messagesSent + 1)
+        witness.messages.send(text, host: host, chat: chat, number: number, to: identities, now)
+        var sent: (message: UInt64, recipients: Int)?
+        input(host) { sent = try? $0.send(text, to: tag, now: $1) }
+        if sent?.message != number || sent?.recipients != identities.count {
+            witness.report(
+                .wrongReport, "host \(host.index) sends to \(identities), reports \(String(describing: sent))", now)
+        }
+    }
+
+    private func join(_ host: SimulatedHost, _ chat: Int) {
+        guard !host.isSuspended, host.chats.insert(chat).inserted else { return }
+        input(host) { try? $0.join(Simulation.chats[chat], now: $1) }
+        advertise(host, chat)
+        browse(host, chat)
+    }
+
+    private func leave(_ host: SimulatedHost, _ chat: Int) {
+        guard host.chats.contains(chat), !host.isSuspended else { return }
+        host.chats.remove(chat)
+        sayFarewell(host, chat)
+        input(host) { try? $0.leave(Simulation.chats[chat].tag, now: $1) }
+        host.writing[chat].lastEdit = nil
+        witness.forget(host.index, chat: chat)
+        withdraw(host, chat)
+    }
+
+    private func block(_ host: SimulatedHost, _ other: SimulatedHost) {
+        guard other.plan.identity != host.plan.identity, !host.isSuspended,
+            host.blocked.insert(other.plan.identity).inserted
+        else { return }
+        host.everBlocked.insert(other.plan.identity)
+        input(host) { $0.block(other.key.userID, now: $1) }
+    }
+
+    func suspend(_ host: SimulatedHost) {
+        guard !host.isSuspended else { return }
+        for chat in host.chats { sayFarewell(host, chat) }
+        host.stopWriting()
+        host.isSuspended = true
+        input(host) { $0.suspend(now: $1) }
+        witness.forgetHeard(by: host.index)
+    }
+
+    func resume(_ host: SimulatedHost) {
+        guard host.isSuspended else { return }
+        host.isSuspended = false
+        input(host) { $0.resume(now: $1) }
+    }
+
+    /// Whatever the node sent until now counts as before its farewell; what follows may be one.
+    private func sayFarewell(_ host: SimulatedHost, _ chat: Int) {
+        host.farewell[chat] = lastNumber
+        host.farewellsEnd = now + .milliseconds(130) + .microseconds(2 * host.plan.lateness)
+    }
+
+    // MARK: Machines
+
+    func start(_ host: SimulatedHost) {
+        guard !host.isRunning else { return }
+        host.incarnation += 1
+        host.startedAt = now
+        let keepsPort = scenario.network.isByHand || host.index % 2 == 0
+        let port: UInt16 = keepsPort ? 4_000 : 4_000 + UInt16(host.incarnation)
+        setAddresses(host, host.addresses.map { $0.withPort(port) })
+        let seed = scenario.seed &+ UInt64(host.index) << 40 &+ UInt64(host.incarnation) << 32
+        var random = Generator(seed: seed, purpose: 4)
+        let run = random.next()
+        host.endpoint = Endpoint(
+            configuration: .init(
+                identity: host.identity, run: run, name: "host \(host.index)", sendsTyping: host.plan.sendsTyping),
+            now: now, random: random)
+        host.isRunning = true
+        host.dropped = 0
+        host.surplus = 0
+        host.isSuspended = false
+        host.isAway = false
+        host.blocked = []
+        host.wills = [:]
+        host.timerAt = nil
+        host.chats = Set(host.plan.chats)
+        traffic.restarted(host.index, now)
+        input(host) { $0.setNetworks(host.networks, port: port, now: $1) }
+        if host.plan.keepsWills { input(host) { $0.keepsWills(now: $1) } }
+        for chat in host.plan.chats {
+            input(host) { try? $0.join(Simulation.chats[chat], now: $1) }
+            advertise(host, chat)
+            browse(host, chat)
+        }
+        if scenario.network.isByHand, host.index > 0, let address = hosts.first?.addresses.first {
+            input(host) { $0.addPeer(address, now: $1) }
+        }
+    }
+
+    private func machine(_ host: SimulatedHost, _ action: Scenario.Action) {
+        switch action {
+        case .start: start(host)
+        case .quit:
+            guard host.isRunning, !host.isPaused else { return }
+            input(host) { $0.advance(to: $1) }
+            for chat in host.chats { sayFarewell(host, chat) }
+            host.isSuspended = true
+            input(host) { $0.quit(now: $1) }
+            // The copies of the farewell go out before the process ends; nothing else does.
+            let copies = host.endpoint
+            end(host)
+            sendCopies(of: copies, host)
+            for chat in host.chats { withdraw(host, chat) }
+        case .crash(let will):
+            guard host.isRunning else { return }
+            if will { sendWills(of: host) }
+            end(host)
+            for chat in host.chats.sorted() where chat % 2 == 0 { withdraw(host, chat) }
+        case .pause(let length): pause(host, length)
+        // A peer that is known by hand alone is tried once a minute: that would be all there is to wait for.
+        case .sleep(let length): sleep(host, scenario.network.isByHand ? min(length, 50_000) : length)
+        default: return
+        }
+    }
+
+    private func sendCopies(of endpoint: Endpoint?, _ host: SimulatedHost) {
+        guard var endpoint else { return }
+        while endpoint.hasFarewells, let deadline = endpoint.nextDeadline {
+            endpoint.advance(to: deadline)
+            while let output = endpoint.nextOutput() {
+                guard case .send(let bytes, let address) = output, let source = host.source(for: address) else {
+                    continue
+                }
+                events.add(
+                    .will(bytes, to: address, from: source, host: host.index, incarnation: host.incarnation),
+                    at: max(now, deadline))
+            }
+        }
+    }
+
+    private func sendWills(of host: SimulatedHost) {
+        for session in host.wills.keys.sorted() {
+            guard let will = host.wills[session], let source = host.source(for: will.address) else { continue }
+            for delay in [Duration.milliseconds(1), .milliseconds(31), .milliseconds(121)] {
+                events.add(
+                    .will(will.bytes, to: will.address, from: source, host: host.index, incarnation: host.incarnation),
+                    at: now + delay)
+            }
+        }
+        for chat in host.chats { sayFarewell(host, chat) }
+    }
+
+    private func end(_ host: SimulatedHost) {
+        if let counters = host.endpoint?.counters { coverage.count(counters) }
+        host.endpoint = nil
+        host.isRunning = false
+        host.deadline = nil
+        host.wantsSocketDrained = false
+        host.pausedSince = nil
+        host.socket = []
+        host.isSuspended = false
+        host.stopWriting()
+        witness.forget(host.index)
+    }
+
+    private func pause(_ host: SimulatedHost, _ length: Int) {
+        guard host.isRunning, !host.isPaused else { return }
+        host.pausedSince = now
+        host.pauseNumber += 1
+        events.add(.unpause(host: host.index, number: host.pauseNumber), at: now + .milliseconds(length))
+    }
+
+    func unpause(_ host: SimulatedHost, _ number: Int) {
+        guard host.pauseNumber == number, host.isPaused else { return }
+        host.pausedSince = nil
+        host.wokeAt = now
+        witness.pausedViewerWakes(host.index)
+        host.timerAt = nil
+        input(host) { $0.advance(to: $1) }
+        drainSocket(host)
+        changeNetworks(host)
+        // Too short a pause for the node to notice: what waited is taken as it is.
+        let waiting = host.socket
+        host.socket = []
+        for item in waiting { receive(item.flight, arrivedAt: item.arrivedAt, by: host) }
+    }
+
+    private func sleep(_ host: SimulatedHost, _ length: Int) {
+        guard !host.isPaused else { return }
+        host.isAsleep = true
+        if host.isRunning { host.pausedSince = now }
+        host.pauseNumber += 1
+        let isLong = length > 100_000
+        if isLong { for chat in host.chats { expire(host, chat) } }
+        events.add(.wake(host: host.index), at: now + .milliseconds(length))
+    }
+
+    func wake(_ host: SimulatedHost) {
+        guard host.isAsleep else { return }
+        host.isAsleep = false
+        let number = host.pauseNumber
+        unpause(host, number)
+        guard host.isRunning else { return }
+        // What discovery holds has run out on both sides, and comes anew.
+        for chat in host.chats.sorted() {
+            loseAll(host, chat)
+            advertise(host, chat)
+            browse(host, chat)
+        }
+    }
+
+    // MARK: Cables
+
+    private func network(_ host: SimulatedHost, _ action: Scenario.Action) {
+        switch action {
+        case .unplug(let length):
+            guard !host.isUnplugged else { return }
+            host.isUnplugged = true
+            if length > 2_000 { changeNetworks(host) }
+            events.add(.replug(host: host.index), at: now + .milliseconds(length))
+        case .partition(let other, let length):
+            cables.cut(from: host.index, to: other, until: now + .milliseconds(length))
+        case .clog(let other, let length):
+            cables.clog(from: host.index, to: other, until: now + .milliseconds(length))
+        case .move:
+            guard !scenario.network.isByHand else { return }
+            moves += 1
+            let plan = host.plan
+            let port = host.addresses.first?.port ?? 4_000
+            setAddresses(host, Simulation.addresses(60 + moves, port: port, plan))
+            moved(host)
+        case .swapAddresses(let index):
+            guard !scenario.network.isByHand else { return }
+            let (mine, theirs) = (host.addresses, hosts[index].addresses)
+            setAddresses(host, theirs)
+            setAddresses(hosts[index], mine)
+            moved(host)
+            moved(hosts[index])
+        case .flap(let length, let index):
+            for (name, instance) in instances.sorted(by: { $0.key < $1.key }) where instance.host == index {
+                events.add(.withdrawal(viewer: host.index, instance: name), at: now)
+                events.add(.announcement(viewer: host.index, instance: name), at: now + .milliseconds(length))
+            }
+        case .doubt(let index):
+            for address in hosts[index].addresses { input(host) { $0.doubt(address, now: $1) } }
+        default: return
+        }
+    }
+
+    func replug(_ host: SimulatedHost) {
+        guard host.isUnplugged else { return }
+        host.isUnplugged = false
+        changeNetworks(host)
+        for chat in host.chats.sorted() {
+            advertiseAgain(host, chat)
+            browse(host, chat)
+        }
+    }
+
+    private func moved(_ host: SimulatedHost) {
+        changeNetworks(host)
+        for chat in host.chats.sorted() { advertiseAgain(host, chat) }
+    }
+
+    private func changeNetworks(_ host: SimulatedHost) {
+        let port = host.addresses.first?.port ?? 4_000
+        input(host) { $0.setNetworks(host.networks, port: port, now: $1) }
+    }
+
+    private func setAddresses(_ host: SimulatedHost, _ addresses: [Address]) {
+        for address in host.addresses where owners[address] == host.index { owners[address] = nil }
+        host.addresses = addresses
+        for address in addresses { owners[address] = host.index }
+    }
+
+    // MARK: The end of the faults
+
+    /// From now on the network is good and everybody who has a node takes part.
+    func heal() {
+        hasFaults = false
+        trace { "the faults end" }
+        cables.mend(now)
+        for host in hosts {
+            if host.isAsleep { wake(host) }
+            if host.isPaused { unpause(host, host.pauseNumber) }
+            if host.isUnplugged { replug(host) }
+            if host.isSuspended { resume(host) }
+            for chat in host.chats.sorted() {
+                finally(host, .empty(chat: chat))
+                browse(host, chat)
+            }
+        }
+    }
+}
+
+extension Address {
+    fileprivate func withPort(_ port: UInt16) -> Address { Address(high: high, low: low, port: port, scope: scope) }
+}
+
+extension Scenario.Action {
+    /// What is done, without to whom and for how long.
+    package var name: String {
+        switch self {
+        case .edit: "edit"
+        case .empty: "empty"
+        case .send: "send"
+        case .join: "join"
+        case .leave: "leave"
+        case .goAway: "go away"
+        case .comeBack: "come back"
+        case .block: "block"
+        case .unblock: "unblock"
+        case .quit: "quit"
+        case .crash(let will): will ? "crash with a last will" : "crash"
+        case .start: "start"
+        case .suspend: "suspend"
+        case .resume: "resume"
+        case .pause: "pause"
+        case .sleep: "sleep"
+        case .unplug: "unplug"
+        case .partition: "partition"
+        case .clog: "clog"
+        case .move: "move"
+        case .swapAddresses: "swap addresses"
+        case .flap: "flap"
+        case .doubt: "doubt"
+        }
+    }
+}

@@ -1,0 +1,400 @@
+import InklingCore
+import InklingWire
+
+/// Runs one scenario: the production core in every node, a virtual clock, a virtual LAN.
+///
+/// First the faults of the scenario, with every rule held against every step; then all of them end, and within 10 s
+/// the nodes have to agree on who is there, and typing and messages have to get through to everybody. Two runs of one
+/// scenario are equal to the byte.
+package final class Simulation {
+    /// What a run came to.
+    package struct Result: Equatable, Sendable {
+        package let violation: Violation?
+        package let coverage: Coverage
+        /// A digest of every byte that was sent and everything that was told, with its time.
+        package let digest: UInt64
+        package let accuracy: Accuracy
+        /// The most datagrams that one node sent in a second.
+        package let busiest: Int
+    }
+
+    enum Event {
+        case arrival(Flight)
+        case timer(host: Int)
+        case step(Int)
+        case announcement(viewer: Int, instance: String)
+        case withdrawal(viewer: Int, instance: String)
+        case doubt(viewer: Int, Address)
+        case unpause(host: Int, number: Int)
+        case wake(host: Int)
+        case replug(host: Int)
+        case will([UInt8], to: Address, from: Address, host: Int, incarnation: Int)
+        case replay
+        case writingEnds(host: Int)
+        case tick
+        case heal
+    }
+
+    /// The chats that there are; hosts are in some of them.
+    static let chats = [
+        ChatKeys(openName: "lobby"), ChatKeys(openName: "kitchen"),
+        ChatKeys(secret: ChatSecret(Array(repeating: 7, count: 16)) ?? fallbackSecret),
+    ]
+    private static let fallbackSecret: ChatSecret = {
+        var generator = Generator(seed: 7)
+        return ChatSecret(using: &generator)
+    }()
+
+    let scenario: Scenario
+    let hosts: [SimulatedHost]
+    let onTrace: ((Instant, String) -> Void)?
+    var now = Instant.zero
+    var events = EventQueue<Event>()
+    var cables: Cables
+    var witness: Witness
+    var coverage = Coverage()
+    var accuracy: AccuracyMeter?
+    var owners: [Address: Int] = [:]
+    var instances: [String: Advertisement] = [:]
+    /// Instances that were advertised once.
+    var withdrawn: [String: Advertisement] = [:]
+    var hasFaults = true
+    /// How often a host got a new address.
+    var moves = 0
+    /// The chance of what belongs to no line and no host.
+    var chance: Generator
+    var recorder: Recorder
+    var traffic: TrafficMeter
+    private var verdict: Verdict
+    private var lastFlight: UInt64 = 0
+    private var digest: UInt64 = 0xCBF2_9CE4_8422_2325
+    private var lastTimerInstant = Instant.zero
+    private var timersOfInstant = 0
+
+    /// - Parameters:
+    ///   - measuresAccuracy: Holds what is shown against what is true, second by second, too.
+    ///   - onTrace: Gets a line for everything that happens.
+    package init(
+        _ scenario: Scenario, measuresAccuracy: Bool = false, onTrace: ((Instant, String) -> Void)? = nil
+    ) {
+        self.scenario = scenario
+        self.onTrace = onTrace
+        let identities = Simulation.identities(scenario.hosts.map(\.identity).max() ?? 0)
+        hosts = scenario.hosts.enumerated().map { index, plan in
+            SimulatedHost(
+                index: index, plan: plan, identity: identities[plan.identity],
+                addresses: Simulation.addresses(index, port: 4_000, plan), seed: scenario.seed)
+        }
+        chance = Generator(seed: scenario.seed, purpose: 5)
+        cables = Cables(scenario, isUniform: measuresAccuracy)
+        witness = Witness(hosts: hosts, chats: Simulation.chats, scenario: scenario)
+        recorder = Recorder(scenario)
+        traffic = TrafficMeter(hosts: scenario.hosts.count)
+        verdict = Verdict(healsAt: .zero + .milliseconds(scenario.faultsEnd))
+        if measuresAccuracy { accuracy = AccuracyMeter(hosts: hosts) }
+    }
+
+    /// Runs it to its end, or to the first violation.
+    package func run() -> Result {
+        for host in hosts { start(host) }
+        for (index, step) in scenario.steps.enumerated() {
+            events.add(.step(index), at: .zero + .milliseconds(step.at))
+        }
+        events.add(.heal, at: .zero + .milliseconds(scenario.faultsEnd))
+        events.add(.tick, at: .zero + .milliseconds(250))
+        if scenario.network.replay > 0 { events.add(.replay, at: .zero + .milliseconds(50)) }
+        while witness.violation == nil, !verdict.isDone, let next = events.popFirst() {
+            now = next.at
+            perform(next.event)
+        }
+        return result()
+    }
+
+    private func result() -> Result {
+        var coverage = coverage
+        coverage.add(witness.coverage)
+        coverage.runs = 1
+        coverage.hosts = hosts.count
+        coverage.datagrams = Int(lastFlight)
+        coverage.virtualSeconds = Int(now.nanoseconds / 1_000_000_000)
+        coverage.count(cables.tally, replayed: recorder.replayed)
+        for host in hosts { if let counters = host.endpoint?.counters { coverage.count(counters) } }
+        return Result(
+            violation: witness.violation, coverage: coverage, digest: digest,
+            accuracy: accuracy?.finish(now) ?? Accuracy(), busiest: traffic.busiest)
+    }
+
+    private func perform(_ event: Event) {
+        switch event {
+        case .arrival(let flight): arrive(flight)
+        case .timer(let host): timer(hosts[host])
+        case .step(let index): take(scenario.steps[index])
+        case .announcement(let viewer, let name): announce(name, to: hosts[viewer])
+        case .withdrawal(let viewer, let name): withdraw(name, from: hosts[viewer])
+        case .doubt(let viewer, let address): input(hosts[viewer]) { $0.doubt(address, now: $1) }
+        case .unpause(let host, let number): unpause(hosts[host], number)
+        case .wake(let host): wake(hosts[host])
+        case .replug(let host): replug(hosts[host])
+        case .will(let bytes, let address, let source, let host, let incarnation):
+            launch(bytes, to: address, from: source, host: hosts[host], incarnation: incarnation)
+        case .replay: replay()
+        case .writingEnds(let host): accuracy?.wrote(host, now)
+        case .tick: tick()
+        case .heal: heal()
+        }
+    }
+
+    private func tick() {
+        for host in hosts where host.isActive {
+            witness.checkStatuses(of: host.index, now)
+            witness.checkPresence(of: host, now)
+            traffic.check(host, now, &witness)
+        }
+        verdict.judge(self)
+        events.add(.tick, at: now + .milliseconds(hasFaults && scenario.faultsEnd > 100_000 ? 2_000 : 250))
+    }
+
+    // MARK: Inputs
+
+    /// Gives an input to a node that is able to take one, and does what it asks for.
+    ///
+    /// - Parameter cause: The datagram that the input is.
+    func input(
+        _ host: SimulatedHost, cause: Flight? = nil, arrivedAt: Instant? = nil,
+        _ body: (inout Endpoint, Instant) -> Void
+    ) {
+        guard host.isRunning, !host.isPaused else { return }
+        witness.checkStatuses(of: host.index, now)
+        let before = (dropped: host.dropped, surplus: host.surplus)
+        let index = cause.flatMap { $0.isSealed ? $0.index : nil }
+        guard let reaction = host.endpoint?.react(to: body, ofSession: index, now) else { return }
+        host.note(reaction)
+        var newest: Flight?
+        if let cause, let chat = reaction.chat {
+            let isTaken = host.dropped == before.dropped
+            let isNew = !reaction.wantsSocketDrained
+            if isNew, isTaken || host.surplus > before.surplus { witness.heard(cause, in: chat, by: host.index, now) }
+            if isTaken, witness.took(cause, in: chat, by: host.index, arrivedAt: arrivedAt ?? now, isNew: isNew, now) {
+                newest = cause
+            }
+        }
+        for output in reaction.outputs { act(output, host, cause: newest) }
+        witness.checkStatuses(of: host.index, now)
+        schedule(host)
+    }
+
+    private func timer(_ host: SimulatedHost) {
+        guard host.timerAt == now, !host.isPaused, host.isRunning else { return }
+        host.timerAt = nil
+        timersOfInstant = lastTimerInstant == now ? timersOfInstant + 1 : 1
+        lastTimerInstant = now
+        if timersOfInstant > 1_000 * hosts.count { witness.report(.spinning, "host \(host.index)", now) }
+        input(host) { $0.advance(to: $1) }
+        drainSocket(host)
+    }
+
+    /// Sees to it that the node is woken at its next deadline, or a little later where its timers are.
+    func schedule(_ host: SimulatedHost) {
+        guard let deadline = host.deadline else { return }
+        let at = max(deadline, now)
+        if let timerAt = host.timerAt, timerAt <= at { return }
+        let late = host.plan.lateness > 0 && hasFaults ? host.lateness.number(in: 0...host.plan.lateness) : 0
+        let due = at + .microseconds(late)
+        if let timerAt = host.timerAt, timerAt <= due { return }
+        host.timerAt = due
+        events.add(.timer(host: host.index), at: due)
+    }
+
+    private func arrive(_ flight: Flight) {
+        guard let index = owners[flight.destination] else { return }
+        let host = hosts[index]
+        guard !host.isUnplugged, !host.isAsleep else { return }
+        guard host.isRunning else {
+            // Nobody listens at the port: the sender hears so.
+            if flight.isGenuine {
+                events.add(.doubt(viewer: flight.sender, flight.destination), at: now + .milliseconds(1))
+            }
+            return
+        }
+        guard !host.isPaused else {
+            if host.socket.count < 400 { host.socket.append(.init(flight: flight, arrivedAt: now)) }
+            return
+        }
+        receive(flight, arrivedAt: now, by: host)
+        drainSocket(host)
+    }
+
+    func receive(_ flight: Flight, arrivedAt: Instant, by host: SimulatedHost) {
+        trace {
+            "host \(host.index) receives \(flight.bytes.count) bytes of host \(flight.sender), number \(flight.number), typing \(flight.typing)"
+                + (flight.isSealed ? ", session \(flight.index)" : "")
+        }
+        input(host, cause: flight, arrivedAt: arrivedAt) { $0.receive(flight.bytes, from: flight.source, now: $1) }
+    }
+
+    func drainSocket(_ host: SimulatedHost) {
+        guard !host.isPaused, host.wantsSocketDrained else { return }
+        let waiting = host.socket
+        host.socket = []
+        for item in waiting { receive(item.flight, arrivedAt: item.arrivedAt, by: host) }
+        input(host) { $0.socketDrained(now: $1) }
+    }
+
+    // MARK: Outputs
+
+    private func act(_ output: Output, _ host: SimulatedHost, cause: Flight?) {
+        switch output {
+        case .send(let bytes, let address):
+            witness.sealed(bytes, by: host.index, now)
+            note(bytes)
+            guard let source = host.source(for: address) else { return }
+            launch(bytes, to: address, from: source, host: host, incarnation: host.incarnation)
+        case .typing(let chat, let people):
+            note(people.map(\.key))
+            trace { "host \(host.index) shows typing: \(self.names(people))" }
+            witness.typing(people, in: chat, by: host.index, cause: cause, now)
+            accuracy?.shown(by: host.index, in: chat, people.map(\.key), now)
+        case .presence(let chat, let person, let presence, let why):
+            note([person.key])
+            trace { "host \(host.index) shows \(self.names([person])) \(presence) (\(why))" }
+            witness.presence(person, in: chat, is: presence, why: why, by: host.index, now)
+        case .message(let chat, let person, _, let text):
+            note(Array(text.utf8))
+            trace { "host \(host.index) shows message \(text.prefix(24))" }
+            show(text, of: person, in: chat, on: host)
+        case .delivered(let number, _, let key):
+            report(number, key, .delivered, host)
+        case .failed(let number, _, let key, let reason):
+            coverage.failures[reason.rawValue, default: 0] += 1
+            trace { "host \(host.index): message \(number) failed (\(reason))" }
+            report(number, key, .failed, host)
+        case .keepWill(let session, let bytes, let address):
+            witness.sealed(bytes, by: host.index, now)
+            host.wills[session] = (bytes, address)
+        case .dropWill(let session):
+            host.wills[session] = nil
+        case .peerIsOneself:
+            return
+        }
+    }
+
+    private func show(_ text: String, of person: Person, in tag: ChatTag, on host: SimulatedHost) {
+        guard let chat = Simulation.chats.firstIndex(where: { $0.tag == tag }) else { return }
+        let identity = hosts.first { $0.key == person.key }?.plan.identity
+        switch witness.messages.show(text, from: identity, in: chat, by: host, hosts: hosts) {
+        case .failure(let fault):
+            witness.report(fault.rule, "host \(host.index): \(fault.text)", now)
+        case .success(let message):
+            guard let identity, witness.isShownTyping(identity, in: chat, by: host.index) else { return }
+            // They may have begun again since; a node that crashed before may still be shown for its 3 s, and another
+            // device may be the one that types.
+            let writer = hosts[message.host]
+            let isAgain = writer.writing[chat].newestEdit > message.at
+            let isFresh = writer.incarnation > 1 && now - writer.startedAt < .seconds(4)
+            let isMultiple = hosts.filter { $0.plan.identity == identity }.count > 1
+            guard !isAgain, !isFresh, !isMultiple else { return }
+            witness.report(.typingAfterMessage, "host \(host.index): \(text.prefix(24))", now)
+        }
+    }
+
+    private func report(_ number: UInt64, _ key: PublicKey, _ outcome: MessageLedger.Outcome, _ host: SimulatedHost) {
+        let identity = hosts.first { $0.key == key }?.plan.identity
+        if let fault = witness.messages.report(number, for: identity, is: outcome, by: host) {
+            witness.report(fault.rule, fault.text, now)
+        }
+    }
+
+    /// Puts a datagram on its line.
+    func launch(_ bytes: [UInt8], to address: Address, from source: Address, host: SimulatedHost, incarnation: Int) {
+        guard !host.isUnplugged, !host.isAsleep, let target = owners[address], target != host.index else { return }
+        lastFlight += 1
+        for chat in host.farewell.keys where host.isGone(from: chat) || now <= host.farewellsEnd {
+            host.farewell[chat] = lastFlight
+        }
+        traffic.sent(by: host.index, bytes)
+        let passage = cables.send(bytes, from: host.index, to: target, hasFaults: hasFaults, now)
+        for copy in passage.copies {
+            let flight = Flight(
+                number: lastFlight, sentAt: now, sender: host.index, incarnation: incarnation, source: source,
+                destination: address, bytes: copy.bytes, typing: host.typingChats(now), isGenuine: copy.isGenuine)
+            events.add(.arrival(flight), at: now + copy.delay)
+            if hasFaults { recorder.record(flight) }
+        }
+    }
+
+    /// The number that the last datagram sent so far has.
+    var lastNumber: UInt64 { lastFlight }
+
+    private func replay() {
+        // In the hours of a long scenario that, too, gets tired.
+        guard hasFaults, now < .zero + .seconds(60) else { return }
+        if let flight = recorder.replay(isOwner: { owners[$0] != nil }) { events.add(.arrival(flight), at: now) }
+        events.add(.replay, at: now + .milliseconds(recorder.pause()))
+    }
+
+    // MARK: Digest and trace
+
+    private func note(_ bytes: [UInt8]) {
+        digest = (digest ^ UInt64(truncatingIfNeeded: now.nanoseconds)) &* 0x100_0000_01B3
+        for byte in bytes { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    }
+
+    private func note(_ keys: [PublicKey]) {
+        for key in keys { note(key.bytes) }
+        note([UInt8(truncatingIfNeeded: keys.count)])
+    }
+
+    func trace(_ text: () -> String) {
+        if let onTrace { onTrace(now, text()) }
+    }
+
+    private func names(_ people: [Person]) -> String {
+        people.map { person in "identity \(hosts.first { $0.key == person.key }?.plan.identity ?? -1)" }
+            .joined(separator: ", ")
+    }
+
+    // MARK: Names and numbers
+
+    private static let commonIdentities: [KeyPair] = {
+        var generator = Generator(seed: 42)
+        return (0..<64).map { _ in KeyPair(using: &generator) }
+    }()
+
+    private static func identities(_ highest: Int) -> [KeyPair] {
+        guard highest >= commonIdentities.count else { return commonIdentities }
+        var generator = Generator(seed: 43)
+        return commonIdentities
+            + (commonIdentities.count...highest).map { _ in KeyPair(using: &generator) }
+    }
+
+    static func addresses(_ number: Int, port: UInt16, _ plan: Scenario.HostPlan) -> [Address] {
+        let ipv4 = Address(ipv4: 0x0A00_0001 + UInt32(number), port: port)
+        guard plan.hasTwoAddresses else { return [ipv4] }
+        return [ipv4, Address(high: 0xFE80 << 48, low: UInt64(number + 1), port: port, scope: 2)]
+    }
+}
+
+/// All that an input came to. It is gathered in one access: a node is too large to be copied for each question.
+struct Reaction {
+    let outputs: [Output]
+    /// The chat of the session that the datagram was for, as it was before.
+    let chat: ChatTag?
+    let dropped: Int
+    let surplus: Int
+    let wantsSocketDrained: Bool
+    let deadline: Instant?
+}
+
+extension Endpoint {
+    fileprivate mutating func react(
+        to body: (inout Endpoint, Instant) -> Void, ofSession index: UInt32?, _ now: Instant
+    ) -> Reaction {
+        let chat = index.flatMap { self.chat(ofSession: $0) }
+        body(&self, now)
+        var outputs: [Output] = []
+        while let output = nextOutput() { outputs.append(output) }
+        return Reaction(
+            outputs: outputs, chat: chat, dropped: counters.drops.values.reduce(0, +),
+            surplus: counters.drops[.peerLimit] ?? 0, wantsSocketDrained: wantsSocketDrained, deadline: nextDeadline)
+    }
+}

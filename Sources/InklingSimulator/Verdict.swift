@@ -1,0 +1,169 @@
+import InklingCore
+
+/// What has to hold when the faults are over, and when the run is done.
+struct Verdict {
+    private enum Phase {
+        case faults
+        /// The nodes have until then to agree.
+        case converging(until: Instant)
+        /// Everybody types; until then all others have to show it.
+        case typing(until: Instant)
+        /// Everybody has sent a message; until then every one has to be shown.
+        case sending(until: Instant)
+        /// Every message has to have its report, however old.
+        case settling(until: Instant)
+        case done
+    }
+
+    private let healsAt: Instant
+    private var phase = Phase.faults
+    private var lastMessages: [Int] = []
+
+    init(healsAt: Instant) { self.healsAt = healsAt }
+
+    var isDone: Bool {
+        if case .done = phase { true } else { false }
+    }
+
+    mutating func judge(_ simulation: Simulation) {
+        let now = simulation.now
+        switch phase {
+        case .faults:
+            guard !simulation.hasFaults else { return }
+            phase = .converging(until: healsAt + simulation.patience)
+        case .converging(let until):
+            let disagreements = simulation.disagreements()
+            if disagreements.isEmpty, simulation.nobodyIsShownTyping {
+                for host in simulation.speakers {
+                    host.chats.sorted().forEach { simulation.finally(host, .edit(chat: $0)) }
+                }
+                phase = .typing(until: now + .milliseconds(750))
+            } else if now >= until {
+                let text = disagreements.first ?? "typing is still shown"
+                simulation.witness.report(.divergence, "\(disagreements.count): \(text)", now)
+            }
+        case .typing(let until):
+            guard now >= until else { return }
+            if let missing = simulation.missingTypist() {
+                guard now < healsAt + simulation.patience else {
+                    simulation.witness.report(.divergence, missing, now)
+                    return
+                }
+                // They agree on who is there, and a link has yet to find out that the other end has moved.
+                for host in simulation.speakers {
+                    host.chats.sorted().forEach { simulation.finally(host, .empty(chat: $0)) }
+                }
+                phase = .converging(until: healsAt + simulation.patience)
+                return
+            }
+            let first = simulation.witness.messages.sent.count
+            for host in simulation.speakers {
+                host.chats.sorted().forEach { simulation.finally(host, .send(chat: $0, size: 40)) }
+            }
+            lastMessages = Array(first..<simulation.witness.messages.sent.count)
+            phase = .sending(until: now + .seconds(1))
+        case .sending(let until):
+            guard now >= until else { return }
+            let missing = lastMessages.map { simulation.witness.messages.sent[$0] }
+                .first { !simulation.present($0).isSubset(of: $0.shownTo) }
+            // In a stream that losses have held up, older messages come first.
+            if let missing, simulation.witness.messages.firstOpen(simulation.hosts)?.number == missing.number {
+                simulation.witness.report(.divergence, "\(missing.text) is not shown to all", now)
+            }
+            phase = .settling(until: now + .seconds(45))
+        case .settling(let until):
+            // Of a node that ended without a word a status may be left, for its 3 s.
+            guard simulation.nobodyIsShownTyping else {
+                if now >= until + .seconds(-41) {
+                    simulation.witness.report(.divergence, "typing outlives its message", now)
+                }
+                return
+            }
+            if let open = simulation.witness.messages.firstOpen(simulation.hosts) {
+                if now >= until { simulation.witness.report(.lostMessage, "no report of \(open.text.prefix(24))", now) }
+                return
+            }
+            simulation.checkLeftovers()
+            phase = .done
+        case .done:
+            return
+        }
+    }
+}
+
+extension Simulation {
+    /// How long the nodes have to agree. A peer known by hand alone is tried once a minute when it was away for long.
+    var patience: Duration { .seconds(scenario.network.isByHand && scenario.faultsEnd > 80_000 ? 80 : 10) }
+
+    /// Whose typing and messages are tried when all have converged: a few of many.
+    var speakers: [SimulatedHost] { Array(hosts.filter(\.isActive).prefix(6)) }
+
+    var nobodyIsShownTyping: Bool { hosts.allSatisfy { witness.typistsShown(by: $0.index) == 0 } }
+
+    /// Where what nodes show of presence differs from who is there.
+    func disagreements() -> [String] {
+        var disagreements: [String] = []
+        for viewer in hosts where viewer.isActive {
+            for chat in viewer.chats.sorted() {
+                let expected = Set(others(of: viewer, in: chat).map(\.key))
+                let shown = viewer.endpoint?.present(in: Simulation.chats[chat].tag) ?? []
+                let keys = Set(shown.map(\.person.key))
+                if keys != expected {
+                    let missing = hosts.filter { expected.subtracting(keys).contains($0.key) }.map(\.index)
+                    let extra = hosts.filter { keys.subtracting(expected).contains($0.key) }.map(\.index)
+                    disagreements.append("host \(viewer.index), chat \(chat): missing \(missing), gone \(extra)")
+                }
+                for person in shown where expected.contains(person.person.key) {
+                    let devices = others(of: viewer, in: chat).filter { $0.key == person.person.key }
+                    let isAway = devices.allSatisfy(\.isAway)
+                    if (person.presence == .away) != isAway {
+                        disagreements.append("host \(viewer.index), chat \(chat): \(devices.map(\.index)) away or not")
+                    }
+                }
+            }
+        }
+        return disagreements
+    }
+
+    /// The hosts that a host should see in a chat.
+    private func others(of viewer: SimulatedHost, in chat: Int) -> [SimulatedHost] {
+        hosts.filter { other in
+            other.isActive && other.chats.contains(chat) && other.plan.identity != viewer.plan.identity
+                && !viewer.blocked.contains(other.plan.identity) && !other.blocked.contains(viewer.plan.identity)
+                && (!scenario.network.isByHand || other.index == 0 || viewer.index == 0)
+        }
+    }
+
+    /// Those for whom a message was meant and who are there: a hello that came late may have brought back somebody
+    /// who has left, for 3 s.
+    func present(_ message: MessageLedger.Sent) -> Set<Int> {
+        let present = others(of: hosts[message.host], in: message.chat).map(\.plan.identity)
+        return Set(message.outcomes.keys).intersection(present)
+    }
+
+    func missingTypist() -> String? {
+        for writer in speakers where writer.plan.sendsTyping {
+            for chat in writer.chats.sorted() {
+                for viewer in others(of: writer, in: chat)
+                where !witness.isShownTyping(writer.plan.identity, in: chat, by: viewer.index) {
+                    return "host \(viewer.index) does not show host \(writer.index) typing in chat \(chat)"
+                }
+            }
+        }
+        return nil
+    }
+
+    /// When all is said, the tables hold what is needed and no more.
+    func checkLeftovers() {
+        for host in hosts {
+            guard let sizes = host.endpoint?.tableSizes else { continue }
+            let peers = host.chats.map { others(of: host, in: $0).count }.reduce(0, +)
+            if sizes.messages != 0 {
+                witness.report(.tableGrowth, "host \(host.index) keeps \(sizes.messages) messages", now)
+            }
+            if host.isActive, sizes.links > 2 * peers + 1 {
+                witness.report(.tableGrowth, "host \(host.index) keeps \(sizes.links) links to \(peers) peers", now)
+            }
+        }
+    }
+}

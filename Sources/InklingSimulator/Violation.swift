@@ -1,0 +1,48 @@
+import InklingCore
+
+/// A promise of the protocol that a run broke.
+package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What is held against every step of every run.
+    package enum Rule: String, CaseIterable, Sendable {
+        /// A status is shown longer than 3.0 s after the last evidence of it.
+        case staleTyping = "stale typing"
+        /// A status begins that no datagram said, that an older datagram said, or that another person's said.
+        case untrueTyping = "untrue typing"
+        /// A node shows its own user as typing.
+        case ownTyping = "own typing"
+        /// Somebody shows as typing after the message that ended it.
+        case typingAfterMessage = "typing after message"
+        /// Somebody shows as typing who is offline, or blocked.
+        case absentTyping = "absent typing"
+        case doubledMessage = "doubled message"
+        case reorderedMessage = "reordered message"
+        case alteredMessage = "altered message"
+        /// Neither delivered nor reported as failed, or reported as delivered and never shown.
+        case lostMessage = "lost message"
+        case wrongReport = "wrong report"
+        /// Two datagrams sealed under one key and one counter.
+        case reusedNonce = "reused nonce"
+        /// Somebody is declared offline while datagrams of theirs arrive.
+        case falseOffline = "false offline"
+        /// Somebody is said to have gone who has not, or is back since.
+        case falseFarewell = "false farewell"
+        /// Somebody is shown as online who is gone for longer than silence takes.
+        case ghost
+        case tableGrowth = "table growth"
+        case traffic
+        /// A node asks to be woken again and again for nothing.
+        case spinning
+        /// 10 s after the faults ended the nodes do not agree on who is there, or typing or messages do not get through.
+        case divergence
+    }
+
+    package let rule: Rule
+    package let at: Instant
+    package let text: String
+
+    package var description: String {
+        let milliseconds = at.nanoseconds / 1_000_000
+        return
+            "\(rule.rawValue) at \(milliseconds / 1_000).\(String(milliseconds % 1_000 + 1_000).dropFirst()) s: \(text)"
+    }
+}

@@ -1,0 +1,287 @@
+import InklingCore
+import InklingWire
+
+/// Holds what the nodes show against what people truly did and what truly arrived.
+///
+/// It knows the truth from the scenario alone, never from a node's state: what a node believes proves nothing.
+struct Witness {
+    /// How one node shows one person in one chat.
+    private struct Shown {
+        var presence = Presence.offline
+        var isTyping = false
+
+        var name: String { presence.rawValue + (isTyping ? ", typing" : "") }
+    }
+
+    private struct PersonID: Hashable {
+        let viewer: Int
+        let chat: Int
+        let identity: Int
+    }
+
+    private struct DeviceID: Hashable {
+        let viewer: Int
+        let chat: Int
+        let host: Int
+    }
+
+    /// The datagrams of one session as one node gets them.
+    private struct SessionID: Hashable {
+        let viewer: Int
+        let sender: Int
+        let index: UInt32
+    }
+
+    private struct NonceID: Hashable {
+        let sender: Int
+        let index: UInt32
+        let counter: UInt32
+    }
+
+    private(set) var violation: Violation?
+    private(set) var coverage = Coverage()
+    var messages = MessageLedger()
+    private var shown: [PersonID: Shown] = [:]
+    /// The people shown as typing, for each viewer, so that a check costs nothing while nobody is.
+    private var typists: [Int: [PersonID]] = [:]
+    /// When the last evidence of a typing status reached a viewer.
+    private var evidence: [PersonID: Instant] = [:]
+    /// When a device was last heard of, with the number of that datagram.
+    private var heard: [DeviceID: (at: Instant, number: UInt64)] = [:]
+    private var lastSign: [DeviceID: Instant] = [:]
+    private var newest: [SessionID: UInt64] = [:]
+    private var newestStatus: [SessionID: UInt64] = [:]
+    private var nonces: [NonceID: Int] = [:]
+    /// The viewers whose next check says nothing of them.
+    private var excused: Set<Int> = []
+    private let hosts: [SimulatedHost]
+    private let chatIndices: [ChatTag: Int]
+    /// The longest time for which a viewer may hold a status because its own timers are late.
+    private let lateness: [Duration]
+    private let devices: [Int: [Int]]
+    private let identities: [PublicKey: Int]
+
+    init(hosts: [SimulatedHost], chats: [ChatKeys], scenario: Scenario) {
+        self.hosts = hosts
+        chatIndices = Dictionary(uniqueKeysWithValues: chats.enumerated().map { ($1.tag, $0) })
+        var lateness = hosts.map { Duration.microseconds($0.plan.lateness) }
+        for step in scenario.steps {
+            // A stop that no timer noticed: at most one heartbeat interval and what counts as late.
+            if case .pause(let length) = step.action {
+                lateness[step.host] = max(lateness[step.host], .milliseconds(min(length, 1_500)))
+            }
+        }
+        self.lateness = lateness
+        devices = Dictionary(grouping: hosts.map(\.index)) { hosts[$0].plan.identity }
+        identities = Dictionary(hosts.map { ($0.key, $0.plan.identity) }) { first, _ in first }
+    }
+
+    mutating func report(_ rule: Violation.Rule, _ text: String, _ now: Instant) {
+        if violation == nil { violation = Violation(rule: rule, at: now, text: text) }
+    }
+
+    // MARK: Statuses
+
+    /// Before and after each input of a node: nothing that it shows is too old.
+    mutating func checkStatuses(of viewer: Int, _ now: Instant) {
+        guard excused.remove(viewer) == nil, let typists = typists[viewer], !typists.isEmpty else { return }
+        let limit = Limits.typingExpiry + lateness[viewer]
+        for person in typists {
+            let age = evidence[person].map { now - $0 }
+            if age.map({ $0 > limit }) ?? true {
+                report(.staleTyping, "\(describe(person)); evidence \(age.map { "\($0)" } ?? "never")", now)
+            }
+        }
+    }
+
+    /// A sealed datagram was a sign of life.
+    mutating func heard(_ flight: Flight, in tag: ChatTag, by viewer: Int, _ now: Instant) {
+        guard let chat = chatIndices[tag] else { return }
+        lastSign[DeviceID(viewer: viewer, chat: chat, host: flight.sender)] = now
+    }
+
+    /// A sealed datagram arrived and the node took it.
+    ///
+    /// - Returns: Whether its status, if it has one, was newer than all that surely came in its session before.
+    mutating func took(
+        _ flight: Flight, in tag: ChatTag, by viewer: Int, arrivedAt: Instant, isNew: Bool, _ now: Instant
+    ) -> Bool {
+        guard let chat = chatIndices[tag] else { return false }
+        let session = SessionID(viewer: viewer, sender: flight.sender, index: flight.index)
+        guard flight.isGenuine else { return false }
+        let isNewest = newest[session].map { flight.number > $0 } ?? true
+        let isStatusNewest = newestStatus[session].map { flight.number > $0 } ?? true
+        if isNewest { newest[session] = flight.number }
+        if isStatusNewest, flight.surelyHasStatus { newestStatus[session] = flight.number }
+        let person = PersonID(viewer: viewer, chat: chat, identity: hosts[flight.sender].plan.identity)
+        let device = DeviceID(viewer: viewer, chat: chat, host: flight.sender)
+        if isNew, isNewest, flight.number > heard[device]?.number ?? 0 { heard[device] = (now, flight.number) }
+        guard isStatusNewest else { return false }
+        if flight.typing & 1 << UInt8(chat) != 0 { evidence[person] = max(evidence[person] ?? arrivedAt, arrivedAt) }
+        return true
+    }
+
+    /// A node told who is typing.
+    ///
+    /// - Parameter cause: The datagram that was the input, if it was taken and the newest of its session.
+    mutating func typing(_ people: [Person], in tag: ChatTag, by viewer: Int, cause: Flight?, _ now: Instant) {
+        guard let chat = chatIndices[tag] else { return }
+        let before = (typists[viewer] ?? []).filter { $0.chat == chat }
+        var after: [PersonID] = []
+        for person in people {
+            guard let identity = identities[person.key] else {
+                report(.untrueTyping, "host \(viewer) shows somebody whom there is not", now)
+                continue
+            }
+            let id = PersonID(viewer: viewer, chat: chat, identity: identity)
+            after.append(id)
+            if identity == hosts[viewer].plan.identity { report(.ownTyping, describe(id), now) }
+            if hosts[viewer].blocked.contains(identity) { report(.absentTyping, "\(describe(id)), blocked", now) }
+            guard !before.contains(id) else { continue }
+            let isTrue = cause.map { hosts[$0.sender].plan.identity == identity && $0.typing & 1 << UInt8(chat) != 0 }
+            if isTrue != true {
+                report(.untrueTyping, "\(describe(id)), after \(cause?.summary ?? "no datagram")", now)
+            }
+        }
+        if Set(after).count != after.count { report(.untrueTyping, "host \(viewer) shows a person twice", now) }
+        for id in before where !after.contains(id) { change(id) { $0.isTyping = false } }
+        for id in after where !before.contains(id) { change(id) { $0.isTyping = true } }
+        typists[viewer] = (typists[viewer] ?? []).filter { $0.chat != chat } + after
+        for id in after where shown[id]?.presence ?? .offline == .offline {
+            report(.absentTyping, "\(describe(id)), offline", now)
+        }
+    }
+
+    func isShownTyping(_ identity: Int, in chat: Int, by viewer: Int) -> Bool {
+        typists[viewer]?.contains(PersonID(viewer: viewer, chat: chat, identity: identity)) ?? false
+    }
+
+    func typistsShown(by viewer: Int) -> Int { typists[viewer]?.count ?? 0 }
+
+    /// A node ended, or left a chat: it shows nothing any more.
+    mutating func forget(_ viewer: Int, chat: Int? = nil) {
+        for id in shown.keys where id.viewer == viewer && (chat == nil || id.chat == chat) { shown[id] = nil }
+        typists[viewer] = (typists[viewer] ?? []).filter { chat != nil && $0.chat != chat }
+        forgetHeard(by: viewer, in: chat)
+        guard chat == nil else { return }
+        for id in newest.keys where id.viewer == viewer {
+            newest[id] = nil
+            newestStatus[id] = nil
+        }
+    }
+
+    /// A node gave up all its links.
+    mutating func forgetHeard(by viewer: Int, in chat: Int? = nil) {
+        for id in heard.keys where id.viewer == viewer && (chat == nil || id.chat == chat) { heard[id] = nil }
+    }
+
+    /// A node that was stopped could not help what it showed meanwhile.
+    mutating func pausedViewerWakes(_ viewer: Int) { excused.insert(viewer) }
+
+    // MARK: Presence
+
+    /// Nobody is shown as present who has been silent for longer than 3 s.
+    mutating func checkPresence(of viewer: SimulatedHost, _ now: Instant) {
+        // In chats of more than 50 the intervals stretch, and a node that was stopped first asks for signs of life.
+        guard hosts.count * chatIndices.count <= 50 else { return }
+        if let wokeAt = viewer.wokeAt, now - wokeAt < .seconds(4) { return }
+        let limit = Duration.milliseconds(3_010) + lateness[viewer.index] * 12
+        for chat in viewer.chats {
+            for identity in devices.keys {
+                let id = PersonID(viewer: viewer.index, chat: chat, identity: identity)
+                guard shown[id]?.presence ?? .offline != .offline else { continue }
+                let last = devices[identity]?.compactMap {
+                    lastSign[DeviceID(viewer: viewer.index, chat: chat, host: $0)]
+                }.max()
+                guard let last else { continue }
+                if now - last > limit { report(.ghost, "\(describe(id)), silent for \(now - last)", now) }
+            }
+        }
+    }
+
+    mutating func presence(
+        _ person: Person, in tag: ChatTag, is presence: Presence, why: PresenceReason, by viewer: Int, _ now: Instant
+    ) {
+        guard let chat = chatIndices[tag], let identity = identities[person.key] else { return }
+        let id = PersonID(viewer: viewer, chat: chat, identity: identity)
+        coverage.presences[why.rawValue, default: 0] += 1
+        change(id) { $0.presence = presence }
+        guard presence == .offline else { return }
+        // That it takes leave itself, or was blocked, is no fault of anybody's.
+        let isBlocked = devices[identity]?.contains { hosts[$0].everBlocked.contains(hosts[viewer].plan.identity) }
+        guard !hosts[viewer].isGone(from: chat), isBlocked != true else { return }
+        switch why {
+        case .silence:
+            // 1.75 intervals of silence, then ten pings: 3.0 s.
+            for host in devices[identity] ?? [] {
+                guard let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)],
+                    // What came in this very input came too late.
+                    last.number > hosts[host].farewell[chat] ?? 0, last.at < now, now - last.at < silence(of: host)
+                else { continue }
+                report(.falseOffline, "\(describe(id)), heard of host \(host) \(now - last.at) before", now)
+            }
+        case .bye, .will:
+            for host in devices[identity] ?? [] {
+                guard let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)] else { continue }
+                guard last.number > hosts[host].farewell[chat] ?? 0, now - last.at < silence(of: host) else { continue }
+                report(.falseFarewell, "\(describe(id)) though host \(host) was heard after its farewell", now)
+            }
+            if devices[identity]?.allSatisfy({ hosts[$0].farewell[chat] == nil }) ?? true {
+                report(.falseFarewell, "\(describe(id)) has said none", now)
+            }
+        case .hello, .back, .away, .blocked, .replaced:
+            break
+        }
+    }
+
+    /// How long somebody may not have been heard of at least who is declared down. A further run of an identity makes
+    /// the others answer for themselves at once: then ten pings are all the time they have.
+    private func silence(of host: Int) -> Duration {
+        let hasOthers = devices[hosts[host].plan.identity]?.count ?? 1 > 1 || hosts[host].incarnation > 1
+        return hasOthers ? .milliseconds(1_200) : .milliseconds(2_900)
+    }
+
+    private mutating func change(_ id: PersonID, _ body: (inout Shown) -> Void) {
+        var state = shown[id] ?? Shown()
+        let before = state.name
+        body(&state)
+        shown[id] = state
+        let after = state.name
+        guard before != after else { return }
+        coverage.states[after, default: 0] += 1
+        coverage.edges["\(before) → \(after)", default: 0] += 1
+    }
+
+    // MARK: Nonces
+
+    /// Every datagram that was sealed, with its bytes.
+    mutating func sealed(_ bytes: [UInt8], by sender: Int, _ now: Instant) {
+        guard bytes.count >= 27, bytes[0] & 0xF == 3 else { return }
+        let id = NonceID(sender: sender, index: word(bytes, at: 1), counter: word(bytes, at: 5))
+        var hash = 0xCBF2_9CE4_8422_2325 as UInt64
+        for byte in bytes.suffix(16) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        let digest = Int(truncatingIfNeeded: hash)
+        if let before = nonces.updateValue(digest, forKey: id), before != digest {
+            report(.reusedNonce, "host \(sender), index \(id.index), counter \(id.counter)", now)
+        }
+    }
+
+    private func describe(_ id: PersonID) -> String {
+        "host \(id.viewer), chat \(id.chat), identity \(id.identity)"
+    }
+}
+
+extension Flight {
+    /// The receiver index of a sealed datagram.
+    var index: UInt32 { word(bytes, at: 1) }
+    var summary: String {
+        "number \(number) of host \(sender), sent at \(sentAt.nanoseconds / 1_000), typing \(typing)"
+    }
+    /// By its size it is a typing frame, or a record behind one; heartbeats are as long as pings, which have no status.
+    var surelyHasStatus: Bool { bytes.count == 27 || bytes.count > 65 }
+    var isSealed: Bool { bytes.count >= 27 && bytes[0] == 0x13 }
+}
+
+private func word(_ bytes: [UInt8], at start: Int) -> UInt32 {
+    bytes[start..<start + 4].reduce(0) { $0 << 8 | UInt32($1) }
+}

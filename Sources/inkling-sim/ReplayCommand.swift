@@ -1,0 +1,45 @@
+import ArgumentParser
+import InklingSimulator
+
+/// Runs one seed again and tells all that happens.
+struct ReplayCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay", abstract: "Runs one seed again, with a line for everything that happens.")
+
+    @Argument(help: "The seed.") var seed: UInt64
+    @Option(help: "Only these steps of the scenario, as 3,17,40; none: no step at all.") var keep: String?
+    @Option(help: "Leave out these faults, as loss,lateness.") var without: String?
+    @Option(help: "The number of hosts that was asked for.") var hosts: Int?
+    @Flag(help: "Tell the outcome alone.") var quiet = false
+
+    func run() throws {
+        var scenario = Scenario(seed: seed, hosts: hosts)
+        if let keep {
+            let numbers = keep == "none" ? [] : keep.split(separator: ",").map { Int($0) }
+            guard !numbers.contains(nil) else { throw ValidationError("--keep: numbers of steps, as 3,17,40.") }
+            scenario = scenario.keeping(Set(numbers.compactMap(\.self)))
+        }
+        if let without {
+            let faults = without.split(separator: ",").map { Scenario.Fault(rawValue: String($0)) }
+            guard !faults.contains(nil) else {
+                let known = Scenario.Fault.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ValidationError("--without: some of \(known).")
+            }
+            scenario = scenario.without(Set(faults.compactMap(\.self)))
+        }
+        show(
+            "seed \(seed): \(scenario.hosts.count) hosts, \(scenario.steps.count) steps, faults: "
+                + (scenario.faults.isEmpty ? "none" : scenario.faults.map(\.rawValue).sorted().joined(separator: ", ")))
+        let simulation = Simulation(scenario) { instant, text in
+            if !quiet { show("\(milliseconds(instant.nanoseconds)) \(text)") }
+        }
+        let result = simulation.run()
+        show(result.violation.map { "\($0)" } ?? "nothing broke")
+        if result.violation != nil { throw ExitCode.failure }
+    }
+
+    private func milliseconds(_ nanoseconds: Int64) -> String {
+        let text = String(nanoseconds / 1_000 % 1_000_000 + 1_000_000).dropFirst()
+        return "\(nanoseconds / 1_000_000_000).\(text)"
+    }
+}

@@ -1,0 +1,92 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+import InklingSimulator
+import Synchronization
+
+/// Runs many seeds, and says what they covered.
+struct RunCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Runs seeds one after another; the first failures are narrowed down.")
+
+    @Option(help: "How many seeds.") var seeds = 1_000
+    @Option(help: "The first of them.") var first: UInt64 = 0
+    @Option(help: "How many to run at once; as many as there are processors where 0.") var jobs = 0
+    @Option(help: "The number of hosts, 2 to 50; drawn by each seed where none is given.") var hosts: Int?
+    @Option(help: "End after so many failures.") var failures = 5
+    @Flag(help: "Print a line every 10,000 seeds.") var progress = false
+
+    func validate() throws {
+        guard seeds > 0 else { throw ValidationError("--seeds: at least 1.") }
+        guard failures > 0 else { throw ValidationError("--failures: at least 1.") }
+        guard hosts.map({ (2...50).contains($0) }) ?? true else { throw ValidationError("--hosts: 2 to 50.") }
+    }
+
+    /// What all threads add to.
+    private struct Sum {
+        var coverage = Coverage()
+        var failed: [(seed: UInt64, violation: Violation)] = []
+    }
+
+    func run() throws {
+        let sum = Mutex(Sum())
+        let next = Atomic<UInt64>(0)
+        let start = ContinuousClock.now
+        let workers = jobs > 0 ? jobs : ProcessInfo.processInfo.activeProcessorCount
+        DispatchQueue.concurrentPerform(iterations: workers) { _ in
+            while sum.withLock({ $0.failed.count }) < failures {
+                let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
+                guard index < UInt64(seeds) else { return }
+                let seed = first &+ index
+                let result = Simulation(Scenario(seed: seed, hosts: hosts)).run()
+                let runs = sum.withLock { sum in
+                    sum.coverage.add(result.coverage)
+                    if let violation = result.violation { sum.failed.append((seed, violation)) }
+                    return sum.coverage.runs
+                }
+                if progress, runs % 10_000 == 0 { show("\(runs) seeds after \(seconds(since: start)) s") }
+            }
+        }
+        let (coverage, failed) = sum.withLock { ($0.coverage, $0.failed.sorted { $0.seed < $1.seed }) }
+        show(report(coverage))
+        for failure in failed { show(describe(failure.seed, failure.violation)) }
+        let time = max(seconds(since: start), 1)
+        show("\(coverage.runs) seeds in \(time) s, \(coverage.runs / time) a second on \(workers) threads")
+        show("\(coverage.runs - failed.count) passed, \(failed.count) failed")
+        if !failed.isEmpty { throw ExitCode.failure }
+    }
+
+    private func describe(_ seed: UInt64, _ violation: Violation) -> String {
+        let shrinking = Shrinking(Scenario(seed: seed, hosts: hosts), breaking: violation.rule)
+        var command = "inkling-sim replay \(seed)"
+        if let hosts { command += " --hosts \(hosts)" }
+        if !shrinking.hasAllSteps {
+            command +=
+                " --keep \(shrinking.kept.isEmpty ? "none" : shrinking.kept.map(String.init).joined(separator: ","))"
+        }
+        if !shrinking.without.isEmpty {
+            command += " --without \(shrinking.without.map(\.rawValue).joined(separator: ","))"
+        }
+        return "seed \(seed): \(violation)\n  to replay it: inkling-sim replay \(seed)"
+            + (hosts.map { " --hosts \($0)" } ?? "") + "\n  the least that breaks: \(command)"
+    }
+
+    private func seconds(since start: ContinuousClock.Instant) -> Int { Int((.now - start).components.seconds) }
+}
+
+/// What runs covered, as lines of text.
+func report(_ coverage: Coverage) -> String {
+    func line(_ name: String, _ counts: [String: Int]) -> String {
+        "\(name) (\(counts.count)): "
+            + counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+    }
+    return [
+        "\(coverage.runs) runs: \(coverage.hosts) hosts, \(coverage.datagrams) datagrams, \(coverage.virtualSeconds) s of virtual time",
+        line("actions", coverage.actions), line("faults", coverage.faults), line("states of a person", coverage.states),
+        line("edges between them", coverage.edges), line("presence", coverage.presences),
+        line("failed messages", coverage.failures), line("drops", coverage.drops), line("nodes", coverage.counters),
+    ].joined(separator: "\n")
+}
+
+/// Prints a line at once, into a pipe as well.
+func show(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }

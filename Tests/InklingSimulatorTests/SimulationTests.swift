@@ -1,0 +1,82 @@
+import Foundation
+import InklingSimulator
+import Synchronization
+import Testing
+
+@Suite("The simulated LAN", .serialized)
+struct SimulationTests {
+    /// How many seeds one run of the tests takes; `.ci/run` asks for more.
+    private static let seeds = ProcessInfo.processInfo.environment["INKLING_SEEDS"].flatMap(Int.init) ?? 200
+
+    @Test("every promise holds in every scenario that a seed draws (R4, R10 to R16, R22, R24 to R26)")
+    func seeds() {
+        let next = Atomic<UInt64>(0)
+        let sum = Mutex((coverage: Coverage(), failures: [String]()))
+        DispatchQueue.concurrentPerform(iterations: 2) { _ in
+            while true {
+                let seed = next.wrappingAdd(1, ordering: .relaxed).oldValue
+                guard seed < UInt64(Self.seeds) else { return }
+                let result = Simulation(Scenario(seed: seed)).run()
+                sum.withLock { sum in
+                    sum.coverage.add(result.coverage)
+                    if let violation = result.violation {
+                        sum.failures.append("inkling-sim replay \(seed): \(violation)")
+                    }
+                }
+            }
+        }
+        let (coverage, failures) = sum.withLock { $0 }
+        #expect(failures.isEmpty, "\(failures.prefix(5).joined(separator: "\n"))")
+        #expect(coverage.runs == Self.seeds)
+        #expect(coverage.actions.count >= 20 && coverage.faults.count >= 7, "\(coverage)")
+        #expect(coverage.edges.count >= 8 && coverage.presences.count >= 6, "\(coverage)")
+        print(
+            "figure: \(coverage.runs) seeds, \(coverage.hosts) nodes, \(coverage.datagrams) datagrams, \(failures.count) failing"
+        )
+    }
+
+    @Test("two runs of a seed are equal to the byte", arguments: [1, 12, 123, 1_234, 12_345] as [UInt64])
+    func replay(_ seed: UInt64) {
+        let first = Simulation(Scenario(seed: seed)).run()
+        let second = Simulation(Scenario(seed: seed)).run()
+        #expect(first == second)
+        #expect(first.coverage.datagrams > 0)
+        #expect(first.digest != Simulation(Scenario(seed: seed + 1)).run().digest)
+    }
+
+    @Test("of the time typed over 95 % shows, and of the time shown under 5 % is false (R32)")
+    func accuracy() {
+        for loss in Scenario.Loss.measured {
+            var accuracy = Accuracy()
+            for seed in 0..<2 as Range<UInt64> {
+                let scenario = Scenario.writing(seed: seed, minutes: 3, loss: loss)
+                accuracy.add(Simulation(scenario, measuresAccuracy: true).run().accuracy)
+            }
+            #expect(accuracy.coveragePerMille > 950 && accuracy.truthPerMille > 950, "\(loss.name)")
+            #expect(accuracy.typed > 60_000)
+            let shares = "\(accuracy.coveragePerMille) of 1,000 shown, \(accuracy.truthPerMille) of 1,000 true"
+            print("figure: \(loss.name) lost: \(shares), \(accuracy.flickers) flickers")
+        }
+    }
+
+    @Test("with one datagram in ten lost nobody is declared offline who is there, hour after hour (R22, R24)")
+    func offline() {
+        let loss = Scenario.Loss(name: "10 %", perMille: 100)
+        var offline = 0
+        for seed in 0..<4 as Range<UInt64> {
+            let result = Simulation(.idle(seed: seed, minutes: 60, loss: loss), measuresAccuracy: true).run()
+            #expect(result.coverage.virtualSeconds >= 3_600)
+            offline += result.coverage.presences["silence"] ?? 0
+        }
+        #expect(offline == 0)
+    }
+
+    @Test("steps and faults can be left out of a scenario, to narrow a failure down")
+    func narrowing() {
+        let scenario = Scenario(seed: 5)
+        #expect(Set(scenario.keeping([]).steps.map(\.number)).isEmpty)
+        #expect(scenario.without(scenario.faults).faults.isEmpty)
+        let some = Set(scenario.steps.map(\.number).filter { $0 % 2 == 0 })
+        #expect(Set(scenario.keeping(some).steps.map(\.number)) == some)
+    }
+}
