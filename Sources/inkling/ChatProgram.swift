@@ -33,11 +33,14 @@ struct SessionContext {
         sigaddset(&stop, SIGTSTP)
         var before = sigset_t()
         pthread_sigmask(SIG_UNBLOCK, &stop, &before)
-        // The rest of the job first, while the own process still ignores it.
+        // The rest of the job first, while the own process still takes it for a happening.
         if wholeJob { kill(0, SIGTSTP) }
+        // What the signal source has set is put back: the next stop is to be heard of as well.
+        var action = sigaction()
+        sigaction(SIGTSTP, nil, &action)
         signal(SIGTSTP, SIG_DFL)
         raise(SIGTSTP)
-        signal(SIGTSTP, SIG_IGN)
+        sigaction(SIGTSTP, &action, nil)
         pthread_sigmask(SIG_SETMASK, &before, nil)
     }
 }

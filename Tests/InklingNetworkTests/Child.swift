@@ -110,7 +110,7 @@ final class Child: Sendable {
         let input, output, error: Int32
     }
 
-    private static func pipe() throws -> (read: Int32, write: Int32) {
+    static func pipe() throws -> (read: Int32, write: Int32) {
         var ends: [Int32] = [-1, -1]
         guard Glibc.pipe(&ends) == 0 else { throw HarnessError("pipe: \(String(cString: strerror(errno)))") }
         for end in ends where fcntl(end, F_SETFD, FD_CLOEXEC) != 0 {

@@ -17,7 +17,7 @@ final class Network: Sendable {
     }
 
     let hosts: [Host]
-    private let bridge: Host
+    let bridge: Host
 
     private init(hosts: [Host], bridge: Host) {
         self.hosts = hosts
@@ -27,25 +27,34 @@ final class Network: Sendable {
     /// Brings a network up, hands it to `body`, and takes it down.
     static func with(_ options: Options, _ body: (Network) async throws -> Void) async throws {
         let bridge = try await Host(name: "switch", number: 0)
-        var hosts: [Host] = []
-        defer {
-            hosts.forEach { $0.end() }
-            bridge.end()
-        }
+        defer { bridge.end() }
         try await bridge.run("ip link add bridge type bridge mcast_snooping 0 && ip link set bridge up")
+        try await withHosts(options) { host in
+            // Made inside the switch's namespace, with the other end in the host's: never in that of this machine.
+            try await bridge.enteringNetworkOnly(
+                "ip link add port\(host.number) type veth peer name eth0 netns \(host.processID)"
+                    + " && ip link set port\(host.number) master bridge up")
+        } body: { hosts in
+            try await body(Network(hosts: hosts, bridge: bridge))
+        }
+    }
+
+    /// Hosts whose `eth0` somebody makes, as long as `body` takes.
+    static func withHosts(
+        _ options: Options, connect: (Host) async throws -> Void, body: ([Host]) async throws -> Void
+    ) async throws {
+        var hosts: [Host] = []
+        defer { hosts.forEach { $0.end() } }
         for number in 1...options.hosts {
             let host = try await Host(name: "host\(number)", number: number)
             hosts.append(host)
-            // Made inside the switch's namespace, with the other end in the host's: never in that of this machine.
-            try await bridge.enteringNetworkOnly(
-                "ip link add port\(number) type veth peer name eth0 netns \(host.processID)"
-                    + " && ip link set port\(number) master bridge up")
+            try await connect(host)
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for host in hosts { group.addTask { try await host.configure(options) } }
             try await group.waitForAll()
         }
-        try await body(Network(hosts: hosts, bridge: bridge))
+        try await body(hosts)
     }
 
     static func with(hosts: Int, _ body: (Network) async throws -> Void) async throws {

@@ -6,12 +6,21 @@ import Testing
 /// tested elsewhere, under a virtual clock. One at a time: they measure time.
 @Suite(
     "Real network", .serialized, .enabled(if: hasNamespaces, "left out: only root can make network namespaces"),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(3 + enduranceMinutes)))
 enum NetworkTests {}
 
+/// How many minutes the test of endurance was asked to take, rounded up.
+private let enduranceMinutes = Int(
+    (ProcessInfo.processInfo.environment["INKLING_ENDURANCE_MINUTES"].flatMap { Double($0) } ?? 0).rounded(.up))
+
 /// With `INKLING_NETWORK_TESTS=required` the tests run, and fail where they can't.
+private let areRequired = ProcessInfo.processInfo.environment["INKLING_NETWORK_TESTS"] == "required"
+
+/// What the tests on a switch of this process need besides; some containers are without it.
+let hasTAP = areRequired || access("/dev/net/tun", R_OK | W_OK) == 0
+
 private let hasNamespaces: Bool = {
-    if ProcessInfo.processInfo.environment["INKLING_NETWORK_TESTS"] == "required" { return true }
+    if areRequired { return true }
     guard geteuid() == 0, let child = try? Child(["unshare", "--net", "--mount", "--pid", "--fork", "true"]) else {
         return false
     }

@@ -9,6 +9,12 @@ struct Event: Decodable, Sendable {
         let name: String
     }
 
+    /// One line of the answer to `who`.
+    struct Listed: Decodable, Sendable {
+        let name: String
+        let presence: String
+    }
+
     let on: String
     let at: Double
     let user: String?
@@ -26,6 +32,7 @@ struct Event: Decodable, Sendable {
     let code: String?
     let line: Int?
     let key: String?
+    let peers: [Listed]?
 
     /// The names that this event shows as typing; nil if it is of another kind.
     var typists: [String]? { on == "typing" ? users?.map(\.name) ?? [] : nil }
@@ -46,7 +53,8 @@ final class NodeProcess: Sendable {
 
     /// Starts a node and waits until it is ready. Its state lies in the host's `/run`, and is gone with the host.
     init(
-        _ name: String, on host: Host, chat: String? = nil, state: String? = nil, _ arguments: [String] = []
+        _ name: String, on host: Host, chat: String? = nil, state: String? = nil, _ arguments: [String] = [],
+        environment: [String: String] = [:]
     ) async throws {
         self.name = name
         self.host = host
@@ -54,7 +62,7 @@ final class NodeProcess: Sendable {
         if let chat { command.append(chat) }
         command += ["--json", "--name", name, "--state-dir", "/run/inkling-\(state ?? name)"] + arguments
         started = now()
-        child = try Child(host.command(command))
+        child = try Child(host.command(command), environment: environment)
         try await wait("ready") { $0.on == "ready" }
     }
 
@@ -185,7 +193,8 @@ extension Event {
     init(unreadable line: OutputLine) {
         self.init(
             on: "unreadable", at: line.arrival, user: nil, name: nil, port: nil, chat: nil, presence: nil, why: nil,
-            users: nil, text: line.text, from: nil, message: nil, tag: nil, to: nil, code: nil, line: nil, key: nil)
+            users: nil, text: line.text, from: nil, message: nil, tag: nil, to: nil, code: nil, line: nil, key: nil,
+            peers: nil)
     }
 }
 

@@ -100,6 +100,9 @@ extension NetworkTests {
                             $0.isPresence("online", of: other.name) && $0.at > mended
                         }
                     }
+                    // Back before the end of typing, it shows anew.
+                    alice.compose("")
+                    try await pause(0.6)
                 }
             }
         }

@@ -87,6 +87,11 @@ package final class Discovery: Sendable {
         post(.setInterfaces(interfaces))
     }
 
+    /// The interfaces or addresses of this host may have changed.
+    package func lookAtInterfaces() {
+        post(.lookAtInterfaces)
+    }
+
     /// Withdraws everything and returns when the thread has ended and the library holds nothing any more, which
     /// takes milliseconds. No event comes afterwards.
     ///

@@ -36,8 +36,11 @@ package enum DiscoveryLimits {
     package static let keepTime = Duration.seconds(5)
     /// How many seconds stopping may keep its caller.
     package static let stopTime = 2.0
-    /// How often the interfaces are looked at.
-    package static let interfaceTime = Duration.seconds(5)
+    /// How often the interfaces are looked at without a reason.
+    package static let interfaceTime = Duration.seconds(30)
+    /// When all instances are looked up anew behind a change of the own addresses: at once, and, for those whose
+    /// addresses changed with ours, after their daemons had the time to announce the new ones.
+    package static let refreshTimes: [Duration] = [.zero, .milliseconds(1_100), .milliseconds(2_500)]
     /// New names tried at once for a registration whose name is taken.
     package static let renames = 4
 

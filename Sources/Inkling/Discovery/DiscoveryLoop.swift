@@ -19,6 +19,8 @@ final class DiscoveryLoop {
     private var selection: InterfaceSelection
     private var interfaces: [NetworkInterface] = []
     private var interfaceCheck: Instant
+    /// When all instances are to be looked up anew.
+    private var refreshes: [Instant] = []
     /// The interface indices that registrations and browsers are made for; `[0]` is one for all interfaces.
     private var scopes: [UInt32] = []
     private var chats: [String: DiscoveryChat] = [:]
@@ -74,6 +76,8 @@ final class DiscoveryLoop {
         case .setInterfaces(let interfaces):
             selection = interfaces
             interfaceCheck = .now
+        case .lookAtInterfaces:
+            interfaceCheck = .now
         case .stop:
             return false
         }
@@ -96,6 +100,10 @@ final class DiscoveryLoop {
         if case .missing(let due, let pause, let isTold) = upkeep, due <= now {
             repair(pause: pause, isTold: isTold)
         }
+        if let refresh = refreshes.first, refresh <= now {
+            refreshes.removeFirst()
+            table.refreshAll(now: now)
+        }
         setOwnInstances()
         table.advance(to: now)
     }
@@ -107,14 +115,19 @@ final class DiscoveryLoop {
             if let deadline = chat.nextDeadline { deadlines.append(deadline) }
         }
         if case .missing(let due, _, _) = upkeep { deadlines.append(due) }
+        if let refresh = refreshes.first { deadlines.append(refresh) }
         return deadlines.min() ?? interfaceCheck
     }
 
     /// Reads the system's interfaces, and makes all references anew if other ones are chosen by name.
     private func checkInterfaces(now: Instant) {
         interfaceCheck = now + DiscoveryLimits.interfaceTime
+        let before = interfaces
         interfaces = Interfaces.all()
         let chosen = Interfaces.matching(selection, from: interfaces)
+        if !before.isEmpty, chosen.networks != Interfaces.matching(selection, from: before).networks {
+            refreshes = DiscoveryLimits.refreshTimes.map { now + $0 }
+        }
         table.setAcceptedInterfaces(Set(chosen.map(\.index)), now: now)
         let wanted: [UInt32]
         switch selection {

@@ -7,6 +7,7 @@ enum DiscoveryCommand: Sendable {
     case leave(subtype: String)
     case refresh(subtype: String, instance: String)
     case setInterfaces(InterfaceSelection)
+    case lookAtInterfaces
     case stop
 }
 

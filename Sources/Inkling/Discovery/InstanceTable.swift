@@ -193,6 +193,11 @@ package struct InstanceTable {
         }
     }
 
+    /// Looks all instances up anew, as ``refresh(_:now:)`` does one.
+    package mutating func refreshAll(now: Instant) {
+        for instance in instances.keys.sorted() { refresh(instance, now: now) }
+    }
+
     /// Sets the own instances: they are neither looked up nor reported.
     package mutating func setOwnInstances(_ instances: Set<Instance>, now: Instant) {
         let different = instances.symmetricDifference(ownInstances)

@@ -6,6 +6,7 @@ package struct NetworkInterface: Hashable, Sendable {
     package let name: String
     /// The system's number of the interface, 1 or more; also the scope of its link-local addresses.
     package let index: UInt32
+    /// Switched on, and with a carrier: a cable or a wireless network.
     package let isUp: Bool
     package let isLoopback: Bool
     package let isPointToPoint: Bool
@@ -90,7 +91,7 @@ package enum Interfaces {
             guard index != 0 else { return nil }
             return NetworkInterface(
                 name: name, index: index,
-                isUp: has(flags, IFF_UP), isLoopback: has(flags, IFF_LOOPBACK),
+                isUp: has(flags, IFF_UP) && has(flags, IFF_RUNNING), isLoopback: has(flags, IFF_LOOPBACK),
                 isPointToPoint: has(flags, IFF_POINTOPOINT), isMulticast: has(flags, IFF_MULTICAST),
                 networks: (networks[name] ?? []).sorted { $0.address < $1.address })
         }.sorted { $0.index < $1.index }

@@ -43,7 +43,7 @@ public actor Node {
     var earlyNotices: [TimedEvent] = []
     var isStopped = false
     private var wake: (at: Instant, task: Scheduled<Void>)?
-    private var interfaceWatch: RepeatedTask?
+    private var interfaceMonitor: InterfaceMonitor?
     private var usedNetworks: [LocalNetwork] = []
 
     /// One chat that the node is in.
@@ -206,14 +206,20 @@ public actor Node {
     // MARK: Interfaces
 
     private func watchInterfaces() {
-        interfaceWatch = eventLoop.scheduleRepeatedTask(initialDelay: .seconds(2), delay: .seconds(2)) {
-            [weak self] _ in
-            self?.assumeIsolated { $0.lookAtInterfaces() }
+        let loop = eventLoop
+        let monitor = InterfaceMonitor { [weak self] in
+            loop.execute { [weak self] in self?.assumeIsolated { $0.lookAtInterfaces() } }
         }
+        if !monitor.isNotified { logger.info("the system does not announce changes of its networks") }
+        interfaceMonitor = monitor
+        // What changed since the start, before anybody watched.
+        lookAtInterfaces()
     }
 
     /// Follows addresses and interfaces that come and go.
     private func lookAtInterfaces() {
+        guard !isStopped else { return }
+        discovery?.lookAtInterfaces()
         let all = Interfaces.all()
         let chosen = Interfaces.matching(Node.selection(configuration), from: all)
         let networks = (chosen + all.filter { $0.isLoopback && $0.isUp }).networks
@@ -301,7 +307,7 @@ public actor Node {
         endpoint.quit(now: clock.now)
         drain()
         isStopped = true
-        interfaceWatch?.cancel()
+        interfaceMonitor = nil
         let discovery = discovery
         self.discovery = nil
         async let ended: Void = Node.end(discovery)

@@ -1,0 +1,151 @@
+import Foundation
+import Testing
+
+extension NetworkTests {
+    /// `INKLING_ENDURANCE_MINUTES=30` makes the traffic last that long; without, it is one minute.
+    @Suite("Endurance") struct EnduranceTests {
+        // R22, R24
+        @Test("20 nodes, started at once on 5 hosts, all see all others within 5 s")
+        func crowd() async throws {
+            try await Network.with(hosts: 5) { network in
+                try await pause(2)
+                let nodes = try await EnduranceTests.startCrowd(on: network.hosts)
+                try await waitUntilAllOnline(nodes, within: 20)
+                let started = nodes.map(\.started).max() ?? 0
+                var delays: [Double] = []
+                for node in nodes {
+                    for peer in nodes where peer !== node {
+                        let online = node.events.filter { $0.isPresence("online", of: peer.name) }
+                        #expect(online.count == 1, "\(peer.name) comes online once at \(node.name)")
+                        delays.append((online.first?.at ?? .infinity) - started)
+                    }
+                }
+                figure("20 nodes at once: each sees each \(summary(delays)) after the last was started")
+                #expect(delays.count == 380)
+                #expect(delays.allSatisfy { $0 <= 5 })
+            }
+        }
+
+        private static func startCrowd(on hosts: [Host]) async throws -> [NodeProcess] {
+            let names = (0..<20).map { "Node \($0)" }
+            return try await startNodes(names, on: names.indices.map { hosts[$0 % hosts.count] })
+        }
+
+        // R27
+        @Test("a chat opened and closed 1,000 times leaves no memory, descriptors or threads behind, here or there")
+        func openedAndClosed() async throws {
+            try await Network.with(hosts: 2) { network in
+                let nodes = try await startNodes(["Alice", "Bob"], on: network.hosts)
+                try await waitUntilAllOnline(nodes)
+                let processes = try nodes.flatMap { try $0.processes() }
+                let growth = try await EnduranceTests.openAndClose(nodes[0], nodes[1], processes)
+                EnduranceTests.expectNone(growth)
+                try await EnduranceTests.expectUnharmed(nodes)
+            }
+        }
+
+        private static let sideRoom = "side room"
+
+        /// One of two nodes is in a further chat all the time, the other again and again.
+        private static func openAndClose(
+            _ alice: NodeProcess, _ bob: NodeProcess, _ processes: [pid_t]
+        ) async throws -> Growth {
+            bob.tell(["do": "join", "chat": sideRoom])
+            var growth = Growth()
+            let start = now()
+            for round in 0..<1_000 {
+                let mark = alice.mark
+                alice.tell(["do": "join", "chat": sideRoom])
+                // Now and then long enough for a link to come up, with somebody typing on it.
+                if round.isMultiple(of: 20) {
+                    try await alice.wait("Bob in the side room", from: mark, within: 10) {
+                        $0.isPresence("online", of: bob.name) && $0.chat == sideRoom
+                    }
+                    bob.tell(["do": "compose", "text": "\(round)", "chat": sideRoom])
+                    try await alice.wait("Bob typing there", from: mark) {
+                        $0.chat == sideRoom && $0.typists == [bob.name]
+                    }
+                    bob.tell(["do": "compose", "text": "", "chat": sideRoom])
+                }
+                alice.tell(["do": "leave", "chat": sideRoom])
+                guard round % 10 == 9 else { continue }
+                // Not so far ahead that only the last of many commands would count.
+                alice.tell(["do": "who"])
+                try await alice.wait("what it was asked for", from: mark, within: 20) { $0.on == "who" }
+                try await pause(0.05)
+                try growth.sample(processes)
+            }
+            figure("1,000 times opened and closed in \(seconds(now() - start)): \(growth.text)")
+            // What is still being taken down is not left behind.
+            try await pause(2)
+            for _ in 0..<30 { try growth.sample(processes) }
+            figure("and 2 s later: \(growth.text)")
+            return growth
+        }
+
+        private static func expectUnharmed(_ nodes: [NodeProcess]) async throws {
+            try await waitUntilAllOnline(nodes)
+            for node in nodes {
+                let trouble = node.events.filter {
+                    $0.on == "error" || ($0.presence == "offline" && $0.chat != sideRoom)
+                }
+                #expect(trouble.isEmpty, "at \(node.name)")
+            }
+        }
+
+        // R2, R25, R26, R27, R28
+        @Test(
+            "dense traffic among 20 nodes, with some frames lost, doubled and late: nothing grows",
+            .enabled(if: hasTAP, "left out: there is no /dev/net/tun"))
+        func traffic() async throws {
+            let minutes = ProcessInfo.processInfo.environment["INKLING_ENDURANCE_MINUTES"].flatMap { Double($0) }
+            try await BadLAN.with(hosts: 5) { lan in
+                let nodes = try await EnduranceTests.startCrowd(on: lan.hosts)
+                try await waitUntilAllOnline(nodes, within: 20)
+                lan.switch.set(Faults(lost: 2, doubled: 2, delayed: 5, delay: 1...50))
+                let processes = try nodes.flatMap { try $0.processes() }
+                let marks = nodes.map(\.mark)
+                let length = (minutes ?? 1) * 60
+                async let typing = NodeProcess.typeAway(nodes, seconds: length, seed: lan.switch.seed)
+                var growth = Growth()
+                let end = now() + length
+                while now() < end {
+                    try await pause(length / 80)
+                    try growth.sample(processes)
+                }
+                let bouts = try await typing
+                try await pause(3)
+                let messages = bouts.joined().count { $0.text != nil }
+                figure("20 nodes, \(Int(length)) s: \(bouts.joined().count) bouts of typing, \(messages) messages")
+                figure("20 nodes: the switch saw \(lan.switch.counts().text)")
+                figure("20 nodes: \(growth.text)")
+                figure("20 nodes: threads where they grew most: \(growth.threadNames)")
+                EnduranceTests.expectNone(growth)
+                for (reader, mark) in zip(nodes, marks) {
+                    for (author, own) in zip(nodes, bouts) where author !== reader {
+                        let received = reader.messages(from: author, after: mark).map(\.text)
+                        #expect(received == own.compactMap(\.text), "of \(author.name) at \(reader.name)")
+                    }
+                    #expect(reader.offlineEvents(from: mark).isEmpty)
+                }
+            }
+        }
+
+        /// A mebibyte is what an allocator takes or gives back at one time, and the runtime makes the threads of its pools,
+        /// as many as there are processors, when it first needs them.
+        private static func expectNone(_ growth: Growth) {
+            #expect(growth.compare(\.memory).allSatisfy { $0.growth <= 1_024 })
+            #expect(growth.compare(\.descriptors).allSatisfy { $0.growth <= 0 })
+            let processors = ProcessInfo.processInfo.activeProcessorCount
+            #expect(growth.compare(\.threads).allSatisfy { $0.growth <= processors }, "\(growth.threadNames)")
+        }
+    }
+}
+
+extension NodeProcess {
+    /// The process IDs of the program and of its helper, as this process sees them.
+    fileprivate func processes() throws -> [pid_t] {
+        guard let program else { throw HarnessError("\(name) has ended") }
+        return [program, try helper()]
+    }
+}

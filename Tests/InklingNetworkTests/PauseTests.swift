@@ -1,0 +1,266 @@
+import Foundation
+import Glibc
+import Testing
+
+extension NetworkTests {
+    @Suite("Pauses") struct PauseTests {
+        // R6, R10, R22, L-30, L-32, L-42
+        @Test(
+            "stopped for 2 s and 60 s, suspended by a signal, and at a terminal by Ctrl-Z: true on both sides, and back at once"
+        )
+        func pauses() async throws {
+            try await Network.with(hosts: 3) { network in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await PauseTests.stop(for: 2, network) }
+                    group.addTask { try await PauseTests.stop(for: 60, network) }
+                    group.addTask { try await PauseTests.suspend(network) }
+                    group.addTask { try await PauseTests.suspendAtTerminal(network) }
+                    try await group.waitForAll()
+                }
+            }
+        }
+
+        /// SIGSTOP, which no program sees coming.
+        private static func stop(for duration: Double, _ network: Network) async throws {
+            // Identities of their own: the other scenarios run beside this one.
+            let names = ["Alice", "Bob", "Charlie"].map { "\($0) \(Int(duration))" }
+            let nodes = try await startNodes(names, on: network.hosts, chat: "stop \(Int(duration))")
+            let (alice, others) = (nodes[0], Array(nodes[1...]))
+            try await waitUntilAllOnline(nodes, within: 15)
+            let marks = nodes.map(\.mark)
+            for node in nodes { node.compose("hello") }
+            for other in others {
+                try await alice.waitForTyping(of: other, from: marks[0])
+                try await other.waitForTyping(of: alice, from: 0)
+            }
+            let stopped = try alice.signal(SIGSTOP)
+            for other in others { other.send("from \(other.name) just then") }
+            try await pause(duration)
+            if duration > 3 {
+                for (other, mark) in zip(others, marks[1...]) {
+                    let offline = try await other.waitForPresence("offline", of: alice, from: mark)
+                    let cleared = try await other.waitForTyping(of: alice, false, from: mark)
+                    #expect(offline.why == "silence" && offline.at - stopped <= 3.1 && cleared.at - stopped <= 3.1)
+                }
+                let last = others.map(\.mark)
+                for other in others { other.send("to nobody but the other") }
+                for (other, mark) in zip(others, last) {
+                    try await other.wait("sent", from: mark) { $0.on == "sent" && $0.to == 1 }
+                }
+            }
+            let resumed = now()
+            let last = others.map(\.mark)
+            try alice.signal(SIGCONT)
+            for (other, mark) in zip(others, last) {
+                if duration > 3 {
+                    let online = try await other.waitForPresence("online", of: alice, from: mark)
+                    figure(
+                        "stopped for \(Int(duration)) s: back at \(other.name) after \(seconds(online.at - resumed))")
+                    #expect(online.at - resumed <= 3)
+                }
+                try await alice.wait("what was sent before the others knew", from: marks[0]) {
+                    $0.on == "message" && $0.text == "from \(other.name) just then"
+                }
+            }
+            try await pause(3)
+            let shown = alice.events.dropFirst(marks[0])
+            #expect(shown.allSatisfy { $0.on != "peer" }, "nobody is gone for what Alice did not hear")
+            let after = shown.filter { $0.at >= resumed && $0.typists != nil }
+            #expect(after.last?.typists ?? [] == [])
+            if duration > 3 { #expect(after.allSatisfy { $0.at <= resumed + 0.25 }, "what was old went at once") }
+            #expect(shown.filter { $0.on == "message" }.count == 2, "and nothing of what was sent to others")
+            for (other, mark) in zip(others, last) {
+                let presences = other.events.dropFirst(mark).filter { $0.on == "peer" }
+                #expect(presences.count == (duration > 3 ? 1 : 0), "\(other.name) shows Alice once")
+                #expect(other.events.dropFirst(mark).allSatisfy { $0.typists ?? [] == [] })
+            }
+            try await expectConversation(nodes)
+        }
+
+        /// SIGTSTP, of which the program says goodbye first.
+        private static func suspend(_ network: Network) async throws {
+            let nodes = try await startNodes(["Anna", "Ben", "Cleo"], on: network.hosts, chat: "suspend")
+            let (alice, others) = (nodes[0], Array(nodes[1...]))
+            try await waitUntilAllOnline(nodes, within: 15)
+            // More than once: each stop is heard of.
+            for _ in 0..<3 {
+                let marks = nodes.map(\.mark)
+                alice.compose("hello")
+                others[0].compose("hello")
+                for (other, mark) in zip(others, marks[1...]) { try await other.waitForTyping(of: alice, from: mark) }
+                let suspended = try alice.signal(SIGTSTP)
+                for (other, mark) in zip(others, marks[1...]) {
+                    let offline = try await other.waitForPresence("offline", of: alice, from: mark)
+                    let cleared = try await other.waitForTyping(of: alice, false, from: mark)
+                    #expect(offline.why == "bye")
+                    #expect(max(offline.at, cleared.at) - suspended <= 0.1)
+                }
+                try await pause(4)
+                #expect(alice.isStopped)
+                let last = nodes.map(\.mark)
+                let resumed = now()
+                try alice.signal(SIGCONT)
+                for (other, mark) in zip(others, last[1...]) {
+                    let online = try await other.waitForPresence("online", of: alice, from: mark)
+                    try await alice.waitForPresence("online", of: other, from: last[0])
+                    figure("suspended: back at \(other.name) after \(seconds(online.at - resumed))")
+                    #expect(online.at - resumed <= 3)
+                }
+                try await pause(0.5)
+                for (node, mark) in zip(nodes, last) {
+                    #expect(node.events.dropFirst(mark).allSatisfy { $0.typists ?? [] == [] }, "nothing old comes up")
+                    // The own program has nobody while it is suspended, and told so when it could.
+                    let gone = node.events.dropFirst(mark).filter { $0.presence == "offline" }
+                    #expect(gone.allSatisfy { node === alice && $0.why == "bye" && $0.at < resumed })
+                }
+                alice.compose("")
+            }
+            try await expectConversation(nodes)
+        }
+
+        /// Ctrl-Z at a terminal, under a shell with job control.
+        private static func suspendAtTerminal(_ network: Network) async throws {
+            let bob = try await NodeProcess("Bob", on: network[1], chat: "terminal")
+            let program = "\(try NodeProcess.program()) chat terminal --name Alice --state-dir /run/inkling-terminal"
+            let keys =
+                #"sleep 5; printf 'half a sent'; sleep 1; printf '\032'; sleep 5; printf ' and on'; sleep 2; printf '\003'"#
+            // `script` makes the terminal; what follows the program is what a user types at the shell.
+            let job = "set -m; \(program); echo; echo now it is stopped; sleep 3; fg; echo; echo now it has ended"
+            let shell = try Child(
+                network[0].command(["sh", "-c", "{ \(keys); } | SHELL=/bin/sh script -qefc '\(job)' /dev/null"]),
+                environment: ["TERM": "xterm"])
+            defer { shell.signal(SIGTERM) }
+            let online = try await bob.wait("Alice", within: 10) { $0.isPresence("online", of: "Alice") }
+            let typing = try await bob.wait("typing", within: 10) { $0.typists == ["Alice"] }
+            let offline = try await bob.wait("a goodbye", within: 10) { $0.isPresence("offline", of: "Alice") }
+            #expect(offline.why == "bye" && offline.at > typing.at && typing.at > online.at)
+            let again = try await bob.wait("Alice again", within: 10) {
+                $0.isPresence("online", of: "Alice") && $0.at > offline.at
+            }
+            let onward = try await bob.wait("typing again", within: 10) { $0.typists == ["Alice"] && $0.at > again.at }
+            figure("terminal: away for \(seconds(again.at - offline.at)) of 3 s")
+            #expect((3...6).contains(again.at - offline.at))
+            #expect(onward.at - again.at > 0.5, "what stood in the line is no edit")
+            let end = try await bob.wait("the end", within: 10) {
+                $0.isPresence("offline", of: "Alice") && $0.at > again.at
+            }
+            #expect(end.why == "bye")
+            _ = try await shell.waitForEnd(within: 10)
+            let text = shell.output.map(\.text).joined(separator: "\n")
+            #expect(text.contains("now it is stopped") && text.contains("now it has ended"), "\(text)")
+            #expect(bob.events.count { $0.on == "peer" } == 4)
+        }
+
+        // R10, R22, T-18, L-38, L-42
+        @Test(
+            "a machine that slept for 8 hours, and a time of day that jumps by 10 years: nothing old, nobody taken for gone"
+        )
+        func clocks() async throws {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await PauseTests.sleep() }
+                group.addTask { try await PauseTests.shiftTimeOfDay() }
+                try await group.waitForAll()
+            }
+        }
+
+        /// The clock that runs on in suspend is 8 hours ahead when the program goes on, and the others have given it up.
+        private static func sleep() async throws {
+            try await Network.with(hosts: 3) { network in
+                let clock = try TestClock()
+                let alice = try await NodeProcess("Alice", on: network[0], environment: clock.environment)
+                let others = try await startNodes(["Bob", "Charlie"], on: Array(network.hosts[1...]))
+                let nodes = [alice] + others
+                try await waitUntilAllOnline(nodes)
+                let mark = alice.mark
+                for node in nodes { node.compose("hello") }
+                for other in others { try await alice.waitForTyping(of: other, from: mark) }
+                try alice.signal(SIGSTOP)
+                try await network.cut(network[0])
+                for other in others { try await other.waitForPresence("offline", of: alice) }
+                try await pause(1)
+                try clock.sleepMachine(for: 8 * 3_600)
+                try await network.mend(network[0])
+                let woken = now()
+                let last = others.map(\.mark)
+                try alice.signal(SIGCONT)
+                for (other, mark) in zip(others, last) {
+                    let online = try await other.waitForPresence("online", of: alice, from: mark)
+                    figure("asleep for 8 h: back at \(other.name) after \(seconds(online.at - woken))")
+                    #expect(online.at - woken <= 3)
+                }
+                try await pause(3)
+                let shown = alice.events.dropFirst(mark)
+                #expect(shown.allSatisfy { $0.on != "peer" }, "nobody is gone for what Alice did not hear")
+                let typing = shown.filter { $0.typists != nil && $0.at >= woken }
+                #expect(typing.last?.typists == [])
+                #expect(typing.allSatisfy { $0.at <= woken + 0.5 }, "what was old went at once")
+                for (other, mark) in zip(others, last) { #expect(other.shown(from: mark).count == 1) }
+                alice.compose("")
+                try await expectConversation(nodes)
+            }
+        }
+
+        /// Ten years forth, ten back, and to the right time, each in the midst of typing.
+        private static func shiftTimeOfDay() async throws {
+            try await Network.with(hosts: 2) { network in
+                let clock = try TestClock()
+                let alice = try await NodeProcess("Alice", on: network[0], environment: clock.environment)
+                let bob = try await NodeProcess("Bob", on: network[1])
+                let nodes = [alice, bob]
+                try await waitUntilAllOnline(nodes)
+                let marks = nodes.map(\.mark)
+                let years = Int64(10 * 365 * 86_400)
+                for shift in [years, -years, 0] {
+                    for node in nodes { node.compose("for \(shift)") }
+                    let typing = nodes.map(\.mark)
+                    let before = now()
+                    try clock.shiftTimeOfDay(by: shift)
+                    for node in nodes { node.compose("for \(shift) s") }
+                    try await pause(2.5)
+                    #expect(alice.newestTypists == ["Bob"] && bob.newestTypists == ["Alice"], "not too soon")
+                    for (node, mark) in zip(nodes, typing) {
+                        let other = node === alice ? bob : alice
+                        try await node.waitForTyping(of: other, false, from: mark)
+                        #expect(now() - before <= 3.2, "not too long")
+                    }
+                    let later = alice.events.last?.at ?? 0
+                    #expect(abs(later - now() - Double(shift)) < 5, "it is the time of day that jumped")
+                }
+                for (node, mark) in zip(nodes, marks) {
+                    #expect(node.events.dropFirst(mark).allSatisfy { $0.on == "typing" }, "and nobody went")
+                }
+                try await expectConversation(nodes)
+            }
+        }
+    }
+}
+
+/// Sees to it that all see each other type and get each other's messages.
+private func expectConversation(_ nodes: [NodeProcess]) async throws {
+    for author in nodes {
+        let others = nodes.filter { $0 !== author }
+        let marks = others.map(\.mark)
+        try await pause(0.5)
+        author.compose("\(author.name) is here")
+        for (other, mark) in zip(others, marks) { try await other.waitForTyping(of: author, from: mark) }
+        author.send("\(author.name) is here")
+        for (other, mark) in zip(others, marks) {
+            try await other.wait("the message of \(author.name)", from: mark) {
+                $0.on == "message" && $0.text == "\(author.name) is here"
+            }
+        }
+    }
+}
+
+extension NodeProcess {
+    /// Whom the newest list shows as typing.
+    fileprivate var newestTypists: [String] { events.last { $0.typists != nil }?.typists ?? [] }
+
+    /// Whether the program itself is stopped.
+    fileprivate var isStopped: Bool {
+        guard let program, let status = try? String(contentsOfFile: "/proc/\(program)/stat", encoding: .utf8),
+            let end = status.lastIndex(of: ")")
+        else { return false }
+        return status[end...].hasPrefix(") T")
+    }
+}

@@ -1,0 +1,186 @@
+import Glibc
+import Testing
+
+/// The switch that the tests of bad networks stand on: what it says that it does, it does.
+@Suite("Switch of bad networks") struct SwitchTests {
+    @Test("the same seed gives the same fates, another seed or direction others")
+    func repeatable() {
+        let faults = Faults(lost: 20, doubled: 20, delayed: 20)
+        func fates(seed: UInt64, from source: Int, to target: Int) -> [Fate] {
+            var sequence = FaultSequence(seed: seed, from: source, to: target)
+            return (0..<1_000).map { _ in sequence.next(faults) }
+        }
+        let first = fates(seed: 7, from: 1, to: 2)
+        #expect(first == fates(seed: 7, from: 1, to: 2))
+        #expect(first != fates(seed: 8, from: 1, to: 2))
+        #expect(first != fates(seed: 7, from: 2, to: 1))
+    }
+
+    @Test("the fate of a frame is the same, whatever the faults were before")
+    func independent() {
+        let faults = Faults(lost: 20, doubled: 20, delayed: 20)
+        var (quiet, stormy) = (FaultSequence(seed: 3, from: 1, to: 2), FaultSequence(seed: 3, from: 1, to: 2))
+        for _ in 0..<100 {
+            _ = quiet.next(.none)
+            _ = stormy.next(Faults(lost: 50, doubled: 50, delayed: 50, delay: 5...9))
+        }
+        #expect((0..<100).map { _ in quiet.next(faults) } == (0..<100).map { _ in stormy.next(faults) })
+    }
+
+    @Test("of 100,000 frames as many are lost, doubled and delayed as was asked for, within half a percent")
+    func shares() {
+        var sequence = FaultSequence(seed: 5, from: 3, to: 4)
+        var counts = FaultCounts()
+        var delays: Set<Int> = []
+        for _ in 0..<100_000 {
+            let fate = sequence.next(Faults(lost: 30, doubled: 10, delayed: 25, delay: 1...200))
+            counts.note(fate)
+            delays.formUnion(fate.copies)
+        }
+        #expect((29_500...30_500).contains(counts.lost))
+        // Of what is not lost; each copy is delayed by a chance of its own.
+        #expect((6_500...7_500).contains(counts.doubled))
+        #expect((18_750...19_750).contains(counts.delayed))
+        #expect(delays == Set(0...200))
+    }
+
+    @Test("translating a port keeps the checksum true")
+    func checksum() throws {
+        let payload: [UInt8] = Array("of odd length".utf8)
+        let udp: [UInt8] = [0x9c, 0x41, 0x9c, 0x42, 0, UInt8(8 + payload.count), 0, 0] + payload
+        let ends: [UInt8] = [10, 77, 0, 1, 10, 77, 0, 2]
+        func sum(_ datagram: [UInt8]) -> UInt16 {
+            let bytes = ends + [0, 17, 0, UInt8(datagram.count)] + datagram + [0]
+            var sum: UInt32 = 0
+            for index in stride(from: 0, to: bytes.count - 1, by: 2) {
+                sum += UInt32(bytes[index]) << 8 | UInt32(bytes[index + 1])
+            }
+            while sum > 0xffff { sum = (sum & 0xffff) + (sum >> 16) }
+            return UInt16(sum)
+        }
+        let whole = ~sum(udp)
+        let header: [UInt8] = [0x45, 0, 0, UInt8(20 + udp.count), 0, 0, 0x40, 0, 64, 17, 0, 0] + ends
+        var bytes = [UInt8](repeating: 2, count: 12) + [0x08, 0x00] + header + udp
+        bytes.replaceSubrange(40..<42, with: [UInt8(whole >> 8), UInt8(whole & 0xff)])
+        var frame = try #require(EthernetFrame(bytes))
+        #expect(frame.isDatagram)
+        for port: UInt16 in [1, 50_000, 0xffff] {
+            frame.setSourcePort(port)
+            frame.setDestinationPort(port &- 7)
+            #expect(frame.sourcePort == port)
+            #expect(frame.destinationPort == port &- 7)
+            #expect(sum(Array(frame.bytes[34...])) == 0xffff)
+        }
+    }
+}
+
+extension NetworkTests {
+    @Suite("Switch of bad networks", .enabled(if: hasTAP, "left out: there is no /dev/net/tun"))
+    struct UserSpaceSwitchTests {
+        @Test("of 1,000 datagrams it loses, doubles and reorders as many as it says, and in another run the same ones")
+        func faults() async throws {
+            let faults = Faults(lost: 20, doubled: 10, delayed: 25, delay: 1...50)
+            var runs: [[Int]] = []
+            for _ in 0..<2 {
+                let (received, counts) = try await UserSpaceSwitchTests.send(1_000, through: faults)
+                figure("the switch: \(counts.text); \(received.count) arrived")
+                #expect(counts.seen == 1_000)
+                #expect(received.count == counts.seen - counts.lost + counts.doubled)
+                #expect((150...250).contains(counts.lost))
+                #expect(Set(received).count == counts.seen - counts.lost)
+                let overtaken = zip(received, received.dropFirst()).count { $0 > $1 }
+                #expect(overtaken > 100)
+                runs.append(received.sorted())
+            }
+            #expect(runs[0] == runs[1])
+        }
+
+        @Test("a good switch delivers all of 1,000 datagrams, in order; a dark one, or one without the cable, nothing")
+        func good() async throws {
+            let (received, _) = try await UserSpaceSwitchTests.send(1_000, through: .none)
+            #expect(received == Array(0..<1_000))
+            let dark = try await UserSpaceSwitchTests.send(100, through: .none) { $0.switch.darken(from: $0[0]) }
+            #expect(dark.received.isEmpty)
+            let other = try await UserSpaceSwitchTests.send(100, through: .none) { $0.switch.darken(to: $0[0]) }
+            #expect(other.received.count == 100)
+            let unplugged = try await UserSpaceSwitchTests.send(100, through: .none) { $0.switch.unplug($0[0]) }
+            #expect(unplugged.received.isEmpty)
+        }
+
+        /// Sends numbered datagrams from one host to another, one a millisecond; which ones arrived, in their order.
+        private static func send(
+            _ count: Int, through faults: Faults, prepare: (BadLAN) -> Void = { _ in }
+        ) async throws -> (received: [Int], counts: FaultCounts) {
+            var received: [Int] = []
+            var counts = FaultCounts()
+            try await BadLAN.with(Network.Options(hosts: 2, ipv6: .none, discovery: false)) { lan in
+                let sender = try PlainSocket(on: lan[0])
+                let receiver = try PlainSocket(on: lan[1])
+                // The addresses are resolved by then.
+                sender.send([0xff], to: lan[1])
+                try await pause(0.1)
+                let before = receiver.receive().count
+                try #require(before == 1)
+                lan.switch.set(faults)
+                prepare(lan)
+                for number in 0..<count {
+                    sender.send([UInt8(number >> 8), UInt8(number & 0xff)], to: lan[1])
+                    try await pause(0.001)
+                    received += receiver.receive().map { Int($0[0]) << 8 | Int($0[1]) }
+                }
+                try await pause(0.3)
+                received += receiver.receive().map { Int($0[0]) << 8 | Int($0[1]) }
+                counts = lan.switch.counts(from: lan[0], to: lan[1])
+            }
+            return (received, counts)
+        }
+    }
+}
+
+/// A UDP socket on port 40000 of a host.
+private final class PlainSocket: Sendable {
+    private let descriptor: Int32
+
+    init(on host: Host) throws {
+        descriptor = try host.inNetwork {
+            socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+        }
+        var address = PlainSocket.name(of: host)
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
+        }
+        guard descriptor >= 0, bound == 0 else { throw HarnessError("no socket on \(host.name)") }
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ bytes: [UInt8], to host: Host) {
+        var address = PlainSocket.name(of: host)
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                sendto(descriptor, bytes, bytes.count, 0, $0, size)
+            }
+        }
+    }
+
+    /// Whatever has come.
+    func receive() -> [[UInt8]] {
+        var received: [[UInt8]] = []
+        var buffer = [UInt8](repeating: 0, count: 2_048)
+        while true {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            guard count > 0 else { return received }
+            received.append(Array(buffer[..<count]))
+        }
+    }
+
+    private static func name(of host: Host) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(40_000).bigEndian
+        address.sin_addr.s_addr = host.ipv4Address.reversed().reduce(0) { $0 << 8 | UInt32($1) }
+        return address
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Glibc
+
+/// Lets programs run under another clock than this machine's: a small library, loaded before theirs, adds to what the
+/// system says. So the time of day can jump, and the clock that runs on in suspend can run ahead of the one that does
+/// not. It can also keep the kernel's announcements of networks from a program.
+final class TestClock: Sendable {
+    private let folder: String
+
+    init() throws {
+        var template = Array("/tmp/inkling-clock-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw HarnessError("no folder: \(String(cString: strerror(errno)))") }
+        folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        try Data(TestClock.source.utf8).write(to: URL(fileURLWithPath: folder + "/clock.c"))
+        try Data(count: 16).write(to: URL(fileURLWithPath: folder + "/shift"))
+        let compiler = try Child(["clang", "-shared", "-fPIC", "-O1", "-o", folder + "/clock.so", folder + "/clock.c"])
+        compiler.closeInput()
+        while compiler.ending == nil { usleep(1_000) }
+        guard compiler.ending == .exited(0) else { throw HarnessError("clang: \(compiler.errorText)") }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    /// The environment of a program that is to run under this clock.
+    var environment: [String: String] { ["LD_PRELOAD": folder + "/clock.so", "TEST_CLOCK_SHIFT": folder + "/shift"] }
+
+    /// The environment of a program that cannot learn of changes of the networks.
+    var withoutNetlink: [String: String] { environment.merging(["TEST_CLOCK_NO_NETLINK": "1"]) { $1 } }
+
+    /// From now on the time of day is ahead, or behind.
+    func shiftTimeOfDay(by seconds: Int64) throws { try write(seconds, at: 0) }
+
+    /// From now on the clock that runs on in suspend is ahead, as if the machine had slept.
+    func sleepMachine(for seconds: Int64) throws { try write(seconds, at: 8) }
+
+    private func write(_ seconds: Int64, at offset: off_t) throws {
+        let descriptor = open(folder + "/shift", O_WRONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        let count = withUnsafeBytes(of: seconds) { pwrite(descriptor, $0.baseAddress, $0.count, offset) }
+        guard count == 8 else { throw HarnessError("the clock can't be set") }
+    }
+
+    private static let source = """
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <errno.h>
+        #include <fcntl.h>
+        #include <stdint.h>
+        #include <stdlib.h>
+        #include <sys/mman.h>
+        #include <sys/socket.h>
+        #include <sys/syscall.h>
+        #include <sys/time.h>
+        #include <time.h>
+        #include <unistd.h>
+
+        static const volatile int64_t *shift;
+
+        __attribute__((constructor)) static void prepare(void) {
+            const char *path = getenv("TEST_CLOCK_SHIFT");
+            int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+            if (file < 0) return;
+            void *memory = mmap(NULL, 16, PROT_READ, MAP_SHARED, file, 0);
+            close(file);
+            if (memory != MAP_FAILED) shift = memory;
+        }
+
+        int clock_gettime(clockid_t clock, struct timespec *time) {
+            long result = syscall(SYS_clock_gettime, clock, time);
+            if (result == 0 && shift) {
+                if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) time->tv_sec += shift[0];
+                if (clock == CLOCK_BOOTTIME) time->tv_sec += shift[1];
+            }
+            return result == 0 ? 0 : -1;
+        }
+
+        int gettimeofday(struct timeval *restrict time, void *restrict zone) {
+            struct timespec now;
+            clock_gettime(CLOCK_REALTIME, &now);
+            time->tv_sec = now.tv_sec;
+            time->tv_usec = now.tv_nsec / 1000;
+            return 0;
+        }
+
+        time_t time(time_t *result) {
+            struct timespec now;
+            clock_gettime(CLOCK_REALTIME, &now);
+            if (result) *result = now.tv_sec;
+            return now.tv_sec;
+        }
+
+        int bind(int descriptor, const struct sockaddr *name, socklen_t length) {
+            if (name->sa_family == AF_NETLINK && getenv("TEST_CLOCK_NO_NETLINK")) {
+                errno = EPERM;
+                return -1;
+            }
+            return syscall(SYS_bind, descriptor, name, length);
+        }
+        """
+}

@@ -1,0 +1,23 @@
+import Foundation
+import Inkling
+import Testing
+
+@Suite("Interface monitor")
+struct InterfaceMonitorTests {
+    private static func openDescriptors() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+    }
+
+    @Test("a monitor that is gone leaves no descriptor behind, 200 times (R27)")
+    func leaksNothing() async throws {
+        for _ in 0..<3 { _ = InterfaceMonitor {} }
+        try await ContinuousClock().sleep(for: .milliseconds(100))
+        let before = try Self.openDescriptors()
+        for _ in 0..<200 { _ = InterfaceMonitor {} }
+        // The queue closes them; other tests may hold a few for a moment.
+        for _ in 0..<100 where try Self.openDescriptors() > before + 20 {
+            try await ContinuousClock().sleep(for: .milliseconds(20))
+        }
+        #expect(try Self.openDescriptors() <= before + 20)
+    }
+}
