@@ -30,14 +30,14 @@ extension Endpoint {
                 perSecond: Limits.recordsPerSecondPerLink, burst: Limits.recordBurstPerLink, now: now))
         if status(in: session.chat).isTyping { links[id]?.nextHeartbeat = now + Limits.typingHeartbeatInterval }
         links[id]?.rememberStream()
-        presume(id, for: session, now)
+        presume(id, for: session)
         counters.linksMade += 1
         return id
     }
 
     /// What other handshakes with that peer are still to bring most likely belongs to the new link as well: their hellos
     /// name its stream from now on.
-    private mutating func presume(_ id: LinkID, for made: Session, _ now: Instant) {
+    private mutating func presume(_ id: LinkID, for made: Session) {
         for index in sessions.sortedIDs where index != made.localIndex {
             guard let session = sessions[index], session.key == made.key, session.chat == made.chat,
                 case .greeting(let greeting) = session.phase, greeting.presumedLink == nil

@@ -15,9 +15,6 @@ struct EventQueue<Event> {
     private var heap: [Entry] = []
     private var lastNumber: UInt64 = 0
 
-    var nextInstant: Instant? { heap.first?.at }
-    var count: Int { heap.count }
-
     mutating func add(_ event: Event, at instant: Instant) {
         lastNumber += 1
         heap.append(Entry(at: instant, number: lastNumber, event: event))

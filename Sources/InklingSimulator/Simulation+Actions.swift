@@ -109,7 +109,7 @@ extension Simulation {
 
     func suspend(_ host: SimulatedHost) {
         guard !host.isSuspended else { return }
-        for chat in host.chats { sayFarewell(host, chat) }
+        for chat in host.chats.sorted() { sayFarewell(host, chat) }
         host.stopWriting()
         host.isSuspended = true
         input(host) { $0.suspend(now: $1) }
@@ -172,14 +172,14 @@ extension Simulation {
         case .quit:
             guard host.isRunning, !host.isPaused else { return }
             input(host) { $0.advance(to: $1) }
-            for chat in host.chats { sayFarewell(host, chat) }
+            for chat in host.chats.sorted() { sayFarewell(host, chat) }
             host.isSuspended = true
             input(host) { $0.quit(now: $1) }
             // The copies of the farewell go out before the process ends; nothing else does.
             let copies = host.endpoint
             end(host)
             sendCopies(of: copies, host)
-            for chat in host.chats { withdraw(host, chat) }
+            for chat in host.chats.sorted() { withdraw(host, chat) }
         case .crash(let will):
             guard host.isRunning else { return }
             if will { sendWills(of: host) }
@@ -216,7 +216,7 @@ extension Simulation {
                     at: now + delay)
             }
         }
-        for chat in host.chats { sayFarewell(host, chat) }
+        for chat in host.chats.sorted() { sayFarewell(host, chat) }
     }
 
     private func end(_ host: SimulatedHost) {
@@ -260,7 +260,7 @@ extension Simulation {
         if host.isRunning { host.pausedSince = now }
         host.pauseNumber += 1
         let isLong = length > 100_000
-        if isLong { for chat in host.chats { expire(host, chat) } }
+        if isLong { for chat in host.chats.sorted() { expire(host, chat) } }
         events.add(.wake(host: host.index), at: now + .milliseconds(length))
     }
 

@@ -48,6 +48,7 @@ struct Witness {
     private var evidence: [PersonID: Instant] = [:]
     /// When a device was last heard of, with the number of that datagram.
     private var heard: [DeviceID: (at: Instant, number: UInt64)] = [:]
+    /// The same, whatever the order of the datagrams.
     private var lastSign: [DeviceID: Instant] = [:]
     private var newest: [SessionID: UInt64] = [:]
     private var newestStatus: [SessionID: UInt64] = [:]
@@ -186,8 +187,8 @@ struct Witness {
         guard hosts.count * chatIndices.count <= 50 else { return }
         if let wokeAt = viewer.wokeAt, now - wokeAt < .seconds(4) { return }
         let limit = Duration.milliseconds(3_010) + lateness[viewer.index] * 12
-        for chat in viewer.chats {
-            for identity in devices.keys {
+        for chat in viewer.chats.sorted() {
+            for identity in devices.keys.sorted() {
                 let id = PersonID(viewer: viewer.index, chat: chat, identity: identity)
                 guard shown[id]?.presence ?? .offline != .offline else { continue }
                 let last = devices[identity]?.compactMap {

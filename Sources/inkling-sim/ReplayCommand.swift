@@ -34,6 +34,7 @@ struct ReplayCommand: ParsableCommand {
             if !quiet { show("\(milliseconds(instant.nanoseconds)) \(text)") }
         }
         let result = simulation.run()
+        show("digest \(String(result.digest, radix: 16)), the same in each run")
         show(result.violation.map { "\($0)" } ?? "nothing broke")
         if result.violation != nil { throw ExitCode.failure }
     }
