@@ -313,7 +313,7 @@ def frames():
         ("the reserved bits of a typing status", ["X-1"], b"\x02\xfc", [typing()]),
         ("the reserved flags of a message", ["X-1"], ref.message(1, 2, 0, 0, "x")[:9] + b"\xfdx",
          [message("x", 1, 2, True, False)]),
-    ] + [(f"the unassigned bye reason {r}", ["X-2"], ref.bye(r), [{"type": "bye", "reason": "quit"}]) for r in (5, 64, 255)]
+    ] + [(f"the unassigned bye reason {r}", ["X-2"], ref.bye(r), [{"type": "bye", "reason": "quit"}]) for r in (6, 64, 255)]
     valid += [case(n, c, bytes=b, frames=f, reencodes=False) for n, c, b, f in loose]
     return {"valid": valid, "invalid": invalid_frames()}
 

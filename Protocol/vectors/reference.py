@@ -24,7 +24,7 @@ PROTOCOL_NAME = b"Noise_IKpsk2_25519_ChaChaPoly_SHA256"
 FIELD_PRIME = 2**255 - 19
 LAST_WILL_COUNTER = 2**32 - 1
 HIGHEST_ORDINARY_COUNTER = 2**32 - 3
-REASONS = ["quit", "left", "suspended", "lastWill", "removed"]
+REASONS = ["quit", "left", "suspended", "lastWill", "removed", "unheard"]
 
 
 # Keys and what is derived from them

@@ -84,7 +84,8 @@ extension Endpoint {
             drop(.blocked)
             return
         }
-        guard links.count < Limits.linksPerNode || hasLink(to: received.remote, in: initiation.tag) else {
+        guard links.count < Limits.linksPerNode || hasLink(to: PersonID(chat: initiation.tag, key: received.remote))
+        else {
             drop(.linkLimit)
             return
         }
@@ -115,13 +116,13 @@ extension Endpoint {
         makeUnconfirmedRoom()
         let response = Response(receiverIndex: initiation.senderIndex, noise: message).encode()
         answeredInitiations[bytes] = index
-        sessions[index] = Session(
-            localIndex: index, remoteIndex: initiation.senderIndex, chat: initiation.tag, key: received.remote,
-            role: .responder, keys: transport, createdAt: now, instance: nil,
-            phase: .unconfirmed(
-                .init(
-                    initiation: bytes, response: response, expires: now + Limits.unconfirmedLifetime)),
-            address: address, lastReceived: now)
+        let unconfirmed = Session.Unconfirmed(
+            initiation: bytes, response: response, expires: now + Limits.unconfirmedLifetime)
+        add(
+            Session(
+                localIndex: index, remoteIndex: initiation.senderIndex, chat: initiation.tag, key: received.remote,
+                role: .responder, keys: transport, createdAt: now, instance: nil, phase: .unconfirmed(unconfirmed),
+                address: address, lastReceived: now))
         emit(response, to: address, as: "response")
     }
 
@@ -130,18 +131,12 @@ extension Endpoint {
     mutating func abandonOpening(
         to key: PublicKey, in chat: ChatTag, at address: Address, for duration: Duration, _ now: Instant
     ) {
-        let pending = instances.unorderedValues
-            .filter { $0.key == key && $0.chat == chat && $0.isPending }
-            .sorted { $0.id < $1.id }
+        let pending = instances(of: PersonID(chat: chat, key: key)).filter(\.isPending)
         let there = pending.filter { $0.addresses.contains(address) }
         for instance in there.isEmpty && pending.count == 1 ? pending : there {
             cancelPending(instance.id)
             instances[instance.id]?.opening = .waiting(until: now + duration)
         }
-    }
-
-    func hasLink(to key: PublicKey, in chat: ChatTag) -> Bool {
-        links.unorderedValues.contains { $0.key == key && $0.chat == chat }
     }
 
     /// Full means that the oldest unconfirmed goes first.

@@ -80,7 +80,7 @@ extension Endpoint {
         for id in links.sortedIDs {
             guard let link = links[id] else { continue }
             sayBye(id, reason, now)
-            let hasInstance = instances.unorderedValues.contains { $0.link == id }
+            let hasInstance = !instances(coveredBy: link).isEmpty
             removeLink(id, .quit, .bye, now)
             if !hasInstance, reason == .suspended { remember(link, now) }
         }
@@ -235,9 +235,8 @@ extension Endpoint {
 
     /// The people of a chat that links are up to, by key.
     package func present(in chat: ChatTag) -> [PersonState] {
-        let own = links.unorderedValues.filter { $0.chat == chat }
-        return Set(own.map(\.key)).sorted().map { key in
-            let theirs = own.filter { $0.key == key }.sorted { $0.id < $1.id }
+        Set(linkIDs(in: chat).compactMap { links[$0]?.key }).sorted().map { key in
+            let theirs = links(of: PersonID(chat: chat, key: key))
             return PersonState(
                 person: Person(key: key, name: name(of: key, in: chat)),
                 presence: theirs.contains { !$0.isAway } ? .online : .away,

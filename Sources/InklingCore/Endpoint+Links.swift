@@ -7,18 +7,18 @@ extension Endpoint {
     /// The link that a hello belongs to, made if it is new; nil when the node has no room for another.
     mutating func link(for hello: Hello, of session: Session, _ now: Instant) -> LinkID? {
         if case .linked(let id) = session.phase { return id }
-        let others = links.unorderedValues.filter { $0.key == session.key && $0.chat == session.chat }
+        let others = links(of: session.personID)
         if let link = others.first(where: { $0.run == hello.run }) { return link.id }
         guard links.count < Limits.linksPerNode else {
             drop(.linkLimit)
             return nil
         }
-        for other in others.map(\.id).sorted() { suspect(other, now) }
+        for other in others { suspect(other.id, now) }
         lastLink += 1
         let id = LinkID(value: lastLink)
         var stream = freshStream()
         if case .greeting(let greeting) = session.phase, greeting.presumedLink == nil { stream = greeting.stream }
-        links[id] = Link(
+        var link = Link(
             id: id, chat: session.chat, key: session.key, run: hello.run, madeAt: now, name: hello.name,
             address: session.address, sendingSession: session.localIndex,
             typing: ReceivedTyping(now: now), lastEvidence: now,
@@ -28,8 +28,9 @@ extension Endpoint {
                 perSecond: Limits.datagramsPerSecondPerLink, burst: Limits.datagramBurstPerLink, now: now),
             records: TokenBucket(
                 perSecond: Limits.recordsPerSecondPerLink, burst: Limits.recordBurstPerLink, now: now))
-        if status(in: session.chat).isTyping { links[id]?.nextHeartbeat = now + Limits.typingHeartbeatInterval }
-        links[id]?.rememberStream()
+        if status(in: session.chat).isTyping { link.nextHeartbeat = now + Limits.typingHeartbeatInterval }
+        link.rememberStream()
+        add(link)
         presume(id, for: session)
         counters.linksMade += 1
         return id
@@ -38,12 +39,10 @@ extension Endpoint {
     /// What other handshakes with that peer are still to bring most likely belongs to the new link as well: their hellos
     /// name its stream from now on.
     private mutating func presume(_ id: LinkID, for made: Session) {
-        for index in sessions.sortedIDs where index != made.localIndex {
-            guard let session = sessions[index], session.key == made.key, session.chat == made.chat,
-                case .greeting(let greeting) = session.phase, greeting.presumedLink == nil
-            else { continue }
+        for session in sessions(of: made.personID) where session.localIndex != made.localIndex {
+            guard case .greeting(let greeting) = session.phase, greeting.presumedLink == nil else { continue }
             links[id]?.rememberStream(greeting.stream)
-            sessions[index]?.phase = .greeting(
+            sessions[session.localIndex]?.phase = .greeting(
                 .init(expires: greeting.expires, presumedLink: id, stream: greeting.stream))
         }
     }
@@ -114,12 +113,27 @@ extension Endpoint {
         keepWill(of: index)
     }
 
+    /// Another session than the one that ends takes its place: the one heard of last.
+    private mutating func sendOnLastHeard(of id: LinkID, _ now: Instant) {
+        let others = (links[id]?.olderSessions ?? []).compactMap { sessions[$0] }.filter { $0.lastHelloCounter != nil }
+        let last = others.max { ($0.lastReceived, $0.order) < ($1.lastReceived, $1.order) }
+        if let last { takeUp(last.localIndex, of: id, now) }
+    }
+
+    /// An older session of a link counts as the newest from now on, and sends; hellos begin there.
+    mutating func takeUp(_ index: UInt32, of id: LinkID, _ now: Instant) {
+        lastOrder += 2
+        sessions[index]?.order = lastOrder
+        links[id]?.olderSessions.removeAll { $0 == index }
+        sendOn(index, of: id, now)
+        sessions[index]?.hello.begin(now)
+    }
+
     private mutating func bindInstances(
         to id: LinkID, session: UInt32, openedBy opener: InstanceID?, address: Address
     ) {
         guard let link = links[id] else { return }
-        for candidate in instances.sortedIDs.compactMap({ instances[$0] })
-        where candidate.key == link.key && candidate.chat == link.chat {
+        for candidate in instances(of: link.personID) {
             let isRenewal = candidate.source == .renewal(id) && link.sendingSession == session
             guard
                 candidate.id == opener || isRenewal
@@ -145,7 +159,7 @@ extension Endpoint {
         if case .unconfirmed(let unconfirmed)? = sessions[index]?.phase {
             answeredInitiations[unconfirmed.initiation] = nil
         }
-        sessions[index] = nil
+        if let session = sessions[index] { forget(session) }
     }
 
     /// An older session stops to receive.
@@ -175,8 +189,12 @@ extension Endpoint {
         guard let session = sessions[index] else { return }
         guard case .linked(let id) = session.phase, links[id] != nil else {
             removeSession(index)
-            for instance in instances.sortedIDs.compactMap({ instances[$0] })
-            where instance.key == session.key && instance.chat == session.chat && instance.link == nil
+            if reason == .unheard {
+                if let opener = session.instance { attemptFailed(opener, now) }
+                return
+            }
+            for instance in instances(of: session.personID)
+            where instance.link == nil
                 && (instance.id == session.instance || instance.addresses.contains(session.address))
             {
                 cancelPending(instance.id)
@@ -190,11 +208,24 @@ extension Endpoint {
         }
         if hasNewer == true {
             // A late farewell of a session that the peer has gone on from.
+            if links[id]?.sendingSession == index { sendOnLastHeard(of: id, now) }
             retire(index, of: id)
+            return
+        }
+        if reason == .unheard {
+            isUnheard(by: id, now)
             return
         }
         let isLastWill = reason == .lastWill
         removeLink(id, isLastWill ? .will : .bye, isLastWill ? .will : .bye, now)
+    }
+
+    /// The peer hears nothing of us, and has given the link up. If that is so by now, a new handshake puts it right;
+    /// else nothing that we say arrives, and the link is down on this side too (L-45).
+    private mutating func isUnheard(by id: LinkID, _ now: Instant) {
+        guard let link = links[id] else { return }
+        if case .alive = link.liveness { links[id]?.liveness = .suspect(pings: Limits.pingsSpentUnheard, next: now) }
+        renew(id, at: ownKey < link.key ? now : now + Limits.openingDelay)
     }
 
     /// Ends a link: its sessions, its messages, and what is shown of it.
@@ -207,22 +238,22 @@ extension Endpoint {
     ) {
         guard let link = links[id] else { return }
         for index in link.sessions { removeSession(index) }
-        for index in sessions.sortedIDs {
-            guard case .greeting(let greeting)? = sessions[index]?.phase, greeting.presumedLink == id else { continue }
+        for session in sessions(of: link.personID) {
+            guard case .greeting(let greeting) = session.phase, greeting.presumedLink == id else { continue }
             let fresh = Session.Greeting(expires: greeting.expires, presumedLink: nil, stream: freshStream())
-            sessions[index]?.phase = .greeting(fresh)
+            sessions[session.localIndex]?.phase = .greeting(fresh)
         }
-        links[id] = nil
-        let isReplaced = failure == .silence && hasLink(to: link.key, in: link.chat)
+        forget(link)
+        let isReplaced = failure == .silence && hasLink(to: link.personID)
         for message in link.outgoing.unfinished { failed(message, over: link, isReplaced ? .replaced : failure) }
-        tellTyping(link.chat)
-        tellPresence(PersonID(chat: link.chat, key: link.key), reason)
+        tellTyping(link.chat, of: id)
+        tellPresence(link.personID, reason)
         reopen(after: link, reason, now)
     }
 
     /// What becomes of the candidate addresses of a link that ended.
     private mutating func reopen(after link: Link, _ reason: PresenceReason, _ now: Instant) {
-        let bound = instances.sortedIDs.compactMap { instances[$0] }.filter { $0.link == link.id }
+        let bound = instances(coveredBy: link)
         let isLost = reason == .silence
         for instance in bound {
             instances[instance.id]?.link = nil
@@ -240,7 +271,7 @@ extension Endpoint {
             }
         }
         guard isLost, !bound.contains(where: { $0.isListed && $0.addresses.contains(link.address) }) else { return }
-        guard !hasLink(to: link.key, in: link.chat), now - link.madeAt >= Limits.memorableLinkAge else { return }
+        guard !hasLink(to: link.personID), now - link.madeAt >= Limits.memorableLinkAge else { return }
         remember(link, now)
     }
 
@@ -271,10 +302,19 @@ extension Endpoint {
     // MARK: What is told
 
     /// Tells who types in a chat, if that changed: the latest start first, then by name and user ID.
-    mutating func tellTyping(_ chat: ChatTag) {
+    ///
+    /// - Parameter changed: A link that began or ended typing, or is no more.
+    mutating func tellTyping(_ chat: ChatTag, of changed: LinkID? = nil) {
+        if let changed {
+            if links[changed]?.typing.since == nil {
+                chats[chat]?.typingLinks.remove(changed)
+            } else {
+                chats[chat]?.typingLinks.insert(changed)
+            }
+        }
         guard let state = chats[chat] else { return }
         var starts: [PublicKey: Instant] = [:]
-        for link in links.unorderedValues where link.chat == chat {
+        for link in state.typingLinks.compactMap({ links[$0] }) {
             guard let since = link.typing.since else { continue }
             starts[link.key] = state.typingSince[link.key] ?? min(starts[link.key] ?? since, since)
         }
@@ -293,15 +333,16 @@ extension Endpoint {
 
     /// The name of a person: that of the link made last.
     func name(of key: PublicKey, in chat: ChatTag) -> String {
-        let newest = links.unorderedValues.filter { $0.key == key && $0.chat == chat }.max { $0.id < $1.id }
-        return newest?.name ?? people[PersonID(chat: chat, key: key)]?.name ?? ""
+        let person = PersonID(chat: chat, key: key)
+        let newest = indices.linksOfPerson[person].last.flatMap { links[$0] }
+        return newest?.name ?? people[person]?.name ?? ""
     }
 
     /// Tells a person's presence, if it or the name changed.
     ///
     /// - Parameter reason: Why nothing is left of the person, if nothing is.
     mutating func tellPresence(_ id: PersonID, _ reason: PresenceReason) {
-        let own = links.unorderedValues.filter { $0.key == id.key && $0.chat == id.chat }
+        let own = links(of: id)
         let presence: Presence =
             own.isEmpty ? .offline : own.contains { !$0.isAway } ? .online : .away
         let name = name(of: id.key, in: id.chat)

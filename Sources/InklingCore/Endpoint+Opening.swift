@@ -60,7 +60,7 @@ extension Endpoint {
     private func candidates(
         among addresses: [Address], of key: PublicKey, in chat: ChatTag, known: [Address]
     ) -> [Address] {
-        let live = links.unorderedValues.filter { $0.key == key && $0.chat == chat }.map(\.address)
+        let live = links(of: PersonID(chat: chat, key: key)).map(\.address)
         func rank(_ address: Address) -> Int { live.contains(address) ? 0 : known.contains(address) ? 1 : 2 }
         let usable = Set(addresses.filter { $0.isUnicast && isOnLink($0) && !isOneself($0) })
         return usable.sorted { (rank($0), $0) < (rank($1), $1) }.prefix(Limits.addressesPerInstance).sorted()
@@ -105,24 +105,19 @@ extension Endpoint {
 
     // MARK: Instances
 
-    func instanceID(_ source: Instance.Source, chat: ChatTag) -> InstanceID? {
-        instances.unorderedValues.first { $0.chat == chat && $0.source == source }?.id
-    }
-
     mutating func addInstance(
         _ source: Instance.Source, chat: ChatTag, key: PublicKey?, addresses: [Address]
     ) -> InstanceID {
         lastInstance += 1
         let id = InstanceID(value: lastInstance)
-        instances[id] = Instance(id: id, chat: chat, source: source, key: key, addresses: addresses)
+        add(Instance(id: id, chat: chat, source: source, key: key, addresses: addresses))
         return id
     }
 
     /// At most four discovered instances a key and chat; one without a live link gives way, the oldest first.
     private mutating func makeRoom(for key: PublicKey, in chat: ChatTag) -> Bool {
-        let others = instances.sortedIDs.compactMap { instances[$0] }.filter { other in
-            guard case .discovered = other.source else { return false }
-            return other.chat == chat && other.key == key
+        let others = instances(of: PersonID(chat: chat, key: key)).filter { other in
+            if case .discovered = other.source { true } else { false }
         }
         guard others.count >= Limits.instancesPerKey else { return true }
         guard let victim = others.first(where: { $0.link == nil }) else { return false }
@@ -136,8 +131,7 @@ extension Endpoint {
         instances[id]?.offered = offered
         if instance.key != key {
             cancelPending(id)
-            instances[id]?.key = key
-            instances[id]?.link = nil
+            setKey(of: id, to: key)
         }
         instances[id]?.isListed = true
         let isNew = instance.addresses != addresses || instance.key != key
@@ -152,7 +146,7 @@ extension Endpoint {
 
     mutating func removeInstance(_ id: InstanceID) {
         cancelPending(id)
-        instances[id] = nil
+        if let instance = instances[id] { forget(instance) }
     }
 
     mutating func cancelPending(_ id: InstanceID) {
@@ -185,9 +179,7 @@ extension Endpoint {
     }
 
     func liveLink(of key: PublicKey, in chat: ChatTag, at addresses: [Address]) -> LinkID? {
-        links.unorderedValues
-            .filter { $0.key == key && $0.chat == chat && addresses.contains($0.address) }
-            .map(\.id).min()
+        links(of: PersonID(chat: chat, key: key)).first { addresses.contains($0.address) }?.id
     }
 
     mutating func advanceInstance(_ id: InstanceID, _ now: Instant) {
@@ -221,8 +213,8 @@ extension Endpoint {
     /// Whether a handshake with that key at one of those addresses was begun for another instance: two at once would
     /// leave it to chance which of their sessions each side takes for the later one (L-3).
     private func isUnderWay(to key: PublicKey, _ instance: Instance) -> Bool {
-        instances.unorderedValues.contains { other in
-            guard other.id != instance.id, other.key == key, other.chat == instance.chat else { return false }
+        instances(of: PersonID(chat: instance.chat, key: key)).contains { other in
+            guard other.id != instance.id else { return false }
             switch other.opening {
             case .pending, .greeting: return other.addresses.contains { instance.addresses.contains($0) }
             case .idle, .waiting, .resting: return false
@@ -233,8 +225,8 @@ extension Endpoint {
     /// Until when the larger key leaves the opening to the peer, whose initiation has just come.
     private func openingIsLeft(to key: PublicKey, in chat: ChatTag) -> Instant? {
         guard ownKey > key else { return nil }
-        return sessions.unorderedValues.compactMap { session -> Instant? in
-            guard session.key == key, session.chat == chat, session.role == .responder else { return nil }
+        return sessions(of: PersonID(chat: chat, key: key)).compactMap { session -> Instant? in
+            guard session.role == .responder else { return nil }
             return switch session.phase {
             case .unconfirmed: session.createdAt + Limits.openingDelay
             case .greeting(let greeting): greeting.expires
@@ -298,7 +290,7 @@ extension Endpoint {
                 preSharedKey: keys.preSharedKey, prologue: prologue)
         else {
             // Its key is a point of low order: no handshake with it can be secret. Whoever told it may have forged it.
-            if instance.isByHand { instances[id]?.key = nil }
+            if instance.isByHand { setKey(of: id, to: nil) }
             instances[id]?.opening =
                 instance.isByHand ? .waiting(until: now + Limits.openingPauseAfterByeByHand) : .idle
             return
@@ -400,7 +392,7 @@ extension Endpoint {
                 .init(expires: now + Limits.helloTimeout, presumedLink: presumed, stream: stream)),
             order: lastOrder, address: mayUse ? address : instance.addresses.first ?? address, lastReceived: now)
         session.hello.begin(now)
-        sessions[session.localIndex] = session
+        add(session)
         instances[id]?.opening = .greeting(session.localIndex)
         sendHello(on: session.localIndex, now)
     }
@@ -408,7 +400,7 @@ extension Endpoint {
     /// The link that a new session most likely belongs to, until the peer's hello says so.
     private func presumedLink(for instance: Instance, key: PublicKey) -> LinkID? {
         if case .renewal(let link) = instance.source { return link }
-        return links.unorderedValues.filter { $0.key == key && $0.chat == instance.chat }
+        return links(of: PersonID(chat: instance.chat, key: key))
             .max { ($0.lastEvidence, $0.id) < ($1.lastEvidence, $1.id) }?.id
     }
 
@@ -450,15 +442,14 @@ extension Endpoint {
         instances[instance.id]?.askToken = nil
         guard key != ownKey else {
             cancelPending(instance.id)
-            instances[instance.id]?.key = nil
+            setKey(of: instance.id, to: nil)
             instances[instance.id]?.opening = .waiting(until: now + Limits.slowOpeningInterval)
             if toldOneself.insert(address).inserted { outputs.append(.peerIsOneself(address)) }
             return
         }
         guard key != instance.key else { return }
         cancelPending(instance.id)
-        instances[instance.id]?.key = key
-        instances[instance.id]?.link = nil
+        setKey(of: instance.id, to: key)
         startOpening(instance.id, now)
     }
 }

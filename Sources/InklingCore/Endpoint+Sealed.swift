@@ -93,8 +93,7 @@ extension Endpoint {
         lastOrder += 2
         sessions[index]?.order = lastOrder
         abandonOpening(to: session.key, in: session.chat, at: address, for: Limits.helloTimeout, now)
-        let presumed = links.unorderedValues.filter { $0.key == session.key && $0.chat == session.chat }
-            .max { ($0.lastEvidence, $0.id) < ($1.lastEvidence, $1.id) }
+        let presumed = links(of: session.personID).max { ($0.lastEvidence, $0.id) < ($1.lastEvidence, $1.id) }
         let stream = presumed?.outgoing.id ?? freshStream()
         sessions[index]?.phase = .greeting(
             .init(expires: now + Limits.helloTimeout, presumedLink: presumed?.id, stream: stream))
@@ -118,7 +117,7 @@ extension Endpoint {
 
     private func isByHand(_ session: Session) -> Bool {
         let link = linkID(of: session.localIndex)
-        return instances.unorderedValues.contains { instance in
+        return instances(of: session.personID).contains { instance in
             instance.isByHand && (instance.id == session.instance || (link != nil && instance.link == link))
         }
     }
@@ -167,6 +166,7 @@ extension Endpoint {
     /// says holds for both, and it says so again (L-43).
     ///
     /// - Returns: Whether that session sends from now on.
+    @discardableResult
     private mutating func settle(on index: UInt32, of id: LinkID, _ now: Instant) -> Bool {
         guard !isCatchingUp, let link = links[id], link.sendingSession != index else { return false }
         guard ownKey > link.key else {
@@ -180,10 +180,7 @@ extension Endpoint {
                 ? Limits.openingDelay : link.announcedInterval * Limits.suspicionQuarterIntervals / 4
             guard now - sending.lastReceived >= patience else { return false }
         }
-        lastOrder += 2
-        sessions[index]?.order = lastOrder
-        links[id]?.olderSessions.removeAll { $0 == index }
-        sendOn(index, of: id, now)
+        takeUp(index, of: id, now)
         return true
     }
 
@@ -236,16 +233,12 @@ extension Endpoint {
         }
         noteStatus(frames, counter: counter, on: index)
         guard let link = links[id] else { return }
-        if link.sendingSession != index, frames.contains(where: \.hasStatus),
-            settle(on: index, of: id, now)
-        {
-            sessions[index]?.hello.begin(now)
-        }
+        if link.sendingSession != index, frames.contains(where: \.hasStatus) { settle(on: index, of: id, now) }
         if link.told != Link.Told(name: link.name, isAway: link.isAway) {
             links[id]?.told = Link.Told(name: link.name, isAway: link.isAway)
-            tellPresence(PersonID(chat: link.chat, key: link.key), .hello)
+            tellPresence(link.personID, .hello)
         }
-        if isTypingChanged { tellTyping(link.chat) }
+        if isTypingChanged { tellTyping(link.chat, of: id) }
     }
 
     /// A status that was not applied still makes those before it old (T-13).

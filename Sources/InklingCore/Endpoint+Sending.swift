@@ -107,10 +107,6 @@ extension Endpoint {
         return randomInstant(after: now, idleInterval, percent: Limits.idleJitterPercent)
     }
 
-    func linkIDs(in chat: ChatTag) -> [LinkID] {
-        links.unorderedValues.filter { $0.chat == chat }.map(\.id).sorted()
-    }
-
     mutating func advanceChat(_ tag: ChatTag, _ now: Instant) {
         for emission in chats[tag]?.announcer.advance(now) ?? [] { announce(emission, in: tag, now) }
     }
@@ -136,7 +132,7 @@ extension Endpoint {
         guard let link = links[id] else { return }
         if links[id]?.typing.advance(now) == .ended {
             counters.staleClears += 1
-            tellTyping(link.chat)
+            tellTyping(link.chat, of: id)
         }
         if !advanceLiveness(id, now) { return }
         if link.nextHeartbeat <= now {
@@ -161,6 +157,7 @@ extension Endpoint {
             guard next <= now else { return true }
             guard pings < Limits.suspicionPings || isCatchingUp else {
                 counters.linksLostToSilence += 1
+                sayBye(id, .unheard, now)
                 removeLink(id, .silence, .silence, now)
                 return false
             }
@@ -185,7 +182,7 @@ extension Endpoint {
     /// Where the peer of a link may be: the address that it was heard from, then the candidates of its instances.
     func addresses(of link: Link) -> [Address] {
         var addresses = [link.address]
-        for instance in instances.sortedIDs.compactMap({ instances[$0] }) where instance.link == link.id {
+        for instance in instances(coveredBy: link) {
             for address in instance.addresses where !addresses.contains(address) { addresses.append(address) }
         }
         return addresses
@@ -288,16 +285,16 @@ extension Endpoint {
         emit(bytes, to: link.address, as: "bye")
         for delay in Limits.edgeCopies {
             guard let copy = seal([.bye(reason)], on: link.sendingSession) else { return }
-            farewells.append(Farewell(at: now + delay, bytes: copy, address: link.address))
+            let farewell = Farewell(at: now + delay, bytes: copy, address: link.address)
+            let place = farewells.lastIndex { $0.at <= farewell.at }.map { $0 + 1 } ?? 0
+            farewells.insert(farewell, at: place)
         }
-        farewells.sort { $0.at < $1.at }
         deadlines.set(.node, to: farewells.first?.at)
     }
 
     mutating func sendFarewells(_ now: Instant) {
-        while let farewell = farewells.first, farewell.at <= now {
-            farewells.removeFirst()
-            emit(farewell.bytes, to: farewell.address, as: "bye")
-        }
+        let due = farewells.prefix { $0.at <= now }
+        farewells.removeFirst(due.count)
+        for farewell in due { emit(farewell.bytes, to: farewell.address, as: "bye") }
     }
 }

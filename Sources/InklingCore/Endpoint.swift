@@ -32,6 +32,8 @@ package struct Endpoint: Sendable {
         var announcer = TypingAnnouncer()
         /// The content of the input field, to tell an edit from a repetition. It never leaves the node.
         var draft = ""
+        /// The links over which somebody types.
+        var typingLinks: Set<LinkID> = []
         /// Since when each person types, on whichever device.
         var typingSince: [PublicKey: Instant] = [:]
         /// Who was last told to be typing.
@@ -62,6 +64,7 @@ package struct Endpoint: Sendable {
     var links = Table<LinkID, Link>()
     var sessions = Table<UInt32, Session>()
     var instances = Table<InstanceID, Instance>()
+    var indices = Indices()
     /// Our indices of handshakes that wait for a response.
     var pendingIndices: [UInt32: InstanceID] = [:]
     /// Initiations that were answered and whose session is unconfirmed, by all their bytes.

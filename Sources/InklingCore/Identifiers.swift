@@ -12,6 +12,12 @@ struct InstanceID: Hashable, Comparable, Sendable {
     static func < (left: InstanceID, right: InstanceID) -> Bool { left.value < right.value }
 }
 
+/// Where a set of candidate addresses of a chat comes from.
+struct SourceID: Hashable, Sendable {
+    let chat: ChatTag
+    let source: Instance.Source
+}
+
 /// One identity in one chat.
 struct PersonID: Hashable, Comparable, Sendable {
     let chat: ChatTag

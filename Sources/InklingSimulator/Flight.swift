@@ -6,8 +6,6 @@ final class Flight: Sendable {
     let number: UInt64
     let sentAt: Instant
     let sender: Int
-    /// Which start of the sender's node it came from.
-    let incarnation: Int
     let source: Address
     let destination: Address
     let bytes: [UInt8]
@@ -17,13 +15,12 @@ final class Flight: Sendable {
     let isGenuine: Bool
 
     init(
-        number: UInt64, sentAt: Instant, sender: Int, incarnation: Int, source: Address, destination: Address,
+        number: UInt64, sentAt: Instant, sender: Int, source: Address, destination: Address,
         bytes: [UInt8], typing: UInt8, isGenuine: Bool
     ) {
         self.number = number
         self.sentAt = sentAt
         self.sender = sender
-        self.incarnation = incarnation
         self.source = source
         self.destination = destination
         self.bytes = bytes

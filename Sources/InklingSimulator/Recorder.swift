@@ -34,7 +34,7 @@ struct Recorder {
         if !isWhole { bytes.removeLast(generator.number(in: 1...bytes.count)) }
         let source = generator.oneIn(2) ? flight.source : Address(ipv4: 0x0A00_00FA, port: 9)
         return Flight(
-            number: flight.number, sentAt: flight.sentAt, sender: flight.sender, incarnation: flight.incarnation,
+            number: flight.number, sentAt: flight.sentAt, sender: flight.sender,
             source: source, destination: flight.destination, bytes: bytes, typing: flight.typing,
             isGenuine: flight.isGenuine && isWhole)
     }

@@ -119,14 +119,35 @@ extension Simulation {
     func resume(_ host: SimulatedHost) {
         guard host.isSuspended else { return }
         host.isSuspended = false
+        host.disturbedAt = now
         input(host) { $0.resume(now: $1) }
     }
 
     /// Whatever the node sent until now counts as before its farewell; what follows may be one.
     private func sayFarewell(_ host: SimulatedHost, _ chat: Int) {
+        expectDeparture(of: host, from: chat)
         host.farewell[chat] = lastNumber
         host.farewellsEnd = now + .milliseconds(130) + .microseconds(2 * host.plan.lateness)
     }
+
+    /// In a good network all who have had a link for a while see a farewell at once.
+    private func expectDeparture(of host: SimulatedHost, from chat: Int) {
+        let isLossless = !hasFaults || scenario.faults.isDisjoint(with: [.loss, .bursts, .corruption])
+        guard isLossless, isCalm(host) else { return }
+        let identity = host.plan.identity
+        guard hosts.filter({ $0.plan.identity == identity }).count == 1 else { return }
+        var time = Duration.milliseconds(50) + .microseconds(scenario.network.delay.upperBound)
+        if hasFaults, scenario.network.reordering > 0 { time += .milliseconds(scenario.network.reorderingDelay) }
+        for viewer in hosts where viewer.index != host.index && viewer.isActive && isCalm(viewer) {
+            guard viewer.chats.contains(chat), !host.everBlocked.contains(viewer.plan.identity) else { continue }
+            witness.expectDeparture(
+                .init(
+                    host: host.index, incarnation: host.incarnation, viewer: viewer.index, chat: chat, at: now,
+                    due: now + time), identity: identity)
+        }
+    }
+
+    private func isCalm(_ host: SimulatedHost) -> Bool { !host.isUnplugged && now - host.disturbedAt > .seconds(3) }
 
     // MARK: Machines
 
@@ -134,6 +155,7 @@ extension Simulation {
         guard !host.isRunning else { return }
         host.incarnation += 1
         host.startedAt = now
+        host.disturbedAt = now
         let keepsPort = scenario.network.isByHand || host.index % 2 == 0
         let port: UInt16 = keepsPort ? 4_000 : 4_000 + UInt16(host.incarnation)
         setAddresses(host, host.addresses.map { $0.withPort(port) })
@@ -182,7 +204,7 @@ extension Simulation {
             for chat in host.chats.sorted() { withdraw(host, chat) }
         case .crash(let will):
             guard host.isRunning else { return }
-            if will { sendWills(of: host) }
+            if will, host.plan.keepsWills { sendWills(of: host) }
             end(host)
             for chat in host.chats.sorted() where chat % 2 == 0 { withdraw(host, chat) }
         case .pause(let length): pause(host, length)
@@ -201,7 +223,7 @@ extension Simulation {
                     continue
                 }
                 events.add(
-                    .will(bytes, to: address, from: source, host: host.index, incarnation: host.incarnation),
+                    .will(bytes, to: address, from: source, host: host.index),
                     at: max(now, deadline))
             }
         }
@@ -212,7 +234,7 @@ extension Simulation {
             guard let will = host.wills[session], let source = host.source(for: will.address) else { continue }
             for delay in [Duration.milliseconds(1), .milliseconds(31), .milliseconds(121)] {
                 events.add(
-                    .will(will.bytes, to: will.address, from: source, host: host.index, incarnation: host.incarnation),
+                    .will(will.bytes, to: will.address, from: source, host: host.index),
                     at: now + delay)
             }
         }
@@ -243,6 +265,7 @@ extension Simulation {
         guard host.pauseNumber == number, host.isPaused else { return }
         host.pausedSince = nil
         host.wokeAt = now
+        host.disturbedAt = now
         witness.pausedViewerWakes(host.index)
         host.timerAt = nil
         input(host) { $0.advance(to: $1) }
@@ -285,12 +308,15 @@ extension Simulation {
         case .unplug(let length):
             guard !host.isUnplugged else { return }
             host.isUnplugged = true
+            host.disturbedAt = now
             if length > 2_000 { changeNetworks(host) }
             events.add(.replug(host: host.index), at: now + .milliseconds(length))
         case .partition(let other, let length):
             cables.cut(from: host.index, to: other, until: now + .milliseconds(length))
+            disturb(host, hosts[other], for: length)
         case .clog(let other, let length):
             cables.clog(from: host.index, to: other, until: now + .milliseconds(length))
+            disturb(host, hosts[other], for: length)
         case .move:
             guard !scenario.network.isByHand else { return }
             moves += 1
@@ -319,6 +345,7 @@ extension Simulation {
     func replug(_ host: SimulatedHost) {
         guard host.isUnplugged else { return }
         host.isUnplugged = false
+        host.disturbedAt = now
         changeNetworks(host)
         for chat in host.chats.sorted() {
             advertiseAgain(host, chat)
@@ -326,7 +353,12 @@ extension Simulation {
         }
     }
 
+    private func disturb(_ left: SimulatedHost, _ right: SimulatedHost, for length: Int) {
+        for host in [left, right] { host.disturbedAt = max(host.disturbedAt, now + .milliseconds(length)) }
+    }
+
     private func moved(_ host: SimulatedHost) {
+        host.disturbedAt = now
         changeNetworks(host)
         for chat in host.chats.sorted() { advertiseAgain(host, chat) }
     }

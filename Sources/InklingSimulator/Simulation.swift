@@ -28,7 +28,7 @@ package final class Simulation {
         case unpause(host: Int, number: Int)
         case wake(host: Int)
         case replug(host: Int)
-        case will([UInt8], to: Address, from: Address, host: Int, incarnation: Int)
+        case will([UInt8], to: Address, from: Address, host: Int)
         case replay
         case writingEnds(host: Int)
         case tick
@@ -135,8 +135,8 @@ package final class Simulation {
         case .unpause(let host, let number): unpause(hosts[host], number)
         case .wake(let host): wake(hosts[host])
         case .replug(let host): replug(hosts[host])
-        case .will(let bytes, let address, let source, let host, let incarnation):
-            launch(bytes, to: address, from: source, host: hosts[host], incarnation: incarnation)
+        case .will(let bytes, let address, let source, let host):
+            launch(bytes, to: address, from: source, host: hosts[host])
         case .replay: replay()
         case .writingEnds(let host): accuracy?.wrote(host, now)
         case .tick: tick()
@@ -150,6 +150,7 @@ package final class Simulation {
             witness.checkPresence(of: host, now)
             traffic.check(host, now, &witness)
         }
+        witness.checkDepartures(now)
         verdict.judge(self)
         events.add(.tick, at: now + .milliseconds(hasFaults && scenario.faultsEnd > 100_000 ? 2_000 : 250))
     }
@@ -168,7 +169,7 @@ package final class Simulation {
         let before = (dropped: host.dropped, surplus: host.surplus)
         let index = cause.flatMap { $0.isSealed ? $0.index : nil }
         guard let reaction = host.endpoint?.react(to: body, ofSession: index, now) else { return }
-        host.note(reaction)
+        host.note(reaction, now)
         var newest: Flight?
         if let cause, let chat = reaction.chat {
             let isTaken = host.dropped == before.dropped
@@ -248,7 +249,7 @@ package final class Simulation {
             witness.sealed(bytes, by: host.index, now)
             note(bytes)
             guard let source = host.source(for: address) else { return }
-            launch(bytes, to: address, from: source, host: host, incarnation: host.incarnation)
+            launch(bytes, to: address, from: source, host: host)
         case .typing(let chat, let people):
             note(people.map(\.key))
             trace { "host \(host.index) shows typing: \(self.names(people))" }
@@ -305,7 +306,7 @@ package final class Simulation {
     }
 
     /// Puts a datagram on its line.
-    func launch(_ bytes: [UInt8], to address: Address, from source: Address, host: SimulatedHost, incarnation: Int) {
+    func launch(_ bytes: [UInt8], to address: Address, from source: Address, host: SimulatedHost) {
         guard !host.isUnplugged, !host.isAsleep, let target = owners[address], target != host.index else { return }
         lastFlight += 1
         for chat in host.farewell.keys where host.isGone(from: chat) || now <= host.farewellsEnd {
@@ -315,7 +316,7 @@ package final class Simulation {
         let passage = cables.send(bytes, from: host.index, to: target, hasFaults: hasFaults, now)
         for copy in passage.copies {
             let flight = Flight(
-                number: lastFlight, sentAt: now, sender: host.index, incarnation: incarnation, source: source,
+                number: lastFlight, sentAt: now, sender: host.index, source: source,
                 destination: address, bytes: copy.bytes, typing: host.typingChats(now), isGenuine: copy.isGenuine)
             events.add(.arrival(flight), at: now + copy.delay)
             if hasFaults { recorder.record(flight) }
@@ -381,6 +382,7 @@ struct Reaction {
     let chat: ChatTag?
     let dropped: Int
     let surplus: Int
+    let lost: Int
     let wantsSocketDrained: Bool
     let deadline: Instant?
 }
@@ -395,6 +397,7 @@ extension Endpoint {
         while let output = nextOutput() { outputs.append(output) }
         return Reaction(
             outputs: outputs, chat: chat, dropped: counters.drops.values.reduce(0, +),
-            surplus: counters.drops[.peerLimit] ?? 0, wantsSocketDrained: wantsSocketDrained, deadline: nextDeadline)
+            surplus: counters.drops[.peerLimit] ?? 0, lost: counters.linksLostToSilence,
+            wantsSocketDrained: wantsSocketDrained, deadline: nextDeadline)
     }
 }

@@ -26,6 +26,8 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
         case falseOffline = "false offline"
         /// Somebody is said to have gone who has not, or is back since.
         case falseFarewell = "false farewell"
+        /// Somebody has said farewell in a good network, and is not shown as gone.
+        case lostFarewell = "lost farewell"
         /// Somebody is shown as online who is gone for longer than silence takes.
         case ghost
         case tableGrowth = "table growth"

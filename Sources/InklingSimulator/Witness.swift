@@ -8,9 +8,22 @@ struct Witness {
     /// How one node shows one person in one chat.
     private struct Shown {
         var presence = Presence.offline
+        /// Since when not offline.
+        var since = Instant.zero
         var isTyping = false
 
         var name: String { presence.rawValue + (isTyping ? ", typing" : "") }
+    }
+
+    /// A farewell that one viewer has to show.
+    struct Departure {
+        let host: Int
+        /// Which start of its node said it.
+        let incarnation: Int
+        let viewer: Int
+        let chat: Int
+        let at: Instant
+        let due: Instant
     }
 
     private struct PersonID: Hashable {
@@ -53,26 +66,37 @@ struct Witness {
     private var newest: [SessionID: UInt64] = [:]
     private var newestStatus: [SessionID: UInt64] = [:]
     private var nonces: [NonceID: Int] = [:]
+    private var departures: [Departure] = []
     /// The viewers whose next check says nothing of them.
     private var excused: Set<Int> = []
     private let hosts: [SimulatedHost]
     private let chatIndices: [ChatTag: Int]
     /// The longest time for which a viewer may hold a status because its own timers are late.
     private let lateness: [Duration]
+    /// After how long somebody may still go by the word that they are not heard (L-45).
+    private let longestNews: Duration
     private let devices: [Int: [Int]]
     private let identities: [PublicKey: Int]
 
     init(hosts: [SimulatedHost], chats: [ChatKeys], scenario: Scenario) {
         self.hosts = hosts
         chatIndices = Dictionary(uniqueKeysWithValues: chats.enumerated().map { ($1.tag, $0) })
-        var lateness = hosts.map { Duration.microseconds($0.plan.lateness) }
+        var unnoticed = hosts.map { _ in Duration.zero }
+        var news = Duration.zero
         for step in scenario.steps {
-            // A stop that no timer noticed: at most one heartbeat interval and what counts as late.
-            if case .pause(let length) = step.action {
-                lateness[step.host] = max(lateness[step.host], .milliseconds(min(length, 1_500)))
+            switch step.action {
+            case .pause(let length):
+                // A stop that no timer noticed: at most one heartbeat interval and what counts as late.
+                unnoticed[step.host] = max(unnoticed[step.host], .milliseconds(min(length, 1_500)))
+                news = max(news, .milliseconds(length))
+            case .clog(_, let length):
+                news = max(news, .milliseconds(length))
+            default:
+                continue
             }
         }
-        self.lateness = lateness
+        lateness = hosts.map { .microseconds($0.plan.lateness) + unnoticed[$0.index] }
+        longestNews = .seconds(2) + news + (lateness.max() ?? .zero) * 12
         devices = Dictionary(grouping: hosts.map(\.index)) { hosts[$0].plan.identity }
         identities = Dictionary(hosts.map { ($0.key, $0.plan.identity) }) { first, _ in first }
     }
@@ -206,7 +230,10 @@ struct Witness {
         guard let chat = chatIndices[tag], let identity = identities[person.key] else { return }
         let id = PersonID(viewer: viewer, chat: chat, identity: identity)
         coverage.presences[why.rawValue, default: 0] += 1
-        change(id) { $0.presence = presence }
+        change(id) { state in
+            if state.presence == .offline { state.since = now }
+            state.presence = presence
+        }
         guard presence == .offline else { return }
         // That it takes leave itself, or was blocked, is no fault of anybody's.
         let isBlocked = devices[identity]?.contains { hosts[$0].everBlocked.contains(hosts[viewer].plan.identity) }
@@ -217,7 +244,8 @@ struct Witness {
             for host in devices[identity] ?? [] {
                 guard let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)],
                     // What came in this very input came too late.
-                    last.number > hosts[host].farewell[chat] ?? 0, last.at < now, now - last.at < silence(of: host)
+                    last.number > hosts[host].farewell[chat] ?? 0, last.at < now, now - last.at < silence(of: host),
+                    !hosts[host].hasLostLink(within: longestNews, now)
                 else { continue }
                 report(.falseOffline, "\(describe(id)), heard of host \(host) \(now - last.at) before", now)
             }
@@ -233,6 +261,31 @@ struct Witness {
         case .hello, .back, .away, .blocked, .replaced:
             break
         }
+    }
+
+    /// Somebody has said farewell, and nothing keeps it from one who shows them.
+    mutating func expectDeparture(_ departure: Departure, identity: Int) {
+        let id = PersonID(viewer: departure.viewer, chat: departure.chat, identity: identity)
+        guard let shown = shown[id], shown.presence != .offline, departure.at - shown.since > .seconds(2) else {
+            return
+        }
+        departures.append(departure)
+    }
+
+    /// Whoever has said farewell for long enough is shown as gone, unless one of the two came back or was hindered.
+    mutating func checkDepartures(_ now: Instant) {
+        guard let first = departures.first, first.due <= now else { return }
+        for departure in departures where departure.due <= now {
+            let (host, viewer) = (hosts[departure.host], hosts[departure.viewer])
+            let id = PersonID(viewer: viewer.index, chat: departure.chat, identity: host.plan.identity)
+            guard host.isGone(from: departure.chat), host.incarnation == departure.incarnation, viewer.isActive,
+                !viewer.isUnplugged, viewer.disturbedAt <= departure.at, viewer.chats.contains(departure.chat)
+            else { continue }
+            if shown[id]?.presence ?? .offline != .offline {
+                report(.lostFarewell, "\(describe(id)), \(now - departure.at) after it", now)
+            }
+        }
+        departures.removeAll { $0.due <= now }
     }
 
     /// How long somebody may not have been heard of at least who is declared down. A further run of an identity makes

@@ -167,6 +167,8 @@ package enum ByeReason: UInt8, CaseIterable, Sendable {
     case lastWill = 3
     /// It blocked the receiver, or removed it.
     case removed = 4
+    /// It hears nothing of the receiver (L-44).
+    case unheard = 5
 
     /// The reason in a byte; one that is not known counts as `quit`.
     package init(byte: UInt8) {

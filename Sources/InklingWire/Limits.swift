@@ -66,6 +66,8 @@ extension Limits {
     package static let helloAnswersPerSession = 12
     /// The pings that a suspected peer gets before it is down (L-26).
     package static let suspicionPings = 10
+    /// How many of these count as sent when the peer says that it hears nothing (L-45).
+    package static let pingsSpentUnheard = 5
 }
 
 // Rates.

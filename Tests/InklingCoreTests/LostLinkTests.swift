@@ -79,6 +79,26 @@ struct LostLinkTests {
         #expect(isTaken(0))
     }
 
+    @Test("a stream that was given up for another is not begun again, whatever a late hello says (M-7, R26)")
+    func givenUp() throws {
+        let lan = lonely()
+        let peer = HandPeer(lan, identity: 8)
+        var session = try peer.link()
+        func send(_ text: String) {
+            let record = Record(stream: peer.stream, number: 0, isFirst: true, isLast: true, text: text)
+            peer.send([.typing(Status(isTyping: false, isAway: false)), .message(record)], on: &session)
+        }
+        send("first")
+        peer.stream = 78
+        peer.send([peer.heartbeat(), peer.hello], on: &session)
+        send("second")
+        peer.stream = 77
+        peer.send([peer.heartbeat(), peer.hello], on: &session)
+        #expect(peer.receive(on: session).last?.hello?.heldStream != 77)
+        send("first")
+        #expect(lan.messages(0) == ["first", "second"])
+    }
+
     @Test(
         "after one node gave the other up, which did not notice, messages go both ways, once (M-7, L-42, R26)",
         arguments: [0, 1])

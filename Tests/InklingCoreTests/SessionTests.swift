@@ -140,6 +140,40 @@ struct SessionTests {
         #expect(lan.messages(0).isEmpty)
     }
 
+    @Test("a status that came before the hello and was ignored still makes older ones old (L-20, T-13)")
+    func ignoredStatus() throws {
+        let lan = lonely()
+        let peer = HandPeer(lan, identity: 8)
+        var session = try peer.open()
+        peer.send([peer.heartbeat()], on: &session, counter: 5)
+        peer.send([peer.heartbeat(typing: true), peer.hello], on: &session, counter: 3)
+        #expect(lan.online(0) == ["Hand"])
+        #expect(!isTyping(lan), "the user had stopped by then")
+        peer.send([peer.heartbeat(typing: true)], on: &session, counter: 6)
+        #expect(isTyping(lan))
+    }
+
+    @Test("a farewell that comes late, on a session that others were heard of after, ends that session alone (L-34)")
+    func lateFarewell() throws {
+        let lan = lonely()
+        let peer = HandPeer(lan, identity: 8)
+        var first = try peer.link()
+        lan.run(for: .milliseconds(100))
+        var second = try peer.link()
+        lan.run(for: .milliseconds(100))
+        // The peer went back to the one before.
+        peer.send([.pong(9)], on: &first)
+        let sessions = lan.hosts[0].endpoint.tableSizes.sessions
+        peer.send([.bye(.quit)], on: &second)
+        #expect(lan.online(0) == ["Hand"])
+        #expect(lan.hosts[0].endpoint.tableSizes.sessions == sessions - 1)
+        _ = peer.arrived()
+        lan.compose(0, "x")
+        #expect(peer.receive(on: first).contains { $0.hello != nil }, "it goes on there")
+        peer.send([.bye(.quit)], on: &first)
+        #expect(lan.online(0).isEmpty)
+    }
+
     @Test("a bye before the peer's hello ends that session (L-20, L-34, L-35)", arguments: [true, false])
     func byeBeforeHello(_ isInitiator: Bool) throws {
         let lan = lonely()

@@ -195,7 +195,7 @@ struct FrameTests {
     @Test("X-2: a bye's unknown reason counts as quit", arguments: UInt8.min ... .max)
     func reasons(_ byte: UInt8) {
         #expect(ByeReason(byte: byte) == (ByeReason(rawValue: byte) ?? .quit))
-        #expect(byte < 5 || ByeReason(byte: byte) == .quit)
+        #expect(byte < 6 || ByeReason(byte: byte) == .quit)
     }
 
     @Test("W-13, W-28: the longest text of a record fills a datagram behind a typing frame to the byte")

@@ -53,6 +53,7 @@ extension FrameVectors.FrameFields {
         case "bye":
             let reasons: [String: ByeReason] = [
                 "quit": .quit, "left": .left, "suspended": .suspended, "lastWill": .lastWill, "removed": .removed,
+                "unheard": .unheard,
             ]
             return try .bye(need(reasons[need(reason)]))
         default:

@@ -69,6 +69,8 @@ struct Instance {
         return opening
     }
 
+    var personID: PersonID? { key.map { PersonID(chat: chat, key: $0) } }
+
     var isPending: Bool {
         if case .pending = opening { true } else { false }
     }

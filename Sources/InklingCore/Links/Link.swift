@@ -78,6 +78,7 @@ struct Link {
     var presence: Presence { isAway ? .away : .online }
     var sessions: [UInt32] { olderSessions + [sendingSession] }
     var person: Person { Person(key: key, name: name) }
+    var personID: PersonID { PersonID(chat: chat, key: key) }
     /// The smoothed round trip, if one was measured.
     var roundTrip: Duration? { pings.roundTrip ?? outgoing.roundTrip }
 }

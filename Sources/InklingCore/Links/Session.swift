@@ -61,6 +61,8 @@ struct Session {
         return header + keys.send.seal(Frames.encode(frames), counter: counter, associatedData: header)
     }
 
+    var personID: PersonID { PersonID(chat: chat, key: key) }
+
     /// Whether it may still be sealed with.
     var canSend: Bool { nextCounter <= Limits.highestOrdinaryCounter }
 

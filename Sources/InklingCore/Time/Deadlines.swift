@@ -14,7 +14,7 @@ enum Timer: Hashable, Comparable, Sendable {
 /// An owner whose deadline moves later keeps its earlier entry: it is asked again when that one is reached. So a
 /// datagram that puts off a deadline costs no entry, and `earliest` may come before anything is due, never after.
 struct Deadlines {
-    private struct Entry {
+    private struct Entry: Comparable {
         let instant: Instant
         let timer: Timer
 
@@ -23,7 +23,7 @@ struct Deadlines {
         }
     }
 
-    private var heap: [Entry] = []
+    private var heap = Heap<Entry>()
     private var registered: [Timer: Instant] = [:]
 
     /// The first entry's instant; nil when nothing is registered.
@@ -38,7 +38,7 @@ struct Deadlines {
         }
         if let current = registered[timer], current <= instant { return }
         registered[timer] = instant
-        push(Entry(instant: instant, timer: timer))
+        heap.insert(Entry(instant: instant, timer: timer))
     }
 
     /// Takes the first owner whose entry is not after `now`.
@@ -46,39 +46,13 @@ struct Deadlines {
         dropStale()
         guard let first = heap.first, first.instant <= now else { return nil }
         registered[first.timer] = nil
-        removeFirst()
+        _ = heap.popFirst()
         dropStale()
         return first.timer
     }
 
     private mutating func dropStale() {
-        while let first = heap.first, registered[first.timer] != first.instant { removeFirst() }
-    }
-
-    private mutating func push(_ entry: Entry) {
-        heap.append(entry)
-        var child = heap.count - 1
-        while child > 0 {
-            let parent = (child - 1) / 2
-            guard heap[child] < heap[parent] else { return }
-            heap.swapAt(child, parent)
-            child = parent
-        }
-    }
-
-    private mutating func removeFirst() {
-        heap.swapAt(0, heap.count - 1)
-        heap.removeLast()
-        var parent = 0
-        while true {
-            var smallest = parent
-            for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && heap[child] < heap[smallest] {
-                smallest = child
-            }
-            guard smallest != parent else { return }
-            heap.swapAt(parent, smallest)
-            parent = smallest
-        }
+        while let first = heap.first, registered[first.timer] != first.instant { _ = heap.popFirst() }
     }
 }
 

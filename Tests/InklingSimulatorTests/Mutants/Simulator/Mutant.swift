@@ -1,6 +1,6 @@
 /// The ways in which the core is broken on purpose; `mutants.txt` says how.
 package enum Mutant: String, CaseIterable, Sendable {
-    case lateExpiry, replayedStatus, restartedStream, recordsOutOfOrder, silentFailure, earlyReport
+    case lateExpiry, replayedStatus, restartedStream, recordsOutOfOrder, silentFailure, earlyReport, lostFarewell
     case reusedCounter, hastySilence, endlessSuspicion, oldIsNew, blockedMayReturn, messageKeepsTyping, endlessTyping
     case anyChat, keptMessages, fastHeartbeats, manyCopies, streamOfADeadLink, noReturn
 }
