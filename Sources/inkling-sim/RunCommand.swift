@@ -1,8 +1,6 @@
 import ArgumentParser
-import Dispatch
 import Foundation
 import InklingSimulator
-import Synchronization
 
 /// Runs many seeds, and says what they covered.
 struct RunCommand: ParsableCommand {
@@ -22,38 +20,21 @@ struct RunCommand: ParsableCommand {
         guard hosts.map({ (2...50).contains($0) }) ?? true else { throw ValidationError("--hosts: 2 to 50.") }
     }
 
-    /// What all threads add to.
-    private struct Sum {
-        var coverage = Coverage()
-        var failed: [(seed: UInt64, violation: Violation)] = []
-    }
-
     func run() throws {
-        let sum = Mutex(Sum())
-        let next = Atomic<UInt64>(0)
         let start = ContinuousClock.now
         let workers = jobs > 0 ? jobs : ProcessInfo.processInfo.activeProcessorCount
-        DispatchQueue.concurrentPerform(iterations: workers) { _ in
-            while sum.withLock({ $0.failed.count }) < failures {
-                let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
-                guard index < UInt64(seeds) else { return }
-                let seed = first &+ index
-                let result = Simulation(Scenario(seed: seed, hosts: hosts)).run()
-                let runs = sum.withLock { sum in
-                    sum.coverage.add(result.coverage)
-                    if let violation = result.violation { sum.failed.append((seed, violation)) }
-                    return sum.coverage.runs
-                }
-                if progress, runs % 10_000 == 0 { show("\(runs) seeds after \(seconds(since: start)) s") }
+        let sum = SeedRun(first: first, count: seeds, hosts: hosts).run(workers: workers, failures: failures) {
+            if let (seed, violation) = $1 { show("seed \(seed) breaks: \(violation)") }
+            if progress, $0.coverage.runs % 10_000 == 0 {
+                show("\($0.coverage.runs) seeds after \(seconds(since: start)) s, \($0.failed.count) failed")
             }
         }
-        let (coverage, failed) = sum.withLock { ($0.coverage, $0.failed.sorted { $0.seed < $1.seed }) }
-        show(report(coverage))
-        for failure in failed { show(describe(failure.seed, failure.violation)) }
         let time = max(seconds(since: start), 1)
-        show("\(coverage.runs) seeds in \(time) s, \(coverage.runs / time) a second on \(workers) threads")
-        show("\(coverage.runs - failed.count) passed, \(failed.count) failed")
-        if !failed.isEmpty { throw ExitCode.failure }
+        show(report(sum.coverage))
+        for failure in sum.failed.sorted(by: { $0.seed < $1.seed }) { show(describe(failure.seed, failure.violation)) }
+        show("\(sum.coverage.runs) seeds in \(time) s, \(sum.coverage.runs / time) a second on \(workers) threads")
+        show("\(sum.coverage.runs - sum.failed.count) passed, \(sum.failed.count) failed")
+        if !sum.failed.isEmpty { throw ExitCode.failure }
     }
 
     private func describe(_ seed: UInt64, _ violation: Violation) -> String {

@@ -1,6 +1,5 @@
 import Foundation
 import InklingSimulator
-import Synchronization
 import Testing
 
 @Suite("The simulated LAN", .serialized)
@@ -10,28 +9,15 @@ struct SimulationTests {
 
     @Test("every promise holds in every scenario that a seed draws (R4, R10 to R16, R22, R24 to R26)")
     func seeds() {
-        let next = Atomic<UInt64>(0)
-        let sum = Mutex((coverage: Coverage(), failures: [String]()))
-        DispatchQueue.concurrentPerform(iterations: 2) { _ in
-            while true {
-                let seed = next.wrappingAdd(1, ordering: .relaxed).oldValue
-                guard seed < UInt64(Self.seeds) else { return }
-                let result = Simulation(Scenario(seed: seed)).run()
-                sum.withLock { sum in
-                    sum.coverage.add(result.coverage)
-                    if let violation = result.violation {
-                        sum.failures.append("inkling-sim replay \(seed): \(violation)")
-                    }
-                }
-            }
-        }
-        let (coverage, failures) = sum.withLock { $0 }
-        #expect(failures.isEmpty, "\(failures.prefix(5).joined(separator: "\n"))")
+        let sum = SeedRun(count: Self.seeds).run(workers: 2)
+        let (coverage, failed) = (sum.coverage, sum.failed)
+        let failures = failed.prefix(5).map { "inkling-sim replay \($0.seed): \($0.violation)" }
+        #expect(failed.isEmpty, "\(failures.joined(separator: "\n"))")
         #expect(coverage.runs == Self.seeds)
         #expect(coverage.actions.count >= 20 && coverage.faults.count >= 7, "\(coverage)")
         #expect(coverage.edges.count >= 8 && coverage.presences.count >= 6, "\(coverage)")
         print(
-            "figure: \(coverage.runs) seeds, \(coverage.hosts) nodes, \(coverage.datagrams) datagrams, \(failures.count) failing"
+            "figure: \(coverage.runs) seeds, \(coverage.hosts) nodes, \(coverage.datagrams) datagrams, \(failed.count) failing"
         )
     }
 
