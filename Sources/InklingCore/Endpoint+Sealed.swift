@@ -104,10 +104,10 @@ extension Endpoint {
     /// to on-link.
     private mutating func follow(_ address: Address, on index: UInt32) {
         guard !isCatchingUp, let session = sessions[index], !isOneself(address) else { return }
-        let link = linkID(of: index).flatMap { links[$0] }
+        let link: Link? = if let id = linkID(of: index) { links[id] } else { nil }
         let current = link?.address ?? session.address
         guard current != address else { return }
-        guard isOnLink(address) || !isOnLink(current) || isByHand(session) else { return }
+        if !isOnLink(address), isOnLink(current), !isByHand(session) { return }
         sessions[index]?.address = address
         guard let link else { return }
         links[link.id]?.address = address
@@ -243,8 +243,9 @@ extension Endpoint {
 
     /// A status that was not applied still makes those before it old (T-13).
     private mutating func noteStatus(_ frames: [Frame], counter: UInt64, on index: UInt32) {
-        guard frames.contains(where: \.hasStatus), let session = sessions[index] else { return }
-        sessions[index]?.lastStatusCounter = max(session.lastStatusCounter ?? 0, counter)
+        guard frames.contains(where: \.datesStatuses) else { return }
+        let last = sessions[index]?.lastStatusCounter ?? 0
+        sessions[index]?.lastStatusCounter = max(last, counter)
     }
 
     /// A status that does not count starts nothing, but it still ends typing if it is the newest and has only waited in
@@ -255,15 +256,15 @@ extension Endpoint {
         guard !status.isTyping else { return false }
         let hasMessage = frames.contains { if case .message = $0 { true } else { false } }
         let isNewestOfSession = sessions[index]?.lastStatusCounter.map { counter > $0 } ?? true
-        guard isCatchingUp && isNewest(counter, on: index, link: id) || hasMessage && isNewestOfSession else {
-            return false
-        }
-        return links[id]?.typing.apply(isTyping: false, now: now) == .ended
+        var counts = hasMessage && isNewestOfSession
+        if isCatchingUp, isNewest(counter, on: index, link: id) { counts = true }
+        return counts && links[id]?.typing.apply(isTyping: false, now: now) == .ended
     }
 
     /// Whether a status counts: nothing is older than it that was read before.
     private func isNew(_ counter: UInt64, on index: UInt32, link id: LinkID) -> Bool {
-        !isCatchingUp && isNewest(counter, on: index, link: id)
+        if isCatchingUp { return false }
+        return isNewest(counter, on: index, link: id)
     }
 
     /// Whether a status is newer than the last of its session, and no newer session has carried one.
@@ -313,6 +314,11 @@ extension Endpoint {
 }
 
 extension Frame {
+    /// Whether statuses of lower counters are old from now on (T-13, L-45).
+    fileprivate var datesStatuses: Bool {
+        if case .bye = self { true } else { hasStatus }
+    }
+
     fileprivate var hasStatus: Bool {
         switch self {
         case .heartbeat, .typing: true

@@ -54,6 +54,16 @@ struct UnheardTests {
         #expect(lan.hosts[0].endpoint.typing(in: VirtualLAN.lobby.tag).isEmpty)
     }
 
+    @Test("a status that is older than it starts nothing (L-45, T-13)")
+    func olderStatus() throws {
+        var (lan, peer, session) = try linked()
+        peer.send([.bye(.unheard)], on: &session, counter: 90)
+        peer.send([.typing(Status(isTyping: true, isAway: false))], on: &session, counter: 80)
+        #expect(lan.hosts[0].endpoint.typing(in: VirtualLAN.lobby.tag).isEmpty)
+        peer.send([.typing(Status(isTyping: true, isAway: false))], on: &session, counter: 91)
+        #expect(lan.hosts[0].endpoint.typing(in: VirtualLAN.lobby.tag).count == 1)
+    }
+
     @Test("a link that is suspect already gets no shorter time (L-45, L-27)")
     func suspect() throws {
         var (lan, peer, session) = try linked()

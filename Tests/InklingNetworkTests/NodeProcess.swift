@@ -33,6 +33,9 @@ struct Event: Decodable, Sendable {
     let line: Int?
     let key: String?
     let peers: [Listed]?
+    let links: Int?
+    let datagramsSent, datagramsReceived: [String: Int]?
+    let bytesSent, bytesReceived: Int?
 
     /// The names that this event shows as typing; nil if it is of another kind.
     var typists: [String]? { on == "typing" ? users?.map(\.name) ?? [] : nil }
@@ -194,7 +197,7 @@ extension Event {
         self.init(
             on: "unreadable", at: line.arrival, user: nil, name: nil, port: nil, chat: nil, presence: nil, why: nil,
             users: nil, text: line.text, from: nil, message: nil, tag: nil, to: nil, code: nil, line: nil, key: nil,
-            peers: nil)
+            peers: nil, links: nil, datagramsSent: nil, datagramsReceived: nil, bytesSent: nil, bytesReceived: nil)
     }
 }
 
