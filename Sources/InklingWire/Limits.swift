@@ -142,6 +142,8 @@ extension Limits {
     package static let helloTimeout = Duration.seconds(3)
     /// The least time since our last hello before one that says nothing new answers the peer's (L-17).
     package static let helloAnswerInterval = Duration.milliseconds(200)
+    /// The same, once so many answers were given in the session as may follow one another (L-17).
+    package static let lateHelloAnswerInterval = Duration.seconds(1)
     /// How long an answered session waits for its first sealed datagram (L-12).
     package static let unconfirmedLifetime = Duration.seconds(5)
     /// Within which two handshakes, one begun by each side, count as crossing (L-21).

@@ -135,11 +135,10 @@ extension NetworkTests {
                 for (pair, marks) in zip(pairs, marks) {
                     for (node, mark, other) in [(pair[0], marks[0], pair[1]), (pair[1], marks[1], pair[0])] {
                         let offline = try await node.waitForPresence("offline", of: other, from: mark)
-                        // Who hears the other goes on to show him for as long as he is heard.
-                        let isHearing = node.host === mute
-                        let text = isHearing ? "who is heard by nobody shows the other" : "the other is"
+                        // Who still hears the other is told that it is not heard itself (L-44).
+                        let text = node.host === mute ? "who is heard by nobody shows the other" : "the other is"
                         figure("parted: \(text) offline after \(seconds(offline.at - parted))")
-                        #expect(offline.at - parted <= (isHearing ? 8 : 4))
+                        #expect(offline.at - parted <= 4)
                         #expect(node.offlineEvents(from: mark).count == 1)
                         #expect(node.events.dropFirst(mark).allSatisfy { $0.presence != "online" })
                     }

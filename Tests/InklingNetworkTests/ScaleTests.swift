@@ -4,9 +4,11 @@ import Testing
 
 extension NetworkTests {
     /// `INKLING_SCALE=2,10,50,100,200` takes chats of so many nodes; without, there are two small ones.
+    ///
+    /// The nodes know each other by hand: what so many of them would ask of the few daemons of one machine is more than
+    /// it can do, and on a network of as many machines each has a daemon of its own.
     @Suite("Scale") struct ScaleTests {
-        /// As many nodes as share one host and its daemons.
-        private static let nodesPerHost = 20
+        private static let hostCount = 5
 
         private static var sizes: [Int] {
             let asked = ProcessInfo.processInfo.environment["INKLING_SCALE"]
@@ -16,9 +18,8 @@ extension NetworkTests {
         // R16, R22, R27, R28
         @Test("what a node costs with so many peers in one chat, and that it still keeps its word", arguments: sizes)
         func cost(_ size: Int) async throws {
-            let hosts = max(2, (size + ScaleTests.nodesPerHost - 1) / ScaleTests.nodesPerHost)
-            try await Network.with(hosts: hosts) { network in
-                try await pause(2)
+            let hosts = min(size, ScaleTests.hostCount)
+            try await Network.with(Network.Options(hosts: hosts, ipv6: .none, discovery: false)) { network in
                 let begun = now()
                 let nodes = try await ScaleTests.start(size, on: network.hosts)
                 try await ScaleTests.waitForMesh(nodes)
@@ -54,14 +55,31 @@ extension NetworkTests {
             var nodes: [NodeProcess] = []
             while nodes.count < size {
                 let numbers = nodes.count..<min(nodes.count + 10, size)
-                nodes += try await startNodes(
-                    numbers.map { "Node \($0)" }, on: numbers.map { hosts[$0 % hosts.count] })
+                nodes += try await withThrowingTaskGroup(of: (Int, NodeProcess).self) { group in
+                    for number in numbers {
+                        let peers = (0..<number).flatMap { ["--peer", ScaleTests.address(of: $0, on: hosts)] }
+                        let port = "\(ScaleTests.firstPort + number)"
+                        let host = hosts[number % hosts.count]
+                        group.addTask {
+                            (number, try await NodeProcess("Node \(number)", on: host, ["--port", port] + peers))
+                        }
+                    }
+                    return try await group.reduce(into: [(Int, NodeProcess)]()) { $0.append($1) }
+                        .sorted { $0.0 < $1.0 }.map(\.1)
+                }
             }
             return nodes
         }
 
+        private static let firstPort = 4_000
+
+        private static func address(of number: Int, on hosts: [Host]) -> String {
+            let host = hosts[number % hosts.count].ipv4Address.map(String.init).joined(separator: ".")
+            return "\(host):\(firstPort + number)"
+        }
+
         private static func waitForMesh(_ nodes: [NodeProcess]) async throws {
-            let deadline = now() + 60 + Double(nodes.count)
+            let deadline = now() + 60 + 2 * Double(nodes.count)
             for node in nodes {
                 while true {
                     let links = try await node.stats().links

@@ -121,10 +121,13 @@ struct HelloExchange {
         let isFirst = !hasPeerHello
         hasPeerHello = true
         nextRepeat = isHeld ? nil : nextRepeat ?? now + Limits.helloInterval
-        guard answers < Limits.helloAnswersPerSession else { return false }
+        let sinceLast = lastSentAt.map { now - $0 }
         let isNew = lastSent != current
-        let isRepeat = !isFirst && lastSentAt.map { now - $0 >= Limits.helloAnswerInterval } ?? true
+        let isRepeat = !isFirst && sinceLast.map { $0 >= Limits.helloAnswerInterval } ?? true
         guard isNew || isRepeat else { return false }
+        // If twelve were lost, the peer must not wait for ever.
+        let isLate = sinceLast.map { $0 >= Limits.lateHelloAnswerInterval } ?? true
+        guard answers < Limits.helloAnswersPerSession || isLate else { return false }
         answers += 1
         return true
     }
