@@ -85,6 +85,8 @@ package struct Endpoint: Sendable {
     var isCatchingUp = false
 
     var deadlines = Deadlines()
+    /// When the node last had anything to do.
+    private var lastInput: Instant
     var outputs: [Output] = []
     private var outputHead = 0
     /// Counters since the start.
@@ -105,6 +107,7 @@ package struct Endpoint: Sendable {
         self.configuration = configuration
         ownKey = configuration.identity.publicKey
         self.random = random
+        lastInput = now
         limiters = Limiters(now: now, random: &self.random)
     }
 
@@ -124,8 +127,12 @@ package struct Endpoint: Sendable {
     /// The identity's static public key.
     package var publicKey: PublicKey { ownKey }
 
-    /// When `advance(to:)` has to be called at the latest; nil while there is nothing to wait for.
-    package var nextDeadline: Instant? { deadlines.earliest }
+    /// When `advance(to:)` has to be called at the latest; nil while there is nothing to wait for. A node in a chat has
+    /// something to do in each second, if only to notice that it was stopped (L-46).
+    package var nextDeadline: Instant? {
+        guard !isSuspended, !chats.isEmpty else { return deadlines.earliest }
+        return earliest(deadlines.earliest, lastInput + Limits.longestRest)
+    }
 
     // MARK: Time
 
@@ -148,7 +155,8 @@ package struct Endpoint: Sendable {
     /// Every input starts here.
     mutating func begin(_ now: Instant) {
         recordsThisInput = 0
-        if let earliest = deadlines.earliest, now - earliest > Limits.lateTimer { fallBehind(now) }
+        if let nextDeadline, now - nextDeadline > Limits.lateTimer { fallBehind(now) }
+        lastInput = now
         while let timer = deadlines.popDue(now) {
             switch timer {
             case .node: sendFarewells(now)

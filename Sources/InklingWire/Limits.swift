@@ -162,6 +162,8 @@ extension Limits {
     package static let cookieSecretLifetime = Duration.seconds(120)
     /// How late an own deadline may be before what was received meanwhile counts as old (L-30).
     package static let lateTimer = Duration.milliseconds(500)
+    /// The longest time between two timers of a node in a chat, by which it notices that it was stopped (L-46).
+    package static let longestRest = Duration.seconds(1)
     /// How long one resolve or query of DNS-SD may take (D-10).
     package static let resolveTimeout = Duration.seconds(1)
 }

@@ -95,6 +95,34 @@ struct AwakeningTests {
         #expect(lan.typing(1).count == 1)
     }
 
+    @Test("a node that had no link notices that it was stopped, and shows nothing that waited as new (L-46, L-30, R10)")
+    func alone() throws {
+        let lan = lonely()
+        let peer = HandPeer(lan, identity: 8)
+        let opening = try peer.initiation()
+        lan.run(for: .seconds(10))
+        #expect(lan.hosts[0].endpoint.nextDeadline.map { $0 - lan.now <= .seconds(1) } == true)
+        lan.stop(0)
+        lan.run(for: .milliseconds(1_600))
+        lan.resume(0)
+        #expect(lan.hosts[0].endpoint.counters.lateTimers == 1)
+        // A whole second without anything to do is no stop.
+        lan.run(for: .seconds(10))
+        #expect(lan.hosts[0].endpoint.counters.lateTimers == 1)
+        // All this waited while the node was stopped.
+        lan.stop(0)
+        lan.run(for: .milliseconds(2_000))
+        lan.perform(0) { $0.advance(to: $1) }
+        #expect(lan.hosts[0].endpoint.wantsSocketDrained)
+        var session = try peer.open(opening)
+        peer.send([peer.heartbeat(typing: true), peer.hello], on: &session)
+        #expect(lan.online(0) == ["Hand"])
+        #expect(lan.hosts[0].endpoint.typing(in: lobby).isEmpty)
+        lan.resume(0)
+        peer.send([peer.heartbeat(typing: true)], on: &session)
+        #expect(lan.hosts[0].endpoint.typing(in: lobby).count == 1, "what comes from then on is new")
+    }
+
     // MARK: Peers that have given the node up
 
     /// A node that slept, with a link to a peer at `VirtualLAN.address(100)`, which discovery lists at 101 too.
