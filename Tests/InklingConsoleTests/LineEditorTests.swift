@@ -126,11 +126,11 @@ struct LineEditorTests {
     @Test("R5: a line that begins with a slash is a command, one with two is a message")
     func commands() {
         #expect(PromptCommand("/who") == .who)
-        #expect(PromptCommand("/help me") == .help)
+        #expect(PromptCommand("/help me") == .help("me"))
         #expect(PromptCommand("/QUIT") == .quit)
         #expect(PromptCommand("//who") == .message("/who"))
         #expect(PromptCommand("who") == .message("who"))
-        #expect(PromptCommand("/n\u{1B}ope x") == .unknown("/n\\x1bope"))
-        #expect(PromptCommand("/") == .unknown("/"))
+        #expect(PromptCommand("/n\u{1B}ope x") == .unknown("/n\\x1bope", nearest: nil))
+        #expect(PromptCommand("/") == .unknown("/", nearest: nil))
     }
 }

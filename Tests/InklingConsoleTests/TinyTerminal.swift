@@ -14,10 +14,13 @@ struct TinyTerminal {
 
     private var grid: [[String]]
     private var mustWrap = false
+    private let width: @Sendable (Character) -> Int
 
-    init(columns: Int, rows: Int) {
+    /// - Parameter width: how the terminal counts columns, which may be another way than ours.
+    init(columns: Int, rows: Int, width: @escaping @Sendable (Character) -> Int = { DisplayWidth.of($0) }) {
         self.columns = columns
         self.rows = rows
+        self.width = width
         grid = Array(repeating: Array(repeating: " ", count: columns), count: rows)
     }
 
@@ -77,6 +80,7 @@ struct TinyTerminal {
         case ("J", "2"): grid = Array(repeating: Self.blank(columns), count: rows)
         case ("K", ""): erase(from: column)
         case ("m", "0"), ("m", "1"), ("m", "2"): break
+        case ("m", "1;31"), ("m", "1;32"), ("m", "1;33"), ("m", "1;35"), ("m", "1;36"), ("m", "1;94"): break
         case ("h", "?7"): wraps = true
         case ("l", "?7"): wraps = false
         case ("h", "?25"): cursorShown = true
@@ -88,7 +92,7 @@ struct TinyTerminal {
     }
 
     private mutating func put(_ character: Character) {
-        let width = DisplayWidth.of(character)
+        let width = min(width(character), columns)
         guard width > 0 else { return }
         if mustWrap || column + width > columns {
             if wraps {
