@@ -32,7 +32,7 @@ enum HostileTexts {
         ("clear screen", "\u{1B}[2J"), ("clear history", "\u{1B}[3J"), ("erase below", "\u{1B}[J"),
         ("erase row", "\u{1B}[2K"), ("home", "\u{1B}[H"), ("move to", "\u{1B}[1;1H"), ("move up", "\u{1B}[99A"),
         ("move down", "\u{1B}[99B"), ("move right", "\u{1B}[99C"), ("move left", "\u{1B}[99D"),
-        ("to the column", "\u{1B}[1G"), ("to the row", "\u{1B}[1d"), ("next line", "\u{1B}[5E"),
+        ("to the column", "\u{1B}[1G"), ("to the row", "\u{1B}[1d"), ("lines on", "\u{1B}[5E"),
         ("line before", "\u{1B}[5F"), ("insert lines", "\u{1B}[9L"), ("delete lines", "\u{1B}[9M"),
         ("insert blanks", "\u{1B}[9@"), ("delete characters", "\u{1B}[9P"), ("erase characters", "\u{1B}[9X"),
         ("repeat", "x\u{1B}[9999b"), ("scroll up", "\u{1B}[99S"), ("scroll down", "\u{1B}[99T"),
