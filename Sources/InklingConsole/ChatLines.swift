@@ -48,7 +48,8 @@ package enum ChatLines {
 
     /// What is said of people who came, went or changed in the same way.
     package static func presence(of labels: [Labels.Label], _ change: PresenceChange) -> Line {
-        let names = labels.count > 3 ? labels.prefix(2).map(\.text) + ["\(labels.count - 2) others"] : labels.map(\.text)
+        let names =
+            labels.count > 3 ? labels.prefix(2).map(\.text) + ["\(labels.count - 2) others"] : labels.map(\.text)
         return notice(list(names) + " " + change.words(forOne: labels.count == 1))
     }
 
@@ -78,7 +79,8 @@ package enum ChatLines {
     /// One chat in the answer to /chats.
     package static func chat(number: Int, name: String, isOpen: Bool, unread: Int, isCurrent: Bool) -> Line {
         let details = (isCurrent ? ["here"] : []) + (unread > 0 ? ["\(unread) unread"] : [])
-        return notice("\(number) " + chat(name, isOpen: isOpen) + (details.isEmpty ? "" : ": " + details.joined(separator: ", ")))
+        return notice(
+            "\(number) " + chat(name, isOpen: isOpen) + (details.isEmpty ? "" : ": " + details.joined(separator: ", ")))
     }
 
     /// What a Tab may become.

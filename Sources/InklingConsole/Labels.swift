@@ -227,7 +227,8 @@ package struct Labels: Sendable {
     private static let lookAlikes: [Unicode.Scalar: Unicode.Scalar] = {
         let rows: [(Unicode.Scalar, String)] = [
             ("a", "аαɑ"), ("b", "вβьЬ"), ("c", "сϲ"), ("d", "ԁ"), ("e", "еεєҽ"), ("f", "ϝ"), ("g", "ɡԍ"), ("h", "нηһ"),
-            ("j", "јϳ"), ("k", "кκ"), ("l", "1i|іιӏıǀ"), ("m", "мμ"), ("n", "ν"), ("o", "0оοσօ"), ("p", "рρ"), ("q", "ԛգ"),
+            ("j", "јϳ"), ("k", "кκ"), ("l", "1i|іιӏıǀ"), ("m", "мμ"), ("n", "ν"), ("o", "0оοσօ"), ("p", "рρ"),
+            ("q", "ԛգ"),
             ("s", "ѕ5"), ("t", "тτ"), ("u", "υս"), ("v", "ѵ"), ("w", "ѡωԝ"), ("x", "хχ"), ("y", "уγү"), ("z", "ζᴢ"),
         ]
         var table: [Unicode.Scalar: Unicode.Scalar] = [:]

@@ -214,7 +214,8 @@ package struct LineEditor: Sendable {
 
     /// Takes the text that was just put in back, and puts in the one that was killed before it.
     private mutating func rotate(after before: Previous) -> Answer {
-        guard case .yank(let index, let range) = before, range.upperBound == cursor, range.upperBound <= characters.count
+        guard case .yank(let index, let range) = before, range.upperBound == cursor,
+            range.upperBound <= characters.count
         else { return .refused }
         let next = index > 0 ? index - 1 : killed.count - 1
         let answer = complete(from: range.lowerBound, with: killed[next])

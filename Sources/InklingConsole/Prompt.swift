@@ -51,7 +51,8 @@ package struct Prompt: Hashable, Sendable {
         let counted = list.isEmpty ? "" : " [" + Self.number(total) + " unread]"
         let bare = list.isEmpty ? "" : " [" + Self.number(total) + "]"
         let forms: [(String?, String)] = [
-            (whole, listed), (whole, counted), (presence, listed), (presence, counted), (presence, bare), (nil, counted),
+            (whole, listed), (whole, counted), (presence, listed), (presence, counted), (presence, bare),
+            (nil, counted),
             (nil, bare),
         ]
         for (detail, rest) in forms {

@@ -180,7 +180,8 @@ package enum PromptCommand: Equatable, Sendable {
             name: "who", takes: .nothing, short: "/who", purpose: "who is here, who was", usage: "/who",
             details: ["Shows everybody in this chat, and since when the others are gone."]),
         Entry(
-            name: "whois", takes: .something, short: "/whois NAME", purpose: "more about somebody", usage: "/whois NAME",
+            name: "whois", takes: .something, short: "/whois NAME", purpose: "more about somebody",
+            usage: "/whois NAME",
             needs: "a name",
             details: ["Shows the identity behind a name, and since when you know it. Example: /whois Bob"]),
         Entry(
@@ -193,7 +194,8 @@ package enum PromptCommand: Equatable, Sendable {
         Entry(
             name: "join", takes: .something, short: "/join CHAT", purpose: "join one more chat",
             usage: "/join NAME or INVITE", needs: "the name of a chat, or an invite",
-            details: ["Joins a chat and opens it. Anybody may join a chat that you name; with an invite it is private."]),
+            details: ["Joins a chat and opens it. Anybody may join a chat that you name; with an invite it is private."]
+        ),
         Entry(
             name: "leave", takes: .anything, short: "/leave [CHAT]", purpose: "leave a chat", usage: "/leave [NAME]",
             details: ["Leaves the chat of that name, or the one that is open here."]),
@@ -206,7 +208,8 @@ package enum PromptCommand: Equatable, Sendable {
             details: ["Shows your chats with their numbers, and how much is unread."]),
         Entry(
             name: "invite", takes: .nothing, short: "/invite", purpose: "invite others", usage: "/invite",
-            details: ["Shows the line with which others join this chat. It has the secret in it: pass it on with care."]),
+            details: ["Shows the line with which others join this chat. It has the secret in it: pass it on with care."]
+        ),
         Entry(
             name: "away", takes: .nothing, short: "/away", purpose: "tell that you are away", usage: "/away",
             details: ["Others see that you are away. Messages still reach you. /back ends it."]),
@@ -220,7 +223,8 @@ package enum PromptCommand: Equatable, Sendable {
             name: "unblock", takes: .something, short: "/unblock NAME", purpose: "show them again",
             usage: "/unblock NAME", needs: "a name", details: ["What that person sends from now on is shown again."]),
         Entry(
-            name: "help", takes: .anything, short: "/help [NAME]", purpose: "this list, or one", usage: "/help [COMMAND]",
+            name: "help", takes: .anything, short: "/help [NAME]", purpose: "this list, or one",
+            usage: "/help [COMMAND]",
             details: ["Shows all commands, or explains one. Example: /help verify"]),
         Entry(
             name: "quit", takes: .nothing, short: "/quit", purpose: "leave (also Ctrl-C, -D)", usage: "/quit",

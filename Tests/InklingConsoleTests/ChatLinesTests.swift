@@ -33,7 +33,8 @@ struct ChatLinesTests {
         let first = timeline.stamped([hello, notice], at: LocalTime(day: Self.third, hour: 23, minute: 59))
         #expect(first.map(\.text) == ["23:59 Bob: hello", "23:59 * x"])
         #expect(first[0].spans[0].emphasis == .dim)
-        #expect(timeline.stamped([], at: LocalTime(day: .init(year: 2026, month: 3, day: 9), hour: 0, minute: 0)).isEmpty)
+        #expect(
+            timeline.stamped([], at: LocalTime(day: .init(year: 2026, month: 3, day: 9), hour: 0, minute: 0)).isEmpty)
         let next = LocalTime(day: .init(year: 2026, month: 3, day: 4), hour: 0, minute: 5)
         let second = timeline.stamped([hello], at: next)
         #expect(second.map(\.text) == ["--- Wednesday, 4 March 2026 ---", "00:05 Bob: hello"])
@@ -103,9 +104,11 @@ struct ChatLinesTests {
     @Test(
         "presence is one dim line for one person or many",
         arguments: [
-            (1, PresenceChange.online, "* Bob is here"), (1, .left, "* Bob has left"), (1, .silent, "* Bob is out of reach"),
+            (1, PresenceChange.online, "* Bob is here"), (1, .left, "* Bob has left"),
+            (1, .silent, "* Bob is out of reach"),
             (1, .away, "* Bob is away"), (1, .back, "* Bob is back"), (2, .online, "* Bob and Charlie are here"),
-            (3, .left, "* Bob, Charlie and Dora have left"), (4, .silent, "* Bob, Charlie and 2 others are out of reach"),
+            (3, .left, "* Bob, Charlie and Dora have left"),
+            (4, .silent, "* Bob, Charlie and 2 others are out of reach"),
         ])
     func presence(count: Int, change: PresenceChange, text: String) {
         let line = ChatLines.presence(of: Array(people("Bob", "Charlie", "Dora", "Eve")[..<count]), change)
@@ -186,14 +189,17 @@ struct ChatLinesTests {
     }
 
     private static func bob(_ presence: String) -> Prompt.Other { Prompt.Other(label: bob, presence: presence) }
-    private static func lobby(_ count: Int) -> Prompt.Unread { Prompt.Unread(chat: "lobby", isOpen: true, count: count) }
+    private static func lobby(_ count: Int) -> Prompt.Unread {
+        Prompt.Unread(chat: "lobby", isOpen: true, count: count)
+    }
     private static func team(_ count: Int) -> Prompt.Unread { Prompt.Unread(chat: "team", isOpen: false, count: count) }
 
     @Test(
         "the prompt says what fits, and always that a chat is open",
         arguments: [
             PromptRow(name: "plain", prompt: Prompt(chat: "kitchen", isOpen: false), columns: 40, text: "kitchen> "),
-            PromptRow(name: "open", prompt: Prompt(chat: "kitchen", isOpen: true), columns: 40, text: "kitchen (open)> "),
+            PromptRow(
+                name: "open", prompt: Prompt(chat: "kitchen", isOpen: true), columns: 40, text: "kitchen (open)> "),
             PromptRow(
                 name: "unread", prompt: Prompt(chat: "kitchen", isOpen: true, unread: [team(3)]), columns: 40,
                 text: "kitchen (open) [team 3]> "),
@@ -201,31 +207,38 @@ struct ChatLinesTests {
                 name: "nothing unread", prompt: Prompt(chat: "kitchen", isOpen: true, unread: [team(0)]), columns: 40,
                 text: "kitchen (open)> "),
             PromptRow(
-                name: "two unread", prompt: Prompt(chat: "kitchen", isOpen: true, unread: [team(3), lobby(120)]), columns: 80,
+                name: "two unread", prompt: Prompt(chat: "kitchen", isOpen: true, unread: [team(3), lobby(120)]),
+                columns: 80,
                 text: "kitchen (open) [team 3, lobby (open) 99+]> "),
             PromptRow(
-                name: "two unread", prompt: Prompt(chat: "kitchen", isOpen: true, unread: [team(3), lobby(4)]), columns: 40,
+                name: "two unread", prompt: Prompt(chat: "kitchen", isOpen: true, unread: [team(3), lobby(4)]),
+                columns: 40,
                 text: "kitchen (open) [7 unread]> "),
             PromptRow(
-                name: "one to one", prompt: Prompt(chat: "kitchen", isOpen: false, other: bob("Active now")), columns: 40,
+                name: "one to one", prompt: Prompt(chat: "kitchen", isOpen: false, other: bob("Active now")),
+                columns: 40,
                 text: "kitchen (Bob: Active now)> "),
             PromptRow(
-                name: "one to one, open", prompt: Prompt(chat: "kitchen", isOpen: true, other: bob("Active now")), columns: 80,
+                name: "one to one, open", prompt: Prompt(chat: "kitchen", isOpen: true, other: bob("Active now")),
+                columns: 80,
                 text: "kitchen (open, Bob: Active now)> "),
             PromptRow(
-                name: "one to one, open", prompt: Prompt(chat: "kitchen", isOpen: true, other: bob("Active now")), columns: 40,
+                name: "one to one, open", prompt: Prompt(chat: "kitchen", isOpen: true, other: bob("Active now")),
+                columns: 40,
                 text: "kitchen (open, Active now)> "),
             PromptRow(
                 name: "one to one, unread",
                 prompt: Prompt(chat: "kitchen", isOpen: false, other: bob("Last seen just now"), unread: [lobby(1)]),
                 columns: 40, text: "kitchen [1 unread]> "),
             PromptRow(
-                name: "long name", prompt: Prompt(chat: String(repeating: "kitchen", count: 9), isOpen: true, unread: [team(3)]),
+                name: "long name",
+                prompt: Prompt(chat: String(repeating: "kitchen", count: 9), isOpen: true, unread: [team(3)]),
                 columns: 40, text: "kitchenkitchenk (open) [3]> "),
             PromptRow(
                 name: "wide name", prompt: Prompt(chat: String(repeating: "日", count: 40), isOpen: true), columns: 40,
                 text: "日日日日日日日日日 (open)> "),
-            PromptRow(name: "narrow", prompt: Prompt(chat: "kitchen", isOpen: true), columns: 20, text: "kitc (open)> "),
+            PromptRow(
+                name: "narrow", prompt: Prompt(chat: "kitchen", isOpen: true), columns: 20, text: "kitc (open)> "),
         ])
     func prompts(_ row: PromptRow) {
         #expect(row.prompt.text(columns: row.columns) == row.text)
@@ -252,9 +265,10 @@ struct PresenceLinesTests {
     func one() {
         #expect(Self.told([(0, "Bob", .online)]) == ["500 * Bob is here"])
         #expect(
-            Self.told([(0, "Bob", .online), (40_000, "Bob", .away), (80_000, "Bob", .back), (120_000, "Bob", .left)]) == [
-                "500 * Bob is here", "40500 * Bob is away", "80500 * Bob is back", "120500 * Bob has left",
-            ])
+            Self.told([(0, "Bob", .online), (40_000, "Bob", .away), (80_000, "Bob", .back), (120_000, "Bob", .left)])
+                == [
+                    "500 * Bob is here", "40500 * Bob is away", "80500 * Bob is back", "120500 * Bob has left",
+                ])
     }
 
     @Test("twenty people who come within two seconds are one line")

@@ -23,7 +23,8 @@ struct LabelsTests {
         "a name stands alone unless it could mislead",
         arguments: [
             Row(
-                name: "different names", people: [Person(user: "mfrg2", name: "Bob"), Person(user: "abcd2", name: "Charlie")],
+                name: "different names",
+                people: [Person(user: "mfrg2", name: "Bob"), Person(user: "abcd2", name: "Charlie")],
                 texts: ["Bob", "Charlie"]),
             Row(
                 name: "known and verified",
@@ -32,52 +33,68 @@ struct LabelsTests {
                     Person(user: "abcd2", name: "Dora", acquaintance: .known, isVerified: true),
                 ], texts: ["Bob", "Dora"]),
             Row(
-                name: "the same name", people: [Person(user: "mfrg2", name: "Bob"), Person(user: "abcd2", name: "Bob")],
+                name: "the same name",
+                people: [Person(user: "mfrg2", name: "Bob"), Person(user: "abcd2", name: "Bob")],
                 texts: ["Bob ~mfrg", "Bob ~abcd"]),
             Row(
                 name: "another case", people: [Person(user: "mfrg2", name: "Bob"), Person(user: "abcd2", name: "BOB")],
                 texts: ["Bob ~mfrg", "BOB ~abcd"]),
             Row(
-                name: "the same after NFKC", people: [Person(user: "mfrg2", name: "Bob"), Person(user: "abcd2", name: "Ｂｏｂ")],
+                name: "the same after NFKC",
+                people: [Person(user: "mfrg2", name: "Bob"), Person(user: "abcd2", name: "Ｂｏｂ")],
                 texts: ["Bob ~mfrg", "Ｂｏｂ ~abcd"]),
             Row(
                 name: "all Cyrillic and all Latin",
                 people: [Person(user: "mfrg2", name: "Cocoa"), Person(user: "abcd2", name: "Сосоа")],
                 texts: ["Cocoa ~mfrg", "Сосоа ~abcd"]),
             Row(
-                name: "digits for letters", people: [Person(user: "mfrg2", name: "Leo"), Person(user: "abcd2", name: "1e0")],
+                name: "digits for letters",
+                people: [Person(user: "mfrg2", name: "Leo"), Person(user: "abcd2", name: "1e0")],
                 texts: ["Leo ~mfrg", "1e0 ~abcd"]),
             Row(
-                name: "two narrow letters", people: [Person(user: "mfrg2", name: "Tom"), Person(user: "abcd2", name: "Torn")],
+                name: "two narrow letters",
+                people: [Person(user: "mfrg2", name: "Tom"), Person(user: "abcd2", name: "Torn")],
                 texts: ["Tom ~mfrg", "Torn ~abcd"]),
             Row(
                 name: "case folding of more than one letter",
                 people: [Person(user: "mfrg2", name: "Strauß"), Person(user: "abcd2", name: "STRAUSS")],
                 texts: ["Strauß ~mfrg", "STRAUSS ~abcd"]),
             Row(
-                name: "accents differ", people: [Person(user: "mfrg2", name: "Jose"), Person(user: "abcd2", name: "José")],
+                name: "accents differ",
+                people: [Person(user: "mfrg2", name: "Jose"), Person(user: "abcd2", name: "José")],
                 texts: ["Jose", "José"]),
             Row(
                 name: "mixed scripts",
-                people: [Person(user: "mfrg2", name: "Bоris"), Person(user: "abcd2", name: "Αdam"), Person(user: "xyz22", name: "Борис")],
+                people: [
+                    Person(user: "mfrg2", name: "Bоris"), Person(user: "abcd2", name: "Αdam"),
+                    Person(user: "xyz22", name: "Борис"),
+                ],
                 texts: ["Bоris ~mfrg", "Αdam ~abcd", "Борис"]),
             Row(
                 name: "Latin beside scripts of other shapes",
                 people: [Person(user: "mfrg2", name: "Bob 日本"), Person(user: "abcd2", name: "Zoe עברית")],
                 texts: ["Bob 日本", "Zoe עברית"]),
             Row(
-                name: "another key than before", people: [Person(user: "mfrg2", name: "Bob", acquaintance: .changedKey)],
+                name: "another key than before",
+                people: [Person(user: "mfrg2", name: "Bob", acquaintance: .changedKey)],
                 texts: ["Bob ~mfrg"]),
             Row(
                 name: "another key that was compared",
-                people: [Person(user: "mfrg2", name: "Bob", acquaintance: .changedKey, isVerified: true)], texts: ["Bob"]),
+                people: [Person(user: "mfrg2", name: "Bob", acquaintance: .changedKey, isVerified: true)],
+                texts: ["Bob"]),
             Row(
                 name: "the own name, the own word",
-                people: [Person(user: "mfrg2", name: "alice"), Person(user: "abcd2", name: "YOU"), Person(user: "xyz22", name: "Someone")],
+                people: [
+                    Person(user: "mfrg2", name: "alice"), Person(user: "abcd2", name: "YOU"),
+                    Person(user: "xyz22", name: "Someone"),
+                ],
                 texts: ["alice ~mfrg", "YOU ~abcd", "Someone ~xyz2"]),
             Row(
                 name: "names that can't be shown",
-                people: [Person(user: "mfrg2", name: "\u{1B}[2J"), Person(user: "abcd2", name: ""), Person(user: "xyz22", name: "🦊")],
+                people: [
+                    Person(user: "mfrg2", name: "\u{1B}[2J"), Person(user: "abcd2", name: ""),
+                    Person(user: "xyz22", name: "🦊"),
+                ],
                 texts: ["Someone ~mfrg", "Someone ~abcd", "Someone ~xyz2"]),
             Row(
                 name: "names like lines",
@@ -87,12 +104,14 @@ struct LabelsTests {
                 ],
                 texts: ["Bob has left ~mfrg", "Bob. hi ~abcd", "x ~xyz2", "Bob ~mfrg ~qrst"]),
             Row(
-                name: "names as given", people: [Person(user: "mfrg2", name: "O'Neill 🦊"), Person(user: "abcd2", name: "'t Hooft")],
+                name: "names as given",
+                people: [Person(user: "mfrg2", name: "O'Neill 🦊"), Person(user: "abcd2", name: "'t Hooft")],
                 texts: ["O'Neill 🦊", "'t Hooft"]),
             Row(
                 name: "the same beginning of the identity",
                 people: [
-                    Person(user: "mfrgaa", name: "Bob"), Person(user: "mfrgab", name: "Bob"), Person(user: "mfrhab", name: "Bob"),
+                    Person(user: "mfrgaa", name: "Bob"), Person(user: "mfrgab", name: "Bob"),
+                    Person(user: "mfrhab", name: "Bob"),
                 ],
                 texts: ["Bob ~mfrgaa", "Bob ~mfrgab", "Bob ~mfrh"]),
             Row(
@@ -134,7 +153,8 @@ struct LabelsTests {
     @Test("a text finds whom it names, and asks back where it names several")
     func find() {
         let labels = Self.labels([
-            Person(user: "mfrg2", name: "Bob"), Person(user: "abcd2", name: "bob"), Person(user: "xyz22", name: "Anna Maria"),
+            Person(user: "mfrg2", name: "Bob"), Person(user: "abcd2", name: "bob"),
+            Person(user: "xyz22", name: "Anna Maria"),
         ])
         #expect(labels.find("Anna Maria") == .one("xyz22"))
         #expect(labels.find(" @anna maria ") == .one("xyz22"))

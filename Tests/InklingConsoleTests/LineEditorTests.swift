@@ -44,12 +44,15 @@ struct LineEditorTests {
             Row(name: "yank", keys: type("one two") + [.control("w"), .home, .control("y")], result: "two|one "),
             Row(
                 name: "kills in a row are one text",
-                keys: type("one two three") + [.control("w"), .control("w"), .home, .control("y")], result: "two three|one "),
+                keys: type("one two three") + [.control("w"), .control("w"), .home, .control("y")],
+                result: "two three|one "),
             Row(
                 name: "kills forward in a row are one text",
-                keys: type("one two three") + [.home, .alt("d"), .alt("d"), .end, .control("y")], result: " threeone two|"),
+                keys: type("one two three") + [.home, .alt("d"), .alt("d"), .end, .control("y")],
+                result: " threeone two|"),
             Row(
-                name: "kills both ways", keys: type("ab cd") + [.alt("b"), .control("k"), .control("u"), .control("y")],
+                name: "kills both ways",
+                keys: type("ab cd") + [.alt("b"), .control("k"), .control("u"), .control("y")],
                 result: "ab cd|"),
             Row(
                 name: "a move between kills parts them",
@@ -60,7 +63,9 @@ struct LineEditorTests {
                 result: "two|"),
             Row(
                 name: "Alt-Y goes round",
-                keys: type("one two") + [.control("w"), .left, .right, .control("w"), .control("y"), .alt("y"), .alt("y")],
+                keys: type("one two") + [
+                    .control("w"), .left, .right, .control("w"), .control("y"), .alt("y"), .alt("y"),
+                ],
                 result: "one |"),
             Row(name: "Alt-Y without a yank", keys: type("one two") + [.control("w"), .alt("y")], result: "one |"),
             Row(name: "Ctrl-Y with nothing killed", keys: type("a") + [.control("y")], result: "a|"),

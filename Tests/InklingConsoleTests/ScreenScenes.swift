@@ -11,14 +11,16 @@ struct ScreenScenes {
         labels.update(Labels.Person(user: "nzxw4zi3bbbbbbbb", name: "Жанна"))
         labels.update(Labels.Person(user: "orsxg5baccccccc2", name: "bob"))
         let (bob, jeanne, other) = (
-            labels.label(of: "mfrgsylz2aaaaaaa"), labels.label(of: "nzxw4zi3bbbbbbbb"), labels.label(of: "orsxg5baccccccc2")
+            labels.label(of: "mfrgsylz2aaaaaaa"), labels.label(of: "nzxw4zi3bbbbbbbb"),
+            labels.label(of: "orsxg5baccccccc2")
         )
         var timeline = Timeline()
         var stage = Stage(columns: columns, rows: 40, decorated: true)
         let monday = LocalTime.Day(year: 2026, month: 3, day: 2)
         let tuesday = LocalTime.Day(year: 2026, month: 3, day: 3)
-        stage.prompt = Prompt(chat: "kitchen", isOpen: true, unread: [.init(chat: "team", isOpen: false, count: 3)]).text(
-            columns: columns)
+        stage.prompt = Prompt(chat: "kitchen", isOpen: true, unread: [.init(chat: "team", isOpen: false, count: 3)])
+            .text(
+                columns: columns)
         stage.draw(
             timeline.stamped(
                 [
@@ -125,14 +127,16 @@ struct ScreenScenes {
     func storm(columns: Int) {
         var stage = Stage(columns: columns, rows: 12, decorated: true)
         let bob = people("Bob")[0]
-        stage.type("the first row of what is typed, 日本 and 👨‍👩‍👧, then e\u{301}, and on and on, up to the last one of its rows")
+        stage.type(
+            "the first row of what is typed, 日本 and 👨‍👩‍👧, then e\u{301}, and on and on, up to the last one of its rows")
         stage.press(.wordLeft)
         stage.draw()
         var count = 0
         for index in 0..<1_000 {
             let input = stage.terminal.screen.suffix(inputRows(stage))
             let cursor = (stage.terminal.row, stage.terminal.column)
-            stage.indicator = index % 5 < 2 ? "Bob is typing" + IndicatorText.dots(step: index, reducedMotion: false) : nil
+            stage.indicator =
+                index % 5 < 2 ? "Bob is typing" + IndicatorText.dots(step: index, reducedMotion: false) : nil
             stage.draw([ChatLines.message(from: bob, text: "message \(index)")])
             let screen = stage.terminal.screen
             #expect(Array(screen.suffix(input.count)) == Array(input))
@@ -160,7 +164,9 @@ struct ScreenScenes {
 
     @Test(
         "R21: a window that is made narrower and wider keeps the messages, and one input",
-        arguments: [[80, 40, 80], [200, 40, 200], [80, 79, 78, 77, 60, 41, 40, 20, 80], [40, 200], [40, 30, 41, 30]])
+        arguments: [
+            [80, 40, 80], [200, 40, 200], [80, 79, 78, 77, 60, 41, 40, 20, 80], [40, 200], [40, 30, 41, 30],
+        ])
     func resizes(widths: [Int]) {
         let text = "an input that takes more than a row of forty columns, 日本 included"
         var stage = Stage(columns: widths[0], rows: 30)

@@ -67,13 +67,17 @@ struct TerminalSafetyTests {
         var timeline = Timeline()
         let time = LocalTime(day: LocalTime.Day(year: 2026, month: 3, day: 3), hour: 9, minute: 5)
         let plain = [
-            ChatLines.message(from: mallory, text: text), ChatLines.message(from: other, text: "hello"), ChatLines.own(text: text),
+            ChatLines.message(from: mallory, text: text), ChatLines.message(from: other, text: "hello"),
+            ChatLines.own(text: text),
             ChatLines.message(from: text, text: "hello"), ChatLines.presence(of: [other], .online),
             ChatLines.presence(of: [other, mallory], .silent), ChatLines.presence(name: text, .left),
             ChatLines.notDelivered(to: text, text: text, why: text), ChatLines.reachedNobody(text: text),
-            ChatLines.notice(text), ChatLines.error(text), ChatLines.openWarning(chat: text), ChatLines.changedKey(other),
-            ChatLines.person(other, presence: text, isVerified: true), ChatLines.person(name: text, user: text, detail: text),
-            ChatLines.chat(number: 1, name: text, isOpen: true, unread: 3, isCurrent: true), ChatLines.choices([other.text, text]),
+            ChatLines.notice(text), ChatLines.error(text), ChatLines.openWarning(chat: text),
+            ChatLines.changedKey(other),
+            ChatLines.person(other, presence: text, isVerified: true),
+            ChatLines.person(name: text, user: text, detail: text),
+            ChatLines.chat(number: 1, name: text, isOpen: true, unread: 3, isCurrent: true),
+            ChatLines.choices([other.text, text]),
             PromptCommand("/" + text).complaint.map { ChatLines.error($0) } ?? ChatLines.notice("fine"),
         ]
         // Of a very long text the one message tells as much as two dozen lines.
@@ -83,7 +87,10 @@ struct TerminalSafetyTests {
 
     /// How a row may begin that is the first of its line.
     static func begins(_ other: Labels.Label) -> [String] {
-        ["Mallory: ", "\(other.text): ", "You: ", "* ", "! ", "!! ", "09:05 Mallory: ", "09:05 \(other.text): ", "09:05 You: "]
+        [
+            "Mallory: ", "\(other.text): ", "You: ", "* ", "! ", "!! ", "09:05 Mallory: ", "09:05 \(other.text): ",
+            "09:05 You: ",
+        ]
     }
 
     static func mostMarks(in text: String) -> Int {
@@ -117,7 +124,8 @@ struct TerminalSafetyTests {
             for decorated in isLong ? [true] : [true, false] {
                 var stage = Stage(columns: columns, rows: 100, decorated: decorated)
                 stage.prompt = Prompt(
-                    chat: row.text, isOpen: true, other: Prompt.Other(label: other, presence: "Active now"), unread: unread
+                    chat: row.text, isOpen: true, other: Prompt.Other(label: other, presence: "Active now"),
+                    unread: unread
                 ).text(columns: columns)
                 #expect(DisplayWidth.of(stage.prompt) <= columns - 8 && stage.prompt.hasSuffix("> "))
                 stage.indicator = indicator
@@ -164,9 +172,16 @@ struct TerminalSafetyTests {
         if other.suffix.isEmpty { #expect(!other.text.contains("~")) }
     }
 
-    @Test("who looks like Bob never shows as just Bob", arguments: HostileTexts.all.filter { $0.name.hasPrefix("with a hidden") }
-        + HostileTexts.all.filter { ["Cyrillic o", "Cyrillic B", "Greek O", "fullwidth", "mathematical", "zero", "upper case",
-            "lower case", "with a blank", "with blank Braille", "with a soft hyphen", "with a joiner", "superscript"].contains($0.name) })
+    @Test(
+        "who looks like Bob never shows as just Bob",
+        arguments: HostileTexts.all.filter { $0.name.hasPrefix("with a hidden") }
+            + HostileTexts.all.filter {
+                [
+                    "Cyrillic o", "Cyrillic B", "Greek O", "fullwidth", "mathematical", "zero", "upper case",
+                    "lower case", "with a blank", "with blank Braille", "with a soft hyphen", "with a joiner",
+                    "superscript",
+                ].contains($0.name)
+            })
     func imitators(_ row: HostileTexts.Row) {
         let (bob, other) = Self.labels(row.text)
         #expect(bob.text == "Bob ~bbbb")
