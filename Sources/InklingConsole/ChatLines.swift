@@ -3,13 +3,33 @@
 package enum ChatLines {
     /// What stands before the input; an open chat is marked.
     package static func prompt(chat: String, isOpen: Bool) -> String {
-        let name = DisplayWidth.prefix(of: SafeText.line(chat), columns: 20)
-        return isOpen ? "\(name) (open)> " : "\(name)> "
+        Prompt(chat: chat, isOpen: isOpen).text(columns: 80)
     }
 
+    /// A chat as lines and the prompt name it, cut to some columns; an open chat is marked.
+    package static func chat(_ name: String, isOpen: Bool, columns: Int = 40) -> String {
+        DisplayWidth.prefix(of: SafeText.line(name), columns: columns) + (isOpen ? " (open)" : "")
+    }
+
+    package static func message(from label: Labels.Label, text: String) -> Line {
+        Line([
+            Line.Span(text: label.text + ":", emphasis: .person(label.user)),
+            Line.Span(text: " " + SafeText.message(text), emphasis: .plain),
+        ])
+    }
+
+    /// A message of a person without a label.
     package static func message(from name: String, text: String) -> Line {
         Line([
             Line.Span(text: shown(name) + ":", emphasis: .bold),
+            Line.Span(text: " " + SafeText.message(text), emphasis: .plain),
+        ])
+    }
+
+    /// A message of one's own.
+    package static func own(text: String) -> Line {
+        Line([
+            Line.Span(text: "You:", emphasis: .bold),
             Line.Span(text: " " + SafeText.message(text), emphasis: .plain),
         ])
     }
@@ -26,16 +46,45 @@ package enum ChatLines {
         notice("Nobody else is here yet; waiting for others. Messages reach only people who are online.")
     }
 
+    /// What is said of people who came, went or changed in the same way.
+    package static func presence(of labels: [Labels.Label], _ change: PresenceChange) -> Line {
+        let names =
+            labels.count > 3 ? labels.prefix(2).map(\.text) + ["\(labels.count - 2) others"] : labels.map(\.text)
+        return notice(list(names) + " " + change.words(forOne: labels.count == 1))
+    }
+
     /// What is said of somebody who came, went or changed.
     package static func presence(name: String, _ change: PresenceChange) -> Line {
-        switch change {
-        case .online: notice("\(shown(name)) is here")
-        case .back: notice("\(shown(name)) is back")
-        case .away: notice("\(shown(name)) is away")
-        case .left: notice("\(shown(name)) left")
-        case .silent: notice("\(shown(name)) is out of reach")
-        }
+        notice(shown(name) + " " + change.words(forOne: true))
     }
+
+    /// What is said, loudly, when a known name comes with another key than before.
+    package static func changedKey(_ label: Labels.Label) -> Line {
+        Line(
+            """
+            !! \(label.text) has another key than the \(label.name) you know.
+            It may be a new device, or somebody else under that name.
+            Tell nothing secret before you have compared fingerprints,
+            face to face or by telephone: /verify \(label.text)
+            """, .bold)
+    }
+
+    /// The fingerprint of somebody and oneself, and what to do with it.
+    package static func fingerprint(_ label: Labels.Label, rows: [String]) -> [Line] {
+        [notice("Fingerprint of you and \(label.text):")]
+            + rows.map { notice("  " + $0) }
+            + [notice("If theirs is the same, type: /verify \(label.text) ok")]
+    }
+
+    /// One chat in the answer to /chats.
+    package static func chat(number: Int, name: String, isOpen: Bool, unread: Int, isCurrent: Bool) -> Line {
+        let details = (isCurrent ? ["here"] : []) + (unread > 0 ? ["\(unread) unread"] : [])
+        return notice(
+            "\(number) " + chat(name, isOpen: isOpen) + (details.isEmpty ? "" : ": " + details.joined(separator: ", ")))
+    }
+
+    /// What a Tab may become.
+    package static func choices(_ texts: [String]) -> Line { notice(texts.joined(separator: "  ")) }
 
     /// A message that is not known to have reached somebody.
     package static func notDelivered(to name: String, text: String, why: String) -> Line {
@@ -63,18 +112,48 @@ package enum ChatLines {
         notice("\(shown(name)) (\(user)): \(detail)")
     }
 
-    /// A name that can be shown: "Someone" where it can't.
-    package static func shown(_ name: String) -> String {
-        SafeText.name(name) ?? "Someone"
+    /// One person in the answer to /who.
+    ///
+    /// - Parameters:
+    ///   - presence: such as "Active now".
+    ///   - since: since when the person is here, if they are.
+    ///   - roundTrip: how long a datagram takes to them and back.
+    package static func person(
+        _ label: Labels.Label, presence: String, since: LocalTime? = nil, roundTrip: Duration? = nil,
+        isVerified: Bool = false
+    ) -> Line {
+        var details = [presence]
+        if let since { details.append("since " + since.text) }
+        if let roundTrip { details.append(milliseconds(roundTrip)) }
+        if isVerified { details.append("verified") }
+        return notice("\(label.text): \(details.joined(separator: ", ")) (\(label.user))")
     }
 
-    private static func excerpt(_ text: String) -> String {
+    /// A name that can be shown without its label: "Someone" where it can't.
+    package static func shown(_ name: String) -> String {
+        Labels.shown(name) ?? "Someone"
+    }
+
+    /// Words as a list: "a", "a and b", "a, b and c".
+    static func list(_ words: [String]) -> String {
+        guard let last = words.last, words.count > 1 else { return words.first ?? "" }
+        return words.dropLast().joined(separator: ", ") + " and " + last
+    }
+
+    private static func milliseconds(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+        return milliseconds < 1 ? "under 1 ms" : "\(milliseconds) ms"
+    }
+
+    static func excerpt(_ text: String) -> String {
         let line = SafeText.line(text.split(separator: "\n", maxSplits: 1).first ?? "")
         let cut = DisplayWidth.prefix(of: line, columns: 40)
         return cut.count < text.count ? cut + "..." : line
     }
 
-    private static func reason(_ why: String) -> String {
+    /// Why somebody does not have a message, in words.
+    static func reason(_ why: String) -> String {
         switch why {
         case "bye", "left": "left"
         case "silence": "out of reach"
@@ -87,10 +166,21 @@ package enum ChatLines {
 }
 
 /// What can change about somebody's presence, as the prompt tells it.
-package enum PresenceChange: Sendable {
+package enum PresenceChange: CaseIterable, Sendable {
     case online
     case back
     case away
     case left
     case silent
+
+    fileprivate func words(forOne one: Bool) -> String {
+        let verb = one ? "is" : "are"
+        return switch self {
+        case .online: "\(verb) here"
+        case .back: "\(verb) back"
+        case .away: "\(verb) away"
+        case .left: one ? "has left" : "have left"
+        case .silent: "\(verb) out of reach"
+        }
+    }
 }

@@ -10,9 +10,16 @@ package enum DisplayWidth {
             for scalar in scalars.dropFirst() where pictureMakers.contains(scalar) || isRegional(scalar) {
                 return 2
             }
-            if scalars.dropFirst().contains(where: \.properties.isEmojiModifier) { return 2 }
+            if first.properties.isEmojiModifierBase, scalars.dropFirst().contains(where: \.properties.isEmojiModifier) {
+                return 2
+            }
         }
         return scalars.reduce(0) { $0 + of($1) }
+    }
+
+    /// The columns of a cluster's scalars side by side, as a terminal shows them that does not know the cluster.
+    package static func ofScalars(_ character: Character) -> Int {
+        character.unicodeScalars.reduce(0) { $0 + of($1) }
     }
 
     /// The columns of text without line breaks.
@@ -42,13 +49,20 @@ package enum DisplayWidth {
         if scalar.value < 0x7F { return scalar.value < 0x20 ? 0 : 1 }
         let properties = scalar.properties
         switch properties.generalCategory {
-        case .control, .nonspacingMark, .enclosingMark, .format: return 0
+        case .control, .nonspacingMark, .enclosingMark: return 0
         default: break
         }
-        if properties.isDefaultIgnorableCodePoint { return 0 }
+        if properties.isDefaultIgnorableCodePoint || isBidirectional(scalar) { return 0 }
         // Vowels and final consonants of conjoining Hangul sit on the wide initial consonant.
         if (0x1160...0x11FF).contains(scalar.value) || (0xD7B0...0xD7FF).contains(scalar.value) { return 0 }
         return properties.isEmojiPresentation && !isRegional(scalar) || isWide(scalar.value) ? 2 : 1
+    }
+
+    private static func isBidirectional(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x61C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
+        default: false
+        }
     }
 
     private static func isWide(_ value: UInt32) -> Bool {
@@ -73,7 +87,6 @@ package enum DisplayWidth {
         0x1100...0x115F, 0x2329...0x232A, 0x2630...0x2637, 0x268A...0x268F, 0x2E80...0x303E, 0x3041...0x3247,
         0x3250...0xA4CF, 0xA960...0xA97C, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6B,
         0xFF01...0xFF60, 0xFFE0...0xFFE6, 0x16FE0...0x16FF6, 0x17000...0x18DFF, 0x1AFF0...0x1B2FB, 0x1D300...0x1D376,
-        0x1F200...0x1F265,
-        0x1F900...0x1F90B, 0x20000...0x3FFFD,
+        0x1F200...0x1F265, 0x1F900...0x1F90B, 0x20000...0x3FFFD,
     ]
 }

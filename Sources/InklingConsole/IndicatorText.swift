@@ -18,9 +18,19 @@ package enum IndicatorText {
     /// - Parameter names: safe names in the order in which they are to be named, the latest start first;
     ///   an empty one stands for a person whose name can't be shown.
     package static func text(names: [String], style: IndicatorStyle = .standard) -> String {
-        guard !names.isEmpty else { return "" }
         if names.count > 1 && names.allSatisfy(\.isEmpty) { return "\(names.count) people are typing" }
-        let shown = names.map(shortened)
+        return text(shown: names.map(shortened), style: style)
+    }
+
+    /// Says who is typing by their labels: names are shortened, what tells them apart is not.
+    package static func text(people: [Labels.Label], style: IndicatorStyle = .standard) -> String {
+        text(
+            shown: people.map { $0.suffix.isEmpty ? shortened($0.name) : shortened($0.name) + " " + $0.suffix },
+            style: style)
+    }
+
+    private static func text(shown: [String], style: IndicatorStyle) -> String {
+        guard !shown.isEmpty else { return "" }
         switch (style, shown.count) {
         case (_, 1):
             return "\(shown[0]) is typing"
@@ -43,6 +53,16 @@ package enum IndicatorText {
         let turn = ((step % 3) + 3) % 3
         return String(repeating: ".", count: turn + 1)
     }
+
+    /// How the text shows: dim when it has just appeared, for a gentle beginning, and plain from then on.
+    ///
+    /// - Parameter age: since when there is an indicator, whoever it named first.
+    package static func emphasis(age: Duration, decorated: Bool, reducedMotion: Bool) -> Line.Emphasis {
+        decorated && !reducedMotion && age < appearance ? .dim : .plain
+    }
+
+    /// How long the beginning takes.
+    package static let appearance = Duration.milliseconds(300)
 
     /// The name as the indicator shows it: its first 15 characters and "...", or "Someone".
     package static func shortened(_ name: String) -> String {

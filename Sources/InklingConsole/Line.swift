@@ -4,6 +4,29 @@ package struct Line: Hashable, Sendable {
         case plain
         case bold
         case dim
+        /// A colour of the palette, bold; any number stands for one.
+        case person(Int)
+
+        /// The colour of a person, the same for the same identity in every chat and after every start.
+        package static func person(_ user: String) -> Emphasis {
+            var hash: UInt32 = 2_166_136_261
+            for byte in user.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
+            return .person(Int(hash % UInt32(palette.count)))
+        }
+
+        /// Red, green, yellow, magenta, cyan and bright blue: what can be read on dark and on light.
+        static let palette = [31, 32, 33, 35, 36, 94]
+
+        /// The sequence that turns it on.
+        var sequence: String {
+            switch self {
+            case .plain: ""
+            case .bold: "\u{1B}[1m"
+            case .dim: "\u{1B}[2m"
+            case .person(let number):
+                "\u{1B}[1;\(Self.palette[((number % Self.palette.count) + Self.palette.count) % Self.palette.count])m"
+            }
+        }
     }
 
     package struct Span: Hashable, Sendable {
@@ -12,6 +35,8 @@ package struct Line: Hashable, Sendable {
     }
 
     package var spans: [Span]
+    /// How far rows that are not the first are indented where there is room; at least `indent`.
+    package var hanging = Line.indent
 
     package init(_ text: String, _ emphasis: Emphasis = .plain) {
         spans = [Span(text: text, emphasis: emphasis)]
@@ -33,14 +58,17 @@ package struct Line: Hashable, Sendable {
         return text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: indent)
     }
 
-    /// The rows that the line takes in output of that width, without emphasis.
+    /// The rows that the line takes in output of that width, without emphasis. A terminal that draws the parts of a
+    /// cluster one by one finds room for them too.
     package func plainRows(columns: Int) -> [String] {
-        wrapped(columns: columns).map { $0.rendered(decorated: false) }
+        wrapped(columns: columns, apart: true).map { $0.rendered(decorated: false) }
     }
 
-    /// Cuts the line into rows that fit, between words where it can.
-    func wrapped(columns: Int) -> [Row] {
-        let indent = columns > 8 * Self.indent ? Self.indent : 0
+    /// Cuts the line into rows that fit, between words where it can. Each row but the first is indented.
+    ///
+    /// - Parameter apart: whether a cluster counts as wide as its scalars are side by side.
+    func wrapped(columns: Int, apart: Bool = false) -> [Row] {
+        let indent = columns >= 8 * hanging ? hanging : columns >= 8 ? Self.indent : 1
         var rows: [Row] = []
         var row = Row()
         for span in spans {
@@ -50,7 +78,8 @@ package struct Line: Hashable, Sendable {
                     row = Row(indent: indent)
                     continue
                 }
-                let cell = Row.Cell(character: character, emphasis: span.emphasis)
+                let cell = Row.Cell(
+                    character: character, emphasis: span.emphasis, limit: columns - indent, apart: apart)
                 if row.width + cell.width > columns, !row.isBlank {
                     if character == " " {
                         rows.append(row)
@@ -60,6 +89,10 @@ package struct Line: Hashable, Sendable {
                     let (head, rest) = row.broken(indent: indent)
                     rows.append(head)
                     row = rest
+                    if row.width + cell.width > columns, !row.isBlank {
+                        rows.append(row)
+                        row = Row(indent: indent)
+                    }
                 }
                 row.append(cell)
             }
@@ -76,10 +109,13 @@ struct Row {
         let emphasis: Line.Emphasis
         let width: Int
 
-        init(character: Character, emphasis: Line.Emphasis) {
-            self.character = character
+        /// - Parameter limit: a cluster that is wider shows as a replacement character.
+        init(character: Character, emphasis: Line.Emphasis, limit: Int, apart: Bool) {
+            let whole = DisplayWidth.of(character)
+            let width = apart ? max(whole, DisplayWidth.ofScalars(character)) : whole
+            self.character = width > limit ? "\u{FFFD}" : character
             self.emphasis = emphasis
-            self.width = DisplayWidth.of(character)
+            self.width = width > limit ? 1 : width
         }
     }
 
@@ -89,7 +125,7 @@ struct Row {
 
     init(indent: Int = 0) {
         self.indent = indent
-        for _ in 0..<indent { append(Cell(character: " ", emphasis: .plain)) }
+        for _ in 0..<indent { append(Cell(character: " ", emphasis: .plain, limit: 1, apart: false)) }
     }
 
     /// Whether nothing but the indent stands in the row.
@@ -121,12 +157,7 @@ struct Row {
         for cell in cells {
             if decorated && cell.emphasis != current {
                 current = cell.emphasis
-                result += "\u{1B}[0m"
-                switch current {
-                case .plain: break
-                case .bold: result += "\u{1B}[1m"
-                case .dim: result += "\u{1B}[2m"
-                }
+                result += "\u{1B}[0m" + current.sequence
             }
             result.append(cell.character)
         }

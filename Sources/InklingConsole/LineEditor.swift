@@ -1,4 +1,7 @@
 /// The text that is being typed, and the cursor in it, counted in grapheme clusters.
+///
+/// Several chats share one editor, and with it the history and what was killed; `exchange(_:)` puts the draft of
+/// another chat into it.
 package struct LineEditor: Sendable {
     /// The longest text, in bytes of UTF-8: one message.
     package static let longestText = 65_536
@@ -12,12 +15,36 @@ package struct LineEditor: Sendable {
 
     private var history: [String] = []
     private var browsing: Browsing?
-    private var killed = ""
+    /// What was killed, the latest last.
+    private var killed: [String] = []
+    private var previous = Previous.other
+
+    /// How many pieces of killed text are kept.
+    private static let killedLimit = 16
+
+    /// What the key before this one did, where that matters to this one.
+    private enum Previous {
+        case kill
+        /// Which text of the ring was put in, and where.
+        case yank(index: Int, range: Range<Int>)
+        case other
+    }
 
     /// Where in the history one is, and the text that was left for it.
     private struct Browsing {
         var index: Int
         var draft: String
+    }
+
+    /// A text that waits until its chat is opened again.
+    package struct Draft: Sendable {
+        var characters: [Character] = []
+        var cursor = 0
+
+        /// Nothing typed yet.
+        package init() {}
+
+        package var isEmpty: Bool { characters.isEmpty }
     }
 
     package init() {}
@@ -41,22 +68,28 @@ package struct LineEditor: Sendable {
         case suspend
         /// Ctrl-L.
         case redraw
+        /// Tab: what was begun is to be completed, see `Completion`.
+        case complete
+        /// Alt-1 to Alt-9: another chat is to be opened.
+        case openChat(Int)
         /// What the key was to do can't be done: the text is full, or there is nothing to take back.
         case refused
     }
 
     /// Applies a key.
     package mutating func handle(_ key: Key) -> Answer {
-        switch key {
+        let before = previous
+        previous = .other
+        return switch key {
         case .text(let scalar): insert(String(Character(scalar)))
         case .paste(let text): insert(Self.pasteable(text))
         case .altEnter: insert("\n")
         case .enter: submit()
-        case .control(let letter): handleControl(letter)
-        case .alt(let letter): handleAlt(letter)
+        case .control(let letter): handleControl(letter, after: before)
+        case .alt(let letter): handleAlt(letter, after: before)
         case .backspace: remove(max(cursor - 1, 0)..<cursor)
         case .delete: remove(cursor..<min(cursor + 1, characters.count))
-        case .altBackspace: kill(wordStart..<cursor)
+        case .altBackspace: kill(wordStart..<cursor, after: before)
         case .left: move(to: cursor - 1)
         case .right: move(to: cursor + 1)
         case .wordLeft: move(to: wordStart)
@@ -65,11 +98,35 @@ package struct LineEditor: Sendable {
         case .end: move(to: characters.count)
         case .up: browse(by: -1)
         case .down: browse(by: 1)
-        case .tab, .backTab, .escape, .unknown: .nothing
+        case .tab: .complete
+        case .backTab, .escape, .unknown: .nothing
         }
     }
 
-    private mutating func handleControl(_ letter: Unicode.Scalar) -> Answer {
+    /// Puts a text in the place of the clusters from `start` to the cursor.
+    package mutating func complete(from start: Int, with text: String) -> Answer {
+        previous = .other
+        let replaced = characters[min(max(start, 0), cursor)..<cursor]
+        guard String(replaced) != text else { return .nothing }
+        guard self.text.utf8.count - String(replaced).utf8.count + text.utf8.count <= Self.longestText else {
+            return .refused
+        }
+        replace(replaced.startIndex..<cursor, with: text)
+        return .edited
+    }
+
+    /// Puts another draft in the place of the present one, which it returns. What is browsed in the history becomes
+    /// part of the draft.
+    package mutating func exchange(_ draft: Draft) -> Draft {
+        var present = Draft()
+        (present.characters, present.cursor) = (characters, cursor)
+        (characters, cursor) = (draft.characters, draft.cursor)
+        browsing = nil
+        previous = .other
+        return present
+    }
+
+    private mutating func handleControl(_ letter: Unicode.Scalar, after before: Previous) -> Answer {
         switch letter {
         case "a": move(to: 0)
         case "b": move(to: cursor - 1)
@@ -77,23 +134,26 @@ package struct LineEditor: Sendable {
         case "d": isEmpty ? .endOfInput : remove(cursor..<min(cursor + 1, characters.count))
         case "e": move(to: characters.count)
         case "f": move(to: cursor + 1)
-        case "k": kill(cursor..<characters.count)
+        case "k": kill(cursor..<characters.count, after: before)
         case "l": .redraw
         case "n": browse(by: 1)
         case "p": browse(by: -1)
-        case "u": kill(0..<cursor)
-        case "w": kill(blankDelimitedStart..<cursor)
-        case "y": insert(killed)
+        case "u": kill(0..<cursor, after: before)
+        case "t": transpose()
+        case "w": kill(blankDelimitedStart..<cursor, after: before)
+        case "y": yank()
         case "z": .suspend
         default: .nothing
         }
     }
 
-    private mutating func handleAlt(_ letter: Unicode.Scalar) -> Answer {
+    private mutating func handleAlt(_ letter: Unicode.Scalar, after before: Previous) -> Answer {
         switch letter {
+        case "1"..."9": .openChat(Int(letter.value) - 0x30)
         case "b", "B": move(to: wordStart)
         case "f", "F": move(to: wordEnd)
-        case "d", "D": kill(cursor..<wordEnd)
+        case "d", "D": kill(cursor..<wordEnd, after: before)
+        case "y", "Y": rotate(after: before)
         default: .nothing
         }
     }
@@ -126,10 +186,52 @@ package struct LineEditor: Sendable {
         return .edited
     }
 
-    private mutating func kill(_ range: Range<Int>) -> Answer {
-        guard !range.isEmpty else { return .nothing }
-        killed = String(characters[range])
-        return remove(range)
+    /// Kills in a row make one text.
+    private mutating func kill(_ range: Range<Int>, after before: Previous) -> Answer {
+        guard !range.isEmpty else {
+            previous = before
+            return .nothing
+        }
+        let text = String(characters[range])
+        if case .kill = before, let last = killed.popLast() {
+            killed.append(range.upperBound == cursor ? text + last : last + text)
+        } else {
+            killed.append(text)
+        }
+        if killed.count > Self.killedLimit { killed.removeFirst() }
+        let answer = remove(range)
+        previous = .kill
+        return answer
+    }
+
+    private mutating func yank() -> Answer {
+        guard let last = killed.last else { return .refused }
+        let start = cursor
+        let answer = insert(last)
+        if case .edited = answer, start <= cursor { previous = .yank(index: killed.count - 1, range: start..<cursor) }
+        return answer
+    }
+
+    /// Takes the text that was just put in back, and puts in the one that was killed before it.
+    private mutating func rotate(after before: Previous) -> Answer {
+        guard case .yank(let index, let range) = before, range.upperBound == cursor,
+            range.upperBound <= characters.count
+        else { return .refused }
+        let next = index > 0 ? index - 1 : killed.count - 1
+        let answer = complete(from: range.lowerBound, with: killed[next])
+        if answer != .refused, range.lowerBound <= cursor {
+            previous = .yank(index: next, range: range.lowerBound..<cursor)
+        }
+        return answer
+    }
+
+    /// Exchanges the clusters around the cursor; at the end of the text, the last two.
+    private mutating func transpose() -> Answer {
+        guard characters.count >= 2, cursor > 0 else { return .refused }
+        let second = min(cursor, characters.count - 1)
+        let text = String(characters[second]) + String(characters[second - 1])
+        replace((second - 1)..<(second + 1), with: text)
+        return .edited
     }
 
     private mutating func move(to position: Int) -> Answer {

@@ -78,7 +78,11 @@ package enum SafeText {
                 if purpose == .message && cluster.admitsJoiner(scalar) { result.append(scalar) }
             } else if bidirectional.contains(scalar) || scalar.properties.isDefaultIgnorableCodePoint {
                 continue
-            } else if isMark(scalar) {
+            } else if scalar.properties.isEmojiModifier {
+                // A skin tone joins whatever is before it, so it needs a picture that can have one.
+                let hasBase = previous?.properties.isEmojiModifierBase ?? false
+                if hasBase && cluster.admitsMark() { result.append(scalar) }
+            } else if isMark(scalar) || piles(scalar) {
                 if cluster.admitsMark() { result.append(scalar) }
             } else {
                 cluster.begin()
@@ -121,6 +125,15 @@ package enum SafeText {
     private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .nonspacingMark, .spacingMark, .enclosingMark: true
+        default: false
+        }
+    }
+
+    /// Letters that pile up on the base before them as marks do: the vowels and final consonants of conjoining Hangul,
+    /// and halfwidth voicing marks.
+    private static func piles(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x1160...0x11FF, 0xD7B0...0xD7FF, 0xFF9E...0xFF9F: true
         default: false
         }
     }

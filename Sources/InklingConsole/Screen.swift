@@ -42,23 +42,27 @@ package struct Screen: Sendable {
     /// - Parameters:
     ///   - lines: new lines, safe to show.
     ///   - indicator: who is typing, with the dots; `nil` when nobody is.
+    ///   - emphasis: how the indicator shows, see `IndicatorText.emphasis`.
     ///   - prompt: what stands before the input, safe to show.
     package mutating func draw(
-        appending lines: [Line] = [], indicator: String?, prompt: String, editor: LineEditor
+        appending lines: [Line] = [], indicator: String?, emphasis: Line.Emphasis = .dim, prompt: String,
+        editor: LineEditor
     ) -> [UInt8] {
-        let frame = layout(indicator: indicator, prompt: prompt, editor: editor)
+        let frame = layout(indicator: indicator, emphasis: emphasis, prompt: prompt, editor: editor)
         var output = ""
         if lines.isEmpty, !mustRedraw, let drawn, drawn.rows.count == frame.rows.count {
             guard frame != drawn else { return [] }
             output = change(from: drawn, to: frame)
         } else {
-            output = Self.hide + erased()
+            // Our rows are cut already. With wrapping off, a terminal that counts columns in another way than we do
+            // can't begin a row in the middle of somebody's message.
+            output = Self.hide + "\u{1B}[?7l" + erased()
             for line in lines {
                 for row in line.wrapped(columns: columns) {
                     output += row.rendered(decorated: decorated) + "\r\n"
                 }
             }
-            output += "\u{1B}[?7l" + frame.rows.map(\.text).joined(separator: "\r\n") + "\u{1B}[?7h"
+            output += frame.rows.map(\.text).joined(separator: "\r\n") + "\u{1B}[?7h"
             output += "\r" + Self.up(frame.rows.count - 1 - frame.cursorRow) + Self.right(frame.cursorColumn)
             output += Self.show
         }
@@ -91,7 +95,9 @@ package struct Screen: Sendable {
         var cursorColumn = 0
     }
 
-    private func layout(indicator: String?, prompt: String, editor: LineEditor) -> Frame {
+    private func layout(
+        indicator: String?, emphasis: Line.Emphasis, prompt: String, editor: LineEditor
+    ) -> Frame {
         var frame = inputFrame(prompt: prompt, editor: editor)
         let visible = max(rows - 2, 1)
         if frame.rows.count > visible {
@@ -101,7 +107,7 @@ package struct Screen: Sendable {
         }
         if let indicator, !indicator.isEmpty {
             let text = String(DisplayWidth.prefix(of: indicator, columns: columns))
-            let shown = decorated ? "\u{1B}[2m\(text)\u{1B}[0m" : text
+            let shown = decorated && emphasis != .plain ? emphasis.sequence + text + "\u{1B}[0m" : text
             frame.rows.insert(Frame.Row(text: shown, width: DisplayWidth.of(text)), at: 0)
             frame.cursorRow += 1
         }
@@ -121,8 +127,9 @@ package struct Screen: Sendable {
                 row = Frame.Row()
                 continue
             }
-            let shown = Self.visible(character)
-            let width = DisplayWidth.of(shown)
+            var shown = Self.visible(character)
+            var width = DisplayWidth.of(shown)
+            if width > columns - 2 && character != "\t" { (shown, width) = ("\u{FFFD}", 1) }
             if row.width + width > columns {
                 frame.rows.append(row)
                 row = Frame.Row()

@@ -86,12 +86,15 @@ final class PlainSession {
     }
 
     private func enter(_ line: String) async {
-        switch PromptCommand(line) {
+        let command = PromptCommand(line)
+        switch command {
         case .message(let text): _ = await send(text)
         case .who: show(state.who(await node.peers(in: state.chat.name)))
         case .help: show(PromptCommand.descriptions.map { ChatLines.notice($0) })
         case .quit: quitting = true
-        case .unknown(let word): show([ChatLines.error("There is no command \(word); see /help")])
+        case .misused, .unknown: show([ChatLines.error(command.complaint ?? "")])
+        case .whois, .verify, .join, .leave, .open, .chats, .invite, .away, .back, .block, .unblock:
+            show([ChatLines.error("This command is not there yet")])
         }
     }
 

@@ -100,7 +100,7 @@ final class TerminalSession {
         let keys = Self.joined(keys)
         for (index, key) in keys.enumerated() where !quitting {
             switch editor.handle(key) {
-            case .nothing: break
+            case .nothing, .complete, .openChat: break
             case .edited: await edited(isLast: index == keys.count - 1)
             case .submit(let line): await enter(line)
             case .interrupt, .endOfInput: quitting = true
@@ -148,7 +148,9 @@ final class TerminalSession {
         case .who: draw(state.who(await node.peers(in: state.chat.name)))
         case .help: draw(PromptCommand.descriptions.map { ChatLines.notice($0) })
         case .quit: quitting = true
-        case .unknown(let word): draw([ChatLines.error("There is no command \(word); see /help")])
+        case .misused, .unknown: draw([ChatLines.error(command.complaint ?? "")])
+        case .whois, .verify, .join, .leave, .open, .chats, .invite, .away, .back, .block, .unblock:
+            draw([ChatLines.error("This command is not there yet")])
         }
     }
 

@@ -42,6 +42,37 @@ struct LineEditorTests {
             Row(name: "Alt-Backspace stops at signs", keys: type("a/b c/d") + [.altBackspace], result: "a/b c/|"),
             Row(name: "kill a word on", keys: type("one two") + [.home, .alt("d")], result: "| two"),
             Row(name: "yank", keys: type("one two") + [.control("w"), .home, .control("y")], result: "two|one "),
+            Row(
+                name: "kills in a row are one text",
+                keys: type("one two three") + [.control("w"), .control("w"), .home, .control("y")],
+                result: "two three|one "),
+            Row(
+                name: "kills forward in a row are one text",
+                keys: type("one two three") + [.home, .alt("d"), .alt("d"), .end, .control("y")],
+                result: " threeone two|"),
+            Row(
+                name: "kills both ways",
+                keys: type("ab cd") + [.alt("b"), .control("k"), .control("u"), .control("y")],
+                result: "ab cd|"),
+            Row(
+                name: "a move between kills parts them",
+                keys: type("one two") + [.control("w"), .left, .control("w"), .control("y")], result: "one| "),
+            Row(
+                name: "Alt-Y takes the kill before",
+                keys: type("one two") + [.control("w"), .left, .right, .control("w"), .control("y"), .alt("y")],
+                result: "two|"),
+            Row(
+                name: "Alt-Y goes round",
+                keys: type("one two") + [
+                    .control("w"), .left, .right, .control("w"), .control("y"), .alt("y"), .alt("y"),
+                ],
+                result: "one |"),
+            Row(name: "Alt-Y without a yank", keys: type("one two") + [.control("w"), .alt("y")], result: "one |"),
+            Row(name: "Ctrl-Y with nothing killed", keys: type("a") + [.control("y")], result: "a|"),
+            Row(name: "Ctrl-T at the end", keys: type("abdc") + [.control("t")], result: "abcd|"),
+            Row(name: "Ctrl-T in the middle", keys: type("acbd") + [.left, .left, .control("t")], result: "abc|d"),
+            Row(name: "Ctrl-T takes clusters", keys: type("e\u{301}👨‍👩‍👧") + [.control("t")], result: "👨‍👩‍👧e\u{301}|"),
+            Row(name: "Ctrl-T at the start", keys: type("ab") + [.home, .control("t")], result: "|ab"),
             Row(name: "a combining mark joins", keys: type("e") + type("\u{301}"), result: "e\u{301}|"),
             Row(name: "backspace takes the whole cluster", keys: type("ae\u{301}") + [.backspace], result: "a|"),
             Row(name: "a family is one step", keys: type("a👨‍👩‍👧b") + [.left, .left], result: "a|👨‍👩‍👧b"),
@@ -87,6 +118,34 @@ struct LineEditorTests {
         #expect(editor.isEmpty && editor.cursor == 0)
     }
 
+    @Test("Tab and Alt with a digit are the program's")
+    func programKeys() {
+        var editor = LineEditor()
+        #expect(editor.handle(.tab) == .complete)
+        #expect(editor.handle(.alt("1")) == .openChat(1))
+        #expect(editor.handle(.alt("9")) == .openChat(9))
+        #expect(editor.handle(.alt("0")) == .nothing)
+        #expect(editor.isEmpty)
+    }
+
+    @Test("each chat keeps its draft and the cursor in it; history and kills are shared")
+    func drafts() {
+        var editor = LineEditor()
+        for key in Self.type("sent") + [.enter] + Self.type("for lobby") + [.wordLeft] { _ = editor.handle(key) }
+        let lobby = editor.exchange(LineEditor.Draft())
+        #expect(editor.isEmpty && !lobby.isEmpty)
+        for key in Self.type("gone") + [.control("u")] + Self.type("for team") { _ = editor.handle(key) }
+        let team = editor.exchange(lobby)
+        #expect(Self.shown(editor) == "for |lobby")
+        _ = editor.handle(.control("y"))
+        #expect(Self.shown(editor) == "for gone|lobby")
+        _ = editor.handle(.up)
+        #expect(Self.shown(editor) == "sent|")
+        _ = editor.exchange(team)
+        #expect(Self.shown(editor) == "for team|")
+        #expect(editor.handle(.down) == .refused)
+    }
+
     @Test("a paste of many lines is submitted as one message")
     func paste() {
         var editor = LineEditor()
@@ -121,16 +180,5 @@ struct LineEditorTests {
         #expect(editor.handle(.backspace) == .edited)
         #expect(editor.handle(.text("é")) == .refused)
         #expect(editor.handle(.text("b")) == .edited)
-    }
-
-    @Test("R5: a line that begins with a slash is a command, one with two is a message")
-    func commands() {
-        #expect(PromptCommand("/who") == .who)
-        #expect(PromptCommand("/help me") == .help)
-        #expect(PromptCommand("/QUIT") == .quit)
-        #expect(PromptCommand("//who") == .message("/who"))
-        #expect(PromptCommand("who") == .message("who"))
-        #expect(PromptCommand("/n\u{1B}ope x") == .unknown("/n\\x1bope"))
-        #expect(PromptCommand("/") == .unknown("/"))
     }
 }

@@ -2,9 +2,8 @@ import InklingConsole
 
 /// A terminal that understands just the sequences that the screen writes, and records any other.
 struct TinyTerminal {
-    let columns: Int
+    private(set) var columns: Int
     let rows: Int
-    private(set) var history: [String] = []
     private(set) var row = 0
     private(set) var column = 0
     private(set) var wraps = true
@@ -12,13 +11,23 @@ struct TinyTerminal {
     private(set) var pastesBracketed = false
     private(set) var notUnderstood: [String] = []
 
-    private var grid: [[String]]
-    private var mustWrap = false
+    private struct Cells {
+        var cells: [String]
+        /// Whether the terminal itself went on in the next row.
+        var continues = false
+    }
 
-    init(columns: Int, rows: Int) {
+    private var grid: [Cells]
+    private var past: [Cells] = []
+    private var mustWrap = false
+    private let width: @Sendable (Character) -> Int
+
+    /// - Parameter width: how the terminal counts columns, which may be another way than ours.
+    init(columns: Int, rows: Int, width: @escaping @Sendable (Character) -> Int = { DisplayWidth.of($0) }) {
         self.columns = columns
         self.rows = rows
-        grid = Array(repeating: Array(repeating: " ", count: columns), count: rows)
+        self.width = width
+        grid = Array(repeating: Self.blank(columns), count: rows)
     }
 
     /// The rows on the screen without what is blank at their ends and below them.
@@ -27,6 +36,9 @@ struct TinyTerminal {
         while lines.last == "" { lines.removeLast() }
         return lines
     }
+
+    /// The rows that have left the screen at its top.
+    var history: [String] { past.map(Self.trimmed) }
 
     /// All rows that were ever completed, and those on the screen.
     var everything: [String] { history + screen }
@@ -63,6 +75,46 @@ struct TinyTerminal {
         for character in String(run) { put(character) }
     }
 
+    /// The window has another width: as most terminals do, this one cuts rows that are too long now, joins what it cut
+    /// itself, and keeps the cursor on its cell.
+    mutating func resize(columns new: Int) {
+        var lines: [[String]] = []
+        var cursor = (line: 0, cell: 0)
+        var open = false
+        for (index, cells) in (past + grid).enumerated() {
+            if !open { lines.append([]) }
+            let isCursorRow = index == past.count + row
+            if isCursorRow { cursor = (lines.count - 1, lines[lines.count - 1].count + column) }
+            var kept = cells.cells
+            while !cells.continues, kept.last == " ", !isCursorRow || kept.count > column { kept.removeLast() }
+            lines[lines.count - 1] += kept
+            open = cells.continues
+        }
+        while let last = lines.last, last.isEmpty, lines.count - 1 > cursor.line { lines.removeLast() }
+        var cut: [Cells] = []
+        var place = (row: 0, column: 0)
+        for (index, line) in lines.enumerated() {
+            var start = 0
+            repeat {
+                var end = min(start + new, line.count)
+                // A wide character is not cut in two.
+                if end < line.count, line[end].isEmpty { end -= 1 }
+                if index == cursor.line, cursor.cell >= start, cursor.cell < end || end == line.count {
+                    place = (cut.count, min(cursor.cell - start, new - 1))
+                }
+                let cells = Array(line[start..<end]) + Array(repeating: " ", count: new - (end - start))
+                cut.append(Cells(cells: cells, continues: end < line.count))
+                start = end
+            } while start < line.count
+        }
+        columns = new
+        let top = max(cut.count - rows, 0)
+        past = Array(cut[..<top])
+        grid = Array(cut[top...]) + Array(repeating: Self.blank(new), count: max(rows - cut.count, 0))
+        (row, column) = (max(place.row - top, 0), place.column)
+        mustWrap = false
+    }
+
     private mutating func control(_ parameters: String, final: Unicode.Scalar) {
         let count = max(Int(parameters) ?? 1, 1)
         mustWrap = mustWrap && "mhl".unicodeScalars.contains(final)
@@ -77,6 +129,7 @@ struct TinyTerminal {
         case ("J", "2"): grid = Array(repeating: Self.blank(columns), count: rows)
         case ("K", ""): erase(from: column)
         case ("m", "0"), ("m", "1"), ("m", "2"): break
+        case ("m", "1;31"), ("m", "1;32"), ("m", "1;33"), ("m", "1;35"), ("m", "1;36"), ("m", "1;94"): break
         case ("h", "?7"): wraps = true
         case ("l", "?7"): wraps = false
         case ("h", "?25"): cursorShown = true
@@ -88,10 +141,11 @@ struct TinyTerminal {
     }
 
     private mutating func put(_ character: Character) {
-        let width = DisplayWidth.of(character)
+        let width = min(width(character), columns)
         guard width > 0 else { return }
         if mustWrap || column + width > columns {
             if wraps {
+                grid[row].continues = true
                 column = 0
                 lineFeed()
             } else {
@@ -99,9 +153,9 @@ struct TinyTerminal {
             }
             mustWrap = false
         }
-        grid[row][column] = String(character)
+        grid[row].cells[column] = String(character)
         for further in (column + 1)..<max(column + width, column + 1) where further < columns {
-            grid[row][further] = ""
+            grid[row].cells[further] = ""
         }
         column += width
         if column >= columns {
@@ -116,18 +170,19 @@ struct TinyTerminal {
             row += 1
             return
         }
-        history.append(Self.trimmed(grid.removeFirst()))
+        past.append(grid.removeFirst())
         grid.append(Self.blank(columns))
     }
 
     private mutating func erase(from start: Int) {
-        for index in start..<columns { grid[row][index] = " " }
+        for index in start..<columns { grid[row].cells[index] = " " }
+        grid[row].continues = false
     }
 
-    private static func blank(_ columns: Int) -> [String] { Array(repeating: " ", count: columns) }
+    private static func blank(_ columns: Int) -> Cells { Cells(cells: Array(repeating: " ", count: columns)) }
 
-    private static func trimmed(_ cells: [String]) -> String {
-        var text = cells.joined()
+    private static func trimmed(_ cells: Cells) -> String {
+        var text = cells.cells.joined()
         while text.last == " " { text.removeLast() }
         return text
     }

@@ -1,0 +1,112 @@
+/// Completes what was begun at the cursor: commands, people and chats. The first Tab adds what all candidates have in
+/// common; the next one, where nothing can be added, lists them.
+package struct Completion: Sendable {
+    /// What can be completed to.
+    package struct Candidates: Sendable {
+        /// The labels of the people in the chat.
+        package var people: [String]
+        /// The names of the chats that one is in.
+        package var chats: [String]
+
+        package init(people: [String] = [], chats: [String] = []) {
+            self.people = people
+            self.chats = chats
+        }
+    }
+
+    package enum Answer: Equatable, Sendable {
+        /// The text is another one now.
+        case completed
+        /// What it may become, to be shown.
+        case choices([String])
+        /// Nothing begins so, or a further Tab will list what does.
+        case nothing
+    }
+
+    /// The text and the cursor that a Tab found several candidates for.
+    private var undecided: (text: String, cursor: Int)?
+
+    package init() {}
+
+    /// Tab was pressed.
+    package mutating func complete(_ editor: inout LineEditor, among candidates: Candidates) -> Answer {
+        let wasUndecided = undecided.map { $0 == (editor.text, editor.cursor) } ?? false
+        undecided = nil
+        guard let found = Self.found(editor, candidates), let first = found.candidates.first else { return .nothing }
+        if found.candidates.count == 1 {
+            return editor.complete(from: found.start, with: first + found.ending) == .edited ? .completed : .nothing
+        }
+        let common = Self.commonBeginning(found.candidates)
+        let typed = editor.cursor - found.start
+        var answer = Answer.nothing
+        if common.count > typed, editor.complete(from: found.start, with: common) == .edited {
+            answer = .completed
+        } else if wasUndecided {
+            answer = .choices(found.candidates)
+        }
+        undecided = (editor.text, editor.cursor)
+        return answer
+    }
+
+    private struct Found {
+        /// Where in the text the candidates are to begin, in clusters.
+        var start: Int
+        var candidates: [String]
+        /// What follows the only one there is.
+        var ending: String
+    }
+
+    private static let personCommands: Set<String> = ["/whois", "/verify", "/block", "/unblock"]
+    private static let chatCommands: Set<String> = ["/open", "/leave"]
+
+    private static func found(_ editor: LineEditor, _ candidates: Candidates) -> Found? {
+        let before = Array(editor.characters[..<editor.cursor])
+        guard before.first == "/", before.dropFirst().first != "/" else { return person(before, candidates.people) }
+        guard let blank = before.firstIndex(where: \.isWhitespace) else {
+            return matches(before, from: 0, among: PromptCommand.names, ending: " ")
+        }
+        let start = before[blank...].firstIndex { !$0.isWhitespace } ?? before.count
+        switch String(before[..<blank]).lowercased() {
+        case let command where personCommands.contains(command):
+            let start = start < before.count && before[start] == "@" ? start + 1 : start
+            return matches(before, from: start, among: candidates.people, ending: command == "/verify" ? " " : "")
+        case let command where chatCommands.contains(command):
+            return matches(before, from: start, among: candidates.chats, ending: "")
+        case "/help", "/?":
+            return matches(before, from: start, among: PromptCommand.names.map { String($0.dropFirst()) }, ending: "")
+        default: return nil
+        }
+    }
+
+    /// A label in a message may have blanks: the longest beginning of one that ends at the cursor counts.
+    private static func person(_ before: [Character], _ people: [String]) -> Found? {
+        let starts = before.indices.filter { !before[$0].isWhitespace && ($0 == 0 || before[$0 - 1].isWhitespace) }
+        for start in starts.suffix(longestLabelInWords) {
+            let start = before[start] == "@" ? start + 1 : start
+            guard start < before.count else { continue }
+            if let found = matches(before, from: start, among: people, ending: " ") { return found }
+        }
+        // Just an @: everybody.
+        guard before.last == "@", starts.last == before.count - 1 else { return nil }
+        return matches(before, from: before.count, among: people, ending: " ")
+    }
+
+    private static let longestLabelInWords = 16
+
+    private static func matches(
+        _ before: [Character], from start: Int, among candidates: [String], ending: String
+    ) -> Found? {
+        let begun = String(before[start...]).lowercased()
+        let matching = candidates.filter { $0.lowercased().hasPrefix(begun) }
+        return matching.isEmpty ? nil : Found(start: start, candidates: matching, ending: ending)
+    }
+
+    private static func commonBeginning(_ candidates: [String]) -> String {
+        guard var common = candidates.first.map(Array.init) else { return "" }
+        for candidate in candidates.dropFirst() {
+            let shared = zip(common, candidate).prefix { $0.0.lowercased() == $0.1.lowercased() }.count
+            common.removeLast(common.count - shared)
+        }
+        return String(common)
+    }
+}

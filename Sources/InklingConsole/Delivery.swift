@@ -1,0 +1,39 @@
+/// What became of an own message: who has it, and who does not.
+package struct Delivery: Sendable {
+    private let text: String
+    private let recipients: Int
+    private var delivered = 0
+    private var failures: [(label: Labels.Label, why: String)] = []
+
+    /// - Parameters:
+    ///   - text: the message; only its beginning is kept.
+    ///   - recipients: how many people it was sent to.
+    package init(text: String, recipients: Int) {
+        self.text = String(text.prefix(100))
+        self.recipients = recipients
+    }
+
+    /// Somebody has it, whole.
+    package mutating func succeed() { delivered += 1 }
+
+    /// Somebody is not known to have it.
+    package mutating func fail(_ label: Labels.Label, why: String) { failures.append((label, why)) }
+
+    /// Whether everybody has answered for it.
+    package var isSettled: Bool { delivered + failures.count >= recipients }
+
+    /// Whether everybody has it, which needs no word.
+    package var reachedAll: Bool { recipients > 0 && delivered >= recipients }
+
+    /// The line that says so when the message has not reached everybody.
+    package var line: Line? {
+        if recipients == 0 { return ChatLines.reachedNobody(text: text) }
+        guard !failures.isEmpty else { return nil }
+        let who = failures.prefix(3).map { "\($0.label.text) (\(ChatLines.reason($0.why)))" }
+        let rest = failures.count > 3 ? ["\(failures.count - 3) more"] : []
+        let missed = ChatLines.list(who + rest)
+        let begin =
+            delivered > 0 ? "Delivered to \(delivered) of \(recipients), not to " : "Not delivered to "
+        return ChatLines.notice(begin + missed + ": " + ChatLines.excerpt(text))
+    }
+}

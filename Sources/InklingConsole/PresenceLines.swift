@@ -1,0 +1,129 @@
+/// Decides which changes of presence are told, and when: many at once in one line, and somebody who comes and goes
+/// in one line, and one more when it is over.
+///
+/// Time is in milliseconds of a clock that never goes back.
+package struct PresenceLines: Sendable {
+    /// How long a change waits for more of its kind.
+    package static let firstWait: Int64 = 500
+    /// How long it waits once there is more of its kind.
+    package static let burst: Int64 = 2_000
+    /// How many changes of one person within `flapWindow` are coming and going.
+    package static let flapChanges = 3
+    /// How long somebody has to stay as they are after coming and going.
+    package static let flapWindow: Int64 = 30_000
+
+    private struct Pending {
+        var user: String
+        var label: Labels.Label
+        var change: PresenceChange
+    }
+
+    /// What was last told of somebody.
+    private enum Told {
+        case here
+        case away
+        case gone
+    }
+
+    private struct Record {
+        /// When the last changes were, at most `flapChanges` of them.
+        var changes: [Int64] = []
+        var told = Told.gone
+        /// The latest change of somebody who comes and goes.
+        var flapping: Pending?
+    }
+
+    private var records: [String: Record] = [:]
+    private var pending: [Pending] = []
+    private var openedAt: Int64 = 0
+
+    package init() {}
+
+    /// When to call `due(at:)`, if at all.
+    package var nextDeadline: Int64? {
+        let flaps = records.values.compactMap { record in
+            record.flapping == nil ? nil : record.changes.last.map { $0 + Self.flapWindow }
+        }
+        return ([release] + flaps).compactMap { $0 }.min()
+    }
+
+    /// Somebody's presence has changed. Returns what is to be told at once.
+    package mutating func take(_ label: Labels.Label, _ change: PresenceChange, at now: Int64) -> [Line] {
+        var lines = due(at: now)
+        var record = records[label.user] ?? Record()
+        record.changes = record.changes.filter { now - $0 < Self.flapWindow }.suffix(Self.flapChanges - 1) + [now]
+        let entry = Pending(user: label.user, label: label, change: change)
+        if record.flapping != nil {
+            record.flapping = entry
+        } else if record.changes.count >= Self.flapChanges {
+            record.flapping = entry
+            pending.removeAll { $0.user == label.user }
+            lines.append(ChatLines.notice("\(label.text) comes and goes"))
+        } else {
+            if pending.isEmpty { openedAt = now }
+            pending.removeAll { $0.user == label.user }
+            pending.append(entry)
+        }
+        records[label.user] = record
+        return lines
+    }
+
+    /// Returns what is to be told by now.
+    package mutating func due(at now: Int64) -> [Line] {
+        var lines: [Line] = []
+        if let release, release <= now { lines += flush() }
+        for user in records.keys.sorted() {
+            guard var record = records[user], let last = record.changes.last, last + Self.flapWindow <= now else {
+                continue
+            }
+            if let entry = record.flapping {
+                lines.append(Self.settled(entry))
+                record.told = Self.told(entry.change)
+                record.flapping = nil
+            }
+            record.changes = []
+            records[user] = record.told == .gone ? nil : record
+        }
+        return lines
+    }
+
+    /// Tells what waits, so that a message of somebody never comes before the line that they are here.
+    package mutating func flush() -> [Line] {
+        var lines: [Line] = []
+        let entries = pending.filter { entry in
+            let told = records[entry.user]?.told ?? .gone
+            let new = Self.told(entry.change)
+            records[entry.user]?.told = new
+            return told != new
+        }
+        pending = []
+        for change in PresenceChange.allCases {
+            let labels = entries.filter { $0.change == change }.map(\.label)
+            if !labels.isEmpty { lines.append(ChatLines.presence(of: labels, change)) }
+        }
+        return lines
+    }
+
+    private var release: Int64? {
+        switch pending.count {
+        case 0: nil
+        case 1: openedAt + Self.firstWait
+        default: openedAt + Self.burst
+        }
+    }
+
+    private static func told(_ change: PresenceChange) -> Told {
+        switch change {
+        case .online, .back: .here
+        case .away: .away
+        case .left, .silent: .gone
+        }
+    }
+
+    private static func settled(_ entry: Pending) -> Line {
+        switch entry.change {
+        case .online, .back: ChatLines.notice("\(entry.label.text) is here again")
+        case .away, .left, .silent: ChatLines.presence(of: [entry.label], entry.change)
+        }
+    }
+}

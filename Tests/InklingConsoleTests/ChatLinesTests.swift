@@ -1,0 +1,332 @@
+import InklingConsole
+import Testing
+
+/// The labels of people whose user IDs are their names.
+func people(_ names: String...) -> [Labels.Label] {
+    var labels = Labels(ownName: "", compatible: TerminalSafetyTests.nfkc)
+    for name in names { labels.update(Labels.Person(user: name, name: name)) }
+    return names.map(labels.label)
+}
+
+@Suite("Lines of a chat")
+struct ChatLinesTests {
+    static let bob = people("Bob")[0]
+    static let third = LocalTime.Day(year: 2026, month: 3, day: 3)
+
+    @Test("a person's colour is the same in every line and never the only sign")
+    func colour() {
+        let line = ChatLines.message(from: Self.bob, text: "hi")
+        #expect(line.spans[0].text == "Bob:" && line.spans[0].emphasis == .person("Bob"))
+        #expect(line.text == "Bob: hi")
+        #expect(Line.Emphasis.person("mfrgsylz2aaaaaaa") == .person(0))
+        let users = (0..<600).map { "user\($0)" }
+        var counts: [Line.Emphasis: Int] = [:]
+        for user in users { counts[.person(user), default: 0] += 1 }
+        #expect(counts.count == 6 && counts.values.allSatisfy { $0 > 50 })
+    }
+
+    @Test("times stand in front of lines, and a day that changed between them")
+    func times() {
+        var timeline = Timeline()
+        let hello = ChatLines.message(from: Self.bob, text: "hello")
+        let notice = ChatLines.notice("x")
+        let first = timeline.stamped([hello, notice], at: LocalTime(day: Self.third, hour: 23, minute: 59))
+        #expect(first.map(\.text) == ["23:59 Bob: hello", "23:59 * x"])
+        #expect(first[0].spans[0].emphasis == .dim)
+        #expect(
+            timeline.stamped([], at: LocalTime(day: .init(year: 2026, month: 3, day: 9), hour: 0, minute: 0)).isEmpty)
+        let next = LocalTime(day: .init(year: 2026, month: 3, day: 4), hour: 0, minute: 5)
+        let second = timeline.stamped([hello], at: next)
+        #expect(second.map(\.text) == ["--- Wednesday, 4 March 2026 ---", "00:05 Bob: hello"])
+        #expect(second[0].spans[0].emphasis == .dim)
+        #expect(timeline.stamped([hello], at: next).map(\.text) == ["00:05 Bob: hello"])
+    }
+
+    @Test(
+        "days have their names",
+        arguments: [
+            (2026, 3, 3, "Tuesday, 3 March 2026"), (2026, 11, 21, "Saturday, 21 November 2026"),
+            (2024, 2, 29, "Thursday, 29 February 2024"), (2000, 1, 1, "Saturday, 1 January 2000"),
+            (2100, 2, 28, "Sunday, 28 February 2100"), (1999, 12, 31, "Friday, 31 December 1999"),
+        ])
+    func days(year: Int, month: Int, day: Int, text: String) {
+        #expect(LocalTime.Day(year: year, month: month, day: day).text == text)
+    }
+
+    @Test("rows of a stamped message stand below its name where there is room")
+    func hanging() {
+        var timeline = Timeline()
+        let text = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+        let line = timeline.stamped(
+            [ChatLines.message(from: Self.bob, text: text)], at: LocalTime(day: Self.third, hour: 9, minute: 5))[0]
+        #expect(
+            line.plainRows(columns: 80) == [
+                "09:05 Bob: one two three four five six seven eight nine ten eleven twelve",
+                "        thirteen fourteen",
+            ])
+        #expect(
+            line.plainRows(columns: 40) == [
+                "09:05 Bob: one two three four five six", "  seven eight nine ten eleven twelve", "  thirteen fourteen",
+            ])
+    }
+
+    @Test("own messages are marked, in bold")
+    func own() {
+        let line = ChatLines.own(text: "hello\nthere")
+        #expect(line.plain == "You: hello\n  there")
+        #expect(line.spans[0].emphasis == .bold)
+    }
+
+    @Test("what became of an own message is said where it did not reach everybody")
+    func delivery() {
+        let everybody = people("Bob", "Charlie", "Dora", "Eve", "Fay")
+        var delivery = Delivery(text: "hello\nthere", recipients: 3)
+        delivery.succeed()
+        delivery.succeed()
+        #expect(!delivery.isSettled && delivery.line == nil && !delivery.reachedAll)
+        var reached = delivery
+        reached.succeed()
+        #expect(reached.isSettled && reached.reachedAll && reached.line == nil)
+        delivery.fail(everybody[0], why: "silence")
+        #expect(delivery.isSettled && !delivery.reachedAll)
+        #expect(delivery.line == ChatLines.notice("Delivered to 2 of 3, not to Bob (out of reach): hello..."))
+        var one = Delivery(text: "hello", recipients: 1)
+        one.fail(everybody[0], why: "bye")
+        #expect(one.line?.text == "* Not delivered to Bob (left): hello")
+        var many = Delivery(text: "hello", recipients: 5)
+        for person in everybody { many.fail(person, why: "stalled") }
+        #expect(
+            many.line?.text == "* Not delivered to Bob (did not answer), Charlie (did not answer), "
+                + "Dora (did not answer) and 2 more: hello")
+        #expect(Delivery(text: "hello", recipients: 0).line?.text == "* Nobody was here to receive: hello")
+    }
+
+    @Test(
+        "presence is one dim line for one person or many",
+        arguments: [
+            (1, PresenceChange.online, "* Bob is here"), (1, .left, "* Bob has left"),
+            (1, .silent, "* Bob is out of reach"),
+            (1, .away, "* Bob is away"), (1, .back, "* Bob is back"), (2, .online, "* Bob and Charlie are here"),
+            (3, .left, "* Bob, Charlie and Dora have left"),
+            (4, .silent, "* Bob, Charlie and 2 others are out of reach"),
+        ])
+    func presence(count: Int, change: PresenceChange, text: String) {
+        let line = ChatLines.presence(of: Array(people("Bob", "Charlie", "Dora", "Eve")[..<count]), change)
+        #expect(line == Line(text, .dim))
+    }
+
+    @Test("a known name with another key is a loud warning that says what to do")
+    func changedKey() {
+        var labels = Labels(ownName: "", compatible: TerminalSafetyTests.nfkc)
+        labels.update(Labels.Person(user: "mfrg2", name: "Bob", acquaintance: .changedKey))
+        let line = ChatLines.changedKey(labels.label(of: "mfrg2"))
+        #expect(line.spans.allSatisfy { $0.emphasis == .bold })
+        #expect(
+            line.plain == """
+                !! Bob ~mfrg has another key than the Bob you know.
+                  It may be a new device, or somebody else under that name.
+                  Tell nothing secret before you have compared fingerprints,
+                  face to face or by telephone: /verify Bob ~mfrg
+                """)
+    }
+
+    @Test("the fingerprint of a digest is eight groups of five digits")
+    func fingerprint() throws {
+        let digest = (0..<32).map { UInt8($0) }
+        // 0x00010203 is 66,051, 0x04050607 is 67,438,087.
+        #expect(
+            Fingerprint.groups(of: digest) == ["66051", "38087", "10123", "82159", "54195", "26231", "98267", "70303"])
+        #expect(Fingerprint.groups(of: [UInt8](repeating: 0, count: 32)) == Array(repeating: "00000", count: 8))
+        #expect(Fingerprint.groups(of: [UInt8](repeating: 255, count: 32)) == Array(repeating: "67295", count: 8))
+        #expect(Fingerprint.groups(of: [1, 2, 3]) == nil)
+        let rows = try #require(Fingerprint.rows(of: digest))
+        #expect(rows == ["66051 38087 10123 82159", "54195 26231 98267 70303"])
+        #expect(
+            ChatLines.fingerprint(Self.bob, rows: rows).map(\.text) == [
+                "* Fingerprint of you and Bob:", "*   66051 38087 10123 82159", "*   54195 26231 98267 70303",
+                "* If theirs is the same, type: /verify Bob ok",
+            ])
+    }
+
+    @Test("/who and /chats are a line each")
+    func answers() {
+        let since = LocalTime(day: Self.third, hour: 12, minute: 4)
+        #expect(
+            ChatLines.person(
+                Self.bob, presence: "Active now", since: since, roundTrip: .milliseconds(3), isVerified: true
+            ).text == "* Bob: Active now, since 12:04, 3 ms, verified (Bob)")
+        #expect(
+            ChatLines.person(Self.bob, presence: "3m ago", roundTrip: .microseconds(300)).text
+                == "* Bob: 3m ago, under 1 ms (Bob)")
+        #expect(
+            ChatLines.chat(number: 1, name: "lobby", isOpen: true, unread: 3, isCurrent: false).text
+                == "* 1 lobby (open): 3 unread")
+        #expect(
+            ChatLines.chat(number: 2, name: "kitchen", isOpen: false, unread: 0, isCurrent: true).text
+                == "* 2 kitchen: here")
+    }
+
+    @Test("the indicator begins dim and is plain from then on, without motion at once")
+    func appearance() {
+        func emphasis(_ milliseconds: Int, decorated: Bool = true, reducedMotion: Bool = false) -> Line.Emphasis {
+            IndicatorText.emphasis(age: .milliseconds(milliseconds), decorated: decorated, reducedMotion: reducedMotion)
+        }
+        #expect(emphasis(0) == .dim && emphasis(299) == .dim && emphasis(300) == .plain && emphasis(9_000) == .plain)
+        #expect(emphasis(0, decorated: false) == .plain && emphasis(0, reducedMotion: true) == .plain)
+        var screen = Screen(columns: 40, rows: 10, decorated: true)
+        let dim = screen.draw(indicator: "Bob is typing.", emphasis: .dim, prompt: "> ", editor: LineEditor())
+        let plain = screen.draw(indicator: "Bob is typing.", emphasis: .plain, prompt: "> ", editor: LineEditor())
+        #expect(String(decoding: dim, as: UTF8.self).contains("\u{1B}[2mBob is typing.\u{1B}[0m"))
+        #expect(String(decoding: plain, as: UTF8.self).contains("\u{1B}[KBob is typing.\u{1B}[?7h"))
+    }
+
+    struct PromptRow: CustomTestStringConvertible, Sendable {
+        let name: String
+        let prompt: Prompt
+        let columns: Int
+        let text: String
+        var testDescription: String { "\(name), \(columns)" }
+    }
+
+    private static func bob(_ presence: String) -> Prompt.Other { Prompt.Other(label: bob, presence: presence) }
+    private static func lobby(_ count: Int) -> Prompt.Unread {
+        Prompt.Unread(chat: "lobby", isOpen: true, count: count)
+    }
+    private static func team(_ count: Int) -> Prompt.Unread { Prompt.Unread(chat: "team", isOpen: false, count: count) }
+
+    @Test(
+        "the prompt says what fits, and always that a chat is open",
+        arguments: [
+            PromptRow(name: "plain", prompt: Prompt(chat: "kitchen", isOpen: false), columns: 40, text: "kitchen> "),
+            PromptRow(
+                name: "open", prompt: Prompt(chat: "kitchen", isOpen: true), columns: 40, text: "kitchen (open)> "),
+            PromptRow(
+                name: "unread", prompt: Prompt(chat: "kitchen", isOpen: true, unread: [team(3)]), columns: 40,
+                text: "kitchen (open) [team 3]> "),
+            PromptRow(
+                name: "nothing unread", prompt: Prompt(chat: "kitchen", isOpen: true, unread: [team(0)]), columns: 40,
+                text: "kitchen (open)> "),
+            PromptRow(
+                name: "two unread", prompt: Prompt(chat: "kitchen", isOpen: true, unread: [team(3), lobby(120)]),
+                columns: 80,
+                text: "kitchen (open) [team 3, lobby (open) 99+]> "),
+            PromptRow(
+                name: "two unread", prompt: Prompt(chat: "kitchen", isOpen: true, unread: [team(3), lobby(4)]),
+                columns: 40,
+                text: "kitchen (open) [7 unread]> "),
+            PromptRow(
+                name: "one to one", prompt: Prompt(chat: "kitchen", isOpen: false, other: bob("Active now")),
+                columns: 40,
+                text: "kitchen (Bob: Active now)> "),
+            PromptRow(
+                name: "one to one, open", prompt: Prompt(chat: "kitchen", isOpen: true, other: bob("Active now")),
+                columns: 80,
+                text: "kitchen (open, Bob: Active now)> "),
+            PromptRow(
+                name: "one to one, open", prompt: Prompt(chat: "kitchen", isOpen: true, other: bob("Active now")),
+                columns: 40,
+                text: "kitchen (open, Active now)> "),
+            PromptRow(
+                name: "one to one, unread",
+                prompt: Prompt(chat: "kitchen", isOpen: false, other: bob("Last seen just now"), unread: [lobby(1)]),
+                columns: 40, text: "kitchen [1 unread]> "),
+            PromptRow(
+                name: "long name",
+                prompt: Prompt(chat: String(repeating: "kitchen", count: 9), isOpen: true, unread: [team(3)]),
+                columns: 40, text: "kitchenkitchenk (open) [3]> "),
+            PromptRow(
+                name: "wide name", prompt: Prompt(chat: String(repeating: "日", count: 40), isOpen: true), columns: 40,
+                text: "日日日日日日日日日 (open)> "),
+            PromptRow(
+                name: "narrow", prompt: Prompt(chat: "kitchen", isOpen: true), columns: 20, text: "kitc (open)> "),
+        ])
+    func prompts(_ row: PromptRow) {
+        #expect(row.prompt.text(columns: row.columns) == row.text)
+    }
+}
+
+@Suite("Presence lines")
+struct PresenceLinesTests {
+    /// Feeds changes and asks at each deadline; returns each line with its time.
+    static func told(_ changes: [(Int64, String, PresenceChange)], until end: Int64 = 200_000) -> [String] {
+        var lines = PresenceLines()
+        var told: [String] = []
+        func note(_ new: [Line], _ now: Int64) { told += new.map { "\(now) \($0.text)" } }
+        for (now, name, change) in changes {
+            while let deadline = lines.nextDeadline, deadline <= now { note(lines.due(at: deadline), deadline) }
+            note(lines.take(people(name)[0], change, at: now), now)
+        }
+        while let deadline = lines.nextDeadline, deadline <= end { note(lines.due(at: deadline), deadline) }
+        #expect(lines.nextDeadline == nil)
+        return told
+    }
+
+    @Test("one change is told after a short while")
+    func one() {
+        #expect(Self.told([(0, "Bob", .online)]) == ["500 * Bob is here"])
+        #expect(
+            Self.told([(0, "Bob", .online), (40_000, "Bob", .away), (80_000, "Bob", .back), (120_000, "Bob", .left)])
+                == [
+                    "500 * Bob is here", "40500 * Bob is away", "80500 * Bob is back", "120500 * Bob has left",
+                ])
+    }
+
+    @Test("twenty people who come within two seconds are one line")
+    func burst() {
+        let joins = (0..<20).map { (Int64($0) * 100, "Person \($0 + 10)", PresenceChange.online) }
+        #expect(Self.told(joins) == ["2000 * Person 10, Person 11 and 18 others are here"])
+        let losses = joins.map { ($0.0 + 60_000, $0.1, PresenceChange.silent) }
+        #expect(
+            Self.told(joins + losses) == [
+                "2000 * Person 10, Person 11 and 18 others are here",
+                "62000 * Person 10, Person 11 and 18 others are out of reach",
+            ])
+    }
+
+    @Test("who comes and goes again and again is one line, and one more when it is over")
+    func flapping() {
+        let flaps: [(Int64, String, PresenceChange)] = (0..<10).map {
+            (Int64($0) * 2_000, "Bob", $0 % 2 == 0 ? .online : .silent)
+        }
+        #expect(
+            Self.told(flaps) == [
+                "500 * Bob is here", "2500 * Bob is out of reach", "4000 * Bob comes and goes",
+                "48000 * Bob is out of reach",
+            ])
+        #expect(Self.told(flaps + [(20_000, "Bob", .online)]).last == "50000 * Bob is here again")
+        // Within the first wait nothing is told at all but that.
+        let quick: [(Int64, String, PresenceChange)] = (0..<9).map {
+            (Int64($0) * 100, "Bob", $0 % 2 == 0 ? .online : .silent)
+        }
+        #expect(Self.told(quick) == ["200 * Bob comes and goes", "30800 * Bob is here again"])
+    }
+
+    @Test("somebody else is told of as ever while one comes and goes")
+    func others() {
+        let changes: [(Int64, String, PresenceChange)] = [
+            (0, "Bob", .online), (1_000, "Bob", .silent), (2_000, "Bob", .online), (3_000, "Dora", .online),
+        ]
+        #expect(
+            Self.told(changes) == [
+                "500 * Bob is here", "1500 * Bob is out of reach", "2000 * Bob comes and goes", "3500 * Dora is here",
+                "32000 * Bob is here again",
+            ])
+    }
+
+    @Test("what is undone before it is told is not told")
+    func undone() {
+        #expect(Self.told([(0, "Bob", .online), (300, "Bob", .left)]) == [])
+        #expect(
+            Self.told([(0, "Bob", .online), (50_000, "Bob", .silent), (50_300, "Bob", .back)]) == ["500 * Bob is here"])
+    }
+
+    @Test("what waits can be told at once, before a message")
+    func flush() {
+        var lines = PresenceLines()
+        #expect(lines.take(people("Bob")[0], .online, at: 0) == [])
+        #expect(lines.flush().map(\.text) == ["* Bob is here"])
+        #expect(lines.flush() == [])
+        #expect(lines.due(at: 500) == [])
+        #expect(lines.nextDeadline == nil)
+    }
+}
