@@ -19,6 +19,7 @@ public enum NodeError: Error, Hashable, Sendable, CustomStringConvertible {
     case stateDirectory(String)
     case peerAddress(String, reason: String)
     case interface(String)
+    case unknownPeer(String)
     case stopped
 
     /// A word for programs.
@@ -41,6 +42,7 @@ public enum NodeError: Error, Hashable, Sendable, CustomStringConvertible {
         case .stateDirectory: "state-directory"
         case .peerAddress: "bad-peer-address"
         case .interface: "bad-interface"
+        case .unknownPeer: "unknown-peer"
         case .stopped: "stopped"
         }
     }
@@ -73,6 +75,8 @@ public enum NodeError: Error, Hashable, Sendable, CustomStringConvertible {
         case .stateDirectory(let text), .interface(let text): text
         case .peerAddress(let address, let reason):
             "The peer \"\(address)\" can't be used: \(reason). Write it as HOST:PORT or [IPV6]:PORT."
+        case .unknownPeer(let peer):
+            "Nobody is known by the key or user ID \"\(peer)\". Only who was met in a chat can be named."
         case .stopped: "The node was stopped."
         }
     }
