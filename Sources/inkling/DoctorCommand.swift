@@ -1,0 +1,4 @@
+import ArgumentParser
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "doctor")
+}
