@@ -34,7 +34,9 @@ struct PeersCommand: AsyncParsableCommand {
     func run() async throws {
         try await StartFailure.reporting {
             let tool = try await ToolNode.start(options, chat: chat, isAway: true)
-            try? await Task.sleep(for: wait.duration)
+            try? await Task.sleep(for: wait.duration * 0.8)
+            await tool.node.measureRoundTrips(in: tool.chat.name)
+            try? await Task.sleep(for: wait.duration * 0.2)
             let peers = all ? await tool.node.peers(in: tool.chat.name) : await tool.present()
             await tool.node.stop()
             if json {
@@ -55,8 +57,8 @@ struct PeersCommand: AsyncParsableCommand {
             case .offline:
                 PresenceText.lastSeen(age: peer.lastSeen.map { .seconds(max(Date().timeIntervalSince1970 - $0, 0)) })
             }
-        let verified = peer.isVerified ? ", verified" : ""
-        return "\(peer.shownName) (\(peer.user)): \(state)\(verified)"
+        let time = peer.roundTrip.map { String(format: ", %.1f ms", $0 / .milliseconds(1)) } ?? ""
+        return "\(peer.shownName) (\(peer.user)): \(state)\(peer.isVerified ? ", verified" : "")\(time)"
     }
 
     private static func value(_ peer: Peer) -> JSONValue {

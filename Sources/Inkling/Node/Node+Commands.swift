@@ -49,6 +49,7 @@ extension Node {
         drain()
         joined.removeAll { $0.chat.name == chat }
         met[chat] = nil
+        found[entry.keys.tag] = nil
         observers.finish(chat: chat)
     }
 

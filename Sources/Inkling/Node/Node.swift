@@ -46,6 +46,8 @@ public actor Node {
     var knownPeersFile = KnownPeersState.none
     /// Those whose block is kept, as the protocol was told of it.
     var keptBlocks: Set<UserID> = []
+    /// What discovery lists, by chat and instance.
+    var found: [ChatTag: [String: FoundInstance]] = [:]
     var sendErrors: [String: Int] = [:]
     /// Notices that came before anybody listened.
     var earlyNotices: [TimedEvent] = []
@@ -266,6 +268,7 @@ public actor Node {
             guard let chat = joined.first(where: { $0.keys.tag.hex == subtype }) else { return }
             do {
                 let key = try ServiceRecord.parse(txt, for: chat.keys)
+                found[chat.keys.tag, default: [:]][instance] = FoundInstance(key: key, addresses: addresses)
                 endpoint.found(
                     instance, chat: chat.keys.tag, key: key, addresses: addresses, now: clock.now)
             } catch {
@@ -273,6 +276,7 @@ public actor Node {
             }
         case .lost(let subtype, let instance):
             guard let chat = joined.first(where: { $0.keys.tag.hex == subtype }) else { return }
+            found[chat.keys.tag]?[instance] = nil
             endpoint.lost(instance, chat: chat.keys.tag, now: clock.now)
         case .unavailable(let text):
             tell(.notice(code: "discovery-down", text: text))
