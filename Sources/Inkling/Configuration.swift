@@ -9,12 +9,17 @@ public struct Configuration: Sendable {
     public var stateDirectory: String?
     /// Whether the identity is a new one that is never saved. The state directory is not touched then.
     public var isEphemeral = false
+    /// Whether the kept identity is used although another node of this user may run under it: then both are one person
+    /// for the others, and don't see each other. Without it a second node gets a temporary identity.
+    public var sharesIdentity = false
     /// The UDP port; 0 for a free one.
     public var port: UInt16 = 0
     /// An own address to use alone; nil for all.
     public var bindAddress: String?
     /// The names of the interfaces to use; empty for all but those of containers and tunnels.
     public var interfaces: [String] = []
+    /// The names of interfaces to leave out; only where ``interfaces`` is empty.
+    public var excludedInterfaces: [String] = []
     /// Whether peers are looked for and the node is advertised.
     public var discovery = true
     /// Peers by hand, `HOST:PORT` or `[IPV6]:PORT`.

@@ -19,6 +19,10 @@ public enum NodeError: Error, Hashable, Sendable, CustomStringConvertible {
     case stateDirectory(String)
     case peerAddress(String, reason: String)
     case interface(String)
+    case unknownPeer(String)
+    case identityText
+    case identityExists(String)
+    case stateDirectoryInUse(String)
     case stopped
 
     /// A word for programs.
@@ -41,6 +45,10 @@ public enum NodeError: Error, Hashable, Sendable, CustomStringConvertible {
         case .stateDirectory: "state-directory"
         case .peerAddress: "bad-peer-address"
         case .interface: "bad-interface"
+        case .unknownPeer: "unknown-peer"
+        case .identityText: "bad-identity"
+        case .identityExists: "identity-exists"
+        case .stateDirectoryInUse: "state-directory-in-use"
         case .stopped: "stopped"
         }
     }
@@ -73,6 +81,15 @@ public enum NodeError: Error, Hashable, Sendable, CustomStringConvertible {
         case .stateDirectory(let text), .interface(let text): text
         case .peerAddress(let address, let reason):
             "The peer \"\(address)\" can't be used: \(reason). Write it as HOST:PORT or [IPV6]:PORT."
+        case .unknownPeer(let peer):
+            "Nobody is known by the key or user ID \"\(peer)\". Only who was met in a chat can be named."
+        case .identityText:
+            "This is no exported identity, or it is damaged. \"inkling identity export FILE\" makes one."
+        case .identityExists(let path):
+            "\(printable(path)) holds an identity already. Keep a copy of it with \"inkling identity export FILE\", "
+                + "then replace it with --force."
+        case .stateDirectoryInUse(let path):
+            "A running node uses \(printable(path)). End it first."
         case .stopped: "The node was stopped."
         }
     }

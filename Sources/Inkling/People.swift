@@ -59,17 +59,27 @@ public struct Peer: Hashable, Sendable {
     public let presence: Presence
     /// The static public key in base64url, 43 characters.
     public let key: String
-    /// When the peer was last there, in seconds since 1970; nil while it is.
+    /// When the peer was last there, in this run or an earlier one, in seconds since 1970; nil while it is.
     public let lastSeen: Double?
     /// Since when it is there, in seconds since 1970; nil while it is offline.
     public let onlineSince: Double?
     /// The smoothed round trip, if one was measured.
     public let roundTrip: Duration?
+    /// When the key was first met, in any chat and run, in seconds since 1970.
+    public let firstSeen: Double?
+    /// Whether the user has compared fingerprints with them.
+    public let isVerified: Bool
+    /// Whether the user has blocked them for good.
+    public let isBlocked: Bool
+    /// Others who are known under this name: one of them, or nobody, is who the name says. Without blocked ones.
+    public let namesakes: [UserID]
 
     /// Whether nothing that is shown differs.
     public static func == (left: Peer, right: Peer) -> Bool {
         left.user == right.user && left.name == right.name && left.presence == right.presence
             && left.key == right.key && left.lastSeen == right.lastSeen && left.onlineSince == right.onlineSince
+            && left.isVerified == right.isVerified && left.isBlocked == right.isBlocked
+            && left.namesakes == right.namesakes
     }
 
     /// By user and presence.

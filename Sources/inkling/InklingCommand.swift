@@ -1,5 +1,7 @@
 import ArgumentParser
 import Foundation
+import Inkling
+import InklingConsole
 
 @main
 enum Program {
@@ -23,18 +25,36 @@ struct InklingCommand: AsyncParsableCommand {
             inkling chat                  joins the open chat "lobby"
             inkling invite team           makes a secret chat, prints its invite
             inkling chat --invite INVITE  joins the chat of an invite
+            inkling doctor                finds out why two machines don't see each other
             """,
         version: programVersion,
-        subcommands: [ChatCommand.self, InviteCommand.self])
+        subcommands: [
+            ChatCommand.self, InviteCommand.self, PeersCommand.self, SendCommand.self, WatchCommand.self,
+            DoctorCommand.self, IdentityCommand.self,
+        ])
 }
 
 /// Tells why the program can't go on, in one line on standard error.
 struct StartFailure: Error {
     let text: String
+    /// 64 for what was asked for wrongly.
+    var status: Int32 = 1
 
     /// Says it and gives the exit status to leave with.
     func report() -> ExitCode {
         Output.error.write(line: "inkling: " + text)
-        return ExitCode(1)
+        return ExitCode(status)
+    }
+
+    /// Runs a command, and reports its failure.
+    @MainActor
+    static func reporting<Result>(_ body: @MainActor () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let failure as StartFailure {
+            throw failure.report()
+        } catch let error as NodeError {
+            throw StartFailure(text: SafeText.line(error.description)).report()
+        }
     }
 }

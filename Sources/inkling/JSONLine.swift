@@ -5,6 +5,7 @@ enum JSONValue {
     case string(String)
     case integer(Int)
     case unsigned(UInt64)
+    case boolean(Bool)
     /// Seconds, written with microseconds.
     case seconds(Double)
     case array([JSONValue])
@@ -17,6 +18,7 @@ enum JSONValue {
         case .string(let value): Self.append(value, to: &text)
         case .integer(let value): text += String(value)
         case .unsigned(let value): text += String(value)
+        case .boolean(let value): text += value ? "true" : "false"
         case .seconds(let value): text += Self.microseconds(value)
         case .raw(let value): text += value
         case .array(let values):
@@ -84,5 +86,15 @@ struct JSONLine {
         var text = ""
         JSONValue.object(members).append(to: &text)
         return text
+    }
+}
+
+extension Output {
+    /// Writes one JSON object that is the whole answer of a command. `false`: nobody reads any more.
+    @discardableResult
+    func write(json members: [(String, JSONValue)]) -> Bool {
+        var text = ""
+        JSONValue.object(members).append(to: &text)
+        return write(line: text)
     }
 }

@@ -125,11 +125,11 @@ extension ServiceReference {
         }
     }
 
-    /// Browses a subtype on an interface, or on all if its index is 0.
-    static func browse(subtype: String, interface: UInt32) throws(ServiceError) -> ServiceReference {
+    /// Browses a subtype, or the whole type if it is nil, on an interface, or on all if its index is 0.
+    static func browse(subtype: String?, interface: UInt32) throws(ServiceError) -> ServiceReference {
         try ServiceReference { reference, context in
             DNSServiceBrowse(
-                &reference, 0, interface, "\(type),_\(subtype)", domain,
+                &reference, 0, interface, subtype.map { "\(type),_\($0)" } ?? type, domain,
                 { _, flags, interface, code, name, _, _, context in
                     guard code == kDNSServiceErr_NoError, let name else {
                         return ServiceReference.fail(context, code)

@@ -59,12 +59,13 @@ package enum KeyStoreError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// The identity of a node: its private key, and the lock on the directory that keeps it.
 ///
-/// The directory holds `identity`, the key, and `lock`, an empty file on which the running node has an advisory
-/// lock. The system drops the lock when the process ends, however it does.
+/// The directory holds `identity`, the key, `known-peers.json`, the people whom its nodes have met, and `lock`, an
+/// empty file on which the running node has an advisory lock. The system drops the lock when the process ends, however it does.
 package final class KeyStore: Sendable {
     /// The X25519 private key, 32 bytes.
     package let privateKey: [UInt8]
-    /// The state directory, locked for this node until ``close()``; nil if the identity is temporary.
+    /// The state directory, locked for this node until ``close()`` unless it is shared; nil if the identity is
+    /// temporary.
     package let directory: String?
     /// Why the identity is temporary; nil if it is kept.
     package let temporary: TemporaryIdentity?
@@ -96,6 +97,24 @@ package final class KeyStore: Sendable {
         }
     }
 
+    /// Opens the state directory as a further device of the same person does: with the identity that is kept there,
+    /// also while another node has the directory. Where there is no identity yet one is made.
+    package static func openShared(directory: String?) throws(KeyStoreError) -> KeyStore {
+        if let path = directory ?? defaultDirectory, let key = try StateDirectory.existingKey(path) {
+            return KeyStore(key: key, directory: path)
+        }
+        let store = try open(directory: directory)
+        store.close()
+        return store
+    }
+
+    private init(key: [UInt8], directory: String) {
+        privateKey = key
+        self.directory = directory
+        temporary = nil
+        lock = Mutex(nil)
+    }
+
     private init(key: [UInt8], state: StateDirectory) {
         privateKey = key
         directory = state.path
@@ -112,6 +131,16 @@ package final class KeyStore: Sendable {
 
     deinit {
         close()
+    }
+
+    /// Where known peers can be read, and whether they can be written there too.
+    package var knownPeers: (directory: String, isWritable: Bool)? {
+        switch temporary {
+        case nil: directory.map { ($0, true) }
+        case .inUse(let directory): (directory, true)
+        case .unwritable(let directory, _): (directory, false)
+        case .noHome: nil
+        }
     }
 
     /// Lets another node use the directory.
@@ -133,7 +162,7 @@ package final class KeyStore: Sendable {
 }
 
 /// A path without what could control a terminal.
-private func printable(_ path: String) -> String {
+func printable(_ path: String) -> String {
     String(String.UnicodeScalarView(path.unicodeScalars.map { $0.properties.isWhitespace || $0.isSafe ? $0 : "?" }))
 }
 

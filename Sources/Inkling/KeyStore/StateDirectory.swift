@@ -35,22 +35,43 @@ struct StateDirectory: Sendable {
         return opening
     }
 
+    /// The private key that is kept in a directory, whoever has locked it; nil if there is none.
+    static func existingKey(_ path: String) throws(KeyStoreError) -> [UInt8]? {
+        let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let code = errno
+            if code == ENOENT || code == ENOTDIR { return nil }
+            throw .unreadable(path: path, reason: reason(code))
+        }
+        let directory = StateDirectory(path: path, descriptor: descriptor, lock: -1)
+        defer { directory.close() }
+        return try directory.existingKey()
+    }
+
     /// Drops the lock.
     func close() {
-        Glibc.close(lock)
+        if lock >= 0 { Glibc.close(lock) }
         Glibc.close(descriptor)
     }
 
     /// The private key that is kept here; a new one if there is none.
     func identity() throws(KeyStoreError) -> Key {
+        if let key = try existingKey() { return .kept(key) }
+        return keep(Identity.random())
+    }
+
+    private func existingKey() throws(KeyStoreError) -> [UInt8]? {
         let file = "\(path)/identity"
-        guard let bytes = try readIdentity(file) else { return createIdentity() }
+        guard let bytes = try readIdentity(file) else { return nil }
         switch Identity.read(bytes) {
-        case .key(let key): return .kept(key)
+        case .key(let key): return key
         case .newer: throw .newer(path: file)
         case .corrupt: throw .corrupt(path: file)
         }
     }
+
+    /// Whether something stands where the key does.
+    var hasIdentity: Bool { faccessat(descriptor, "identity", F_OK, AT_SYMLINK_NOFOLLOW) == 0 }
 
     // MARK: - Directory
 
@@ -137,10 +158,9 @@ struct StateDirectory: Sendable {
         return Array(bytes.prefix(count))
     }
 
-    /// Writes a new key so that, whatever happens, the file is there as a whole or not at all. The lock keeps
-    /// other nodes from doing the same.
-    private func createIdentity() -> Key {
-        let key = Identity.random()
+    /// Writes a key so that, whatever happens, the file is there as a whole or as it was. The lock keeps other nodes
+    /// from doing the same.
+    func keep(_ key: [UInt8]) -> Key {
         unlinkat(descriptor, "identity.new", 0)
         let file = openat(descriptor, "identity.new", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { return .unwritable(reason: reason(errno)) }

@@ -122,6 +122,19 @@ package enum Interfaces {
         }
     }
 
+    /// Why an interface is not among those that `selection` chooses.
+    package static func reasonLeftOut(_ interface: NetworkInterface, _ selection: InterfaceSelection) -> String {
+        switch selection {
+        case .named(let names) where !names.contains(interface.name): return "it was not chosen"
+        case .except(let names) where names.contains(interface.name): return "it was left out by name"
+        case .named, .except, .automatic: break
+        }
+        if !interface.isUp { return "it is down, or has no cable or network" }
+        if interface.networks.isEmpty { return "it has no address" }
+        if interface.isLoopback { return "it reaches this machine alone" }
+        return "it looks like a container's or a tunnel's; choose it with --interface \(interface.name)"
+    }
+
     /// The default choice. A virtual interface is left out only if an ordinary one remains; loopback is chosen
     /// only if there is nothing else, or nothing but point-to-point interfaces, which discovery does not use.
     private static func automatic(_ interfaces: [NetworkInterface]) -> [NetworkInterface] {

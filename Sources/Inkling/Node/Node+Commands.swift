@@ -28,6 +28,7 @@ extension Node {
         let entry = JoinedChat(
             chat: chat, keys: keys, instance: instance, nonce: UInt64.random(in: .min ... .max))
         joined.append(entry)
+        recall(entry)
         guard let ownKey = PublicKey(base64url: key) else { return }
         discovery?.join(
             subtype: keys.tag.hex, instance: entry.instance, port: port,
@@ -35,10 +36,11 @@ extension Node {
         drain()
     }
 
-    /// Leaves a chat: its peers hear a farewell, and nothing of it is kept.
+    /// Leaves a chat: its peers hear a farewell, and nothing of it is kept but when they were last seen.
     public func leave(_ chat: String) throws(NodeError) {
         let entry = try member(chat)
         discovery?.leave(subtype: entry.keys.tag.hex)
+        noteWhoIsThere(in: entry)
         do {
             try endpoint.leave(entry.keys.tag, now: clock.now)
         } catch {
@@ -46,7 +48,8 @@ extension Node {
         }
         drain()
         joined.removeAll { $0.chat.name == chat }
-        known[chat] = nil
+        met[chat] = nil
+        found[entry.keys.tag] = nil
         observers.finish(chat: chat)
     }
 
@@ -104,7 +107,8 @@ extension Node {
         drain()
     }
 
-    /// Blocks somebody in all chats: gone from every list at once, and neither heard nor answered.
+    /// Blocks somebody in all chats, as long as this node runs: gone from every list at once, and neither heard nor
+    /// answered. ``setBlocked(_:key:)`` lasts.
     public func block(_ user: UserID) {
         guard !isStopped else { return }
         endpoint.block(user.wire, now: clock.now)
@@ -124,6 +128,7 @@ extension Node {
         endpoint.suspend(now: clock.now)
         drain()
         await waitForFarewells()
+        await saveKnownPeers()
     }
 
     /// Comes back after ``suspend()``.
@@ -135,18 +140,21 @@ extension Node {
 
     // MARK: Questions
 
-    /// All whom the node has met in a chat, by name; those who went with when they were last seen. Empty for a chat
-    /// that it is not in.
+    /// All whom this user's nodes have met in a chat, in this run or an earlier one, by name; those who went with when
+    /// they were last seen. Empty for a chat that the node is not in.
     public func peers(in chat: String) -> [Peer] {
         guard let entry = joined.first(where: { $0.chat.name == chat }) else { return [] }
         var roundTrips: [PublicKey: Duration] = [:]
         for state in endpoint.present(in: entry.keys.tag) { roundTrips[state.person.key] = state.roundTrip }
-        return (known[chat] ?? [:]).map { key, peer in
+        return (met[chat] ?? [:]).map { key, peer in
             let isThere = peer.presence != .offline
+            let entry = knownPeers[key]
             return Peer(
                 user: peer.user, name: peer.name, presence: Presence(peer.presence), key: peer.key,
                 lastSeen: isThere ? nil : peer.since, onlineSince: isThere ? peer.since : nil,
-                roundTrip: roundTrips[key])
+                roundTrip: roundTrips[key], firstSeen: entry?.firstSeen, isVerified: entry?.isVerified ?? false,
+                isBlocked: entry?.isBlocked ?? false,
+                namesakes: knownPeers.namesakes(of: key, name: peer.name).map { UserID($0) })
         }.sorted { ($0.name, $0.key) < ($1.name, $1.key) }
     }
 

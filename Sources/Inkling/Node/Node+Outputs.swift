@@ -31,7 +31,7 @@ extension Node {
             observers.typing(shown, in: chat)
         case .presence(let tag, let person, let presence, let reason):
             guard let chat = chatName(tag) else { return }
-            remember(person, presence, in: chat)
+            remember(person, presence, in: chat, tag: tag)
             tell(.peer(chat: chat, Person(person), Presence(presence), why: reason.rawValue))
             if observers.observePresence(in: chat) { observers.presence(peers(in: chat), in: chat) }
         case .message(let tag, let person, let number, let text):
@@ -75,23 +75,31 @@ extension Node {
         }
     }
 
-    private func remember(_ person: InklingCore.Person, _ presence: InklingCore.Presence, in chat: String) {
-        let before = known[chat]?[person.key]
+    private func remember(
+        _ person: InklingCore.Person, _ presence: InklingCore.Presence, in chat: String, tag: ChatTag
+    ) {
+        let now = Node.wallClock()
+        let before = met[chat]?[person.key]
         let wasThere = before.map { $0.presence != .offline } ?? false
         let isThere = presence != .offline
-        let since = wasThere == isThere ? before?.since ?? Node.wallClock() : Node.wallClock()
-        known[chat, default: [:]][person.key] = KnownPeer(
+        let since = wasThere == isThere ? before?.since ?? now : now
+        met[chat, default: [:]][person.key] = MetPeer(
             user: before?.user ?? UserID(person.key), key: before?.key ?? person.key.base64url, name: person.name,
             presence: presence, since: since)
-        if !isThere { forgetSome(of: chat) }
+        if isThere {
+            noteArrival(of: person, tag: tag, at: now)
+        } else {
+            if wasThere { noteDeparture(of: person.key, tag: tag, at: now) }
+            forgetSome(of: chat)
+        }
     }
 
     /// Of those who went only the last are remembered.
     private func forgetSome(of chat: String) {
-        let gone = (known[chat] ?? [:]).filter { $0.value.presence == .offline }
+        let gone = (met[chat] ?? [:]).filter { $0.value.presence == .offline }
         guard gone.count > Node.rememberedPeers else { return }
         let oldest = gone.sorted { ($0.value.since, $0.key) < ($1.value.since, $1.key) }
-        for (key, _) in oldest.prefix(gone.count - Node.rememberedPeers / 2) { known[chat]?[key] = nil }
+        for (key, _) in oldest.prefix(gone.count - Node.rememberedPeers / 2) { met[chat]?[key] = nil }
     }
 
     /// Seconds since 1970, with microseconds: shown to people, never decided on.

@@ -18,6 +18,8 @@ public actor Node {
     public nonisolated let key: String
     /// The own display name, in NFC.
     public nonisolated let name: String
+    /// The fingerprint of the own key.
+    public nonisolated let fingerprint: Fingerprint
     /// The UDP port.
     public nonisolated let port: UInt16
     /// Whether the identity ends with this node.
@@ -37,7 +39,15 @@ public actor Node {
 
     var joined: [JoinedChat] = []
     var observers = Observers()
-    var known: [String: [PublicKey: KnownPeer]] = [:]
+    nonisolated let ownKey: PublicKey
+    var met: [String: [PublicKey: MetPeer]] = [:]
+    /// Whom this user's nodes know, in all chats and runs.
+    var knownPeers = KnownPeers()
+    var knownPeersFile = KnownPeersState.none
+    /// Those whose block is kept, as the protocol was told of it.
+    var keptBlocks: Set<UserID> = []
+    /// What discovery lists, by chat and instance.
+    var found: [ChatTag: [String: FoundInstance]] = [:]
     var sendErrors: [String: Int] = [:]
     /// Notices that came before anybody listened.
     var earlyNotices: [TimedEvent] = []
@@ -57,8 +67,8 @@ public actor Node {
     /// How many of those who went are remembered in a chat.
     static let rememberedPeers = 1_024
 
-    /// What stays known of somebody who went.
-    struct KnownPeer {
+    /// What is known of somebody in a chat, also once they went.
+    struct MetPeer {
         let user: UserID
         let key: String
         var name: String
@@ -109,7 +119,9 @@ public actor Node {
         self.keyStore = keyStore
         eventLoop = executor
         user = UserID(identity.publicKey)
+        ownKey = identity.publicKey
         key = identity.publicKey.base64url
+        fingerprint = Fingerprint(of: identity.publicKey)
         port = socket.port
         isTemporary = keyStore?.directory == nil
         endpoint = Endpoint(
@@ -122,7 +134,9 @@ public actor Node {
     private static func openKeyStore(_ configuration: Configuration) throws(NodeError) -> KeyStore? {
         guard !configuration.isEphemeral else { return nil }
         do {
-            return try KeyStore.open(directory: configuration.stateDirectory)
+            return configuration.sharesIdentity
+                ? try KeyStore.openShared(directory: configuration.stateDirectory)
+                : try KeyStore.open(directory: configuration.stateDirectory)
         } catch {
             throw .stateDirectory(error.description)
         }
@@ -152,7 +166,8 @@ public actor Node {
     }
 
     private static func selection(_ configuration: Configuration) -> InterfaceSelection {
-        configuration.interfaces.isEmpty ? .automatic : .named(configuration.interfaces)
+        if !configuration.interfaces.isEmpty { return .named(configuration.interfaces) }
+        return configuration.excludedInterfaces.isEmpty ? .automatic : .except(configuration.excludedInterfaces)
     }
 
     /// Without the helper the node runs all the same, and says so once.
@@ -193,6 +208,7 @@ public actor Node {
         if let temporary = keyStore?.temporary {
             tell(.notice(code: "identity-temporary", text: temporary.description))
         }
+        openKnownPeers()
         if configuration.discovery {
             let loop = eventLoop
             discovery = Discovery(interfaces: Node.selection(configuration), logger: logger) { [weak self] event in
@@ -252,6 +268,7 @@ public actor Node {
             guard let chat = joined.first(where: { $0.keys.tag.hex == subtype }) else { return }
             do {
                 let key = try ServiceRecord.parse(txt, for: chat.keys)
+                found[chat.keys.tag, default: [:]][instance] = FoundInstance(key: key, addresses: addresses)
                 endpoint.found(
                     instance, chat: chat.keys.tag, key: key, addresses: addresses, now: clock.now)
             } catch {
@@ -259,6 +276,7 @@ public actor Node {
             }
         case .lost(let subtype, let instance):
             guard let chat = joined.first(where: { $0.keys.tag.hex == subtype }) else { return }
+            found[chat.keys.tag]?[instance] = nil
             endpoint.lost(instance, chat: chat.keys.tag, now: clock.now)
         case .unavailable(let text):
             tell(.notice(code: "discovery-down", text: text))
@@ -304,6 +322,7 @@ public actor Node {
     /// Says bye to all, and closes everything. Copies of the farewell take 120 ms.
     public func stop() async {
         guard !isStopped else { return }
+        noteWhoIsThere()
         endpoint.quit(now: clock.now)
         drain()
         isStopped = true
@@ -319,6 +338,7 @@ public actor Node {
         channel = nil
         if let lastWill { try? await NIOThreadPool.singleton.runIfActive { lastWill.dismiss() } }
         lastWill = nil
+        await saveKnownPeers()
         keyStore?.close()
         observers.finish()
     }

@@ -1,0 +1,77 @@
+import Dispatch
+import Glibc
+import InklingWire
+import Logging
+import Synchronization
+
+/// Whether discovery works on this host, tried with services of its own that nobody takes for a chat.
+package enum DiscoveryProbe {
+    package enum Result: Equatable, Sendable {
+        /// A service was announced, and found again after so long.
+        case found(after: Duration)
+        /// The daemon does not answer; the text says why and what to do.
+        case unavailable(String)
+        /// The daemon answers, and nothing was found in time.
+        case nothing
+    }
+
+    /// Announces a service and looks for it by a second way to the daemon. It waits: not for an event loop's thread.
+    package static func announceAndFind(
+        _ interfaces: InterfaceSelection, port: UInt16, within longest: Duration
+    ) -> Result {
+        let subtype = randomHex(16)
+        let announced = randomHex(16)
+        let result = Mutex<Result?>(nil)
+        let known = DispatchSemaphore(value: 0)
+        let start = ContinuousClock.now
+        @Sendable func end(_ found: Result) {
+            result.withLock { $0 = $0 ?? found }
+            known.signal()
+        }
+        let quiet = Logger(label: "probe") { _ in SwiftLogNoOpLogHandler() }
+        let announcing = Discovery(interfaces: interfaces, logger: quiet) { event in
+            if case .unavailable(let text) = event { end(.unavailable(text)) }
+        }
+        let finding = Discovery(interfaces: interfaces, logger: quiet) { event in
+            switch event {
+            case .found(subtype, announced, _, _): end(.found(after: start.duration(to: .now)))
+            case .unavailable(let text): end(.unavailable(text))
+            case .found, .lost, .available: break
+            }
+        }
+        let txt = Array("\u{9}txtvers=1".utf8)
+        announcing.join(subtype: subtype, instance: announced, port: port, txt: txt)
+        finding.join(subtype: subtype, instance: randomHex(16), port: port, txt: txt)
+        _ = known.wait(timeout: .now() + .milliseconds(Int(longest / .milliseconds(1))))
+        announcing.stop()
+        finding.stop()
+        return result.withLock { $0 } ?? .nothing
+    }
+
+    /// The instance names of all Inkling nodes that are announced on the network, of whatever chat.
+    package static func instances(within time: Duration) -> Set<String> {
+        setenv("AVAHI_COMPAT_NOWARN", "1", 1)
+        guard let browser = try? ServiceReference.browse(subtype: nil, interface: 0) else { return [] }
+        defer { browser.free() }
+        var names: Set<String> = []
+        let end = ContinuousClock.now + time
+        while ContinuousClock.now < end {
+            var readable = pollfd(fd: browser.descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&readable, 1, 50) >= 0 else { break }
+            guard readable.revents != 0 else { continue }
+            browser.process()
+            for answer in browser.takeAnswers() {
+                switch answer {
+                case .listed(let name, _, true): names.insert(name)
+                case .failed: return names
+                case .listed, .registered, .resolved, .address: break
+                }
+            }
+        }
+        return names
+    }
+
+    private static func randomHex(_ count: Int) -> String {
+        (0..<count).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
+    }
+}

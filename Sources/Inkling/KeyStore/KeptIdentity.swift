@@ -1,0 +1,83 @@
+import InklingWire
+
+/// The identity that a state directory keeps, for people to see, to copy and to put back.
+public struct KeptIdentity: Sendable {
+    /// The user ID.
+    public let user: UserID
+    /// The static public key in base64url, 43 characters.
+    public let key: String
+    /// The fingerprint of the key.
+    public let fingerprint: Fingerprint
+    /// The directory that keeps it.
+    public let directory: String
+    /// The text that ``replace(in:with:force:)`` takes. It holds the private key: whoever has it is this person.
+    public let text: String
+
+    private init(_ privateKey: [UInt8], directory: String) throws(NodeError) {
+        guard let pair = KeyPair(privateKey: privateKey) else { throw .identityText }
+        user = UserID(pair.publicKey)
+        key = pair.publicKey.base64url
+        fingerprint = Fingerprint(of: pair.publicKey)
+        self.directory = directory
+        text = String(decoding: Identity.text(of: privateKey), as: UTF8.self)
+    }
+
+    /// Reads the identity of a state directory, also while a node uses it; nil if there is none yet.
+    ///
+    /// - Parameter directory: The directory; nil for the default of the platform.
+    /// - Throws: ``NodeError/stateDirectory(_:)``.
+    public static func read(directory: String?) throws(NodeError) -> KeptIdentity? {
+        guard let path = directory ?? KeyStore.defaultDirectory else {
+            throw .stateDirectory(TemporaryIdentity.noHome.description)
+        }
+        let key: [UInt8]?
+        do {
+            key = try StateDirectory.existingKey(path)
+        } catch {
+            throw .stateDirectory(error.description)
+        }
+        guard let key else { return nil }
+        return try KeptIdentity(key, directory: path)
+    }
+
+    /// Puts an identity into a state directory, which is made if it is missing.
+    ///
+    /// - Parameters:
+    ///   - directory: The directory; nil for the default of the platform.
+    ///   - text: What ``text`` was.
+    ///   - force: Whether an identity that is there is given up.
+    /// - Throws: ``NodeError/identityText``, ``NodeError/identityExists(_:)``, ``NodeError/stateDirectoryInUse(_:)``,
+    ///   ``NodeError/stateDirectory(_:)``. Nothing was changed then.
+    public static func replace(
+        in directory: String?, with text: String, force: Bool = false
+    ) throws(NodeError) -> KeptIdentity {
+        guard text.utf8.count <= Identity.maximumBytes, case .key(let key) = Identity.read(Array(text.utf8)) else {
+            throw .identityText
+        }
+        guard let path = directory ?? KeyStore.defaultDirectory else {
+            throw .stateDirectory(TemporaryIdentity.noHome.description)
+        }
+        let identity = try KeptIdentity(key, directory: path)
+        let opening: StateDirectory.Opening
+        do {
+            opening = try StateDirectory.open(path, isNamed: directory != nil)
+        } catch {
+            throw .stateDirectory(error.description)
+        }
+        switch opening {
+        case .locked(let state):
+            defer { state.close() }
+            guard force || !state.hasIdentity else { throw .identityExists(path) }
+            if case .unwritable(let reason) = state.keep(key) { throw unwritable(path, reason) }
+            return identity
+        case .inUse: throw .stateDirectoryInUse(path)
+        case .unwritable(let reason): throw unwritable(path, reason)
+        }
+    }
+
+    private static func unwritable(_ path: String, _ reason: String) -> NodeError {
+        .stateDirectory(
+            "Nothing can be kept in \(printable(path)) (\(reason)). Make it writable, or choose another with "
+                + "--state-dir.")
+    }
+}

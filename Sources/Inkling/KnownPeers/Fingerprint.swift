@@ -1,0 +1,38 @@
+import Crypto
+import InklingWire
+
+/// What two people compare, by voice or side by side, to know that nobody stands between them.
+public struct Fingerprint: Hashable, Sendable {
+    /// 32 bytes of SHA-256.
+    public let bytes: [UInt8]
+
+    /// Of one key: it stands for the identity alone.
+    init(of key: PublicKey) {
+        bytes = Array(SHA256.hash(data: Array("inkling fingerprint 1 identity".utf8) + key.bytes))
+    }
+
+    /// Of two keys: the same for both, whoever asks.
+    init(of first: PublicKey, and second: PublicKey) {
+        let keys = min(first, second).bytes + max(first, second).bytes
+        bytes = Array(SHA256.hash(data: Array("inkling fingerprint 1 pair".utf8) + keys))
+    }
+
+    /// The lowest 60 decimal digits of the bytes as one big-endian number, in 12 groups of 5.
+    ///
+    /// Who stands between two people makes both of their fingerprints, and looks for two that agree: half of the
+    /// digits, read in a hurry, would be within reach of a large effort.
+    public var groups: [String] {
+        var number = bytes
+        let groups = (0..<12).map { _ in
+            var remainder = 0
+            for index in number.indices {
+                let value = remainder << 8 | Int(number[index])
+                number[index] = UInt8(truncatingIfNeeded: value / 100_000)
+                remainder = value % 100_000
+            }
+            let digits = String(remainder)
+            return String(repeating: "0", count: 5 - digits.count) + digits
+        }
+        return groups.reversed()
+    }
+}

@@ -1,0 +1,17 @@
+/// Somebody whom this user's nodes have met, in this run or an earlier one.
+public struct KnownPeer: Hashable, Sendable {
+    /// Whose identity it is.
+    public let user: UserID
+    /// The static public key in base64url, 43 characters.
+    public let key: String
+    /// The names that the key came under, the last one first, at most 4. As sent: make them safe before you print them.
+    public let names: [String]
+    /// When the key was first met, in seconds since 1970.
+    public let firstSeen: Double
+    /// When it was last there, in seconds since 1970.
+    public let lastSeen: Double
+    /// Whether the user has compared fingerprints with them.
+    public let isVerified: Bool
+    /// Whether the user has blocked them, until that is taken back.
+    public let isBlocked: Bool
+}

@@ -1,0 +1,121 @@
+import Glibc
+
+/// `known-peers.json` in the state directory. Nodes that share the directory take turns: each takes in what the file
+/// holds before it writes.
+package struct KnownPeersFile: Sendable {
+    package static let name = "known-peers.json"
+    /// What a damaged file is called from then on.
+    package static let damagedName = "known-peers.damaged.json"
+    private static let newName = "known-peers.json.new"
+
+    package let directory: String
+
+    package enum Reading: Equatable {
+        case missing
+        case peers(KnownPeers)
+        /// It was moved aside.
+        case damaged
+        /// A later version wrote it: it is left alone.
+        case newer
+        case unreadable(reason: String)
+    }
+
+    package enum Saving: Equatable {
+        /// What the file holds now.
+        case saved(KnownPeers)
+        case newer
+        case failed(reason: String)
+    }
+
+    package init(directory: String) {
+        self.directory = directory
+    }
+
+    package func read() -> Reading {
+        withDirectory({ .unreadable(reason: $0) }) { read($0) }
+    }
+
+    /// Writes the peers, together with those that are in the file, so that it is there as a whole or as it was.
+    package func save(_ peers: KnownPeers) -> Saving {
+        withDirectory({ .failed(reason: $0) }) { descriptor in
+            var all = peers
+            switch read(descriptor) {
+            case .peers(let others): all.merge(others)
+            case .missing, .damaged: break
+            case .newer: return .newer
+            case .unreadable(let reason): return .failed(reason: reason)
+            }
+            if let reason = write(all.encoded(), descriptor) { return .failed(reason: reason) }
+            return .saved(all)
+        }
+    }
+
+    /// Runs `body` with the open directory, while no other node does the same.
+    private func withDirectory<Result>(_ failure: (String) -> Result, _ body: (Int32) -> Result) -> Result {
+        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return failure(errorText(errno)) }
+        defer { close(descriptor) }
+        // Others hold it for milliseconds. Where the file system has no locks, writing by renaming has to do.
+        for _ in 0..<100 where flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK { usleep(10_000) }
+        return body(descriptor)
+    }
+
+    private func read(_ directory: Int32) -> Reading {
+        // O_NONBLOCK: a pipe in its place must not make us wait.
+        let file = openat(directory, Self.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else {
+            let code = errno
+            if code == ENOENT { return .missing }
+            return .unreadable(reason: code == ELOOP ? "it is a link" : errorText(code))
+        }
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_uid == geteuid() else {
+            return .unreadable(reason: "it belongs to another user")
+        }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= KnownPeersLimits.fileBytes else {
+            return moveAside(directory)
+        }
+        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+        var count = 0
+        while count < bytes.count {
+            let more = bytes[count...].withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress, $0.count) }
+            if more < 0, errno == EINTR { continue }
+            guard more >= 0 else { return .unreadable(reason: errorText(errno)) }
+            if more == 0 { break }
+            count += more
+        }
+        switch KnownPeers.read(Array(bytes.prefix(count))) {
+        case .peers(let peers): return .peers(peers)
+        case .newer: return .newer
+        case .damaged: return moveAside(directory)
+        }
+    }
+
+    private func moveAside(_ directory: Int32) -> Reading {
+        guard renameat(directory, Self.name, directory, Self.damagedName) == 0 else {
+            return .unreadable(reason: "it is damaged, and can't be moved: \(errorText(errno))")
+        }
+        return .damaged
+    }
+
+    /// Returns what went wrong.
+    private func write(_ bytes: [UInt8], _ directory: Int32) -> String? {
+        unlinkat(directory, Self.newName, 0)
+        let file = openat(directory, Self.newName, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return errorText(errno) }
+        var written = 0
+        var code: Int32 = 0
+        while written < bytes.count, code == 0 {
+            let count = bytes[written...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+            if count >= 0 { written += count } else if errno != EINTR { code = errno }
+        }
+        if code == 0, fchmod(file, 0o600) != 0 || fsync(file) != 0 { code = errno }
+        close(file)
+        if code == 0, renameat(directory, Self.newName, directory, Self.name) != 0 { code = errno }
+        if code != 0 { unlinkat(directory, Self.newName, 0) }
+        return code == 0 ? nil : errorText(code)
+    }
+}
+
+private func errorText(_ code: Int32) -> String { String(cString: strerror(code)) }

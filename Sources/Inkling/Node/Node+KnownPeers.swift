@@ -1,0 +1,198 @@
+import InklingCore
+import InklingWire
+import NIOCore
+import NIOPosix
+
+/// The file of known peers, as a node stands to it.
+enum KnownPeersState {
+    /// What is known ends with the node.
+    case none
+    case kept(KnownPeersFile)
+    /// There are changes, which this task will write.
+    case changed(KnownPeersFile, Scheduled<Void>)
+}
+
+/// What a node knows of people beyond the chat and the run that it met them in.
+extension Node {
+    // MARK: Questions
+
+    /// Everybody whom this user's nodes have met, whom they saw last first; at most 1,000.
+    public var allKnownPeers: [KnownPeer] {
+        knownPeers.all.map(\.known).sorted { ($1.lastSeen, $0.key) < ($0.lastSeen, $1.key) }
+    }
+
+    /// What is known of a key, in base64url; nil if this user's nodes have not met it.
+    public func knownPeer(key: String) -> KnownPeer? {
+        PublicKey(base64url: key).flatMap { knownPeers[$0]?.known }
+    }
+
+    /// Those who are known by a user ID: one, unless somebody made a second key for it.
+    public func knownPeers(_ user: UserID) -> [KnownPeer] { allKnownPeers.filter { $0.user == user } }
+
+    /// What the user and the owner of a key, in base64url, compare: both are shown the same.
+    ///
+    /// - Throws: ``NodeError/unknownPeer(_:)`` for what is no key.
+    public nonisolated func fingerprint(with key: String) throws(NodeError) -> Fingerprint {
+        guard let other = PublicKey(base64url: key) else { throw .unknownPeer(key) }
+        return Fingerprint(of: ownKey, and: other)
+    }
+
+    // MARK: Decisions
+
+    /// Notes that the user has compared fingerprints with the owner of a key, or takes that back. It lasts.
+    ///
+    /// - Throws: ``NodeError/unknownPeer(_:)`` for a key that nobody has met, ``NodeError/stopped``.
+    public func setVerified(_ isVerified: Bool, key: String) throws(NodeError) {
+        guard !isStopped else { throw .stopped }
+        guard let peer = PublicKey(base64url: key),
+            knownPeers.setVerified(isVerified, peer, at: Node.wallClock())
+        else { throw .unknownPeer(key) }
+        keepKnownPeers()
+        tellPresence(of: peer)
+    }
+
+    /// Blocks the owner of a key as ``block(_:)`` does, in this run and later ones, or takes that back.
+    ///
+    /// - Throws: ``NodeError/unknownPeer(_:)`` for a key that nobody has met, ``NodeError/stopped``.
+    public func setBlocked(_ isBlocked: Bool, key: String) throws(NodeError) {
+        guard !isStopped else { throw .stopped }
+        guard let peer = PublicKey(base64url: key),
+            knownPeers.setBlocked(isBlocked, peer, at: Node.wallClock())
+        else { throw .unknownPeer(key) }
+        keepKnownPeers()
+        applyBlocks()
+        // Also one that was blocked for this run alone.
+        if !isBlocked { unblock(UserID(peer)) }
+        tellPresence(of: peer)
+    }
+
+    /// Those who observe a chat are shown what has changed about one of its people.
+    private func tellPresence(of peer: PublicKey) {
+        for chat in chats.map(\.name) where met[chat]?[peer] != nil && observers.observePresence(in: chat) {
+            observers.presence(peers(in: chat), in: chat)
+        }
+    }
+
+    // MARK: The file
+
+    /// Reads what earlier runs kept.
+    func openKnownPeers() {
+        guard let (directory, isWritable) = keyStore?.knownPeers else { return }
+        let file = KnownPeersFile(directory: directory)
+        knownPeersFile = isWritable ? .kept(file) : .none
+        switch file.read() {
+        case .missing: break
+        case .peers(let peers): knownPeers = peers
+        case .damaged:
+            tell(
+                .notice(
+                    code: "known-peers-damaged",
+                    text: "The list of known peers was damaged: it is \(printable(directory))/"
+                        + "\(KnownPeersFile.damagedName) now, and a new one begins. Verify and block again whom you had."
+                ))
+        case .newer: tellNewer(directory)
+        case .unreadable(let reason): tellUnkept(directory, reason)
+        }
+        applyBlocks()
+    }
+
+    /// Writes what changed, together with what other nodes of this user know.
+    func saveKnownPeers() async {
+        guard case .changed(let file, let task) = knownPeersFile else { return }
+        task.cancel()
+        noteWhoIsThere()
+        knownPeersFile = .kept(file)
+        let peers = knownPeers
+        let saving = try? await NIOThreadPool.singleton.runIfActive { file.save(peers) }
+        switch saving {
+        case .saved(let all):
+            knownPeers.merge(all)
+            if !isStopped { applyBlocks() }
+        case .newer: tellNewer(file.directory)
+        case .failed(let reason): tellUnkept(file.directory, reason)
+        case nil: break
+        }
+    }
+
+    /// Sees to it that changes are written soon.
+    private func keepKnownPeers() {
+        guard case .kept(let file) = knownPeersFile else { return }
+        let delay = TimeAmount(KnownPeersLimits.saveDelay)
+        let task = eventLoop.scheduleTask(in: delay) { [weak self] in
+            guard let self else { return }
+            Task { await self.saveKnownPeers() }
+        }
+        knownPeersFile = .changed(file, task)
+    }
+
+    private func tellNewer(_ directory: String) {
+        knownPeersFile = .none
+        tell(
+            .notice(
+                code: "known-peers-newer",
+                text: "The list of known peers in \(printable(directory)) was made by a later version: it is left "
+                    + "alone, and whom you meet now is forgotten at the end. Use the later version."))
+    }
+
+    private func tellUnkept(_ directory: String, _ reason: String) {
+        knownPeersFile = .none
+        tell(
+            .notice(
+                code: "known-peers-unkept",
+                text: "Known peers can't be kept in \(printable(directory)) (\(reason)): whom you meet, verify or block "
+                    + "now is forgotten at the end. Mend the directory, and start again."))
+    }
+
+    /// Tells the protocol whom the user has blocked for good.
+    private func applyBlocks() {
+        let blocks = Set(knownPeers.blocked.map { UserID($0) })
+        guard blocks != keptBlocks else { return }
+        let (added, ended) = (blocks.subtracting(keptBlocks).sorted(), keptBlocks.subtracting(blocks).sorted())
+        keptBlocks = blocks
+        added.forEach { block($0) }
+        ended.forEach { unblock($0) }
+    }
+
+    // MARK: What happens
+
+    /// Those who were met in a chat in earlier runs are away, since they were last seen there.
+    func recall(_ entry: JoinedChat) {
+        for (peer, time) in knownPeers.seen(in: entry.keys.tag.hex) where peer.key != ownKey {
+            met[entry.chat.name, default: [:]][peer.key] = MetPeer(
+                user: UserID(peer.key), key: peer.key.base64url, name: peer.names.first ?? "", presence: .offline,
+                since: time)
+        }
+    }
+
+    /// Somebody is there: under a name that is known with another key, that is something to know.
+    func noteArrival(of person: InklingCore.Person, tag: ChatTag, at time: Double) {
+        let others = knownPeers.met(person.key, name: person.name, chat: tag.hex, at: time)
+        keepKnownPeers()
+        guard let known = others.compactMap({ knownPeers[$0] }).max(by: { $0.lastSeen < $1.lastSeen }) else { return }
+        let isVerified = others.contains { knownPeers[$0]?.isVerified == true }
+        tell(
+            .notice(
+                code: "key-changed",
+                text: "\"\(person.name)\" comes with another key than the \(isVerified ? "verified " : "")one known under "
+                    + "that name: \(UserID(person.key)), and not \(UserID(known.key)). It may be another person, or "
+                    + "the same on another device. Ask them by another way before you trust the name."))
+    }
+
+    func noteDeparture(of key: PublicKey, tag: ChatTag, at time: Double) {
+        knownPeers.seen(key, chat: tag.hex, at: time)
+        keepKnownPeers()
+    }
+
+    /// Those who are there now were last seen now.
+    func noteWhoIsThere() {
+        for entry in joined { noteWhoIsThere(in: entry) }
+    }
+
+    func noteWhoIsThere(in entry: JoinedChat) {
+        let now = Node.wallClock()
+        let present = (met[entry.chat.name] ?? [:]).filter { $0.value.presence != .offline }
+        guard !present.isEmpty else { return }
+        for key in present.keys { knownPeers.seen(key, chat: entry.keys.tag.hex, at: now) }
+        keepKnownPeers()
+    }
+}

@@ -1,0 +1,155 @@
+import ArgumentParser
+import Foundation
+import Inkling
+import InklingConsole
+
+struct IdentityCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "identity",
+        abstract: "Show your identity, copy it, or put a copy back.",
+        discussion: """
+            Your identity is a key on this machine: by it others know you again, whatever your name. Import it on
+            another machine to be the same person there.
+
+            inkling identity show
+            inkling identity export alice.identity
+            inkling identity import alice.identity
+            """,
+        subcommands: [ShowCommand.self, ExportCommand.self, ImportCommand.self])
+
+    struct DirectoryOptions: ParsableArguments {
+        @Option(
+            help: ArgumentHelp("Where identity and known peers are kept.", valueName: "dir"), completion: .directory)
+        var stateDir: String?
+
+        var directory: String? { stateDir ?? ChatSettings.defaultStateDirectory() }
+
+        /// The identity, which has to be there.
+        func identity() throws -> KeptIdentity {
+            guard let identity = try KeptIdentity.read(directory: directory) else {
+                let path = SafeText.line(directory ?? "")
+                throw StartFailure(
+                    text: "there is no identity in \(path) yet; the first chat makes one, or import one: "
+                        + "inkling identity import FILE")
+            }
+            return identity
+        }
+    }
+
+    struct ShowCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "Show user ID, key and fingerprint, and where they are kept.")
+
+        @OptionGroup var options: DirectoryOptions
+
+        @Flag(help: "Print one JSON object.")
+        var json = false
+
+        func run() async throws {
+            try await StartFailure.reporting {
+                let identity = try options.identity()
+                let groups = identity.fingerprint.groups
+                if json {
+                    Output.standard.write(
+                        json: [
+                            ("user", .string(identity.user.description)), ("key", .string(identity.key)),
+                            ("fingerprint", .string(groups.joined(separator: " "))),
+                            ("directory", .string(identity.directory)),
+                        ])
+                    return
+                }
+                Output.standard.write(line: "user ID      \(identity.user)")
+                Output.standard.write(line: "public key   \(identity.key)")
+                Output.standard.write(line: "fingerprint  \(groups.prefix(6).joined(separator: " "))")
+                Output.standard.write(line: "             \(groups.dropFirst(6).joined(separator: " "))")
+                Output.standard.write(line: "kept in      \(SafeText.line(identity.directory))")
+            }
+        }
+    }
+
+    struct ExportCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "export", abstract: "Write a copy of your identity, private key included, into a file.",
+            discussion: """
+                Whoever has the file can be you. Keep it like a key: on a medium of your own, and nowhere else.
+                """)
+
+        @Argument(help: "The file to write.", completion: .file())
+        var file: String
+
+        @Flag(help: "Replace the file if it is there.")
+        var force = false
+
+        @OptionGroup var options: DirectoryOptions
+
+        func run() async throws {
+            try await StartFailure.reporting {
+                let identity = try options.identity()
+                try ProtectedFile.write(identity.text, to: file, replacing: force)
+                Output.error.write(
+                    line: "inkling: \(SafeText.line(file)) holds your private key: whoever has it can be you. "
+                        + "Keep it to yourself.")
+            }
+        }
+    }
+
+    struct ImportCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "import", abstract: "Take over the identity in a file.")
+
+        @Argument(help: "A file that \"inkling identity export\" made.", completion: .file())
+        var file: String
+
+        @Flag(help: "Give up the identity that is there. Others will not know it again without a copy.")
+        var force = false
+
+        @OptionGroup var options: DirectoryOptions
+
+        func run() async throws {
+            try await StartFailure.reporting {
+                let text = try ProtectedFile.read(file)
+                let identity = try KeptIdentity.replace(in: options.directory, with: text, force: force)
+                Output.standard.write(line: "You are \(identity.user) now, in \(SafeText.line(identity.directory)).")
+            }
+        }
+    }
+}
+
+/// Files that are for their owner alone.
+private enum ProtectedFile {
+    static func write(_ text: String, to path: String, replacing: Bool) throws {
+        let shown = SafeText.line(path)
+        // Beside it first, so that whatever happens there is no half of a key under the name.
+        let new = replacing ? "\(path).new" : path
+        if replacing { unlink(new) }
+        let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else {
+            if errno == EEXIST {
+                throw StartFailure(text: "\(shown) is there already; choose another name, or replace it with --force")
+            }
+            throw StartFailure(text: "can't write \(shown) (\(reason(errno))); choose another place")
+        }
+        let bytes = Array(text.utf8)
+        var isWhole = Foundation.write(file, bytes, bytes.count) == bytes.count && fsync(file) == 0
+        var code = errno
+        close(file)
+        if isWhole, replacing {
+            isWhole = rename(new, path) == 0
+            code = errno
+        }
+        guard isWhole else {
+            unlink(new)
+            throw StartFailure(text: "can't write \(shown) (\(reason(code))); make room, or choose another place")
+        }
+    }
+
+    static func read(_ path: String) throws -> String {
+        let shown = SafeText.line(path)
+        guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.read(upToCount: 4_096) else {
+            throw StartFailure(text: "can't read \(shown); check its path and who may read it")
+        }
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
+}

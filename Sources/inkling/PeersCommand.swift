@@ -1,0 +1,90 @@
+import ArgumentParser
+import Foundation
+import Inkling
+import InklingConsole
+
+struct PeersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "peers",
+        abstract: "List who is in a chat now.",
+        discussion: """
+            Looks for a few seconds, and is in the chat itself meanwhile, as away.
+
+            inkling peers kitchen
+            inkling peers kitchen --json | jq -r '.peers[].name'
+            inkling peers kitchen --all     also those who were there before
+            """)
+
+    @Argument(help: "The name of the chat (default: lobby; an invite brings its own).")
+    var chat: String?
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    @Flag(help: "Also list those who were seen before.")
+    var all = false
+
+    @Option(help: ArgumentHelp("How long to look.", valueName: "seconds"))
+    var wait: Seconds = Seconds(3)
+
+    @OptionGroup var options: NodeOptions
+
+    func validate() throws { try options.validate(chat: chat) }
+
+    func run() async throws {
+        try await StartFailure.reporting {
+            let tool = try await ToolNode.start(options, chat: chat, isAway: true)
+            try? await Task.sleep(for: wait.duration * 0.8)
+            await tool.node.measureRoundTrips(in: tool.chat.name)
+            try? await Task.sleep(for: wait.duration * 0.2)
+            let peers = all ? await tool.node.peers(in: tool.chat.name) : await tool.present()
+            await tool.node.stop()
+            if json {
+                Output.standard.write(
+                    json: [("chat", .string(tool.chat.name)), ("peers", .array(peers.map(Self.value)))])
+                return
+            }
+            if peers.isEmpty { Output.error.write(line: "inkling: " + tool.nobodyText) }
+            for peer in peers { Output.standard.write(line: Self.line(peer)) }
+        }
+    }
+
+    private static func line(_ peer: Peer) -> String {
+        let state =
+            switch peer.presence {
+            case .online: PresenceText.online
+            case .away: PresenceText.away
+            case .offline:
+                PresenceText.lastSeen(age: peer.lastSeen.map { .seconds(max(Date().timeIntervalSince1970 - $0, 0)) })
+            }
+        let time = peer.roundTrip.map { String(format: ", %.1f ms", $0 / .milliseconds(1)) } ?? ""
+        return "\(peer.shownName) (\(peer.user)): \(state)\(peer.isVerified ? ", verified" : "")\(time)"
+    }
+
+    private static func value(_ peer: Peer) -> JSONValue {
+        var members: [(String, JSONValue)] = [
+            ("user", .string(peer.user.description)), ("name", .string(peer.name)),
+            ("presence", .string(peer.presence.rawValue)), ("key", .string(peer.key)),
+            ("verified", .boolean(peer.isVerified)),
+        ]
+        if let lastSeen = peer.lastSeen { members.append(("lastSeen", .seconds(lastSeen))) }
+        if let since = peer.onlineSince { members.append(("onlineSince", .seconds(since))) }
+        if let roundTrip = peer.roundTripValue { members.append(("rtt", roundTrip)) }
+        return .object(members)
+    }
+}
+
+/// A time on the command line: from 0 to an hour, in seconds.
+struct Seconds: ExpressibleByArgument {
+    let value: Double
+
+    init(_ value: Double) { self.value = value }
+
+    init?(argument: String) {
+        guard let value = Double(argument), (0...3_600).contains(value) else { return nil }
+        self.value = value
+    }
+
+    var defaultValueDescription: String { value == value.rounded() ? String(Int(value)) : String(value) }
+    var duration: Duration { .seconds(value) }
+}

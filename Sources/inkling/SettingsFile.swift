@@ -1,0 +1,172 @@
+import Foundation
+import InklingConsole
+import TOMLKit
+
+/// The user's settings, `inkling/config.toml` in `$XDG_CONFIG_HOME`. What is not in it is nil; options on the command
+/// line win.
+package struct SettingsFile: Equatable, Sendable {
+    package var name: String?
+    /// The chat that is joined where none is named.
+    package var chat: String?
+    package var indicator: IndicatorStyle?
+    package var reducedMotion: Bool?
+    package var interfaces: [String]?
+    package var excludedInterfaces: [String]?
+    package var sendsTyping: Bool?
+    package var showsTyping: Bool?
+
+    package static let maximumBytes = 64 << 10
+
+    /// Why settings can't be used; one line that says where and what to do.
+    package struct Refusal: Error, Equatable {
+        package let text: String
+    }
+
+    package init() {}
+
+    /// `$XDG_CONFIG_HOME/inkling/config.toml`, or what stands for it; nil for a user without a home.
+    package static func defaultPath(environment: (String) -> String?) -> String? {
+        // The convention's own rule: a path that is not absolute is ignored.
+        if let folder = environment("XDG_CONFIG_HOME"), folder.hasPrefix("/") { return folder + "/inkling/config.toml" }
+        return environment("HOME").map { $0 + "/.config/inkling/config.toml" }
+    }
+
+    /// Reads a file. One that the user did not name may be missing.
+    package static func read(_ path: String, isNamed: Bool) throws(Refusal) -> SettingsFile {
+        if !isNamed, access(path, F_OK) != 0, errno == ENOENT || errno == ENOTDIR { return SettingsFile() }
+        let shown = SafeText.line(path)
+        guard let handle = FileHandle(forReadingAtPath: path),
+            let data = try? handle.read(upToCount: maximumBytes + 1)
+        else {
+            let hint = isNamed ? "check its path and who may read it" : "make it readable, or start with --no-config"
+            throw Refusal(text: "can't read the settings in \(shown); \(hint)")
+        }
+        guard data.count <= maximumBytes, let text = String(validating: data, as: UTF8.self) else {
+            throw Refusal(text: "\(shown) is no settings file: it is too long, or not UTF-8; mend or remove it")
+        }
+        return try SettingsFile(text, path: path)
+    }
+
+    /// Reads TOML.
+    ///
+    /// - Parameter path: What the file is called in a refusal.
+    package init(_ text: String, path: String) throws(Refusal) {
+        let table: TOMLTable
+        do {
+            table = try TOMLTable(string: text)
+        } catch let error as TOMLParseError {
+            throw Refusal(
+                text: "\(SafeText.line(path)), line \(error.source.begin.line): \(SafeText.line(error.description)); "
+                    + "mend that line, or start with --no-config")
+        } catch {
+            throw Refusal(text: "\(SafeText.line(path)) is no TOML; mend it, or start with --no-config")
+        }
+        var reader = Reader(path: path)
+        try reader.read(table, [.name, .chat, .indicator, .interfaces, .privacy])
+        name = reader.string(.name)
+        chat = reader.string(.chat)
+        if let style = reader.string(.style) {
+            guard let known = IndicatorStyle(rawValue: style) else {
+                let styles = IndicatorStyle.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+                throw reader.refusal(.style, "takes one of \(styles)")
+            }
+            indicator = known
+        }
+        reducedMotion = reader.bool(.reduceMotion)
+        interfaces = reader.strings(.use)
+        excludedInterfaces = reader.strings(.leaveOut)
+        guard interfaces == nil || excludedInterfaces == nil else {
+            throw reader.refusal(.leaveOut, "does not go with interfaces.use; remove one of them")
+        }
+        sendsTyping = reader.bool(.sendTyping)
+        showsTyping = reader.bool(.showTyping)
+        if let name, !(1...64).contains(name.precomposedStringWithCanonicalMapping.utf8.count) {
+            throw reader.refusal(.name, "takes 1 to 64 bytes")
+        }
+        if let chat, !(1...64).contains(chat.precomposedStringWithCanonicalMapping.utf8.count) {
+            throw reader.refusal(.chat, "takes 1 to 64 bytes")
+        }
+    }
+}
+
+extension SettingsFile {
+    /// The settings that there are, by their full names.
+    private enum Key: String, CaseIterable {
+        case name, chat, indicator, interfaces, privacy
+        case style = "indicator.style"
+        case reduceMotion = "indicator.reduce-motion"
+        case use = "interfaces.use"
+        case leaveOut = "interfaces.leave-out"
+        case sendTyping = "privacy.send-typing"
+        case showTyping = "privacy.show-typing"
+
+        var kind: Kind {
+            switch self {
+            case .name, .chat, .style: .string
+            case .reduceMotion, .sendTyping, .showTyping: .bool
+            case .use, .leaveOut: .strings
+            case .indicator: .table([.style, .reduceMotion])
+            case .interfaces: .table([.use, .leaveOut])
+            case .privacy: .table([.sendTyping, .showTyping])
+            }
+        }
+    }
+
+    private enum Kind {
+        case string, bool, strings
+        case table([Key])
+    }
+
+    private enum Value {
+        case string(String)
+        case bool(Bool)
+        case strings([String])
+    }
+
+    /// Goes through the tables, and takes nothing that it does not know.
+    private struct Reader {
+        let path: String
+        private var values: [Key: Value] = [:]
+
+        init(path: String) {
+            self.path = path
+        }
+
+        mutating func read(_ table: TOMLTable, in parent: Key? = nil, _ known: [Key]) throws(Refusal) {
+            for word in table.keys.sorted() {
+                let full = parent.map { "\($0.rawValue).\(word)" } ?? word
+                guard let key = known.first(where: { $0.rawValue == full }), let value = table[word] else {
+                    let names = known.map(\.rawValue).joined(separator: ", ")
+                    throw Refusal(
+                        text: "\(SafeText.line(path)): there is no setting \"\(SafeText.line(full))\"; "
+                            + "\(parent == nil ? "there are" : "here are") \(names)")
+                }
+                switch key.kind {
+                case .string:
+                    guard let text = value.string else { throw refusal(key, "takes a text in quotes") }
+                    values[key] = .string(text)
+                case .bool:
+                    guard let flag = value.bool else { throw refusal(key, "takes true or false") }
+                    values[key] = .bool(flag)
+                case .strings:
+                    let texts = value.array.map { array in array.map { $0.string } }
+                    guard let texts, !texts.contains(nil) else {
+                        throw refusal(key, "takes a list of names, such as [\"eth0\"]")
+                    }
+                    values[key] = .strings(texts.compactMap { $0 })
+                case .table(let inner):
+                    guard let table = value.table else { throw refusal(key, "is a table: write [\(word)]") }
+                    try read(table, in: key, inner)
+                }
+            }
+        }
+
+        func string(_ key: Key) -> String? { if case .string(let text) = values[key] { text } else { nil } }
+        func bool(_ key: Key) -> Bool? { if case .bool(let flag) = values[key] { flag } else { nil } }
+        func strings(_ key: Key) -> [String]? { if case .strings(let texts) = values[key] { texts } else { nil } }
+
+        func refusal(_ key: Key, _ reason: String) -> Refusal {
+            Refusal(text: "\(SafeText.line(path)): \(key.rawValue) \(reason)")
+        }
+    }
+}

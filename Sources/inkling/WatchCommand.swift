@@ -1,0 +1,95 @@
+import ArgumentParser
+import Foundation
+import Inkling
+import InklingConsole
+
+struct WatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Print who is typing, whenever it changes.",
+        discussion: """
+            For status bars. A line is printed at the start and on each change; it is empty when nobody types. While
+            it runs you are in the chat as away, unless you have it open elsewhere; messages are not shown.
+
+            inkling watch kitchen
+            inkling watch kitchen --json | jq --unbuffered -r '.text'
+            inkling watch kitchen --once
+            """)
+
+    @Argument(help: "The name of the chat (default: lobby; an invite brings its own).")
+    var chat: String?
+
+    @Flag(help: "Print one JSON object a line.")
+    var json = false
+
+    @Flag(help: "Look for 2 s, print one line, and end.")
+    var once = false
+
+    @Option(help: "How several typists are named (default: standard).")
+    var indicator: IndicatorStyle?
+
+    @OptionGroup var options: NodeOptions
+
+    private static let onceTime = Duration.seconds(2)
+
+    func validate() throws { try options.validate(chat: chat) }
+
+    func run() async throws {
+        try await StartFailure.reporting {
+            let happenings = Happenings()
+            let signals = SignalWatch(happenings)
+            let tool = try await ToolNode.start(options, chat: chat, isAway: true)
+            if once {
+                try? await Task.sleep(for: Self.onceTime)
+            } else {
+                happenings.follow(await tool.node.events()) { await tool.node.stop() }
+            }
+            var typing = await tool.node.typing(in: tool.chat.name).makeAsyncIterator()
+            var last = line(await typing.next() ?? [], tool)
+            var goesOn = Output.standard.write(line: last) && !once
+            var stream = happenings.stream.makeAsyncIterator()
+            while goesOn, let happening = await stream.next() {
+                switch happening {
+                case .signal(SIGTSTP): await suspend(tool)
+                case .signal(let number): goesOn = !SignalWatch.ending.contains(number)
+                case .nodeEnded: goesOn = false
+                case .node(let timed):
+                    happenings.dealtWithEvent()
+                    guard case .typing(tool.chat.name, let people) = timed.event else { continue }
+                    let line = line(people, tool)
+                    if line != last { goesOn = Output.standard.write(line: line) }
+                    last = line
+                default: break
+                }
+            }
+            await tool.node.stop()
+            withExtendedLifetime(signals) {}
+        }
+    }
+
+    @MainActor
+    private func suspend(_ tool: ToolNode) async {
+        await tool.node.suspend()
+        raise(SIGSTOP)
+        await tool.node.resume()
+    }
+
+    @MainActor
+    private func line(_ people: [Person], _ tool: ToolNode) -> String {
+        let text = IndicatorText.text(
+            names: people.map { Names.shown($0.name) ?? "" }, style: indicator ?? tool.settings.indicator ?? .standard)
+        guard json else { return text }
+        var line = ""
+        JSONValue.object([
+            ("chat", .string(tool.chat.name)), ("text", .string(text)),
+            (
+                "users",
+                .array(
+                    people.map {
+                        .object([("user", .string($0.user.description)), ("name", .string($0.name))])
+                    })
+            ),
+        ]).append(to: &line)
+        return line
+    }
+}
