@@ -27,10 +27,13 @@ package enum ChatLines {
     }
 
     /// A message of one's own.
-    package static func own(text: String) -> Line {
+    ///
+    /// - Parameter mark: who has it, see `Delivery.mark`.
+    package static func own(text: String, mark: String? = nil) -> Line {
         Line([
             Line.Span(text: "You:", emphasis: .bold),
             Line.Span(text: " " + SafeText.message(text), emphasis: .plain),
+            Line.Span(text: mark.map { "  (" + SafeText.line($0) + ")" } ?? "", emphasis: .dim),
         ])
     }
 

@@ -25,13 +25,25 @@ package struct Delivery: Sendable {
     /// Whether everybody has it, which needs no word.
     package var reachedAll: Bool { recipients > 0 && delivered >= recipients }
 
+    /// Whether everybody has answered, and nobody has it.
+    package var reachedNobody: Bool { isSettled && delivered == 0 }
+
+    /// What stands behind the own message: who has it, as far as is known.
+    package var mark: String {
+        if !failures.isEmpty { return "not to " + missed + (delivered > 0 ? ", to \(delivered) of \(recipients)" : "") }
+        guard reachedAll else { return "to \(delivered) of \(recipients) so far" }
+        return recipients == 1 ? "delivered" : "to all \(recipients)"
+    }
+
+    private var missed: String {
+        let who = failures.prefix(3).map { "\($0.label.text) (\(ChatLines.reason($0.why)))" }
+        return ChatLines.list(who + (failures.count > 3 ? ["\(failures.count - 3) more"] : []))
+    }
+
     /// The line that says so when the message has not reached everybody.
     package var line: Line? {
         if recipients == 0 { return ChatLines.reachedNobody(text: text) }
         guard !failures.isEmpty else { return nil }
-        let who = failures.prefix(3).map { "\($0.label.text) (\(ChatLines.reason($0.why)))" }
-        let rest = failures.count > 3 ? ["\(failures.count - 3) more"] : []
-        let missed = ChatLines.list(who + rest)
         let begin =
             delivered > 0 ? "Delivered to \(delivered) of \(recipients), not to " : "Not delivered to "
         return ChatLines.notice(begin + missed + ": " + ChatLines.excerpt(text))

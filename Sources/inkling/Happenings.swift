@@ -18,6 +18,13 @@ enum Happening: Sendable {
 
     enum Timer: Hashable, Sendable {
         case dots(Int)
+        /// The indicator has appeared.
+        case appeared
+        /// What the desk has waiting is due.
+        case desk(Int)
+        /// One might be alone for longer than one likes.
+        case alone
+        case minute
         case escape(Int)
         case firstPeer
         case delivery

@@ -11,7 +11,9 @@ final class PlainSession {
 
     private let context: SessionContext
     private var node: Node { context.node }
-    private var state: ChatState
+    private let desk: Desk
+    private var deskRun = 0
+    private var deskDue: Int64?
     private var splitter = LineSplitter()
     private let isInteractive = isatty(STDIN_FILENO) == 1
     private let wraps = isatty(STDOUT_FILENO) == 1
@@ -31,21 +33,26 @@ final class PlainSession {
 
     init(_ context: SessionContext) {
         self.context = context
-        state = ChatState(context.settings, ownName: context.node.name)
+        desk = Desk(context, showsOwn: isatty(STDIN_FILENO) != 1)
     }
 
     func run() async -> Int32 {
+        let greeting = await desk.begin()
         if isInteractive {
-            show(state.greeting)
+            show(greeting)
+            context.happenings.after(.seconds(4), .alone)
         } else {
-            if state.chat.isOpen { show([ChatLines.openWarning(chat: state.chat.name)]) }
+            let chat = context.settings.chat
+            if chat.isOpen { show([ChatLines.openWarning(chat: chat.name)]) }
             context.happenings.after(Self.longestWaitForPeer, .firstPeer)
         }
         var happenings = context.happenings.stream.makeAsyncIterator()
         while !quitting, let happening = await happenings.next() {
             await handle(happening)
             if !isInteractive { await pump() }
+            scheduleDesk()
         }
+        show(desk.due())
         await node.stop()
         return status
     }
@@ -64,12 +71,16 @@ final class PlainSession {
         case .signal(let number): quitting = quitting || SignalWatch.ending.contains(number)
         case .node(let event):
             context.happenings.dealtWithEvent()
-            tell(event)
+            await tell(event)
         case .nodeEnded: quitting = true
         case .time(.firstPeer): allowSending()
         case .time(.delivery): giveUp()
         case .time(.retry): retryTimed = false
-        case .time(.dots), .time(.escape), .time(.returned), .log: break
+        case .time(.desk(deskRun)):
+            deskDue = nil
+            show(desk.due())
+        case .time(.alone): show(desk.alone())
+        case .time, .log: break
         }
     }
 
@@ -87,32 +98,36 @@ final class PlainSession {
 
     private func enter(_ line: String) async {
         let command = PromptCommand(line)
-        switch command {
-        case .message(let text): _ = await send(text)
-        case .who: show(state.who(await node.peers(in: state.chat.name)))
-        case .help: show(PromptCommand.descriptions.map { ChatLines.notice($0) })
-        case .quit: quitting = true
-        case .misused, .unknown: show([ChatLines.error(command.complaint ?? "")])
-        case .whois, .verify, .join, .leave, .open, .chats, .invite, .away, .back, .block, .unblock:
-            show([ChatLines.error("This command is not there yet")])
+        if case .message(let text) = command {
+            _ = await send(text)
+            return
         }
+        show(await desk.perform(command))
+        quitting = desk.isQuitting
+    }
+
+    private func scheduleDesk() {
+        guard let due = desk.nextDeadline, deskDue.map({ due < $0 }) ?? true else { return }
+        deskDue = due
+        deskRun += 1
+        context.happenings.after(.milliseconds(max(due - Desk.now, 0)), .desk(deskRun))
     }
 
     /// `false`: what is queued has to go out first.
     private func send(_ text: String) async -> Bool {
-        do {
-            let (number, recipients) = try await node.send(text, to: state.chat.name)
-            show(state.takeSent(text, number: number, recipients: recipients, shown: !isInteractive))
-        } catch {
+        let (lines, error) = await desk.send(text)
+        if let error {
             if error.code == "queue-full" && !isInteractive { return false }
             fail(error.description)
+        } else {
+            show(lines)
         }
         return true
     }
 
     /// Sends the lines that wait, and leaves once all that was sent is answered for.
     private func pump() async {
-        if !maySend && state.anybodyOnline { allowSending() }
+        if !maySend && desk.anybodyOnline { allowSending() }
         guard maySend, !retryTimed, !quitting else { return }
         var sent = 0
         for text in waiting {
@@ -127,7 +142,7 @@ final class PlainSession {
         }
         releaseInput()
         guard inputEnded else { return }
-        if !state.hasUnanswered {
+        if !desk.hasUnanswered {
             finish()
         } else if !deliveryTimed {
             awaitDelivery()
@@ -142,35 +157,35 @@ final class PlainSession {
     private func allowSending() {
         guard !maySend, !isInteractive else { return }
         maySend = true
-        if !state.metAnybody {
+        if !desk.metAnybody {
             Output.error.write(line: "inkling: nobody is in the chat; messages reach only people who are online")
         }
     }
 
     private func awaitDelivery() {
         deliveryTimed = true
-        answersBefore = state.answers
+        answersBefore = desk.answers
         context.happenings.after(Self.longestWaitForDelivery, .delivery)
     }
 
     /// As long as answers come there is something to wait for.
     private func giveUp() {
-        guard state.answers == answersBefore else { return awaitDelivery() }
+        guard desk.answers == answersBefore else { return awaitDelivery() }
         Output.error.write(line: "inkling: some messages are not known to be delivered")
         status = 1
         quitting = true
     }
 
     private func finish() {
-        if state.lostMessages > 0 || !state.metAnybody { status = 1 }
+        if desk.lostMessages > 0 || !desk.metAnybody { status = 1 }
         quitting = true
     }
 
-    private func tell(_ timed: TimedEvent) {
-        let lines = state.take(timed.event)
+    private func tell(_ timed: TimedEvent) async {
+        let lines = await desk.take(timed.event)
         // An indicator that ends is not told: silence is what a reader expects then.
-        if state.indicator != shownIndicator {
-            shownIndicator = state.indicator
+        if desk.indicator != shownIndicator {
+            shownIndicator = desk.indicator
             if !shownIndicator.isEmpty { show([ChatLines.notice(shownIndicator)]) }
         }
         show(lines)

@@ -12,32 +12,47 @@ final class TerminalSession {
     private static let pasteWait = Duration.seconds(1)
     /// How long those who were there may take to come back after a stop.
     private static let returnWait = Duration.seconds(5)
+    /// How long one is alone before it is said what to do about it.
+    private static let aloneTime = Duration.seconds(4)
+    private static let minute = Duration.seconds(60)
 
     private let context: SessionContext
     private var node: Node { context.node }
-    private var state: ChatState
+    private let desk: Desk
+    private var timeline = Timeline()
+    private var completion = Completion()
     private var screen: Screen
     private var decoder = KeyDecoder()
-    private var editor = LineEditor()
     private var quitting = false
     /// Which dots show, and which run of them the next step belongs to.
     private var step = 0
     private var dotsRun = 0
     private var escapeRun = 0
+    private var deskRun = 0
+    private var deskDue: Int64?
+    private var columns: Int
+    /// Since when the indicator shows.
+    private var appeared: ContinuousClock.Instant?
 
     init(_ context: SessionContext) {
         self.context = context
-        state = ChatState(context.settings, ownName: context.node.name)
+        desk = Desk(context, showsOwn: true)
         let size = Terminal.size()
+        columns = size.columns
         screen = Screen(columns: size.columns, rows: size.rows, decorated: context.settings.decorated)
     }
 
     func run() async -> Int32 {
         Terminal.prepare()
         takeTerminal()
-        draw(state.greeting)
+        draw(await desk.begin())
+        context.happenings.after(Self.aloneTime, .alone)
+        context.happenings.after(Self.minute, .minute)
         var happenings = context.happenings.stream.makeAsyncIterator()
-        while !quitting, let happening = await happenings.next() { await handle(happening) }
+        while !quitting, let happening = await happenings.next() {
+            await handle(happening)
+            scheduleDesk()
+        }
         giveTerminalBack()
         await node.stop()
         return 0
@@ -56,10 +71,19 @@ final class TerminalSession {
             step += 1
             draw()
             context.happenings.after(Self.dotsStep, .dots(dotsRun))
-        case .time(.returned): draw(state.returned())
+        case .time(.appeared): draw()
+        case .time(.returned): draw(desk.returned())
+        case .time(.alone): draw(desk.alone())
+        case .time(.minute):
+            // How long ago somebody was here is told in minutes.
+            draw()
+            context.happenings.after(Self.minute, .minute)
+        case .time(.desk(deskRun)):
+            deskDue = nil
+            draw(desk.due())
         case .node(let event):
             context.happenings.dealtWithEvent()
-            tell(event.event)
+            await tell(event.event)
         case .log(let text): draw([ChatLines.notice(text)])
         case .endOfInput, .nodeEnded: quitting = true
         case .signal(let number): await take(signal: number)
@@ -77,30 +101,51 @@ final class TerminalSession {
             draw()
         case SIGWINCH:
             let size = Terminal.size()
-            screen.resize(columns: size.columns, rows: size.rows)
+            resize(size)
             draw()
         default: quitting = quitting || SignalWatch.ending.contains(number)
         }
     }
 
-    private func tell(_ event: Event) {
-        let before = state.indicator
-        let lines = state.take(event)
-        if state.indicator.isEmpty {
-            dotsRun += 1
-        } else if before.isEmpty {
+    private func tell(_ event: Event) async {
+        let lines = await desk.take(event)
+        draw(lines)
+    }
+
+    /// The dots begin anew with each new indicator, and end with it.
+    private func followIndicator() {
+        if desk.indicator.isEmpty {
+            if appeared != nil { dotsRun += 1 }
+            appeared = nil
+        } else if appeared == nil {
+            appeared = .now
             step = 0
             dotsRun += 1
-            if !context.settings.reducedMotion { context.happenings.after(Self.dotsStep, .dots(dotsRun)) }
+            guard !context.settings.reducedMotion else { return }
+            context.happenings.after(Self.dotsStep, .dots(dotsRun))
+            context.happenings.after(IndicatorText.appearance, .appeared)
         }
-        draw(lines)
+    }
+
+    private func scheduleDesk() {
+        guard let due = desk.nextDeadline, deskDue.map({ due < $0 }) ?? true else { return }
+        deskDue = due
+        deskRun += 1
+        context.happenings.after(.milliseconds(max(due - Desk.now, 0)), .desk(deskRun))
+    }
+
+    private func resize(_ size: (columns: Int, rows: Int)) {
+        columns = size.columns
+        screen.resize(columns: size.columns, rows: size.rows)
     }
 
     private func press(_ keys: [Key]) async {
         let keys = Self.joined(keys)
         for (index, key) in keys.enumerated() where !quitting {
-            switch editor.handle(key) {
-            case .nothing, .complete, .openChat: break
+            switch desk.editor.handle(key) {
+            case .nothing: break
+            case .complete: await complete()
+            case .openChat(let number): draw(await desk.open(number: number))
             case .edited: await edited(isLast: index == keys.count - 1)
             case .submit(let line): await enter(line)
             case .interrupt, .endOfInput: quitting = true
@@ -136,43 +181,33 @@ final class TerminalSession {
     /// The echo comes first; telling others never holds it up.
     private func edited(isLast: Bool) async {
         if isLast { draw() }
-        await node.compose(editor.text, in: state.chat.name)
+        await desk.compose(desk.editor.text)
+    }
+
+    private func complete() async {
+        let candidates = desk.candidates
+        switch completion.complete(&desk.editor, among: candidates) {
+        case .completed: await edited(isLast: true)
+        case .choices(let texts): draw([ChatLines.choices(texts)])
+        case .nothing: write([0x07])
+        }
     }
 
     private func enter(_ line: String) async {
         let command = PromptCommand(line)
-        if case .message(let text) = command { return await send(text) }
-        await node.compose("", in: state.chat.name)
-        switch command {
-        case .message: break
-        case .who: draw(state.who(await node.peers(in: state.chat.name)))
-        case .help: draw(PromptCommand.descriptions.map { ChatLines.notice($0) })
-        case .quit: quitting = true
-        case .misused, .unknown: draw([ChatLines.error(command.complaint ?? "")])
-        case .whois, .verify, .join, .leave, .open, .chats, .invite, .away, .back, .block, .unblock:
-            draw([ChatLines.error("This command is not there yet")])
-        }
-    }
-
-    private func send(_ text: String) async {
-        do {
-            let (number, recipients) = try await node.send(text, to: state.chat.name)
-            draw(state.takeSent(text, number: number, recipients: recipients, shown: true))
-        } catch {
-            // Nothing was sent: the text can be fetched back with the up key.
-            await node.compose("", in: state.chat.name)
-            draw([ChatLines.error(error.description)])
-        }
+        if case .message(let text) = command { return draw(await desk.send(text).lines) }
+        await desk.compose("")
+        draw(await desk.perform(command))
+        quitting = desk.isQuitting
     }
 
     private func suspend(wholeJob: Bool) async {
-        state.willSuspend()
+        desk.willSuspend()
         giveTerminalBack()
         await context.suspendProgram(wholeJob: wholeJob)
         context.happenings.after(Self.returnWait, .returned)
         takeTerminal()
-        let size = Terminal.size()
-        screen.resize(columns: size.columns, rows: size.rows)
+        resize(Terminal.size())
         draw()
     }
 
@@ -187,12 +222,18 @@ final class TerminalSession {
     }
 
     private func draw(_ lines: [Line] = []) {
+        followIndicator()
         var indicator: String?
-        if !state.indicator.isEmpty {
-            indicator =
-                state.indicator + IndicatorText.dots(step: step, reducedMotion: context.settings.reducedMotion)
+        if !desk.indicator.isEmpty {
+            indicator = desk.indicator + IndicatorText.dots(step: step, reducedMotion: context.settings.reducedMotion)
         }
-        write(screen.draw(appending: lines, indicator: indicator, prompt: state.prompt, editor: editor))
+        let emphasis = IndicatorText.emphasis(
+            age: appeared.map { .now - $0 } ?? .zero, decorated: context.settings.decorated,
+            reducedMotion: context.settings.reducedMotion)
+        write(
+            screen.draw(
+                appending: timeline.stamped(lines, at: LocalTime(Date().timeIntervalSince1970)), indicator: indicator,
+                emphasis: emphasis, prompt: desk.prompt(columns: columns), editor: desk.editor))
     }
 
     private func write(_ bytes: [UInt8]) {

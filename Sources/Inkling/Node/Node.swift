@@ -165,6 +165,15 @@ public actor Node {
         }
     }
 
+    /// The names of the interfaces that a node set up like this uses.
+    package static func interfaceNames(_ configuration: Configuration) throws(NodeError) -> [String] {
+        do {
+            return try Interfaces.select(selection(configuration), from: Interfaces.all()).map(\.name)
+        } catch {
+            throw .interface(error.description)
+        }
+    }
+
     private static func selection(_ configuration: Configuration) -> InterfaceSelection {
         if !configuration.interfaces.isEmpty { return .named(configuration.interfaces) }
         return configuration.excludedInterfaces.isEmpty ? .automatic : .except(configuration.excludedInterfaces)

@@ -1,0 +1,235 @@
+import Foundation
+import Inkling
+import InklingConsole
+
+/// What a session that shows text knows of one chat: turns what happens there into lines, and tells who is typing.
+///
+/// Times without a unit in their names are milliseconds of a clock that never goes back.
+struct Conversation {
+    /// How long an own message waits for its delivery before it is shown without.
+    static let deliveryWait: Int64 = 150
+    /// How many lines are kept for a chat that is not open.
+    static let keptLines = 500
+
+    let chat: Chat
+    private(set) var labels: Labels
+    private var people: [UserID: Known] = [:]
+    private var online: Set<UserID> = []
+    /// Who was there when the program was stopped, and has not shown since.
+    private var awaited: Set<UserID> = []
+    private var presenceLines = PresenceLines()
+    private var typing: [UserID] = []
+    private var sent: [UInt64: Delivery] = [:]
+    /// An own message that is shown as soon as it is known who has it.
+    private var held: (number: UInt64, text: String, due: Int64)?
+    private var warned: Set<UserID> = []
+    /// What came while another chat was open.
+    private var kept: [Line] = []
+    private var leftOut = 0
+    private(set) var unread = 0
+    var draft = LineEditor.Draft()
+    /// Whether anybody has been online since the start.
+    private(set) var metAnybody = false
+    /// How many deliveries and failures were told.
+    private(set) var answers = 0
+    /// How many messages were not delivered to anybody at all.
+    private(set) var lostMessages = 0
+
+    private struct Known {
+        var presence = Presence.offline
+        var lastSeen: Double?
+    }
+
+    /// - Parameter met: those who were met in the chat before.
+    init(_ chat: Chat, ownName: String, met: [Peer]) {
+        self.chat = chat
+        labels = Labels(ownName: ownName) { $0.precomposedStringWithCompatibilityMapping }
+        for peer in met {
+            labels.update(Self.person(peer))
+            people[peer.user] = Known(lastSeen: peer.lastSeen)
+        }
+    }
+
+    var hasUnanswered: Bool { sent.values.contains { !$0.isSettled } }
+    var anybodyOnline: Bool { !online.isEmpty }
+    func label(of user: UserID) -> Labels.Label { labels.label(of: user.description) }
+
+    /// The lines that it begins with.
+    var greeting: [Line] {
+        let name = SafeText.line(chat.name)
+        return (chat.isOpen ? [ChatLines.openWarning(chat: name)] : []) + (anybodyOnline ? [] : [ChatLines.waiting()])
+    }
+
+    /// Who is typing, without dots; empty when nobody is.
+    func indicator(_ style: IndicatorStyle) -> String {
+        IndicatorText.text(people: typing.map { label(of: $0) }, style: style)
+    }
+
+    /// The other one, where there is just one.
+    func other(now: Double) -> Prompt.Other? {
+        guard people.count == 1, let (user, known) = people.first else { return nil }
+        let presence = Self.presenceText(known.presence, known.lastSeen, now: now)
+        return Prompt.Other(label: label(of: user), presence: presence)
+    }
+
+    // MARK: What happens
+
+    /// - Parameter peer: what the node knows of the person.
+    mutating func take(_ person: Person, _ presence: Presence, why: String, peer: Peer?, at now: Int64) -> [Line] {
+        labels.update(peer.map(Self.person) ?? Self.person(person))
+        let wasOnline = online.contains(person.user)
+        let before = people[person.user]?.presence ?? .offline
+        people[person.user] = Known(
+            presence: presence, lastSeen: presence == .offline ? peer?.lastSeen ?? Date().timeIntervalSince1970 : nil)
+        let label = label(of: person.user)
+        guard presence != .offline else {
+            online.remove(person.user)
+            typing.removeAll { $0 == person.user }
+            // Whom one has blocked leaves without a word, and somebody unseen can't leave.
+            guard wasOnline, why != "blocked", !awaited.contains(person.user) else { return [] }
+            return presenceLines.take(label, why == "silence" ? .silent : .left, at: now)
+        }
+        online.insert(person.user)
+        metAnybody = true
+        var lines: [Line] = []
+        if peer?.namesakes.isEmpty == false, peer?.isVerified != true, warned.insert(person.user).inserted {
+            lines = presenceLines.flush() + [ChatLines.changedKey(label)]
+        }
+        // Another name alone is no news of presence.
+        guard awaited.remove(person.user) == nil, before != presence else { return lines }
+        let change: PresenceChange = presence == .away ? .away : before == .away ? .back : .online
+        return lines + presenceLines.take(label, change, at: now)
+    }
+
+    mutating func take(typing people: [Person]) {
+        for person in people where self.people[person.user] == nil { labels.update(Self.person(person)) }
+        typing = people.map(\.user)
+    }
+
+    mutating func take(message text: String, from person: Person) -> [Line] {
+        if people[person.user] == nil { labels.update(Self.person(person)) }
+        let line = ChatLines.message(from: label(of: person.user), text: Self.composed(text))
+        return presenceLines.flush() + releaseHeld() + [line]
+    }
+
+    /// A message was sent. Returns what shows at once; what becomes of it follows.
+    ///
+    /// - Parameter isShown: whether the own message itself is to be shown.
+    mutating func take(
+        sent text: String, number: UInt64, recipients: Int, isShown: Bool, at now: Int64
+    ) -> [Line] {
+        var lines = presenceLines.flush() + releaseHeld()
+        guard recipients > 0 else {
+            lostMessages += 1
+            if isShown { lines.append(ChatLines.own(text: Self.composed(text))) }
+            return lines + [ChatLines.reachedNobody(text: Self.composed(text))]
+        }
+        sent[number] = Delivery(text: text, recipients: recipients)
+        if isShown { held = (number, Self.composed(text), now + Self.deliveryWait) }
+        return lines
+    }
+
+    /// Somebody has an own message, or does not if there is a reason.
+    mutating func take(answerFor message: UInt64, by user: UserID, failure: String?) -> [Line] {
+        guard var delivery = sent[message] else { return [] }
+        answers += 1
+        if let failure {
+            delivery.fail(label(of: user), why: failure)
+        } else {
+            delivery.succeed()
+        }
+        sent[message] = delivery
+        guard delivery.isSettled else { return [] }
+        if delivery.reachedNobody { lostMessages += 1 }
+        let lines = held?.number == message ? releaseHeld() : [delivery.line].compactMap { $0 }
+        sent[message] = nil
+        return lines
+    }
+
+    /// What is to be told by now.
+    mutating func due(at now: Int64) -> [Line] {
+        presenceLines.due(at: now) + (held.map { $0.due <= now } == true ? releaseHeld() : [])
+    }
+
+    var nextDeadline: Int64? { [presenceLines.nextDeadline, held?.due].compactMap { $0 }.min() }
+
+    private mutating func releaseHeld() -> [Line] {
+        guard let (number, text, _) = held else { return [] }
+        held = nil
+        return [ChatLines.own(text: text, mark: sent[number]?.mark)]
+    }
+
+    // MARK: Stops
+
+    /// The program is about to be stopped: that the others vanish then, and come back, is nothing to show.
+    mutating func willSuspend() { awaited = online }
+
+    /// Those who should be back by now. Returns what there is to say of the others.
+    mutating func returned() -> [Line] {
+        let gone = awaited.subtracting(online).sorted()
+        awaited = []
+        return gone.isEmpty ? [] : [ChatLines.presence(of: gone.map { label(of: $0) }, .left)]
+    }
+
+    // MARK: Out of sight
+
+    /// Keeps lines that came while another chat is open.
+    mutating func keep(_ lines: [Line], isMessage: Bool) {
+        if isMessage { unread += 1 }
+        kept += lines
+        leftOut += max(kept.count - Self.keptLines, 0)
+        kept.removeFirst(max(kept.count - Self.keptLines, 0))
+    }
+
+    /// What came while another chat was open.
+    mutating func catchUp() -> [Line] {
+        defer { (kept, leftOut, unread) = ([], 0, 0) }
+        return (leftOut > 0 ? [ChatLines.notice("\(leftOut) earlier lines are left out")] : []) + kept
+    }
+
+    // MARK: Questions
+
+    /// The answer to /who.
+    func who(_ peers: [Peer], now: Double = Date().timeIntervalSince1970) -> [Line] {
+        guard !peers.isEmpty else {
+            return [ChatLines.notice("Nobody else has been here yet. If somebody should be: inkling doctor")]
+        }
+        return peers.map { peer in
+            ChatLines.person(
+                label(of: peer.user), presence: Self.presenceText(peer.presence, peer.lastSeen, now: now),
+                since: peer.onlineSince.map { LocalTime($0) }, roundTrip: peer.roundTrip, isVerified: peer.isVerified)
+        }
+    }
+
+    static func presenceText(_ presence: Presence, _ lastSeen: Double?, now: Double) -> String {
+        switch presence {
+        case .online: PresenceText.online
+        case .away: PresenceText.away
+        case .offline: PresenceText.lastSeen(age: lastSeen.map { .seconds(max(now - $0, 0)) })
+        }
+    }
+
+    private static func person(_ peer: Peer) -> Labels.Person {
+        Labels.Person(
+            user: peer.user.description, name: composed(peer.name),
+            acquaintance: peer.namesakes.isEmpty ? .known : .changedKey, isVerified: peer.isVerified)
+    }
+
+    private static func person(_ person: Person) -> Labels.Person {
+        Labels.Person(user: person.user.description, name: composed(person.name))
+    }
+
+    private static func composed(_ text: String) -> String { text.precomposedStringWithCanonicalMapping }
+}
+
+extension LocalTime {
+    /// - Parameter time: seconds since 1970.
+    init(_ time: Double) {
+        var seconds = time_t(time)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        self.init(
+            day: Day(year: Int(parts.tm_year) + 1900, month: Int(parts.tm_mon) + 1, day: Int(parts.tm_mday)),
+            hour: Int(parts.tm_hour), minute: Int(parts.tm_min))
+    }
+}

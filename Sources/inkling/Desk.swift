@@ -1,0 +1,417 @@
+import Foundation
+import Inkling
+import InklingConsole
+
+/// What the sessions that show text have in common: the chats, which of them is open, and what commands do.
+///
+/// Events and commands go in, lines come out; who draws them, and how, is up to the session.
+@MainActor
+final class Desk {
+    private let node: Node
+    private let settings: ChatSettings
+    /// Whether own messages are shown as lines: a terminal that edits its own lines has shown them.
+    private let showsOwn: Bool
+    private var conversations: [Conversation] = []
+    private var openIndex: Int?
+    private var isAway = false
+    private(set) var isQuitting = false
+    /// The input field; each chat has a draft of its own.
+    var editor = LineEditor()
+
+    init(_ context: SessionContext, showsOwn: Bool) {
+        node = context.node
+        settings = context.settings
+        self.showsOwn = showsOwn
+    }
+
+    // MARK: State
+
+    var open: Conversation? { openIndex.map { conversations[$0] } }
+    var hasUnanswered: Bool { conversations.contains(where: \.hasUnanswered) }
+    var anybodyOnline: Bool { conversations.contains(where: \.anybodyOnline) }
+    var metAnybody: Bool { conversations.contains(where: \.metAnybody) }
+    var answers: Int { conversations.reduce(0) { $0 + $1.answers } }
+    var lostMessages: Int { conversations.reduce(0) { $0 + $1.lostMessages } }
+    var indicator: String { open?.indicator(settings.indicator) ?? "" }
+    var nextDeadline: Int64? { conversations.compactMap(\.nextDeadline).min() }
+
+    /// What Tab can complete to.
+    var candidates: Completion.Candidates {
+        Completion.Candidates(people: open?.labels.all.map(\.text) ?? [], chats: conversations.map(\.chat.name))
+    }
+
+    func prompt(columns: Int) -> String {
+        guard let open else { return "no chat> " }
+        let unread = conversations.map {
+            Prompt.Unread(chat: $0.chat.name, isOpen: $0.chat.isOpen, count: $0.unread)
+        }
+        let prompt = Prompt(
+            chat: open.chat.name, isOpen: open.chat.isOpen, other: open.other(now: Date().timeIntervalSince1970),
+            unread: unread)
+        let text = prompt.text(columns: columns)
+        return isAway ? String(text.dropLast(2)) + " (away)> " : text
+    }
+
+    /// Milliseconds of a clock that never goes back.
+    static var now: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    // MARK: What happens
+
+    /// Begins with the chat that the program was started for, which the node is in already.
+    func begin() async -> [Line] {
+        await add(settings.chat)
+        openIndex = 0
+        return open?.greeting ?? []
+    }
+
+    func take(_ event: Event) async -> [Line] {
+        let now = Desk.now
+        switch event {
+        case .peer(let chat, let person, let presence, let why):
+            guard let index = index(of: chat) else { return [] }
+            let peer = await node.peer(person.user, in: chat)
+            return shown(conversations[index].take(person, presence, why: why, peer: peer, at: now), in: index)
+        case .typing(let chat, let people):
+            if let index = index(of: chat) { conversations[index].take(typing: people) }
+            return []
+        case .message(let chat, let person, _, let text):
+            guard let index = index(of: chat) else { return [] }
+            return shown(conversations[index].take(message: text, from: person), in: index, isMessage: true)
+        case .delivered(let chat, let message, let user):
+            guard let index = index(of: chat) else { return [] }
+            return shown(conversations[index].take(answerFor: message, by: user, failure: nil), in: index)
+        case .failed(let chat, let message, let user, let why):
+            guard let index = index(of: chat) else { return [] }
+            return shown(conversations[index].take(answerFor: message, by: user, failure: why), in: index)
+        case .notice("key-changed", _):
+            // The presence that follows tells it, with the label.
+            return []
+        case .notice(_, let text):
+            return [ChatLines.notice(text)]
+        }
+    }
+
+    /// What is to be told by now.
+    func due() -> [Line] {
+        let now = Desk.now
+        return conversations.indices.flatMap { shown(conversations[$0].due(at: now), in: $0) }
+    }
+
+    func willSuspend() {
+        for index in conversations.indices { conversations[index].willSuspend() }
+    }
+
+    func returned() -> [Line] {
+        conversations.indices.flatMap { shown(conversations[$0].returned(), in: $0) }
+    }
+
+    /// What there is to say to somebody who is still alone after a while; nothing to anybody else.
+    func alone() -> [Line] {
+        guard let open, !metAnybody else { return [] }
+        let name = SafeText.line(open.chat.name)
+        let networks = Desk.networks(settings.node)
+        let checked =
+            networks.isEmpty
+            ? "This computer is on no network that could be used."
+            : "This computer can be found on \(networks.joined(separator: ", ")), port \(node.port)."
+        let invitation = open.chat.isOpen ? "inkling chat \(name)" : "the invite that /invite shows"
+        return [
+            ChatLines.notice("Still alone in \(name). \(checked)"),
+            ChatLines.notice("Others on the same network join with \(invitation)."),
+            ChatLines.notice("If they have, and don't show here: inkling doctor \(name)"),
+        ]
+    }
+
+    private static func networks(_ configuration: Configuration) -> [String] {
+        guard configuration.discovery else { return ["no network: discovery is off"] }
+        if let address = configuration.bindAddress { return [SafeText.line(address)] }
+        return (try? Node.interfaceNames(configuration)) ?? []
+    }
+
+    /// Lines of a chat that is not open wait until it is.
+    private func shown(_ lines: [Line], in index: Int, isMessage: Bool = false) -> [Line] {
+        guard index != openIndex else { return lines }
+        if !lines.isEmpty { conversations[index].keep(lines, isMessage: isMessage) }
+        return []
+    }
+
+    private func index(of chat: String) -> Int? { conversations.firstIndex { $0.chat.name == chat } }
+
+    private func add(_ chat: Chat) async {
+        let met = await node.peers(in: chat.name)
+        conversations.append(Conversation(chat, ownName: node.name, met: met))
+    }
+
+    // MARK: The open chat
+
+    /// The input field holds another text now.
+    func compose(_ text: String) async {
+        if let open { await node.compose(text, in: open.chat.name) }
+    }
+
+    /// - Returns: What there is to show, and whether the message could be sent or queued.
+    func send(_ text: String) async -> (lines: [Line], error: NodeError?) {
+        guard let index = openIndex else {
+            return ([ChatLines.error("You are in no chat. Join one: /join NAME")], nil)
+        }
+        let chat = conversations[index].chat.name
+        do {
+            let (number, recipients) = try await node.send(text, to: chat)
+            let lines = conversations[index].take(
+                sent: text, number: number, recipients: recipients, isShown: showsOwn, at: Desk.now)
+            return (lines, nil)
+        } catch {
+            await node.compose("", in: chat)
+            return ([ChatLines.error(error.description)], error)
+        }
+    }
+
+    /// Opens a chat by its number, from 1; what was being typed there comes back.
+    func open(number: Int) async -> [Line] {
+        guard conversations.indices.contains(number - 1) else {
+            return [ChatLines.error("There is no chat number \(number); /chats lists yours")]
+        }
+        guard number - 1 != openIndex else { return [] }
+        if let old = openIndex {
+            // Typing ends where one goes away from; coming back to a draft is no typing.
+            await node.compose("", in: conversations[old].chat.name)
+            conversations[old].draft = editor.exchange(conversations[number - 1].draft)
+        } else {
+            _ = editor.exchange(conversations[number - 1].draft)
+        }
+        openIndex = number - 1
+        let chat = conversations[number - 1].chat
+        return [ChatLines.notice("This is \(ChatLines.chat(chat.name, isOpen: chat.isOpen))")]
+            + conversations[number - 1].catchUp()
+    }
+
+    // MARK: Commands
+
+    /// Does what a command asks for. Messages are not for this.
+    func perform(_ command: PromptCommand) async -> [Line] {
+        switch command {
+        case .message: return []
+        case .quit:
+            isQuitting = true
+            return []
+        case .help(nil): return PromptCommand.descriptions.map { ChatLines.notice($0) }
+        case .help(let word?):
+            guard let lines = PromptCommand.help(on: word) else {
+                return [ChatLines.error("There is no command \(SafeText.line(word)); /help lists them")]
+            }
+            return lines.map { ChatLines.notice($0) }
+        case .misused, .unknown: return [ChatLines.error(command.complaint ?? "")]
+        case .away, .back: return await setAway(command == .away)
+        case .chats: return list()
+        case .join(let text): return await join(text)
+        case .leave(let name): return await leave(name)
+        case .open(.number(let number)): return await open(number: number)
+        case .open(.name(let name)):
+            guard let index = index(named: name) else { return [noChat(name)] }
+            return await open(number: index + 1)
+        case .who, .whois, .verify, .block, .unblock, .invite:
+            guard let open else { return [ChatLines.error("You are in no chat. Join one: /join NAME")] }
+            return await perform(command, in: open)
+        }
+    }
+
+    private func perform(_ command: PromptCommand, in open: Conversation) async -> [Line] {
+        switch command {
+        case .who: return open.who(await node.peers(in: open.chat.name))
+        case .invite: return invite(open.chat)
+        case .unblock(let name): return await unblock(name, in: open)
+        case .whois(let name), .verify(let name, _), .block(let name):
+            guard case .success(let peer) = await find(name, in: open) else {
+                if case .failure(let complaint) = await find(name, in: open) { return [complaint.line] }
+                return []
+            }
+            let label = open.label(of: peer.user)
+            switch command {
+            case .whois: return await whois(peer, label)
+            case .verify(_, let isRight): return await verify(peer, label, isRight: isRight)
+            default: return await block(peer, label)
+            }
+        default: return []
+        }
+    }
+
+    private struct Complaint: Error {
+        let line: Line
+        init(_ text: String) { line = ChatLines.error(text) }
+    }
+
+    private func find(_ name: String, in open: Conversation) async -> Result<Peer, Complaint> {
+        let shown = SafeText.line(name)
+        switch open.labels.find(name.precomposedStringWithCanonicalMapping) {
+        case .one(let text):
+            guard let user = UserID(text), let peer = await node.peer(user, in: open.chat.name) else {
+                return .failure(Complaint("\(shown) is not known in this chat any more"))
+            }
+            return .success(peer)
+        case .nobody:
+            return .failure(Complaint("Nobody here is called \(shown); /who lists everybody"))
+        case .several(let labels):
+            return .failure(Complaint("Which one: \(labels.joined(separator: ", "))?"))
+        }
+    }
+
+    private func setAway(_ isAway: Bool) async -> [Line] {
+        guard self.isAway != isAway else {
+            return [ChatLines.notice(isAway ? "You are away already; /back ends it" : "You are not away")]
+        }
+        self.isAway = isAway
+        await node.setAway(isAway)
+        return [
+            ChatLines.notice(
+                isAway ? "Others see that you are away; messages still reach you. /back ends it" : "You are back")
+        ]
+    }
+
+    private func list() -> [Line] {
+        guard !conversations.isEmpty else { return [ChatLines.notice("You are in no chat. Join one: /join NAME")] }
+        return conversations.enumerated().map { index, conversation in
+            ChatLines.chat(
+                number: index + 1, name: conversation.chat.name, isOpen: conversation.chat.isOpen,
+                unread: conversation.unread, isCurrent: index == openIndex)
+        }
+    }
+
+    private func join(_ text: String) async -> [Line] {
+        do {
+            let name = text.precomposedStringWithCanonicalMapping
+            let chat = text.hasPrefix("inkling:") ? try Chat(invite: text) : try Chat(name)
+            if let index = index(of: chat.name) {
+                guard conversations[index].chat == chat else {
+                    let command = "/leave \(SafeText.line(chat.name))"
+                    return [ChatLines.error("You are in another chat of that name: leave it first, with \(command)")]
+                }
+                return await open(number: index + 1)
+            }
+            try await node.join(chat)
+            await add(chat)
+            let opened = await open(number: conversations.count)
+            return opened + (open?.greeting ?? [])
+        } catch {
+            return [ChatLines.error(error.description)]
+        }
+    }
+
+    private func leave(_ name: String?) async -> [Line] {
+        guard let index = name.map({ self.index(named: $0) }) ?? openIndex else {
+            return [name.map(noChat) ?? ChatLines.error("You are in no chat")]
+        }
+        let chat = conversations[index].chat
+        do {
+            try await node.leave(chat.name)
+        } catch {
+            return [ChatLines.error(error.description)]
+        }
+        let left = [ChatLines.notice("You have left \(ChatLines.chat(chat.name, isOpen: chat.isOpen))")]
+        guard index == openIndex else {
+            conversations.remove(at: index)
+            if let open = openIndex, open > index { openIndex = open - 1 }
+            return left
+        }
+        openIndex = nil
+        conversations.remove(at: index)
+        guard !conversations.isEmpty else {
+            _ = editor.exchange(LineEditor.Draft())
+            return left + [ChatLines.notice("You are in no chat now. /join NAME joins one, /quit ends")]
+        }
+        return left + (await open(number: min(index, conversations.count - 1) + 1))
+    }
+
+    private func noChat(_ name: String) -> Line {
+        ChatLines.error("You are in no chat called \(SafeText.line(name)); /chats lists yours")
+    }
+
+    private func index(named name: String) -> Int? {
+        let name = name.precomposedStringWithCanonicalMapping
+        return index(of: name) ?? conversations.firstIndex { $0.chat.name.lowercased() == name.lowercased() }
+    }
+
+    private func invite(_ chat: Chat) -> [Line] {
+        guard let invite = chat.invite else {
+            let name = SafeText.line(chat.name)
+            return [ChatLines.notice("\(name) is open: anybody on this network joins with inkling chat \(name)")]
+        }
+        return [
+            ChatLines.notice("Who has this line can join, and read what is said; pass it on by a way that you trust:"),
+            Line(invite),
+        ]
+    }
+
+    // MARK: People
+
+    private func whois(_ peer: Peer, _ label: Labels.Label) async -> [Line] {
+        let known = await node.knownPeer(key: peer.key)
+        let presence = Conversation.presenceText(peer.presence, peer.lastSeen, now: Date().timeIntervalSince1970)
+        var lines = ["\(label.text): \(presence)", "identity \(peer.user)", "key \(peer.key)"]
+        if let first = known?.firstSeen ?? peer.firstSeen {
+            let time = LocalTime(first)
+            lines.append("met first on \(time.day.text), \(time.text)")
+        }
+        let others = (known?.names ?? []).map { ChatLines.shown($0.precomposedStringWithCanonicalMapping) }
+            .filter { $0 != label.name }
+        if !others.isEmpty { lines.append("was also called \(others.joined(separator: ", "))") }
+        for namesake in peer.namesakes { lines.append("not the \(label.name) known as \(namesake)") }
+        lines.append(peer.isVerified ? "verified" : "not verified: /verify \(label.text)")
+        if peer.isBlocked { lines.append("blocked: /unblock \(label.text)") }
+        return lines.map { ChatLines.notice($0) }
+    }
+
+    private func verify(_ peer: Peer, _ label: Labels.Label, isRight: Bool) async -> [Line] {
+        do {
+            if isRight {
+                try await node.setVerified(true, key: peer.key)
+                return [ChatLines.notice("\(label.text) is verified from now on")]
+            }
+            let groups = try node.fingerprint(with: peer.key).groups
+            let rows = stride(from: 0, to: groups.count, by: 4).map { groups[$0..<min($0 + 4, groups.count)] }
+            return ChatLines.fingerprint(label, rows: rows.map { $0.joined(separator: " ") })
+        } catch {
+            return [ChatLines.error(error.description)]
+        }
+    }
+
+    private func block(_ peer: Peer, _ label: Labels.Label) async -> [Line] {
+        do {
+            try await node.setBlocked(true, key: peer.key)
+            return [ChatLines.notice("\(label.text) is blocked: nothing of them shows. /unblock \(label.text) ends it")]
+        } catch {
+            return [ChatLines.error(error.description)]
+        }
+    }
+
+    /// Somebody who is blocked may have been met in another run, or another chat.
+    private func unblock(_ name: String, in open: Conversation) async -> [Line] {
+        var key: String?
+        if case .success(let peer) = await find(name, in: open) { key = peer.key }
+        let blocked = await node.allKnownPeers.filter(\.isBlocked)
+        let wanted = name.precomposedStringWithCanonicalMapping.lowercased()
+        if key == nil || !blocked.contains(where: { $0.key == key }) {
+            let found = blocked.filter { peer in
+                let names = peer.names.map { ChatLines.shown($0.precomposedStringWithCanonicalMapping).lowercased() }
+                return peer.user.description == wanted || names.contains(wanted)
+            }
+            guard found.count <= 1 else {
+                let users = found.map(\.user.description).joined(separator: ", ")
+                return [ChatLines.error("Several are blocked under that name; give the identity: \(users)")]
+            }
+            key = found.first?.key
+        }
+        guard let key else {
+            return [ChatLines.error("Nobody called \(SafeText.line(name)) is blocked")]
+        }
+        do {
+            try await node.setBlocked(false, key: key)
+            return [ChatLines.notice("\(SafeText.line(name)) is not blocked any more")]
+        } catch {
+            return [ChatLines.error(error.description)]
+        }
+    }
+}
