@@ -30,9 +30,15 @@ extension Endpoint {
     /// Discovery knows a peer under other addresses than that of its link: it may have moved (L-41).
     private mutating func probeIfMoved(_ id: InstanceID, _ now: Instant) {
         guard let instance = instances[id], let link = instance.link, let address = links[link]?.address,
-            !instance.addresses.isEmpty, !instance.addresses.contains(address)
+            !instance.addresses.isEmpty, !instance.addresses.contains(address), let person = instance.personID
         else { return }
-        probe(link, now)
+        if instances(of: person).contains(where: { $0.id != id && $0.addresses.contains(address) }) {
+            // It is the link of another device, which had that address before.
+            instances[id]?.link = nil
+            startOpening(id, now)
+        } else {
+            probe(link, now)
+        }
     }
 
     /// Begins anew all openings that were tried already and go on, with the first attempt.

@@ -84,6 +84,7 @@ extension Simulation {
 
     private func join(_ host: SimulatedHost, _ chat: Int) {
         guard !host.isSuspended, host.chats.insert(chat).inserted else { return }
+        host.disturbedAt = now
         input(host) { try? $0.join(Simulation.chats[chat], now: $1) }
         advertise(host, chat)
         browse(host, chat)
@@ -133,7 +134,8 @@ extension Simulation {
     /// In a good network all who have had a link for a while see a farewell at once.
     private func expectDeparture(of host: SimulatedHost, from chat: Int) {
         let isLossless = !hasFaults || scenario.faults.isDisjoint(with: [.loss, .bursts, .corruption])
-        guard isLossless, isCalm(host) else { return }
+        // Who sends recorded datagrams again may bring about a second handshake at another address.
+        guard isLossless, !scenario.faults.contains(.replay), isCalm(host) else { return }
         let identity = host.plan.identity
         guard hosts.filter({ $0.plan.identity == identity }).count == 1 else { return }
         var time = Duration.milliseconds(50) + .microseconds(scenario.network.delay.upperBound)
@@ -147,7 +149,10 @@ extension Simulation {
         }
     }
 
-    private func isCalm(_ host: SimulatedHost) -> Bool { !host.isUnplugged && now - host.disturbedAt > .seconds(3) }
+    /// A host with two addresses may be opened to at the other one while it has a link already.
+    private func isCalm(_ host: SimulatedHost) -> Bool {
+        !host.isUnplugged && !host.plan.hasTwoAddresses && now - host.disturbedAt > .seconds(3)
+    }
 
     // MARK: Machines
 

@@ -66,6 +66,8 @@ struct Verdict {
             guard now >= until else { return }
             let missing = lastMessages.map { simulation.witness.messages.sent[$0] }
                 .first { !simulation.present($0).isSubset(of: $0.shownTo) }
+            // Two sides that agree on who is there may have yet to agree on the session that sends.
+            if missing != nil, now < healsAt + simulation.patience { return }
             // In a stream that losses have held up, older messages come first.
             if let missing, simulation.witness.messages.firstOpen(simulation.hosts)?.number == missing.number {
                 simulation.witness.report(.divergence, "\(missing.text) is not shown to all", now)
@@ -109,12 +111,14 @@ extension Simulation {
                 let shown = viewer.endpoint?.present(in: Simulation.chats[chat].tag) ?? []
                 let keys = Set(shown.map(\.person.key))
                 if keys != expected {
-                    let missing = hosts.filter { expected.subtracting(keys).contains($0.key) }.map(\.index)
-                    let extra = hosts.filter { keys.subtracting(expected).contains($0.key) }.map(\.index)
+                    let (absent, surplus) = (expected.subtracting(keys), keys.subtracting(expected))
+                    let missing = hosts.filter { absent.contains($0.key) }.map(\.index)
+                    let extra = hosts.filter { surplus.contains($0.key) }.map(\.index)
                     disagreements.append("host \(viewer.index), chat \(chat): missing \(missing), gone \(extra)")
                 }
+                let devicesOfKey = Dictionary(grouping: others(of: viewer, in: chat), by: \.key)
                 for person in shown where expected.contains(person.person.key) {
-                    let devices = others(of: viewer, in: chat).filter { $0.key == person.person.key }
+                    let devices = devicesOfKey[person.person.key] ?? []
                     let isAway = devices.allSatisfy(\.isAway)
                     if (person.presence == .away) != isAway {
                         disagreements.append("host \(viewer.index), chat \(chat): \(devices.map(\.index)) away or not")

@@ -96,6 +96,7 @@ struct Witness {
             }
         }
         lateness = hosts.map { .microseconds($0.plan.lateness) + unnoticed[$0.index] }
+        if scenario.network.reordering > 0 { news += .milliseconds(scenario.network.reorderingDelay) }
         longestNews = .seconds(2) + news + (lateness.max() ?? .zero) * 12
         devices = Dictionary(grouping: hosts.map(\.index)) { hosts[$0].plan.identity }
         identities = Dictionary(hosts.map { ($0.key, $0.plan.identity) }) { first, _ in first }
@@ -250,7 +251,8 @@ struct Witness {
                 report(.falseOffline, "\(describe(id)), heard of host \(host) \(now - last.at) before", now)
             }
         case .bye, .will:
-            for host in devices[identity] ?? [] {
+            // Of two devices one may have been heard of without having been shown.
+            for host in devices[identity] ?? [] where devices[identity]?.count == 1 {
                 guard let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)] else { continue }
                 guard last.number > hosts[host].farewell[chat] ?? 0, now - last.at < silence(of: host) else { continue }
                 report(.falseFarewell, "\(describe(id)) though host \(host) was heard after its farewell", now)
@@ -278,8 +280,9 @@ struct Witness {
         for departure in departures where departure.due <= now {
             let (host, viewer) = (hosts[departure.host], hosts[departure.viewer])
             let id = PersonID(viewer: viewer.index, chat: departure.chat, identity: host.plan.identity)
-            guard host.isGone(from: departure.chat), host.incarnation == departure.incarnation, viewer.isActive,
-                !viewer.isUnplugged, viewer.disturbedAt <= departure.at, viewer.chats.contains(departure.chat)
+            guard host.isGone(from: departure.chat), host.incarnation == departure.incarnation,
+                host.disturbedAt <= departure.at, viewer.isActive, !viewer.isUnplugged,
+                viewer.disturbedAt <= departure.at, viewer.chats.contains(departure.chat)
             else { continue }
             if shown[id]?.presence ?? .offline != .offline {
                 report(.lostFarewell, "\(describe(id)), \(now - departure.at) after it", now)

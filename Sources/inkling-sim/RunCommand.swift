@@ -1,6 +1,8 @@
 import ArgumentParser
+import Dispatch
 import Foundation
 import InklingSimulator
+import Synchronization
 
 /// Runs many seeds, and says what they covered.
 struct RunCommand: ParsableCommand {
@@ -23,12 +25,25 @@ struct RunCommand: ParsableCommand {
     func run() throws {
         let start = ContinuousClock.now
         let workers = jobs > 0 ? jobs : ProcessInfo.processInfo.activeProcessorCount
-        let sum = SeedRun(first: first, count: seeds, hosts: hosts).run(workers: workers, failures: failures) {
-            if let (seed, violation) = $1 { show("seed \(seed) breaks: \(violation)") }
-            if progress, $0.coverage.runs % 10_000 == 0 {
-                show("\($0.coverage.runs) seeds after \(seconds(since: start)) s, \($0.failed.count) failed")
+        let shared = Mutex(SeedSum())
+        let next = Atomic<UInt64>(0)
+        DispatchQueue.concurrentPerform(iterations: workers) { _ in
+            while shared.withLock({ $0.failed.count }) < failures {
+                let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
+                guard index < UInt64(seeds) else { return }
+                let seed = first &+ index
+                let result = Simulation(Scenario(seed: seed, hosts: hosts)).run()
+                if let violation = result.violation { show("seed \(seed) breaks: \(violation)") }
+                let (runs, failed) = shared.withLock { sum in
+                    sum.add(result, of: seed)
+                    return (sum.coverage.runs, sum.failed.count)
+                }
+                if progress, runs % 10_000 == 0 {
+                    show("\(runs) seeds after \(seconds(since: start)) s, \(failed) failed")
+                }
             }
         }
+        let sum = shared.withLock { $0 }
         let time = max(seconds(since: start), 1)
         show(report(sum.coverage))
         for failure in sum.failed.sorted(by: { $0.seed < $1.seed }) { show(describe(failure.seed, failure.violation)) }

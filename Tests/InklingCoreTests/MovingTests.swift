@@ -66,6 +66,24 @@ struct MovingTests {
         #expect(lan.initiations(0).isEmpty)
     }
 
+    @Test("a link at the address of another instance of that key is that one's: the node opens to the first (L-41)")
+    func otherDevice() throws {
+        let lan = lonely()
+        let peer = HandPeer(lan, identity: 8)
+        lan.find("a", key: peer.identity.publicKey, at: [peer.address])
+        _ = try peer.opened()
+        var session = try peer.link()
+        lan.run(for: .milliseconds(10))
+        _ = peer.arrived(anywhere: true)
+        // Two devices of one person: the second has the address now that the first had.
+        let moved = VirtualLAN.address(101)
+        lan.find("b", key: peer.identity.publicKey, at: [peer.address])
+        lan.find("a", key: peer.identity.publicKey, at: [moved])
+        peer.live(on: &session, for: .seconds(1))
+        #expect(!lan.initiations(0, to: moved).isEmpty)
+        #expect(lan.offline(0).isEmpty)
+    }
+
     @Test("a peer that discovery has elsewhere than its link gets a ping, at most one a second (L-41, L-29)")
     func movedPeer() throws {
         let lan = lonely()

@@ -1,5 +1,6 @@
 import Foundation
 import InklingSimulator
+import Synchronization
 import Testing
 
 @Suite("The simulated LAN", .serialized)
@@ -9,7 +10,17 @@ struct SimulationTests {
 
     @Test("every promise holds in every scenario that a seed draws (R4, R10 to R16, R22, R24 to R26)")
     func seeds() {
-        let sum = SeedRun(count: Self.seeds).run(workers: 2)
+        let next = Atomic<UInt64>(0)
+        let shared = Mutex(SeedSum())
+        DispatchQueue.concurrentPerform(iterations: 2) { _ in
+            while true {
+                let seed = next.wrappingAdd(1, ordering: .relaxed).oldValue
+                guard seed < UInt64(Self.seeds) else { return }
+                let result = Simulation(Scenario(seed: seed)).run()
+                shared.withLock { $0.add(result, of: seed) }
+            }
+        }
+        let sum = shared.withLock { $0 }
         let (coverage, failed) = (sum.coverage, sum.failed)
         let failures = failed.prefix(5).map { "inkling-sim replay \($0.seed): \($0.violation)" }
         #expect(failed.isEmpty, "\(failures.joined(separator: "\n"))")
