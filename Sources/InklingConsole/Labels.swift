@@ -88,7 +88,7 @@ package struct Labels: Sendable {
         let old = entries[person.user]
         let name = Self.shown(person.name)
         let likeness = likeness(of: name ?? "")
-        if let old, old.likeness != likeness { alike[old.likeness]?.remove(person.user) }
+        if let old, old.likeness != likeness { part(person.user, from: old.likeness) }
         let kept = old.flatMap { $0.person.name == person.name ? $0.label.suffix : nil } ?? ""
         entries[person.user] = Entry(
             person: person, label: Label(user: person.user, name: name ?? "Someone", suffix: kept), likeness: likeness,
@@ -99,6 +99,11 @@ package struct Labels: Sendable {
             changed.append(label)
         }
         return changed
+    }
+
+    /// Somebody is not known in the chat any more.
+    package mutating func remove(_ user: String) {
+        if let entry = entries.removeValue(forKey: user) { part(user, from: entry.likeness) }
     }
 
     /// What the person is called; somebody unknown is "Someone".
@@ -137,6 +142,11 @@ package struct Labels: Sendable {
 
     /// The program speaks of its user, and of those it can't name, in these words.
     private static let ownWords = ["You", "Someone"]
+
+    private mutating func part(_ user: String, from likeness: String) {
+        alike[likeness]?.remove(user)
+        if alike[likeness]?.isEmpty == true { alike[likeness] = nil }
+    }
 
     /// Gives those who look alike the suffixes they need, and returns whose label has changed.
     private mutating func settle(_ likeness: String) -> [Label] {
