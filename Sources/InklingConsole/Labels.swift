@@ -179,7 +179,7 @@ package struct Labels: Sendable {
         if person.acquaintance == .changedKey && !person.isVerified { return true }
         // What looks like a suffix, or was taken away so that the name can't pass for a line, is not left unsaid.
         if name.contains("~") || name != SafeText.name(person.name) { return true }
-        return ownLikenesses.contains(likeness) || Self.mixesScripts(name) || Self.mixesScripts(compatible(name))
+        return ownLikenesses.contains(likeness) || Self.mixesScripts(compatible(name))
     }
 
     /// The name as a label shows it: it can't begin like a notice, an error or a separator, and has no colon, which
