@@ -35,12 +35,12 @@ package struct Labels: Sendable {
         }
     }
 
-    /// A safe name and what tells it from others.
+    /// A safe name and what tells it from others. Only `Labels` makes them.
     package struct Label: Hashable, Sendable {
-        package var user: String
-        package var name: String
+        package internal(set) var user: String
+        package internal(set) var name: String
         /// Empty, or such as `~mfrg`.
-        package var suffix: String
+        package internal(set) var suffix: String
 
         package var text: String { suffix.isEmpty ? name : name + " " + suffix }
     }
