@@ -132,6 +132,28 @@ package enum ChatLines {
         return notice("\(label.text): \(details.joined(separator: ", ")) (\(label.user))")
     }
 
+    /// The answer to /whois.
+    ///
+    /// - Parameters:
+    ///   - presence: such as "Active now".
+    ///   - knownSince: the day on which this name was first met with this key.
+    package static func whois(
+        _ person: Labels.Person, label: Labels.Label, presence: String, since: LocalTime? = nil,
+        roundTrip: Duration? = nil, knownSince: LocalTime.Day? = nil
+    ) -> [Line] {
+        let acquaintance =
+            switch person.acquaintance {
+            case .new: "Met for the first time"
+            case .known: "Known" + (knownSince.map { " since " + $0.text } ?? " from before")
+            case .changedKey: "Another key than the \(label.name) you know"
+            }
+        let advice = person.isVerified ? "Fingerprint compared" : "Fingerprint not compared yet: /verify \(label.text)"
+        return [
+            self.person(label, presence: presence, since: since, roundTrip: roundTrip), notice("  " + acquaintance),
+            notice("  " + advice),
+        ]
+    }
+
     /// A name that can be shown without its label: "Someone" where it can't.
     package static func shown(_ name: String) -> String {
         Labels.shown(name) ?? "Someone"

@@ -2,6 +2,7 @@
 package enum DisplayWidth {
     /// The columns of a grapheme cluster: 2 for wide characters and pictures, 0 for what combines or can't be seen.
     package static func of(_ character: Character) -> Int {
+        if let ascii = character.asciiValue { return (0x20..<0x7F).contains(ascii) ? 1 : 0 }
         let scalars = character.unicodeScalars
         guard let first = scalars.first else { return 0 }
         if scalars.count == 1 { return of(first) }
@@ -19,7 +20,8 @@ package enum DisplayWidth {
 
     /// The columns of a cluster's scalars side by side, as a terminal shows them that does not know the cluster.
     package static func ofScalars(_ character: Character) -> Int {
-        character.unicodeScalars.reduce(0) { $0 + of($1) }
+        if let ascii = character.asciiValue { return (0x20..<0x7F).contains(ascii) ? 1 : 0 }
+        return character.unicodeScalars.reduce(0) { $0 + of($1) }
     }
 
     /// The columns of text without line breaks.

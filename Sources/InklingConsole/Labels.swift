@@ -35,12 +35,12 @@ package struct Labels: Sendable {
         }
     }
 
-    /// A safe name and what tells it from others.
+    /// A safe name and what tells it from others. Only `Labels` makes them.
     package struct Label: Hashable, Sendable {
-        package var user: String
-        package var name: String
+        package internal(set) var user: String
+        package internal(set) var name: String
         /// Empty, or such as `~mfrg`.
-        package var suffix: String
+        package internal(set) var suffix: String
 
         package var text: String { suffix.isEmpty ? name : name + " " + suffix }
     }
@@ -88,7 +88,7 @@ package struct Labels: Sendable {
         let old = entries[person.user]
         let name = Self.shown(person.name)
         let likeness = likeness(of: name ?? "")
-        if let old, old.likeness != likeness { alike[old.likeness]?.remove(person.user) }
+        if let old, old.likeness != likeness { part(person.user, from: old.likeness) }
         let kept = old.flatMap { $0.person.name == person.name ? $0.label.suffix : nil } ?? ""
         entries[person.user] = Entry(
             person: person, label: Label(user: person.user, name: name ?? "Someone", suffix: kept), likeness: likeness,
@@ -99,6 +99,11 @@ package struct Labels: Sendable {
             changed.append(label)
         }
         return changed
+    }
+
+    /// Somebody is not known in the chat any more.
+    package mutating func remove(_ user: String) {
+        if let entry = entries.removeValue(forKey: user) { part(user, from: entry.likeness) }
     }
 
     /// What the person is called; somebody unknown is "Someone".
@@ -138,6 +143,11 @@ package struct Labels: Sendable {
     /// The program speaks of its user, and of those it can't name, in these words.
     private static let ownWords = ["You", "Someone"]
 
+    private mutating func part(_ user: String, from likeness: String) {
+        alike[likeness]?.remove(user)
+        if alike[likeness]?.isEmpty == true { alike[likeness] = nil }
+    }
+
     /// Gives those who look alike the suffixes they need, and returns whose label has changed.
     private mutating func settle(_ likeness: String) -> [Label] {
         let users = (alike[likeness] ?? []).sorted()
@@ -169,7 +179,7 @@ package struct Labels: Sendable {
         if person.acquaintance == .changedKey && !person.isVerified { return true }
         // What looks like a suffix, or was taken away so that the name can't pass for a line, is not left unsaid.
         if name.contains("~") || name != SafeText.name(person.name) { return true }
-        return ownLikenesses.contains(likeness) || Self.mixesScripts(name) || Self.mixesScripts(compatible(name))
+        return ownLikenesses.contains(likeness) || Self.mixesScripts(compatible(name))
     }
 
     /// The name as a label shows it: it can't begin like a notice, an error or a separator, and has no colon, which

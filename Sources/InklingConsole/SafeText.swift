@@ -64,7 +64,10 @@ package enum SafeText {
         var previous: Unicode.Scalar?
         for scalar in text.unicodeScalars {
             defer { previous = scalar }
-            if lineBreaks.contains(scalar) {
+            if (0x20..<0x7F).contains(scalar.value) {
+                cluster.begin()
+                result.append(scalar)
+            } else if lineBreaks.contains(scalar) {
                 if scalar == "\n" && previous == "\r" { continue }
                 result.append(contentsOf: purpose == .message ? "\n".unicodeScalars : "\\x0a".unicodeScalars)
                 cluster = ClusterLimits()

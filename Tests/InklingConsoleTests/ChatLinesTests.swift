@@ -166,6 +166,24 @@ struct ChatLinesTests {
                 == "* 2 kitchen: here")
     }
 
+    @Test("/whois says who somebody is and what is still to be done")
+    func whois() {
+        func lines(_ acquaintance: Labels.Acquaintance, _ verified: Bool, _ day: LocalTime.Day? = nil) -> [String] {
+            let person = Labels.Person(user: "Bob", name: "Bob", acquaintance: acquaintance, isVerified: verified)
+            return ChatLines.whois(person, label: Self.bob, presence: "Away", knownSince: day).map(\.text)
+        }
+        #expect(
+            lines(.new, false) == [
+                "* Bob: Away (Bob)", "*   Met for the first time", "*   Fingerprint not compared yet: /verify Bob",
+            ])
+        #expect(
+            lines(.known, true, Self.third) == [
+                "* Bob: Away (Bob)", "*   Known since Tuesday, 3 March 2026", "*   Fingerprint compared",
+            ])
+        #expect(lines(.known, true)[1] == "*   Known from before")
+        #expect(lines(.changedKey, false)[1] == "*   Another key than the Bob you know")
+    }
+
     @Test("the indicator begins dim and is plain from then on, without motion at once")
     func appearance() {
         func emphasis(_ milliseconds: Int, decorated: Bool = true, reducedMotion: Bool = false) -> Line.Emphasis {

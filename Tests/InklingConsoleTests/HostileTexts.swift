@@ -248,7 +248,7 @@ enum HostileTexts {
     private static let long = rows([
         ("64 KiB of letters", times("x", 65_536)), ("64 KiB of words", times("Bob: hi ", 8_192)),
         ("64 KiB of ideographs", times("日", 21_845)),
-        ("64 KiB of Escapes", times("\u{1B}", 65_536)), ("64 KiB of marks", "a" + times("\u{301}", 32_767)),
+        ("64 KiB when escaped", times("\u{1B}", 16_384)), ("64 KiB of marks", "a" + times("\u{301}", 32_767)),
         ("64 KiB of zero width", times("\u{200B}", 21_845)),
         ("a word of 200 columns", times("x", 200)), ("two words that just fit", times("x", 39) + " " + times("y", 39)),
         ("a name too long", times("Bob ", 30)),

@@ -145,6 +145,15 @@ struct LabelsTests {
         #expect(labels.label(of: "xyz22").text == "Dora ~xyz2")
     }
 
+    @Test("who is removed clashes with nobody any more")
+    func removed() {
+        var labels = Self.labels([Person(user: "mfrg2", name: "Bob")])
+        labels.remove("mfrg2")
+        labels.remove("abcd2")
+        #expect(labels.update(Person(user: "abcd2", name: "Bob")).map(\.text) == ["Bob"])
+        #expect(labels.all.map(\.user) == ["abcd2"])
+    }
+
     @Test("somebody unknown is someone, told apart by the identity")
     func unknown() {
         #expect(Self.labels([]).label(of: "mfrg2222").text == "Someone ~mfrg")

@@ -110,6 +110,9 @@ struct SafeTextTests {
             ("a\u{202E}b\u{200F}c", "abc"), ("a\u{200B}b\u{FEFF}c\u{AD}d", "abcd"), ("👨‍👩‍👧 ❤\u{FE0F}", "👨‍👩‍👧 ❤\u{FE0F}"),
             ("می\u{200C}خواهم", "می\u{200C}خواهم"), ("\u{E000}\u{FFFF}\u{378}", "\u{FFFD}\u{FFFD}\u{FFFD}"),
             ("a" + String(repeating: "\u{301}", count: 9), "a" + String(repeating: "\u{301}", count: 4)),
+            ("👍🏽🏽🏽", "👍🏽"), ("a🏽 🏽1🏽", "a 1"), ("\u{1100}\u{1161}\u{11A8}", "\u{1100}\u{1161}\u{11A8}"),
+            ("가" + String(repeating: "\u{11A8}", count: 9), "가" + String(repeating: "\u{11A8}", count: 4)),
+            ("ｶ" + String(repeating: "\u{FF9E}", count: 9), "ｶ" + String(repeating: "\u{FF9E}", count: 4)),
             ("\u{301}a", "a"), ("a\n\u{301}b", "a\nb"), ("日本 e\u{301} नमस्ते", "日本 e\u{301} नमस्ते"),
         ])
     func messages(text: String, safe: String) {

@@ -93,12 +93,20 @@ struct TerminalSafetyTests {
         ]
     }
 
+    /// Joiners, Hangul vowels and final consonants, voicing marks and skin tones, which stand on a base as marks do.
+    private static func pilesUp(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x200C, 0x200D, 0xFE0F, 0x1160...0x11FF, 0xD7B0...0xD7FF, 0xFF9E...0xFF9F, 0x1F3FB...0x1F3FF: true
+        default: false
+        }
+    }
+
     static func mostMarks(in text: String) -> Int {
         var (most, run) = (0, 0)
         for scalar in text.unicodeScalars {
             switch scalar.properties.generalCategory {
             case .nonspacingMark, .spacingMark, .enclosingMark: run += 1
-            default: run = [0x200C, 0x200D, 0xFE0F].contains(scalar.value) ? run + 1 : 0
+            default: run = pilesUp(scalar) ? run + 1 : 0
             }
             most = max(most, run)
         }
