@@ -88,7 +88,7 @@ final class Doctor {
         } else {
             say(.note("discovery", "it is switched off by --no-discovery: only peers named with --peer are reached"))
         }
-        await examineChat(port: freePort)
+        await examineChat(port: freePort, isReachable: isReachable)
         return findings
     }
 
@@ -204,7 +204,7 @@ final class Doctor {
         }
         if used.allSatisfy(\.isLoopback) {
             let reason = used.isEmpty ? "no network interface can be used" : "there is no network but loopback"
-            say(.problem(check, "\(reason): only nodes on this machine can be met", mend: "nmcli networking on"))
+            say(.problem(check, "\(reason): only nodes on this machine can be met", mend: "ip -brief link    (then: sudo ip link set NAME up)"))
         }
         return used
     }
@@ -311,7 +311,7 @@ final class Doctor {
 
     // MARK: The chat
 
-    private func examineChat(port: UInt16) async {
+    private func examineChat(port: UInt16, isReachable: Bool) async {
         let check = "chat"
         var configuration = configuration
         configuration.port = port
@@ -323,7 +323,7 @@ final class Doctor {
             let node = try await Node.start(configuration, logger: logger)
             await node.setAway(true)
             try await node.join(chat)
-            let looks = configuration.discovery
+            let looks = configuration.discovery && isReachable
             async let others = Self.onThread { looks ? DiscoveryProbe.instances(within: Self.peersTime) : [] }
             try? await Task.sleep(for: Self.peersTime * 0.75)
             await node.measureRoundTrips(in: chat.name)
@@ -334,6 +334,9 @@ final class Doctor {
             let own = await node.instance(in: chat.name)
             await node.stop()
             let known = Set(sightings.map(\.instance) + [own].compactMap { $0 })
+            if !isReachable, present.isEmpty, configuration.peers.isEmpty {
+                return say(.note("peers", "without discovery nobody is found; mend the problems above first"))
+            }
             tellOf(present, sightings.filter { !$0.isOneself }, elsewhere: announced.subtracting(known).count)
         } catch {
             say(.problem(check, error.description, mend: nil))
