@@ -148,7 +148,9 @@ extension NetworkTests {
                 #expect(try problems(await healthy) == [])
                 #expect(try await healthy.text.contains("Bob (\(bob.events.first?.user ?? "")) answers"))
                 let other = try problems(await elsewhere)
-                #expect(other.count == 1 && other[0].hasPrefix("peers: nobody else is in the open chat Kitchen"), "\(other)")
+                #expect(
+                    other.count == 1 && other[0].hasPrefix("peers: nobody else is in the open chat Kitchen"), "\(other)"
+                )
                 #expect(other.first?.contains("announced in other chats") == true)
 
                 try await network[1].run(

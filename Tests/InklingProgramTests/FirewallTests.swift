@@ -23,9 +23,12 @@ struct FirewallTests {
         Row(testDescription: "mDNS dropped", chain: [input, "udp dport 5353 drop"], rules: ["udp dport 5353 drop"]),
         Row(testDescription: "mDNS by name", chain: [input, "udp dport mdns drop"], rules: ["udp dport mdns drop"]),
         Row(testDescription: "another port", chain: [input, "udp dport 53 drop"], rules: []),
-        Row(testDescription: "all but mDNS", chain: [input, "udp dport != 5353 drop"], rules: ["udp dport != 5353 drop"]),
         Row(
-            testDescription: "the chat's port in a set", chain: [input, "udp dport { 53, 40000-40010 } drop"], port: 40_001,
+            testDescription: "all but mDNS", chain: [input, "udp dport != 5353 drop"], rules: ["udp dport != 5353 drop"]
+        ),
+        Row(
+            testDescription: "the chat's port in a set", chain: [input, "udp dport { 53, 40000-40010 } drop"],
+            port: 40_001,
             rules: ["udp dport { 53, 40000-40010 } drop"]),
         Row(
             testDescription: "a set without it", chain: [input, "udp dport { 53, 40000-40010 } drop"], port: 40_011,

@@ -61,7 +61,8 @@ struct KnownPeersTests {
         let key = try Self.key(1).base64url
         for (from, to) in [
             (key, String(key.dropLast())), (key, try Self.key(2).base64url), ("\"version\":1", "\"version\":0"),
-            ("\"version\":1", "\"version\":\"1\""), ("\"Alice\"", "7"), ("\"Alice\"", "\"\(String(repeating: "x", count: 65))\""),
+            ("\"version\":1", "\"version\":\"1\""), ("\"Alice\"", "7"),
+            ("\"Alice\"", "\"\(String(repeating: "x", count: 65))\""),
             ("\"verified\":true", "\"verified\":1"), ("\"decided\":30", "\"decided\":1e999"),
         ] {
             #expect(text.contains(from))
