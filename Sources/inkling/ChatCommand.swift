@@ -11,8 +11,8 @@ struct ChatCommand: AsyncParsableCommand {
         commandName: "chat",
         abstract: "Join a chat.",
         discussion: """
-            A chat without a secret is open: anybody on the network may join it. Secrets are best given in a file
-            or in INKLING_SECRET or INKLING_INVITE, out of the sight of other users of this machine; an option
+            A chat without a secret is open: anybody on the network may join it. Secrets are best given in a file \
+            or in INKLING_SECRET or INKLING_INVITE, out of the sight of other users of this machine; an option \
             goes before the environment.
 
             inkling chat                              the open chat "lobby"

@@ -111,16 +111,16 @@ enum Machine {
 /// What a firewall does to the datagrams of a node, as far as its rules can be read.
 ///
 /// It does not replay the rules: it names those that may stand in the way.
-struct Firewall {
-    struct Obstacle: Equatable {
-        let rule: String
-        let mend: String
+package enum Firewall {
+    package struct Obstacle: Equatable {
+        package let rule: String
+        package let mend: String
     }
 
     /// - Parameters:
     ///   - rules: What `nft list ruleset` prints.
     ///   - port: The node's UDP port; nil if it is any.
-    static func obstacles(nftables rules: String, port: UInt16?) -> [Obstacle] {
+    package static func obstacles(nftables rules: String, port: UInt16?) -> [Obstacle] {
         var obstacles: [Obstacle] = []
         var table = ""
         var chain: Chain?

@@ -9,8 +9,8 @@ struct DoctorCommand: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Find out why two machines don't see each other.",
         discussion: """
-            Run it on both machines, with the same chat and options as the chat itself, while somebody else is in
-            the chat. It takes some seconds, and is in the chat itself meanwhile, as away. As root it reads the
+            Run it on both machines, with the same chat and options as the chat itself, while somebody else is in \
+            the chat. It takes some seconds, and is in the chat itself meanwhile, as away. As root it reads the \
             firewall's rules as well. The exit status is 0 if all is well, and 1 if there are problems.
 
             inkling doctor kitchen
@@ -88,7 +88,7 @@ final class Doctor {
         } else {
             say(.note("discovery", "it is switched off by --no-discovery: only peers named with --peer are reached"))
         }
-        await examineChat(port: freePort)
+        await examineChat(port: freePort, isReachable: isReachable)
         return findings
     }
 
@@ -187,7 +187,8 @@ final class Doctor {
             } else if !interface.isMulticast && !interface.isLoopback {
                 say(
                     .problem(
-                        check, "\(interface.name) (\(addresses)) is used, but carries no multicast: nobody is found on it",
+                        check,
+                        "\(interface.name) (\(addresses)) is used, but carries no multicast: nobody is found on it",
                         mend: "sudo ip link set \(interface.name) multicast on"))
             } else {
                 say(.ok(check, "\(interface.name) is used: \(addresses)"))
@@ -196,7 +197,8 @@ final class Doctor {
         for interface in all where !used.contains(interface) && !interface.isLoopback {
             let mend: String? =
                 !interface.isUp
-                ? "sudo ip link set \(interface.name) up" : interface.networks.isEmpty ? Self.addressLine(interface) : nil
+                ? "sudo ip link set \(interface.name) up"
+                : interface.networks.isEmpty ? Self.addressLine(interface) : nil
             say(
                 .note(
                     check, "\(interface.name) is left out: \(Interfaces.reasonLeftOut(interface, selection))",
@@ -204,7 +206,10 @@ final class Doctor {
         }
         if used.allSatisfy(\.isLoopback) {
             let reason = used.isEmpty ? "no network interface can be used" : "there is no network but loopback"
-            say(.problem(check, "\(reason): only nodes on this machine can be met", mend: "nmcli networking on"))
+            say(
+                .problem(
+                    check, "\(reason): only nodes on this machine can be met",
+                    mend: "ip -brief link    (then: sudo ip link set NAME up)"))
         }
         return used
     }
@@ -293,7 +298,10 @@ final class Doctor {
             let milliseconds = Int(time / .milliseconds(1))
             say(.ok(check, "a service was announced, and found again after \(milliseconds) ms"))
         case .unavailable(let text):
-            say(.problem(check, text, mend: Machine.start("avahi-daemon", without: "sudo avahi-daemon -D", package: "avahi-daemon")))
+            say(
+                .problem(
+                    check, text,
+                    mend: Machine.start("avahi-daemon", without: "sudo avahi-daemon -D", package: "avahi-daemon")))
         case .nothing:
             say(
                 .problem(
@@ -311,7 +319,7 @@ final class Doctor {
 
     // MARK: The chat
 
-    private func examineChat(port: UInt16) async {
+    private func examineChat(port: UInt16, isReachable: Bool) async {
         let check = "chat"
         var configuration = configuration
         configuration.port = port
@@ -323,7 +331,7 @@ final class Doctor {
             let node = try await Node.start(configuration, logger: logger)
             await node.setAway(true)
             try await node.join(chat)
-            let looks = configuration.discovery
+            let looks = configuration.discovery && isReachable
             async let others = Self.onThread { looks ? DiscoveryProbe.instances(within: Self.peersTime) : [] }
             try? await Task.sleep(for: Self.peersTime * 0.75)
             await node.measureRoundTrips(in: chat.name)
@@ -334,6 +342,9 @@ final class Doctor {
             let own = await node.instance(in: chat.name)
             await node.stop()
             let known = Set(sightings.map(\.instance) + [own].compactMap { $0 })
+            if !isReachable, present.isEmpty, configuration.peers.isEmpty {
+                return say(.note("peers", "without discovery nobody is found; mend the problems above first"))
+            }
             tellOf(present, sightings.filter { !$0.isOneself }, elsewhere: announced.subtracting(known).count)
         } catch {
             say(.problem(check, error.description, mend: nil))
@@ -351,7 +362,8 @@ final class Doctor {
             let port = sighting.addresses.first?.split(separator: ":").last.map(String.init) ?? "N"
             say(
                 .problem(
-                    check, "\(sighting.user) is announced at \(sighting.addresses.joined(separator: ", ")), but does not "
+                    check,
+                    "\(sighting.user) is announced at \(sighting.addresses.joined(separator: ", ")), but does not "
                         + "answer. A firewall there or here drops UDP, the wireless network keeps its devices apart, "
                         + "they have blocked you, or they went without a word",
                     mend: "run \"inkling doctor\" there; if a firewall is in the way: "
@@ -360,7 +372,8 @@ final class Doctor {
         if !configuration.peers.isEmpty, present.isEmpty {
             say(
                 .problem(
-                    check, "none of the peers named with --peer answers: \(configuration.peers.joined(separator: ", "))",
+                    check,
+                    "none of the peers named with --peer answers: \(configuration.peers.joined(separator: ", "))",
                     mend: "on the other machine: inkling chat \(chat.name) --port N, with N open in its firewall"))
         }
         guard present.isEmpty, silent.isEmpty, configuration.peers.isEmpty else { return }
@@ -368,7 +381,8 @@ final class Doctor {
         if elsewhere > 0 {
             say(
                 .problem(
-                    check, "nobody else is in the \(chat.isOpen ? "open" : "secret") chat \(name), but "
+                    check,
+                    "nobody else is in the \(chat.isOpen ? "open" : "secret") chat \(name), but "
                         + (elsewhere == 1 ? "1 node is" : "\(elsewhere) nodes are")
                         + " announced in other chats. Names have to be equal to the letter, and a secret chat is "
                         + "another one than the open chat of its name",
@@ -378,7 +392,8 @@ final class Doctor {
         } else {
             say(
                 .note(
-                    check, "nobody else is announced. Start a chat on the other machine and run this again. If it stays "
+                    check,
+                    "nobody else is announced. Start a chat on the other machine and run this again. If it stays "
                         + "so, multicast does not pass between you: a firewall there, a wireless network that keeps its "
                         + "devices apart, or two networks",
                     mend: "inkling chat \(name) --peer HOST:N    (there: inkling chat \(name) --port N)"))

@@ -8,7 +8,7 @@ struct IdentityCommand: ParsableCommand {
         commandName: "identity",
         abstract: "Show your identity, copy it, or put a copy back.",
         discussion: """
-            Your identity is a key on this machine: by it others know you again, whatever your name. Import it on
+            Your identity is a key on this machine: by it others know you again, whatever your name. Import it on \
             another machine to be the same person there.
 
             inkling identity show

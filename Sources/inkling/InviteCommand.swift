@@ -7,8 +7,11 @@ struct InviteCommand: ParsableCommand {
         commandName: "invite",
         abstract: "Make a secret chat and print its invite.",
         discussion: """
-            Whoever has the invite can join: hand it over on a way that you trust. It is joined with
-              inkling chat --invite INVITE
+            Whoever has the invite can join: hand it over on a way that you trust.
+
+            inkling invite kitchen                    prints an invite
+            inkling invite kitchen > kitchen.txt      keeps it in a file
+            inkling chat --invite-file kitchen.txt    joins its chat
             """)
 
     @Argument(help: "The name of the chat.")

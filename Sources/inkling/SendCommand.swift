@@ -8,7 +8,7 @@ struct SendCommand: AsyncParsableCommand {
         commandName: "send",
         abstract: "Send one message, and wait for its delivery.",
         discussion: """
-            For scripts. It goes to all who are in the chat now: messages are not kept for those who come later.
+            For scripts. It goes to all who are in the chat now: messages are not kept for those who come later. \
             The exit status is 0 if it was delivered to all of them, and 1 if not, or if nobody is there.
 
             inkling send kitchen "Tea is ready"

@@ -8,7 +8,7 @@ struct WatchCommand: AsyncParsableCommand {
         commandName: "watch",
         abstract: "Print who is typing, whenever it changes.",
         discussion: """
-            For status bars. A line is printed at the start and on each change; it is empty when nobody types. While
+            For status bars. A line is printed at the start and on each change; it is empty when nobody types. While \
             it runs you are in the chat as away, unless you have it open elsewhere; messages are not shown.
 
             inkling watch kitchen

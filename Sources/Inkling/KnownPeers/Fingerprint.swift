@@ -7,12 +7,12 @@ public struct Fingerprint: Hashable, Sendable {
     public let bytes: [UInt8]
 
     /// Of one key: it stands for the identity alone.
-    init(of key: PublicKey) {
+    package init(of key: PublicKey) {
         bytes = Array(SHA256.hash(data: Array("inkling fingerprint 1 identity".utf8) + key.bytes))
     }
 
     /// Of two keys: the same for both, whoever asks.
-    init(of first: PublicKey, and second: PublicKey) {
+    package init(of first: PublicKey, and second: PublicKey) {
         let keys = min(first, second).bytes + max(first, second).bytes
         bytes = Array(SHA256.hash(data: Array("inkling fingerprint 1 pair".utf8) + keys))
     }

@@ -71,6 +71,7 @@ package struct KnownPeers: Equatable, Sendable {
     }
 
     /// Returns whether the key is known.
+    @discardableResult
     package mutating func setVerified(_ isVerified: Bool, _ key: PublicKey, at time: Double) -> Bool {
         guard entries[key] != nil else { return false }
         entries[key]?.isVerified = isVerified
@@ -79,6 +80,7 @@ package struct KnownPeers: Equatable, Sendable {
     }
 
     /// Returns whether the key is known.
+    @discardableResult
     package mutating func setBlocked(_ isBlocked: Bool, _ key: PublicKey, at time: Double) -> Bool {
         guard entries[key] != nil else { return false }
         entries[key]?.isBlocked = isBlocked

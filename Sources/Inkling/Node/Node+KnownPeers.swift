@@ -139,7 +139,8 @@ extension Node {
         tell(
             .notice(
                 code: "known-peers-unkept",
-                text: "Known peers can't be kept in \(printable(directory)) (\(reason)): whom you meet, verify or block "
+                text:
+                    "Known peers can't be kept in \(printable(directory)) (\(reason)): whom you meet, verify or block "
                     + "now is forgotten at the end. Mend the directory, and start again."))
     }
 
@@ -173,7 +174,8 @@ extension Node {
         tell(
             .notice(
                 code: "key-changed",
-                text: "\"\(person.name)\" comes with another key than the \(isVerified ? "verified " : "")one known under "
+                text:
+                    "\"\(person.name)\" comes with another key than the \(isVerified ? "verified " : "")one known under "
                     + "that name: \(UserID(person.key)), and not \(UserID(known.key)). It may be another person, or "
                     + "the same on another device. Ask them by another way before you trust the name."))
     }

@@ -1,0 +1,183 @@
+import Foundation
+import Glibc
+import Testing
+
+extension NetworkTests {
+    @Suite("Commands around the prompt") struct CommandTests {
+        /// The answer of a command that ends.
+        struct Answer {
+            let ending: Child.Ending
+            let text: String
+            let errors: String
+
+            /// The object that was printed.
+            func json() throws -> [String: Any] {
+                let object = try JSONSerialization.jsonObject(with: Data(text.utf8))
+                guard let members = object as? [String: Any] else { throw HarnessError("no object: \(text)") }
+                return members
+            }
+        }
+
+        /// Runs a command to its end. Its state is that of the node of that name, if one runs.
+        private static func inkling(
+            _ arguments: [String], on host: Host, state: String = "tools", input: [String] = []
+        ) async throws -> Answer {
+            let child = try command(arguments, on: host, state: state)
+            input.forEach { child.write($0) }
+            child.closeInput()
+            let ending = try await child.waitForEnd(within: 20)
+            // The last of the output may still be on its way through the pipe.
+            try await pause(0.05)
+            return Answer(
+                ending: ending, text: child.output.map(\.text).joined(separator: "\n"), errors: child.errorText)
+        }
+
+        private static func command(_ arguments: [String], on host: Host, state: String) throws -> Child {
+            try Child(
+                host.command([try NodeProcess.program()] + arguments + ["--state-dir", "/run/inkling-\(state)"]),
+                environment: ["XDG_CONFIG_HOME": "/run/config", "LOGNAME": "tool"])
+        }
+
+        @Test("peers, send and watch are the person whose chat is open, and say what they find")
+        func aroundAnOpenChat() async throws {
+            try await Network.with(hosts: 2) { network in
+                let nodes = try await startNodes(["Alice", "Bob"], on: network.hosts, chat: "kitchen")
+                let (alice, bob) = (nodes[0], nodes[1])
+                try await waitUntilAllOnline(nodes)
+                let user = try #require(alice.events.first?.user)
+                let mark = bob.mark
+
+                let watch = try CommandTests.command(
+                    ["watch", "kitchen", "--json", "--name", "Alice"], on: network[0], state: "Alice")
+                defer { watch.closeInput() }
+                let listed = try await CommandTests.inkling(
+                    ["peers", "kitchen", "--json", "--name", "Alice"], on: network[0], state: "Alice")
+                #expect(listed.ending == .exited(0) && listed.errors.isEmpty, "\(listed.errors)")
+                let peers = try #require(try listed.json()["peers"] as? [[String: Any]])
+                #expect(peers.compactMap { $0["name"] as? String } == ["Bob"])
+                #expect(peers.first?["presence"] as? String == "online" && peers.first?["rtt"] is Double)
+
+                let sent = try await CommandTests.inkling(
+                    ["send", "kitchen", "-", "--name", "Alice"], on: network[0], state: "Alice",
+                    input: ["tea is", "ready"])
+                #expect(sent.ending == .exited(0) && sent.text == "Delivered to Bob", "\(sent.errors)")
+                let message = try await bob.wait("the message", from: mark) { $0.on == "message" }
+                #expect(message.text == "tea is\nready" && message.from?.user == user)
+
+                bob.compose("x")
+                for text in ["Bob is typing", ""] {
+                    let deadline = now() + 5
+                    while watch.output.last?.text.contains("\"text\":\"\(text)\"") != true {
+                        if now() > deadline { throw HarnessError("watch shows \(watch.output.map(\.text))") }
+                        try await pause(0.01)
+                    }
+                    bob.compose("")
+                }
+                kill(try #require(watch.onlyChild), SIGINT)
+                #expect(try await watch.waitForEnd() == .exited(0))
+                #expect(watch.errorText.isEmpty, "\(watch.errorText)")
+
+                // For Bob all of this was Alice, who was there all the time.
+                let shown = bob.events.dropFirst(mark).filter { $0.on == "peer" }
+                #expect(shown.allSatisfy { $0.user == user && $0.presence != "offline" })
+                #expect(alice.ending == nil)
+            }
+        }
+
+        @Test("send fails where nobody is there, or the one who was is gone, and says so")
+        func failedSends() async throws {
+            try await Network.with(hosts: 2) { network in
+                let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
+                async let nobody = CommandTests.inkling(["send", "garden", "hello", "--wait", "1"], on: network[0])
+                let gone = try CommandTests.command(["send", "kitchen", "hello"], on: network[0], state: "second")
+                try await bob.wait("the sender", within: 5) { $0.on == "peer" && $0.presence == "online" }
+                try bob.signal(SIGSTOP)
+                #expect(try await gone.waitForEnd(within: 15) == .exited(1))
+                try await pause(0.05)
+                #expect(gone.errorText.contains("not delivered to Bob"), "\(gone.errorText)")
+                try bob.signal(SIGCONT)
+                let answer = try await nobody
+                #expect(answer.ending == .exited(1) && answer.text.isEmpty)
+                #expect(answer.errors.contains("nobody else is in garden") && answer.errors.contains("inkling doctor"))
+            }
+        }
+
+        @Test("a settings file holds, an option goes before it, and a broken one is a usage error")
+        func settings() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                try await network[0].run(
+                    """
+                    mkdir -p /run/config/inkling && printf 'name = "Settled"\\n' >/run/config/inkling/config.toml
+                    printf 'nam = 1\\n' >/run/broken.toml
+                    """)
+                let bob = try await NodeProcess(
+                    "Bob", on: network[0], chat: "kitchen", ["--no-discovery", "--port", "40001"])
+                let peer = ["--no-discovery", "--peer", "127.0.0.1:40001"]
+                for (arguments, name) in [([], "Settled"), (["--name", "Given"], "Given"), (["--no-config"], "tool")] {
+                    let mark = bob.mark
+                    let answer = try await CommandTests.inkling(
+                        ["peers", "kitchen", "--wait", "1"] + peer + arguments, on: network[0])
+                    #expect(answer.ending == .exited(0) && answer.text.hasPrefix("Bob ("), "\(answer.errors)")
+                    try await bob.wait(name, from: mark) { $0.on == "peer" && $0.name == name }
+                }
+                let broken = try await CommandTests.inkling(
+                    ["peers", "kitchen", "--config", "/run/broken.toml"], on: network[0])
+                #expect(broken.ending == .exited(64) && broken.errors.contains("no setting \"nam\""))
+            }
+        }
+
+        // R31
+        @Test("doctor explains what keeps two machines apart: firewall, other chat, no daemon, no bus")
+        func doctor() async throws {
+            /// The texts of the problems, behind the name of what was checked.
+            func problems(_ answer: Answer) throws -> [String] {
+                let checks = try #require(try answer.json()["checks"] as? [[String: String]])
+                let found = checks.filter { $0["status"] == "problem" }
+                #expect(found.allSatisfy { $0["mend"]?.isEmpty == false }, "\(found)")
+                #expect((answer.ending == .exited(0)) == found.isEmpty)
+                return found.map { "\($0["check"] ?? ""): \($0["text"] ?? "")" }
+            }
+            func doctor(_ chat: String, on host: Host, _ arguments: [String] = []) async throws -> Answer {
+                try await CommandTests.inkling(
+                    ["doctor", chat, "--json"] + arguments, on: host, state: "doctor-\(chat)")
+            }
+            try await Network.with(hosts: 2) { network in
+                let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
+                async let healthy = doctor("kitchen", on: network[0])
+                async let elsewhere = doctor("Kitchen", on: network[0])
+                #expect(try problems(await healthy) == [])
+                #expect(try await healthy.text.contains("Bob (\(bob.events.first?.user ?? "")) answers"))
+                let other = try problems(await elsewhere)
+                #expect(
+                    other.count == 1 && other[0].hasPrefix("peers: nobody else is in the open chat Kitchen"), "\(other)"
+                )
+                #expect(other.first?.contains("announced in other chats") == true)
+
+                try await network[1].run(
+                    """
+                    nft add table inet filter
+                    nft add chain inet filter input '{ type filter hook input priority 0; }'
+                    nft add rule inet filter input iifname eth0 udp dport != 5353 drop
+                    """)
+                async let here = doctor("kitchen", on: network[0])
+                async let there = doctor("kitchen", on: network[1])
+                let silent = try problems(await here)
+                // The doctor over there is as silent as Bob.
+                #expect(silent.contains { $0.hasPrefix("peers: \(bob.events.first?.user ?? "") is announced at") })
+                #expect(silent.allSatisfy { $0.contains("but does not answer") }, "\(silent)")
+                let walled = try problems(await there)
+                #expect(walled.first?.hasPrefix("firewall: it may drop") == true, "\(walled)")
+                #expect(walled.first?.contains("udp dport != 5353 drop") == true)
+
+                try await network[0].killAvahi()
+                try await network[1].killAvahi()
+                try await network[1].run("kill $(cat /run/dbus/pid); rm -f /run/dbus/pid /run/dbus/system_bus_socket")
+                async let noDaemon = doctor("kitchen", on: network[0])
+                async let noBus = doctor("kitchen", on: network[1])
+                let first = try problems(await noDaemon)
+                #expect(first.count == 1 && first[0].hasPrefix("Avahi: the discovery daemon does not run"), "\(first)")
+                #expect(try problems(await noBus).first?.hasPrefix("D-Bus: the system bus does not answer") == true)
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import InklingConsole
+import Testing
+
+import inkling
+
+@Suite("Settings file")
+struct SettingsFileTests {
+    @Test("all settings are read")
+    func all() throws {
+        let text = """
+            name = "Älice"
+            chat = "kitchen"
+
+            [indicator]
+            style = "short"
+            reduce-motion = true
+
+            [interfaces]
+            use = ["eth0", "wlan0"]
+
+            [privacy]
+            send-typing = false
+            show-typing = true
+            """
+        var expected = SettingsFile()
+        expected.name = "Älice"
+        expected.chat = "kitchen"
+        expected.indicator = .short
+        expected.reducedMotion = true
+        expected.interfaces = ["eth0", "wlan0"]
+        expected.sendsTyping = false
+        expected.showsTyping = true
+        #expect(try SettingsFile(text, path: "config.toml") == expected)
+    }
+
+    @Test("an empty file sets nothing, and a part sets that part alone")
+    func parts() throws {
+        #expect(try SettingsFile("", path: "config.toml") == SettingsFile())
+        #expect(try SettingsFile("# nothing\n", path: "config.toml") == SettingsFile())
+        var expected = SettingsFile()
+        expected.excludedInterfaces = ["docker0"]
+        #expect(try SettingsFile("interfaces.leave-out = ['docker0']", path: "config.toml") == expected)
+    }
+
+    struct Wrong: Sendable, CustomTestStringConvertible {
+        let text: String
+        let complaint: String
+
+        init(_ text: String, _ complaint: String) {
+            self.text = text
+            self.complaint = complaint
+        }
+
+        var testDescription: String { text }
+    }
+
+    @Test(
+        "what can't be used is refused in one line that names the file and the place",
+        arguments: [
+            Wrong("nam = \"x\"", "no setting \"nam\""),
+            Wrong("[privacy]\nsendtyping = false", "no setting \"privacy.sendtyping\""),
+            Wrong("[\"\\u001b[2J\"]", "no setting \"\\x1b[2J\""),
+            Wrong("name = 3", "name takes a text in quotes"),
+            Wrong("name = \"\"", "name takes 1 to 64 bytes"),
+            Wrong("chat = \"\(String(repeating: "x", count: 65))\"", "chat takes 1 to 64 bytes"),
+            Wrong("privacy = true", "privacy is a table"),
+            Wrong("privacy.send-typing = \"no\"", "privacy.send-typing takes true or false"),
+            Wrong("indicator.reduce-motion = 1", "indicator.reduce-motion takes true or false"),
+            Wrong("indicator.style = \"loud\"", "indicator.style takes one of \"standard\", \"short\", \"list\""),
+            Wrong("interfaces.use = \"eth0\"", "interfaces.use takes a list of names"),
+            Wrong("interfaces.use = [1]", "interfaces.use takes a list of names"),
+            Wrong("interfaces.use = []\ninterfaces.leave-out = []", "interfaces.leave-out does not go with"),
+            Wrong("name = \"a\"\n\nname = \"b\"", "line 3"),
+            Wrong("name = \"a\"\n[privacy\n", "line 2"),
+            Wrong("name = \"a", "line 1"),
+        ])
+    func refused(_ wrong: Wrong) {
+        do {
+            _ = try SettingsFile(wrong.text, path: "config.toml")
+            Issue.record("it was taken")
+        } catch {
+            #expect(error.text.contains(wrong.complaint), "\(error.text)")
+            #expect(error.text.contains("config.toml"))
+            #expect(!error.text.unicodeScalars.contains { $0.properties.generalCategory == .control })
+        }
+    }
+
+    @Test("a file that is not named may be missing, one that is named may not")
+    func missing() throws {
+        #expect(try SettingsFile.read("/nowhere/config.toml", isNamed: false) == SettingsFile())
+        #expect(throws: SettingsFile.Refusal.self) { try SettingsFile.read("/nowhere/config.toml", isNamed: true) }
+        // A directory is there, and can't be read.
+        #expect(throws: SettingsFile.Refusal.self) { try SettingsFile.read("/", isNamed: false) }
+    }
+
+    @Test("a file is read from the disk, unless it is too long or no UTF-8")
+    func read() throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data("name = \"Bob\"\n".utf8).write(to: URL(fileURLWithPath: path))
+        #expect(try SettingsFile.read(path, isNamed: false).name == "Bob")
+        try Data([0x23, 0xFF, 0x0A]).write(to: URL(fileURLWithPath: path))
+        #expect(throws: SettingsFile.Refusal.self) { try SettingsFile.read(path, isNamed: false) }
+        try Data(repeating: 0x0A, count: SettingsFile.maximumBytes + 1).write(to: URL(fileURLWithPath: path))
+        #expect(throws: SettingsFile.Refusal.self) { try SettingsFile.read(path, isNamed: false) }
+    }
+
+    @Test("the file lies in XDG_CONFIG_HOME if that is absolute, else in the home directory")
+    func path() {
+        func path(_ environment: [String: String]) -> String? {
+            SettingsFile.defaultPath { environment[$0] }
+        }
+        #expect(path(["XDG_CONFIG_HOME": "/c", "HOME": "/h"]) == "/c/inkling/config.toml")
+        #expect(path(["XDG_CONFIG_HOME": "c", "HOME": "/h"]) == "/h/.config/inkling/config.toml")
+        #expect(path(["HOME": "/h"]) == "/h/.config/inkling/config.toml")
+        #expect(path([:]) == nil)
+    }
+}

@@ -1,0 +1,364 @@
+import Foundation
+import InklingWire
+import Testing
+
+import Inkling
+
+/// A directory that is removed at the end of the test.
+final class TemporaryDirectory {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("inkling-\(UUID().uuidString)").path
+
+    init() throws {
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func write(_ text: String, to name: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
+    }
+
+    func text(_ name: String) -> String? { try? String(contentsOfFile: "\(path)/\(name)", encoding: .utf8) }
+
+    func mode(_ name: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: "\(path)/\(name)")[.posixPermissions] as? Int
+    }
+}
+
+@Suite("Known peers")
+struct KnownPeersTests {
+    /// Keys that are the same in each run, in their order.
+    static func key(_ number: Int) throws -> PublicKey {
+        var bytes = [UInt8](repeating: 1, count: 32)
+        bytes[0] = UInt8(number >> 8)
+        bytes[1] = UInt8(number & 0xFF)
+        return try #require(PublicKey(bytes))
+    }
+
+    private static func sample() throws -> KnownPeers {
+        var peers = KnownPeers()
+        _ = peers.met(try key(1), name: "Alice", chat: "a", at: 10)
+        _ = peers.met(try key(2), name: "Bob \u{1b}\"\\/é", chat: "b", at: 20.25)
+        peers.setVerified(true, try key(1), at: 30)
+        peers.setBlocked(true, try key(2), at: 31)
+        return peers
+    }
+
+    @Test("what is written is read again, to the byte")
+    func roundTrip() throws {
+        let peers = try Self.sample()
+        #expect(KnownPeers.read(peers.encoded()) == .peers(peers))
+        let known = try #require(peers[try Self.key(1)]).known
+        #expect(known.names == ["Alice"] && known.firstSeen == 10 && known.isVerified && !known.isBlocked)
+    }
+
+    @Test("every truncation is damaged, and so is everything that this program does not write")
+    func damaged() throws {
+        let bytes = try Self.sample().encoded()
+        for count in 0..<bytes.count - 2 { #expect(KnownPeers.read(Array(bytes.prefix(count))) == .damaged) }
+        let text = String(decoding: bytes, as: UTF8.self)
+        let key = try Self.key(1).base64url
+        for (from, to) in [
+            (key, String(key.dropLast())), (key, try Self.key(2).base64url), ("\"version\":1", "\"version\":0"),
+            ("\"version\":1", "\"version\":\"1\""), ("\"Alice\"", "7"),
+            ("\"Alice\"", "\"\(String(repeating: "x", count: 65))\""),
+            ("\"verified\":true", "\"verified\":1"), ("\"decided\":30", "\"decided\":1e999"),
+        ] {
+            #expect(text.contains(from))
+            #expect(KnownPeers.read(Array(text.replacingOccurrences(of: from, with: to).utf8)) == .damaged, "\(to)")
+        }
+        #expect(KnownPeers.read(Array("{\"version\":2,\"people\":[]}".utf8)) == .newer)
+    }
+
+    @Test("a known name with another key is told once, whatever its case and width, and not of blocked ones")
+    func namesakes() throws {
+        var peers = KnownPeers()
+        let (alice, other, third) = (try Self.key(1), try Self.key(2), try Self.key(3))
+        func expectMet(
+            _ key: PublicKey, _ name: String, _ chat: String, _ time: Double, _ expected: [PublicKey],
+            at location: SourceLocation = #_sourceLocation
+        ) {
+            let others = peers.met(key, name: name, chat: chat, at: time)
+            #expect(others == expected, sourceLocation: location)
+        }
+        expectMet(alice, "Alice", "a", 1, [])
+        expectMet(alice, "Alice", "b", 2, [])
+        expectMet(other, "ＡLICE ", "a", 3, [alice])
+        expectMet(other, "ＡLICE ", "a", 4, [])
+        expectMet(other, "alice", "a", 4, [])
+        #expect(peers.namesakes(of: alice, name: "Alice") == [other])
+        peers.setBlocked(true, other, at: 5)
+        expectMet(third, "Alice", "a", 6, [alice])
+        expectMet(third, "Bob", "a", 7, [])
+        // Somebody who takes the name of another is told too.
+        expectMet(alice, "Bob", "a", 8, [third])
+        // Nobody is known by having no name.
+        expectMet(try Self.key(4), "", "a", 9, [])
+        expectMet(try Self.key(5), "", "a", 9, [])
+    }
+
+    @Test("1,000 people, 4 names and 32 chats are kept: those not seen for longest go, verified and blocked ones last")
+    func bounds() throws {
+        var peers = KnownPeers()
+        for number in 0..<1_000 { _ = peers.met(try Self.key(number), name: "", chat: "a", at: Double(number)) }
+        peers.setVerified(true, try Self.key(0), at: 1)
+        peers.setBlocked(true, try Self.key(1), at: 1)
+        for number in 1_000..<1_010 { _ = peers.met(try Self.key(number), name: "", chat: "a", at: Double(number)) }
+        #expect(peers.count == 1_000)
+        let kept = try [0, 1, 2, 11, 12].map { peers[try Self.key($0)] != nil }
+        #expect(kept == [true, true, false, false, true])
+
+        let key = try Self.key(500)
+        for number in 0..<40 { _ = peers.met(key, name: "n\(number)", chat: "c\(number)", at: 2_000 + Double(number)) }
+        #expect(peers[key]?.names == ["n39", "n38", "n37", "n36"])
+        #expect(peers[key]?.chats.count == 32 && peers[key]?.chats["c8"] == 2_008 && peers[key]?.chats["c7"] == nil)
+        let other = try Self.key(501)
+        #expect(peers.namesakes(of: other, name: "n0").isEmpty)
+        #expect(KnownPeers.read(peers.encoded()) == .peers(peers))
+    }
+
+    @Test("two tables that are brought together know the same, whichever came first, and the last decision holds")
+    func merged() throws {
+        var (first, second) = (KnownPeers(), KnownPeers())
+        let (alice, bob) = (try Self.key(1), try Self.key(2))
+        _ = first.met(alice, name: "Alice", chat: "a", at: 10)
+        _ = second.met(alice, name: "Ali", chat: "b", at: 20)
+        _ = second.met(bob, name: "Bob", chat: "b", at: 5)
+        first.setVerified(true, alice, at: 30)
+        second.setBlocked(true, alice, at: 29)
+        var (left, right) = (first, second)
+        left.merge(second)
+        right.merge(first)
+        #expect(left == right)
+        let entry = try #require(left[alice])
+        #expect(entry.names == ["Ali", "Alice"] && entry.firstSeen == 10 && entry.lastSeen == 20)
+        #expect(entry.chats == ["a": 10, "b": 20] && entry.isVerified && !entry.isBlocked)
+        #expect(left.seen(in: "b").map(\.time) == [20, 5])
+    }
+
+    // MARK: - The file
+
+    @Test("the file is for the owner alone, and two nodes that share it lose nothing")
+    func shared() throws {
+        let directory = try TemporaryDirectory()
+        let file = KnownPeersFile(directory: directory.path)
+        #expect(file.read() == .missing)
+        var (first, second) = (KnownPeers(), KnownPeers())
+        _ = first.met(try Self.key(1), name: "Alice", chat: "a", at: 1)
+        _ = second.met(try Self.key(2), name: "Bob", chat: "a", at: 2)
+        #expect(file.save(first) == .saved(first))
+        guard case .saved(let both) = file.save(second) else {
+            Issue.record("it was not saved")
+            return
+        }
+        #expect(both.count == 2 && file.read() == .peers(both))
+        #expect(try directory.mode(KnownPeersFile.name) == 0o600)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [KnownPeersFile.name])
+    }
+
+    @Test("a damaged file is moved aside, a later version's is left alone, and a link is not followed")
+    func unreadable() throws {
+        let directory = try TemporaryDirectory()
+        let file = KnownPeersFile(directory: directory.path)
+        try directory.write("{\"version\":1,", to: KnownPeersFile.name)
+        #expect(file.read() == .damaged && file.read() == .missing)
+        #expect(directory.text(KnownPeersFile.damagedName) == "{\"version\":1,")
+
+        try directory.write("{\"version\":2}", to: KnownPeersFile.name)
+        #expect(file.read() == .newer && file.save(KnownPeers()) == .newer)
+        #expect(directory.text(KnownPeersFile.name) == "{\"version\":2}")
+
+        try FileManager.default.removeItem(atPath: "\(directory.path)/\(KnownPeersFile.name)")
+        try directory.write("{}", to: "elsewhere")
+        symlink("elsewhere", "\(directory.path)/\(KnownPeersFile.name)")
+        #expect(file.read() == .unreadable(reason: "it is a link"))
+        #expect(KnownPeersFile(directory: "/nowhere").read() == .unreadable(reason: "No such file or directory"))
+    }
+
+    // MARK: - Fingerprints
+
+    @Test("both sides of a pair see the same fingerprint, and every other pair and key another")
+    func fingerprints() throws {
+        let keys = try (1...3).map { try Self.key($0) }
+        #expect(Fingerprint(of: keys[0], and: keys[1]) == Fingerprint(of: keys[1], and: keys[0]))
+        let all = [
+            Fingerprint(of: keys[0], and: keys[1]), Fingerprint(of: keys[0], and: keys[2]),
+            Fingerprint(of: keys[1], and: keys[2]), Fingerprint(of: keys[0]), Fingerprint(of: keys[1]),
+            Fingerprint(of: keys[0], and: keys[0]),
+        ]
+        #expect(Set(all).count == all.count)
+        #expect(Set(all.map(\.groups)).count == all.count)
+        for fingerprint in all {
+            #expect(fingerprint.bytes.count == 32 && fingerprint.groups.count == 12)
+            #expect(fingerprint.groups.allSatisfy { $0.count == 5 && $0.allSatisfy(\.isNumber) })
+        }
+        // Computed elsewhere: SHA-256 of the label and both keys, modulo 10^60.
+        #expect(all[0].groups.joined() == "040305024255041859833905646701436347695479543270445599366995")
+    }
+}
+
+@Suite("Kept identity")
+struct KeptIdentityTests {
+    @Test("an identity that was exported is the same where it is imported")
+    func transfer() throws {
+        let (source, target) = (try TemporaryDirectory(), try TemporaryDirectory())
+        #expect(try KeptIdentity.read(directory: source.path) == nil)
+        #expect(try KeptIdentity.read(directory: "\(source.path)/missing") == nil)
+        try KeyStore.open(directory: source.path).close()
+        let identity = try #require(try KeptIdentity.read(directory: source.path))
+        let copy = try KeptIdentity.replace(in: "\(target.path)/new", with: identity.text)
+        #expect(copy.user == identity.user && copy.key == identity.key && copy.fingerprint == identity.fingerprint)
+        #expect(try KeptIdentity.read(directory: "\(target.path)/new")?.text == identity.text)
+        #expect(try target.mode("new/identity") == 0o600)
+    }
+
+    @Test("an identity gives way to another by force alone, and never while a node uses it")
+    func replacing() throws {
+        let directory = try TemporaryDirectory()
+        let store = try KeyStore.open(directory: directory.path)
+        let before = try #require(try KeptIdentity.read(directory: directory.path))
+        let text = String(decoding: Identity.text(of: Array(repeating: 7, count: 32)), as: UTF8.self)
+        #expect(throws: NodeError.stateDirectoryInUse(directory.path)) {
+            try KeptIdentity.replace(in: directory.path, with: text, force: true)
+        }
+        store.close()
+        #expect(throws: NodeError.identityExists(directory.path)) {
+            try KeptIdentity.replace(in: directory.path, with: text)
+        }
+        for damaged in ["", "\(text)x", String(text.dropLast()), String(repeating: "x", count: 5_000)] {
+            #expect(throws: NodeError.identityText) {
+                try KeptIdentity.replace(in: directory.path, with: damaged, force: true)
+            }
+        }
+        #expect(try KeptIdentity.read(directory: directory.path)?.text == before.text)
+        let after = try KeptIdentity.replace(in: directory.path, with: text, force: true)
+        #expect(after.user != before.user)
+        #expect(try KeptIdentity.read(directory: directory.path)?.text == text)
+    }
+
+    @Test("a further device of the same person has the identity also while another holds the directory")
+    func shared() throws {
+        let directory = try TemporaryDirectory()
+        let made = try KeyStore.openShared(directory: directory.path)
+        let holder = try KeyStore.open(directory: directory.path)
+        #expect(holder.temporary == nil && holder.privateKey == made.privateKey)
+        let further = try KeyStore.openShared(directory: directory.path)
+        #expect(further.temporary == nil && further.privateKey == holder.privateKey)
+        #expect(further.knownPeers?.directory == directory.path && further.knownPeers?.isWritable == true)
+        // It holds nothing: the directory is free once its holder ends.
+        holder.close()
+        #expect(try KeyStore.open(directory: directory.path).temporary == nil)
+    }
+}
+
+extension NodeTests {
+    /// A node that keeps what it knows in a directory.
+    private static func keeping(
+        _ name: String, in directory: TemporaryDirectory, peers: [Node] = []
+    ) async throws -> Node {
+        try await node(name, peers: peers) {
+            $0.isEphemeral = false
+            $0.stateDirectory = directory.path
+        }
+    }
+
+    private static func meet(_ node: Node, _ other: Node) async {
+        _ = await first(of: node.presence(in: "lobby")) { peers in
+            peers.contains { $0.key == other.key && $0.presence == .online }
+        }
+    }
+
+    // R23
+    @Test("who was met is known after a restart, with when they were last seen, in the chat where it was")
+    func restart() async throws {
+        let directory = try TemporaryDirectory()
+        var alice = try await NodeTests.keeping("Alice", in: directory)
+        let bob = try await NodeTests.node("Bob", peers: [alice])
+        await NodeTests.meet(alice, bob)
+        try await alice.setVerified(true, key: bob.key)
+        #expect(await alice.peer(bob.user, in: "lobby")?.isVerified == true)
+        #expect(try alice.fingerprint(with: bob.key) == bob.fingerprint(with: alice.key))
+        await #expect(throws: NodeError.unknownPeer("nobody")) { try await alice.setVerified(true, key: "nobody") }
+        let before = Date().timeIntervalSince1970
+        await alice.stop()
+        let after = Date().timeIntervalSince1970
+        await bob.stop()
+
+        alice = try await NodeTests.keeping("Alice", in: directory)
+        try await alice.join(Chat("elsewhere"))
+        let peer = try #require(await alice.peer(bob.user, in: "lobby"))
+        #expect(peer.presence == .offline && peer.name == "Bob" && peer.isVerified && peer.namesakes.isEmpty)
+        let lastSeen = try #require(peer.lastSeen)
+        #expect(lastSeen > before - 0.01 && lastSeen < after + 0.01)
+        #expect(await alice.peers(in: "elsewhere").isEmpty)
+        let known = try #require(await alice.knownPeer(key: bob.key))
+        #expect(known.lastSeen == lastSeen && known.firstSeen < before && known.isVerified)
+        #expect(await alice.allKnownPeers == [known])
+        #expect(await alice.knownPeers(bob.user) == [known])
+        await alice.stop()
+    }
+
+    // R13
+    @Test("a block that is kept holds after a restart, until it is taken back")
+    func keptBlock() async throws {
+        let directory = try TemporaryDirectory()
+        var alice = try await NodeTests.keeping("Alice", in: directory)
+        let bob = try await NodeTests.node("Bob", peers: [alice])
+        await NodeTests.meet(alice, bob)
+        try await alice.setBlocked(true, key: bob.key)
+        let gone = await NodeTests.first(of: alice.presence(in: "lobby")) { $0.first?.presence == .offline }
+        #expect(gone?.first?.isBlocked == true)
+        await alice.stop()
+
+        alice = try await NodeTests.keeping("Alice", in: directory, peers: [bob])
+        #expect(await alice.peer(bob.user, in: "lobby")?.isBlocked == true)
+        for _ in 0..<100 where await alice.statistics().drops["blocked", default: 0] == 0 {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        #expect(await alice.peer(bob.user, in: "lobby")?.presence == .offline)
+        try await alice.setBlocked(false, key: bob.key)
+        await NodeTests.meet(alice, bob)
+        await alice.stop()
+        await bob.stop()
+    }
+
+    @Test("a known name with another key is told before its peer, once, and its namesakes show")
+    func changedKey() async throws {
+        let alice = try await NodeTests.node("Alice")
+        let bob = try await NodeTests.node("Bob", peers: [alice])
+        await NodeTests.meet(alice, bob)
+        let events = await alice.events()
+        let other = try await NodeTests.node("bob", peers: [alice])
+        var codes: [String] = []
+        for await timed in events {
+            if case .notice(let code, let text) = timed.event {
+                codes.append(code)
+                #expect(text.contains(bob.user.description) && text.contains(other.user.description))
+            }
+            if case .peer(_, let person, .online, _) = timed.event, person.user == other.user { break }
+        }
+        #expect(codes == ["key-changed"])
+        #expect(await alice.peer(other.user, in: "lobby")?.namesakes == [bob.user])
+        #expect(await alice.peer(bob.user, in: "lobby")?.namesakes == [other.user])
+        for node in [alice, bob, other] { await node.stop() }
+    }
+
+    @Test("a damaged list of known peers is told, and a new one begins")
+    func damagedList() async throws {
+        let directory = try TemporaryDirectory()
+        try directory.write("damaged", to: KnownPeersFile.name)
+        let alice = try await NodeTests.keeping("Alice", in: directory)
+        let bob = try await NodeTests.node("Bob", peers: [alice])
+        let notice = await NodeTests.first(of: alice.events()) { _ in true }
+        guard case .notice("known-peers-damaged", let text)? = notice?.event else {
+            Issue.record("\(String(describing: notice))")
+            return
+        }
+        #expect(text.contains("\(directory.path)/\(KnownPeersFile.damagedName)"))
+        await NodeTests.meet(alice, bob)
+        await alice.stop()
+        await bob.stop()
+        #expect(directory.text(KnownPeersFile.name)?.contains(bob.key) == true)
+    }
+}
