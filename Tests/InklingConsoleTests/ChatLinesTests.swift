@@ -130,22 +130,38 @@ struct ChatLinesTests {
                 """)
     }
 
-    @Test("the fingerprint of a digest is eight groups of five digits")
-    func fingerprint() throws {
-        let digest = (0..<32).map { UInt8($0) }
-        // 0x00010203 is 66,051, 0x04050607 is 67,438,087.
-        #expect(
-            Fingerprint.groups(of: digest) == ["66051", "38087", "10123", "82159", "54195", "26231", "98267", "70303"])
-        #expect(Fingerprint.groups(of: [UInt8](repeating: 0, count: 32)) == Array(repeating: "00000", count: 8))
-        #expect(Fingerprint.groups(of: [UInt8](repeating: 255, count: 32)) == Array(repeating: "67295", count: 8))
-        #expect(Fingerprint.groups(of: [1, 2, 3]) == nil)
-        let rows = try #require(Fingerprint.rows(of: digest))
-        #expect(rows == ["66051 38087 10123 82159", "54195 26231 98267 70303"])
+    @Test("a fingerprint is shown in rows, with what to do about it")
+    func fingerprint() {
+        let rows = ["66051 38087 10123 82159", "54195 26231 98267 70303"]
         #expect(
             ChatLines.fingerprint(Self.bob, rows: rows).map(\.text) == [
                 "* Fingerprint of you and Bob:", "*   66051 38087 10123 82159", "*   54195 26231 98267 70303",
                 "* If theirs is the same, type: /verify Bob ok",
             ])
+    }
+
+    @Test("an own message says behind it who has it")
+    func marks() {
+        func mark(_ recipients: Int, _ change: (inout Delivery) -> Void) -> String {
+            var delivery = Delivery(text: "hi", recipients: recipients)
+            change(&delivery)
+            return ChatLines.own(text: "hi", mark: delivery.mark).text
+        }
+        #expect(mark(1) { $0.succeed() } == "You: hi  (delivered)")
+        #expect(mark(2) { _ in } == "You: hi  (to 0 of 2 so far)")
+        #expect(
+            mark(2) {
+                $0.succeed()
+                $0.succeed()
+            } == "You: hi  (to all 2)")
+        #expect(
+            mark(3) {
+                $0.succeed()
+                $0.succeed()
+                $0.fail(Self.bob, why: "silence")
+            } == "You: hi  (not to Bob (out of reach), to 2 of 3)")
+        #expect(mark(1) { $0.fail(Self.bob, why: "bye") } == "You: hi  (not to Bob (left))")
+        #expect(ChatLines.own(text: "hi").text == "You: hi")
     }
 
     @Test("/who and /chats are a line each")
