@@ -20,7 +20,7 @@ package enum DiscoveryProbe {
         _ interfaces: InterfaceSelection, port: UInt16, within longest: Duration
     ) -> Result {
         let subtype = randomHex(16)
-        let announced = randomHex(16)
+        let announced = instancePrefix + randomHex(16)
         let result = Mutex<Result?>(nil)
         let known = DispatchSemaphore(value: 0)
         let start = ContinuousClock.now
@@ -41,12 +41,15 @@ package enum DiscoveryProbe {
         }
         let txt = Array("\u{9}txtvers=1".utf8)
         announcing.join(subtype: subtype, instance: announced, port: port, txt: txt)
-        finding.join(subtype: subtype, instance: randomHex(16), port: port, txt: txt)
+        finding.join(subtype: subtype, instance: instancePrefix + randomHex(16), port: port, txt: txt)
         _ = known.wait(timeout: .now() + .milliseconds(Int(longest / .milliseconds(1))))
         announcing.stop()
         finding.stop()
         return result.withLock { $0 } ?? .nothing
     }
+
+    /// What the names of these services begin with, so that nobody counts them as nodes.
+    private static let instancePrefix = "probe-"
 
     /// The instance names of all Inkling nodes that are announced on the network, of whatever chat.
     package static func instances(within time: Duration) -> Set<String> {
@@ -62,7 +65,7 @@ package enum DiscoveryProbe {
             browser.process()
             for answer in browser.takeAnswers() {
                 switch answer {
-                case .listed(let name, _, true): names.insert(name)
+                case .listed(let name, _, true) where !name.hasPrefix(instancePrefix): names.insert(name)
                 case .failed: return names
                 case .listed, .registered, .resolved, .address: break
                 }
