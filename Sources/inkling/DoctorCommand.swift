@@ -61,7 +61,7 @@ struct DoctorCommand: AsyncParsableCommand {
 /// Examines one thing after the other, and says what it finds.
 @MainActor
 final class Doctor {
-    private let configuration: Configuration
+    private var configuration: Configuration
     private let chat: Chat
     private let logLevel: Logger.Level
     private let isTalking: Bool
@@ -178,6 +178,9 @@ final class Doctor {
             _ = try Interfaces.select(selection, from: all)
         } catch {
             say(.problem(check, error.description, mend: "inkling chat --interface NAME"))
+            // The rest is looked at as if none was named.
+            configuration.interfaces = []
+            configuration.excludedInterfaces = []
         }
         let used = Interfaces.matching(selection, from: all)
         for interface in used {

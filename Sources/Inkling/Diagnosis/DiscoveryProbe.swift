@@ -20,7 +20,7 @@ package enum DiscoveryProbe {
         _ interfaces: InterfaceSelection, port: UInt16, within longest: Duration
     ) -> Result {
         let subtype = randomHex(16)
-        let announced = randomHex(16)
+        let announced = instancePrefix + randomHex(16)
         let result = Mutex<Result?>(nil)
         let known = DispatchSemaphore(value: 0)
         let start = ContinuousClock.now
@@ -41,19 +41,25 @@ package enum DiscoveryProbe {
         }
         let txt = Array("\u{9}txtvers=1".utf8)
         announcing.join(subtype: subtype, instance: announced, port: port, txt: txt)
-        finding.join(subtype: subtype, instance: randomHex(16), port: port, txt: txt)
+        finding.join(subtype: subtype, instance: instancePrefix + randomHex(16), port: port, txt: txt)
         _ = known.wait(timeout: .now() + .milliseconds(Int(longest / .milliseconds(1))))
         announcing.stop()
         finding.stop()
         return result.withLock { $0 } ?? .nothing
     }
 
-    /// The instance names of all Inkling nodes that are announced on the network, of whatever chat.
+    /// What the names of these services begin with, so that nobody counts them as nodes.
+    private static let instancePrefix = "probe-"
+
+    /// The instance names of all Inkling nodes that are announced on the network at the end of that time, of whatever
+    /// chat.
     package static func instances(within time: Duration) -> Set<String> {
         setenv("AVAHI_COMPAT_NOWARN", "1", 1)
         guard let browser = try? ServiceReference.browse(subtype: nil, interface: 0) else { return [] }
         defer { browser.free() }
-        var names: Set<String> = []
+        // They come and go once for each interface and address family.
+        var counts: [String: Int] = [:]
+        var names: Set<String> { Set(counts.filter { $0.value > 0 && !$0.key.hasPrefix(instancePrefix) }.keys) }
         let end = ContinuousClock.now + time
         while ContinuousClock.now < end {
             var readable = pollfd(fd: browser.descriptor, events: Int16(POLLIN), revents: 0)
@@ -62,9 +68,9 @@ package enum DiscoveryProbe {
             browser.process()
             for answer in browser.takeAnswers() {
                 switch answer {
-                case .listed(let name, _, true): names.insert(name)
+                case .listed(let name, _, let added): counts[name, default: 0] += added ? 1 : -1
                 case .failed: return names
-                case .listed, .registered, .resolved, .address: break
+                case .registered, .resolved, .address: break
                 }
             }
         }

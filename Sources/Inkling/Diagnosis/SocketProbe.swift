@@ -29,11 +29,14 @@ package enum SocketProbe {
         }
         defer { close(socket.descriptor) }
         let echoes = interfaces.flatMap { interface in
-            interface.networks.map { network in
+            interface.networks.compactMap { network -> Echo? in
                 let address = Address(
                     high: network.address.high, low: network.address.low, port: socket.port,
                     scope: interface.index)
-                return Echo(address: address.hostText, failure: echo(socket, address))
+                let failure = echo(socket, address)
+                // The system still makes sure that nobody else has the address.
+                if failure == UDPSocket.errorText(EADDRNOTAVAIL) { return nil }
+                return Echo(address: address.hostText, failure: failure)
             }
         }
         return (socket.port, echoes)

@@ -91,7 +91,8 @@ extension Node {
                         + "\(KnownPeersFile.damagedName) now, and a new one begins. Verify and block again whom you had."
                 ))
         case .newer: tellNewer(directory)
-        case .unreadable(let reason): tellUnkept(directory, reason)
+        // Where nothing can be kept the notice on the identity says it.
+        case .unreadable(let reason): if isWritable { tellUnkept(directory, reason) }
         }
         applyBlocks()
     }
