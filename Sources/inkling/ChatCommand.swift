@@ -62,8 +62,12 @@ struct ChatCommand: AsyncParsableCommand {
         node.sendsTyping = sendTyping ?? file.sendsTyping ?? true
         node.showsTyping = showTyping ?? file.showsTyping ?? true
         let mode = ChatSettings.mode(json: json, plain: plain)
+        let chat = try options.chatToJoin(chat, default: file.chat)
+        if mode == .terminal, options.name == nil, file.name == nil {
+            node.name = FirstName.ask(proposal: node.name, keepingIn: options.settingsOptions.pathToMake)
+        }
         return ChatSettings(
-            node: node, chat: try options.chatToJoin(chat, default: file.chat), mode: mode,
+            node: node, chat: chat, mode: mode,
             indicator: indicator ?? file.indicator ?? .standard,
             reducedMotion: reduceMotion ?? file.reducedMotion ?? false || mode != .terminal,
             decorated: (ChatSettings.environment("NO_COLOR") ?? "").isEmpty,

@@ -196,7 +196,8 @@ struct Conversation {
         }
         return peers.map { peer in
             ChatLines.person(
-                label(of: peer.user), presence: Self.presenceText(peer.presence, peer.lastSeen, now: now),
+                label(of: peer.user),
+                presence: peer.isBlocked ? "Blocked" : Self.presenceText(peer.presence, peer.lastSeen, now: now),
                 since: peer.onlineSince.map { LocalTime($0) }, roundTrip: peer.roundTrip, isVerified: peer.isVerified)
         }
     }

@@ -11,6 +11,8 @@ final class Desk {
     private let settings: ChatSettings
     /// Whether own messages are shown as lines: a terminal that edits its own lines has shown them.
     private let showsOwn: Bool
+    /// Whether lines that wait until their chat is open carry the time when they came.
+    private let showsTimes: Bool
     private var conversations: [Conversation] = []
     private var openIndex: Int?
     private var isAway = false
@@ -18,10 +20,11 @@ final class Desk {
     /// The input field; each chat has a draft of its own.
     var editor = LineEditor()
 
-    init(_ context: SessionContext, showsOwn: Bool) {
+    init(_ context: SessionContext, showsOwn: Bool, showsTimes: Bool) {
         node = context.node
         settings = context.settings
         self.showsOwn = showsOwn
+        self.showsTimes = showsTimes
     }
 
     // MARK: State
@@ -135,7 +138,10 @@ final class Desk {
     /// Lines of a chat that is not open wait until it is.
     private func shown(_ lines: [Line], in index: Int, isMessage: Bool = false) -> [Line] {
         guard index != openIndex else { return lines }
-        if !lines.isEmpty { conversations[index].keep(lines, isMessage: isMessage) }
+        guard !lines.isEmpty else { return [] }
+        var timeline = Timeline()
+        let time = LocalTime(Date().timeIntervalSince1970)
+        conversations[index].keep(showsTimes ? timeline.stamped(lines, at: time) : lines, isMessage: isMessage)
         return []
     }
 

@@ -160,6 +160,11 @@ struct SettingsOptions: ParsableArguments {
         }
     }
 
+    /// Where settings may be kept that nobody has written down yet.
+    var pathToMake: String? {
+        config == nil && !noConfig ? SettingsFile.defaultPath(environment: ChatSettings.environment) : nil
+    }
+
     /// - Parameter isForProgram: Whether a program asked, which shall get what its options say: then only a file that
     ///   is named is read.
     func settings(isForProgram: Bool = false) throws -> SettingsFile {

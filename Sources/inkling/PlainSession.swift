@@ -33,7 +33,7 @@ final class PlainSession {
 
     init(_ context: SessionContext) {
         self.context = context
-        desk = Desk(context, showsOwn: isatty(STDIN_FILENO) != 1)
+        desk = Desk(context, showsOwn: isatty(STDIN_FILENO) != 1, showsTimes: false)
     }
 
     func run() async -> Int32 {

@@ -36,7 +36,7 @@ final class TerminalSession {
 
     init(_ context: SessionContext) {
         self.context = context
-        desk = Desk(context, showsOwn: true)
+        desk = Desk(context, showsOwn: true, showsTimes: true)
         let size = Terminal.size()
         columns = size.columns
         screen = Screen(columns: size.columns, rows: size.rows, decorated: context.settings.decorated)
@@ -145,7 +145,7 @@ final class TerminalSession {
             switch desk.editor.handle(key) {
             case .nothing: break
             case .complete: await complete()
-            case .openChat(let number): draw(await desk.open(number: number))
+            case .openChat(let number): draw(await desk.open(number: number), isAnswer: true)
             case .edited: await edited(isLast: index == keys.count - 1)
             case .submit(let line): await enter(line)
             case .interrupt, .endOfInput: quitting = true
@@ -188,7 +188,7 @@ final class TerminalSession {
         let candidates = desk.candidates
         switch completion.complete(&desk.editor, among: candidates) {
         case .completed: await edited(isLast: true)
-        case .choices(let texts): draw([ChatLines.choices(texts)])
+        case .choices(let texts): draw([ChatLines.choices(texts)], isAnswer: true)
         case .nothing: write([0x07])
         }
     }
@@ -197,7 +197,7 @@ final class TerminalSession {
         let command = PromptCommand(line)
         if case .message(let text) = command { return draw(await desk.send(text).lines) }
         await desk.compose("")
-        draw(await desk.perform(command))
+        draw(await desk.perform(command), isAnswer: true)
         quitting = desk.isQuitting
     }
 
@@ -221,7 +221,8 @@ final class TerminalSession {
         Terminal.giveBack()
     }
 
-    private func draw(_ lines: [Line] = []) {
+    /// - Parameter isAnswer: Whether the lines answer a command: they need no time.
+    private func draw(_ lines: [Line] = [], isAnswer: Bool = false) {
         followIndicator()
         var indicator: String?
         if !desk.indicator.isEmpty {
@@ -232,8 +233,9 @@ final class TerminalSession {
             reducedMotion: context.settings.reducedMotion)
         write(
             screen.draw(
-                appending: timeline.stamped(lines, at: LocalTime(Date().timeIntervalSince1970)), indicator: indicator,
-                emphasis: emphasis, prompt: desk.prompt(columns: columns), editor: desk.editor))
+                appending: isAnswer
+                    ? lines : timeline.stamped(lines, at: LocalTime(Date().timeIntervalSince1970)),
+                indicator: indicator, emphasis: emphasis, prompt: desk.prompt(columns: columns), editor: desk.editor))
     }
 
     private func write(_ bytes: [UInt8]) {

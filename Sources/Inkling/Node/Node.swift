@@ -168,7 +168,8 @@ public actor Node {
     /// The names of the interfaces that a node set up like this uses.
     package static func interfaceNames(_ configuration: Configuration) throws(NodeError) -> [String] {
         do {
-            return try Interfaces.select(selection(configuration), from: Interfaces.all()).map(\.name)
+            let selected = try Interfaces.select(selection(configuration), from: Interfaces.all())
+            return selected.filter { !$0.isLoopback }.map(\.name)
         } catch {
             throw .interface(error.description)
         }

@@ -1,0 +1,41 @@
+import Foundation
+import Inkling
+import InklingConsole
+import TOMLKit
+
+/// Asks somebody who comes for the first time what they want to be called, and keeps the answer.
+enum FirstName {
+    /// - Parameters:
+    ///   - proposal: what an empty answer means.
+    ///   - path: the settings file, which is made if there is none; nil if none is to be made.
+    /// - Returns: a name that a node can have.
+    static func ask(proposal: String, keepingIn path: String?) -> String {
+        let shown = ChatLines.shown(proposal.precomposedStringWithCanonicalMapping)
+        while true {
+            Output.standard.write(Array("What shall the others call you? [\(shown)] ".utf8))
+            guard let line = readLine() else { return proposal }
+            let answer = line.trimmingCharacters(in: .whitespaces).precomposedStringWithCanonicalMapping
+            guard !answer.isEmpty else { return proposal }
+            guard answer.utf8.count <= 64, SafeText.name(answer) != nil else {
+                Output.standard.write(line: "A name has letters or digits, and takes 64 bytes at most.")
+                continue
+            }
+            if let path, keep(answer, in: path) {
+                Output.standard.write(line: "It is kept in \(SafeText.line(path)); --name gives another one for once.")
+            }
+            return answer
+        }
+    }
+
+    /// Makes the settings file with the name in it; one that is there is left alone.
+    private static func keep(_ name: String, in path: String) -> Bool {
+        let folder = (path as NSString).deletingLastPathComponent
+        try? FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        let text = TOMLTable(["name": name]).convert(to: .toml) + "\n"
+        return Output(descriptor: descriptor).write(Array(text.utf8))
+    }
+}
