@@ -231,17 +231,20 @@ final class Desk {
         case .invite: return invite(open.chat)
         case .unblock(let name): return await unblock(name, in: open)
         case .whois(let name), .verify(let name, _), .block(let name):
-            guard case .success(let peer) = await find(name, in: open) else {
-                if case .failure(let complaint) = await find(name, in: open) { return [complaint.line] }
-                return []
-            }
-            let label = open.label(of: peer.user)
-            switch command {
-            case .whois: return await whois(peer, label)
-            case .verify(_, let isRight): return await verify(peer, label, isRight: isRight)
-            default: return await block(peer, label)
+            switch await find(name, in: open) {
+            case .failure(let complaint): return [complaint.line]
+            case .success(let peer): return await perform(command, on: peer, open.label(of: peer.user))
             }
         default: return []
+        }
+    }
+
+    private func perform(_ command: PromptCommand, on peer: Peer, _ label: Labels.Label) async -> [Line] {
+        switch command {
+        case .whois: await whois(peer, label)
+        case .verify(_, let isRight): await verify(peer, label, isRight: isRight)
+        case .block: await block(peer, label)
+        default: []
         }
     }
 
