@@ -243,7 +243,7 @@ extension Endpoint {
 
     /// A status that was not applied still makes those before it old (T-13).
     private mutating func noteStatus(_ frames: [Frame], counter: UInt64, on index: UInt32) {
-        guard frames.contains(where: \.datesStatuses) else { return }
+        guard frames.contains(where: \.hasStatus) else { return }
         let last = sessions[index]?.lastStatusCounter ?? 0
         sessions[index]?.lastStatusCounter = max(last, counter)
     }
@@ -314,11 +314,6 @@ extension Endpoint {
 }
 
 extension Frame {
-    /// Whether statuses of lower counters are old from now on (T-13, L-45).
-    fileprivate var datesStatuses: Bool {
-        if case .bye = self { true } else { hasStatus }
-    }
-
     fileprivate var hasStatus: Bool {
         switch self {
         case .heartbeat, .typing: true

@@ -24,6 +24,8 @@ final class SimulatedHost {
     let index: Int
     let plan: Scenario.HostPlan
     let identity: KeyPair
+    /// The length of its IPv4 network's prefix, counted in the mapped address.
+    let ipv4Prefix: Int
     /// Nil while no node runs.
     var endpoint: Endpoint?
     var isRunning = false
@@ -72,10 +74,13 @@ final class SimulatedHost {
     var instanceNames: [Int: String] = [:]
     var lateness: Generator
 
-    init(index: Int, plan: Scenario.HostPlan, identity: KeyPair, addresses: [Address], seed: UInt64) {
+    init(
+        index: Int, plan: Scenario.HostPlan, identity: KeyPair, addresses: [Address], ipv4Prefix: Int, seed: UInt64
+    ) {
         self.index = index
         self.plan = plan
         self.identity = identity
+        self.ipv4Prefix = ipv4Prefix
         self.addresses = addresses
         chats = Set(plan.chats)
         writing = Array(repeating: Writing(), count: Simulation.chats.count)
@@ -92,7 +97,7 @@ final class SimulatedHost {
         return addresses.map { address in
             LocalNetwork(
                 address: Address(high: address.high, low: address.low, port: 0, scope: address.scope),
-                prefixLength: address.ipv4 != nil ? 120 : 64)
+                prefixLength: address.ipv4 != nil ? ipv4Prefix : 64)
         }
     }
 

@@ -83,7 +83,8 @@ package final class Simulation {
         hosts = scenario.hosts.enumerated().map { index, plan in
             SimulatedHost(
                 index: index, plan: plan, identity: identities[plan.identity],
-                addresses: Simulation.addresses(index, port: 4_000, plan), seed: scenario.seed)
+                addresses: Simulation.addresses(index, port: 4_000, plan),
+                ipv4Prefix: scenario.hosts.count > 150 ? 112 : 120, seed: scenario.seed)
         }
         chance = Generator(seed: scenario.seed, purpose: 5)
         cables = Cables(scenario, isUniform: measuresAccuracy)

@@ -138,7 +138,9 @@ struct Witness {
         let isNewest = newest[session].map { flight.number > $0 } ?? true
         let isStatusNewest = newestStatus[session].map { flight.number > $0 } ?? true
         if isNewest { newest[session] = flight.number }
-        if isStatusNewest, flight.surelyHasStatus { newestStatus[session] = flight.number }
+        // A bye is as long as a typing frame, and one that only says that nothing is heard ends no session.
+        let mayBeBye = flight.bytes.count == 27 && hosts[flight.sender].hasLostLink(within: longestNews, now)
+        if isStatusNewest, flight.surelyHasStatus, !mayBeBye { newestStatus[session] = flight.number }
         let person = PersonID(viewer: viewer, chat: chat, identity: hosts[flight.sender].plan.identity)
         let device = DeviceID(viewer: viewer, chat: chat, host: flight.sender)
         if isNew, isNewest, flight.number > heard[device]?.number ?? 0 { heard[device] = (now, flight.number) }
