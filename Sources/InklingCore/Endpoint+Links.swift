@@ -225,7 +225,7 @@ extension Endpoint {
     private mutating func isUnheard(by id: LinkID, _ now: Instant) {
         guard let link = links[id] else { return }
         if case .alive = link.liveness { links[id]?.liveness = .suspect(pings: Limits.pingsSpentUnheard, next: now) }
-        renew(id, at: ownKey < link.key ? now : now + Limits.openingDelay)
+        renew(id, at: turn(with: link.key, now))
     }
 
     /// Ends a link: its sessions, its messages, and what is shown of it.

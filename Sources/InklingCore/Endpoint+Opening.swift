@@ -180,9 +180,12 @@ extension Endpoint {
             instances[id]?.opening = .idle
             return
         }
-        let delay: Duration = ownKey < key ? .zero : Limits.openingDelay
-        instances[id]?.opening = .waiting(until: now + delay)
+        let start = turn(with: key, now)
+        instances[id]?.opening = .waiting(until: start)
     }
+
+    /// When a node may begin a handshake with that key: the larger one leaves it to the other for a while (L-1).
+    func turn(with key: PublicKey, _ now: Instant) -> Instant { ownKey < key ? now : now + Limits.openingDelay }
 
     func liveLink(of key: PublicKey, in chat: ChatTag, at addresses: [Address]) -> LinkID? {
         links(of: PersonID(chat: chat, key: key)).first { addresses.contains($0.address) }?.id
@@ -424,38 +427,5 @@ extension Endpoint {
             senderIndex: pending.initiation.senderIndex, tag: pending.initiation.tag, noise: pending.initiation.noise,
             cookie: retry.cookie)
         emit(initiation.encode(), to: address, as: "initiation")
-    }
-
-    // MARK: Ask and tell
-
-    private mutating func ask(_ id: InstanceID, _ now: Instant) {
-        guard let instance = instances[id], let address = instance.addresses.first else { return }
-        let token = UInt32(truncatingIfNeeded: random.next())
-        instances[id]?.askToken = token
-        emit(Datagram.ask(Ask(tag: instance.chat, token: token)).encode(), to: address, as: "ask")
-    }
-
-    mutating func receive(_ tell: Tell, from address: Address, _ now: Instant) {
-        let asked = instances.unorderedValues.first { $0.askToken == tell.token && $0.addresses == [address] }
-        guard let instance = asked, let keys = chats[instance.chat]?.keys else {
-            drop(.unexpected)
-            return
-        }
-        guard let key = keys.unmasked(tell.key, nonce: tell.nonce) else {
-            drop(.malformed)
-            return
-        }
-        instances[instance.id]?.askToken = nil
-        guard key != ownKey else {
-            cancelPending(instance.id)
-            setKey(of: instance.id, to: nil)
-            instances[instance.id]?.opening = .waiting(until: now + Limits.slowOpeningInterval)
-            if toldOneself.insert(address).inserted { outputs.append(.peerIsOneself(address)) }
-            return
-        }
-        guard key != instance.key else { return }
-        cancelPending(instance.id)
-        setKey(of: instance.id, to: key)
-        startOpening(instance.id, now)
     }
 }

@@ -50,8 +50,10 @@ extension Endpoint {
         confirm(index, from: address, now)
         if isNewest { follow(address, on: index) }
         let reason = frames.compactMap { if case .bye(let reason) = $0 { reason } else { nil } }.first
+        // Whoever hears nothing is not there for this link.
+        let isEvidence = isNewest && reason != .unheard
         let linked = linkID(of: index)
-        if let linked, !takes(linked, isNewest: isNewest, isBye: reason != nil, now) { return }
+        if let linked, !takes(linked, isEvidence: isEvidence, isBye: reason != nil, now) { return }
         if let hello = frames.compactMap({ if case .hello(let hello) = $0 { hello } else { nil } }).first {
             receive(hello, counter: counter, on: index, now)
         }
@@ -64,7 +66,7 @@ extension Endpoint {
             }
             return
         }
-        if linked == nil, !takes(id, isNewest: isNewest, isBye: reason != nil, now) { return }
+        if linked == nil, !takes(id, isEvidence: isEvidence, isBye: reason != nil, now) { return }
         apply(frames, counter: counter, on: index, link: id, now)
         if let reason { endSession(index, reason, heardBefore: session.lastReceived, now) }
     }
@@ -75,9 +77,9 @@ extension Endpoint {
     }
 
     /// Counts a datagram of a link, which is evidence even when it is more than the link may send.
-    private mutating func takes(_ id: LinkID, isNewest: Bool, isBye: Bool, _ now: Instant) -> Bool {
+    private mutating func takes(_ id: LinkID, isEvidence: Bool, isBye: Bool, _ now: Instant) -> Bool {
         let isWithinLimit = links[id]?.datagrams.take(now) ?? false
-        if isNewest, !isCatchingUp { evidence(of: id, now) }
+        if isEvidence, !isCatchingUp { evidence(of: id, now) }
         guard isWithinLimit || isBye else {
             drop(.peerLimit)
             return false

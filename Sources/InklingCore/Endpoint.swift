@@ -207,7 +207,7 @@ package struct Endpoint: Sendable {
             case .alive, .suspect: links[id]?.liveness = .suspect(pings: 0, next: now)
             }
             guard now - link.lastEvidence >= silence else { continue }
-            renew(id, at: ownKey < link.key ? now : now + Limits.openingDelay)
+            renew(id, at: turn(with: link.key, now))
         }
         // Before anything is sealed on them.
         for index in sessions.sortedIDs {

@@ -13,10 +13,12 @@ final class Flight: Sendable {
     let typing: UInt8
     /// It is what a node sent, whole; whoever sent it again.
     let isGenuine: Bool
+    /// It may be a bye that says that nothing is heard (L-44): no sign of life, and no status.
+    let mayBeUnheard: Bool
 
     init(
         number: UInt64, sentAt: Instant, sender: Int, source: Address, destination: Address,
-        bytes: [UInt8], typing: UInt8, isGenuine: Bool
+        bytes: [UInt8], typing: UInt8, isGenuine: Bool, mayBeUnheard: Bool
     ) {
         self.number = number
         self.sentAt = sentAt
@@ -26,6 +28,7 @@ final class Flight: Sendable {
         self.bytes = bytes
         self.typing = typing
         self.isGenuine = isGenuine
+        self.mayBeUnheard = mayBeUnheard
     }
 }
 

@@ -36,6 +36,6 @@ struct Recorder {
         return Flight(
             number: flight.number, sentAt: flight.sentAt, sender: flight.sender,
             source: source, destination: flight.destination, bytes: bytes, typing: flight.typing,
-            isGenuine: flight.isGenuine && isWhole)
+            isGenuine: flight.isGenuine && isWhole, mayBeUnheard: flight.mayBeUnheard)
     }
 }

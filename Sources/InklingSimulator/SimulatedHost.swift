@@ -36,9 +36,8 @@ final class SimulatedHost {
     var dropped = 0
     /// How many of them were more than their link may send: signs of life all the same.
     var surplus = 0
-    /// How many links its node has lost to silence, and when it lost the last: it tells the other side so (L-44).
-    private var lost = 0
-    private var lostAt: Instant?
+    /// What its node has just sent may have been byes.
+    private(set) var saysBye = false
     /// Counts the starts of its node.
     var incarnation = 0
     var startedAt = Instant.zero
@@ -123,12 +122,9 @@ final class SimulatedHost {
         addresses.first { ($0.ipv4 == nil) == (destination.ipv4 == nil) }
     }
 
-    func hasLostLink(within time: Duration, _ now: Instant) -> Bool { lostAt.map { now - $0 <= time } ?? false }
-
     /// Keeps what an input came to.
-    func note(_ reaction: Reaction, _ now: Instant) {
-        if reaction.lost > lost { lostAt = now }
-        lost = reaction.lost
+    func note(_ reaction: Reaction) {
+        saysBye = reaction.saysBye
         dropped = reaction.dropped
         surplus = reaction.surplus
         wantsSocketDrained = reaction.wantsSocketDrained

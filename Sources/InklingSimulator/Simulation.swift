@@ -170,7 +170,7 @@ package final class Simulation {
         let before = (dropped: host.dropped, surplus: host.surplus)
         let index = cause.flatMap { $0.isSealed ? $0.index : nil }
         guard let reaction = host.endpoint?.react(to: body, ofSession: index, now) else { return }
-        host.note(reaction, now)
+        host.note(reaction)
         var newest: Flight?
         if let cause, let chat = reaction.chat {
             let isTaken = host.dropped == before.dropped
@@ -318,7 +318,8 @@ package final class Simulation {
         for copy in passage.copies {
             let flight = Flight(
                 number: lastFlight, sentAt: now, sender: host.index, source: source,
-                destination: address, bytes: copy.bytes, typing: host.typingChats(now), isGenuine: copy.isGenuine)
+                destination: address, bytes: copy.bytes, typing: host.typingChats(now), isGenuine: copy.isGenuine,
+                mayBeUnheard: host.saysBye && bytes.count == 27)
             events.add(.arrival(flight), at: now + copy.delay)
             if hasFaults { recorder.record(flight) }
         }
@@ -383,7 +384,8 @@ struct Reaction {
     let chat: ChatTag?
     let dropped: Int
     let surplus: Int
-    let lost: Int
+    /// It had copies of farewells to send, or lost a link to silence.
+    let saysBye: Bool
     let wantsSocketDrained: Bool
     let deadline: Instant?
 }
@@ -393,12 +395,14 @@ extension Endpoint {
         to body: (inout Endpoint, Instant) -> Void, ofSession index: UInt32?, _ now: Instant
     ) -> Reaction {
         let chat = index.flatMap { self.chat(ofSession: $0) }
+        let (hadFarewells, lost) = (hasFarewells, counters.linksLostToSilence)
         body(&self, now)
         var outputs: [Output] = []
         while let output = nextOutput() { outputs.append(output) }
         return Reaction(
             outputs: outputs, chat: chat, dropped: counters.drops.values.reduce(0, +),
-            surplus: counters.drops[.peerLimit] ?? 0, lost: counters.linksLostToSilence,
-            wantsSocketDrained: wantsSocketDrained, deadline: nextDeadline)
+            surplus: counters.drops[.peerLimit] ?? 0,
+            saysBye: hadFarewells || counters.linksLostToSilence > lost, wantsSocketDrained: wantsSocketDrained,
+            deadline: nextDeadline)
     }
 }

@@ -61,7 +61,9 @@ struct Witness {
     private var evidence: [PersonID: Instant] = [:]
     /// When a device was last heard of, with the number of that datagram.
     private var heard: [DeviceID: (at: Instant, number: UInt64)] = [:]
-    /// The same, whatever the order of the datagrams.
+    /// When a device may last have said that it hears nothing.
+    private var unheard: [DeviceID: Instant] = [:]
+    /// When it was last heard of, whatever the order of the datagrams.
     private var lastSign: [DeviceID: Instant] = [:]
     private var newest: [SessionID: UInt64] = [:]
     private var newestStatus: [SessionID: UInt64] = [:]
@@ -73,8 +75,6 @@ struct Witness {
     private let chatIndices: [ChatTag: Int]
     /// The longest time for which a viewer may hold a status because its own timers are late.
     private let lateness: [Duration]
-    /// After how long somebody may still go by the word that they are not heard (L-45).
-    private let longestNews: Duration
     private let devices: [Int: [Int]]
     private let identities: [PublicKey: Int]
 
@@ -82,22 +82,13 @@ struct Witness {
         self.hosts = hosts
         chatIndices = Dictionary(uniqueKeysWithValues: chats.enumerated().map { ($1.tag, $0) })
         var unnoticed = hosts.map { _ in Duration.zero }
-        var news = Duration.zero
         for step in scenario.steps {
-            switch step.action {
-            case .pause(let length):
-                // A stop that no timer noticed: at most one heartbeat interval and what counts as late.
+            // A stop that no timer noticed: at most one heartbeat interval and what counts as late.
+            if case .pause(let length) = step.action {
                 unnoticed[step.host] = max(unnoticed[step.host], .milliseconds(min(length, 1_500)))
-                news = max(news, .milliseconds(length))
-            case .clog(_, let length):
-                news = max(news, .milliseconds(length))
-            default:
-                continue
             }
         }
         lateness = hosts.map { .microseconds($0.plan.lateness) + unnoticed[$0.index] }
-        if scenario.network.reordering > 0 { news += .milliseconds(scenario.network.reorderingDelay) }
-        longestNews = .seconds(2) + news + (lateness.max() ?? .zero) * 12
         devices = Dictionary(grouping: hosts.map(\.index)) { hosts[$0].plan.identity }
         identities = Dictionary(hosts.map { ($0.key, $0.plan.identity) }) { first, _ in first }
     }
@@ -138,12 +129,14 @@ struct Witness {
         let isNewest = newest[session].map { flight.number > $0 } ?? true
         let isStatusNewest = newestStatus[session].map { flight.number > $0 } ?? true
         if isNewest { newest[session] = flight.number }
-        // A bye is as long as a typing frame, and one that only says that nothing is heard ends no session.
-        let mayBeBye = flight.bytes.count == 27 && hosts[flight.sender].hasLostLink(within: longestNews, now)
-        if isStatusNewest, flight.surelyHasStatus, !mayBeBye { newestStatus[session] = flight.number }
+        if isStatusNewest, flight.surelyHasStatus, !flight.mayBeUnheard { newestStatus[session] = flight.number }
         let person = PersonID(viewer: viewer, chat: chat, identity: hosts[flight.sender].plan.identity)
         let device = DeviceID(viewer: viewer, chat: chat, host: flight.sender)
-        if isNew, isNewest, flight.number > heard[device]?.number ?? 0 { heard[device] = (now, flight.number) }
+        if flight.mayBeUnheard {
+            unheard[device] = now
+        } else if isNew, isNewest, flight.number > heard[device]?.number ?? 0 {
+            heard[device] = (now, flight.number)
+        }
         guard isStatusNewest else { return false }
         if flight.typing & 1 << UInt8(chat) != 0 { evidence[person] = max(evidence[person] ?? arrivedAt, arrivedAt) }
         return true
@@ -248,7 +241,8 @@ struct Witness {
                 guard let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)],
                     // What came in this very input came too late.
                     last.number > hosts[host].farewell[chat] ?? 0, last.at < now, now - last.at < silence(of: host),
-                    !hosts[host].hasLostLink(within: longestNews, now)
+                    // Whoever said since that they hear nothing is gone sooner (L-45).
+                    unheard[DeviceID(viewer: viewer, chat: chat, host: host)].map({ $0 < last.at }) ?? true
                 else { continue }
                 report(.falseOffline, "\(describe(id)), heard of host \(host) \(now - last.at) before", now)
             }

@@ -69,10 +69,10 @@ struct UnheardTests {
     func suspect() throws {
         var (lan, peer, session) = try linked()
         lan.run(to: 1_800)
-        // Not the newest: no evidence.
-        peer.send([.pong(9)], on: &session, counter: 1_000)
+        peer.send([.pong(9)], on: &session)
         lan.run(to: 3_600)
-        peer.send([.bye(.unheard)], on: &session, counter: 999)
+        // The newest datagram, and no evidence.
+        peer.send([.bye(.unheard)], on: &session)
         lan.run(to: 4_799)
         #expect(lan.online(0) == ["Hand"])
         lan.run(to: 4_800)
