@@ -1,11 +1,6 @@
 /// The lines that tell what happens in a chat. Names, texts and reasons come as they were sent and are made safe
 /// here, so that no line can be built from anything unsafe.
 package enum ChatLines {
-    /// What stands before the input; an open chat is marked.
-    package static func prompt(chat: String, isOpen: Bool) -> String {
-        Prompt(chat: chat, isOpen: isOpen).text(columns: 80)
-    }
-
     /// A chat as lines and the prompt name it, cut to some columns; an open chat is marked.
     package static func chat(_ name: String, isOpen: Bool, columns: Int = 40) -> String {
         DisplayWidth.prefix(of: SafeText.line(name), columns: columns) + (isOpen ? " (open)" : "")
@@ -14,14 +9,6 @@ package enum ChatLines {
     package static func message(from label: Labels.Label, text: String) -> Line {
         Line([
             Line.Span(text: label.text + ":", emphasis: .person(label.user)),
-            Line.Span(text: " " + SafeText.message(text), emphasis: .plain),
-        ])
-    }
-
-    /// A message of a person without a label.
-    package static func message(from name: String, text: String) -> Line {
-        Line([
-            Line.Span(text: shown(name) + ":", emphasis: .bold),
             Line.Span(text: " " + SafeText.message(text), emphasis: .plain),
         ])
     }
@@ -56,11 +43,6 @@ package enum ChatLines {
         return notice(list(names) + " " + change.words(forOne: labels.count == 1))
     }
 
-    /// What is said of somebody who came, went or changed.
-    package static func presence(name: String, _ change: PresenceChange) -> Line {
-        notice(shown(name) + " " + change.words(forOne: true))
-    }
-
     /// What is said, loudly, when a known name comes with another key than before.
     package static func changedKey(_ label: Labels.Label) -> Line {
         Line(
@@ -89,11 +71,6 @@ package enum ChatLines {
     /// What a Tab may become.
     package static func choices(_ texts: [String]) -> Line { notice(texts.joined(separator: "  ")) }
 
-    /// A message that is not known to have reached somebody.
-    package static func notDelivered(to name: String, text: String, why: String) -> Line {
-        notice("Not delivered to \(shown(name)) (\(reason(why))): \(excerpt(text))")
-    }
-
     /// A message that nobody was there for.
     package static func reachedNobody(text: String) -> Line {
         notice("Nobody was here to receive: \(excerpt(text))")
@@ -106,13 +83,6 @@ package enum ChatLines {
     /// An error of the program or a command.
     package static func error(_ text: String) -> Line {
         Line("! " + SafeText.line(text))
-    }
-
-    /// One person in the answer to /who.
-    ///
-    /// - Parameter detail: the presence as text, such as "Active now".
-    package static func person(name: String, user: String, detail: String) -> Line {
-        notice("\(shown(name)) (\(user)): \(detail)")
     }
 
     /// One person in the answer to /who.
@@ -130,28 +100,6 @@ package enum ChatLines {
         if let roundTrip { details.append(milliseconds(roundTrip)) }
         if isVerified { details.append("verified") }
         return notice("\(label.text): \(details.joined(separator: ", ")) (\(label.user))")
-    }
-
-    /// The answer to /whois.
-    ///
-    /// - Parameters:
-    ///   - presence: such as "Active now".
-    ///   - knownSince: the day on which this name was first met with this key.
-    package static func whois(
-        _ person: Labels.Person, label: Labels.Label, presence: String, since: LocalTime? = nil,
-        roundTrip: Duration? = nil, knownSince: LocalTime.Day? = nil
-    ) -> [Line] {
-        let acquaintance =
-            switch person.acquaintance {
-            case .new: "Met for the first time"
-            case .known: "Known" + (knownSince.map { " since " + $0.text } ?? " from before")
-            case .changedKey: "Another key than the \(label.name) you know"
-            }
-        let advice = person.isVerified ? "Fingerprint compared" : "Fingerprint not compared yet: /verify \(label.text)"
-        return [
-            self.person(label, presence: presence, since: since, roundTrip: roundTrip), notice("  " + acquaintance),
-            notice("  " + advice),
-        ]
     }
 
     /// A name that can be shown without its label: "Someone" where it can't.

@@ -3,6 +3,7 @@ package struct Delivery: Sendable {
     private let text: String
     private let recipients: Int
     private var delivered = 0
+    private var isShownUnsettled = false
     private var failures: [(label: Labels.Label, why: String)] = []
 
     /// - Parameters:
@@ -25,6 +26,12 @@ package struct Delivery: Sendable {
     /// Whether everybody has it, which needs no word.
     package var reachedAll: Bool { recipients > 0 && delivered >= recipients }
 
+    /// The own message is shown now; if not everybody has answered, what comes of it is told later.
+    package mutating func show() -> String {
+        isShownUnsettled = !isSettled
+        return mark
+    }
+
     /// Whether everybody has answered, and nobody has it.
     package var reachedNobody: Bool { isSettled && delivered == 0 }
 
@@ -43,7 +50,10 @@ package struct Delivery: Sendable {
     /// The line that says so when the message has not reached everybody.
     package var line: Line? {
         if recipients == 0 { return ChatLines.reachedNobody(text: text) }
-        guard !failures.isEmpty else { return nil }
+        if failures.isEmpty {
+            let end = recipients == 1 ? "" : " to all \(recipients)"
+            return isShownUnsettled ? ChatLines.notice("Delivered\(end): " + ChatLines.excerpt(text)) : nil
+        }
         let begin =
             delivered > 0 ? "Delivered to \(delivered) of \(recipients), not to " : "Not delivered to "
         return ChatLines.notice(begin + missed + ": " + ChatLines.excerpt(text))

@@ -156,7 +156,7 @@ struct Conversation {
     private mutating func releaseHeld() -> [Line] {
         guard let (number, text, _) = held else { return [] }
         held = nil
-        return [ChatLines.own(text: text, mark: sent[number]?.mark)]
+        return [ChatLines.own(text: text, mark: sent[number]?.show())]
     }
 
     // MARK: Stops

@@ -164,6 +164,19 @@ struct ChatLinesTests {
         #expect(ChatLines.own(text: "hi").text == "You: hi")
     }
 
+    @Test("of a message that was shown before everybody had it, it is told when they do")
+    func late() {
+        var delivery = Delivery(text: "hi", recipients: 2)
+        delivery.succeed()
+        #expect(delivery.show() == "to 1 of 2 so far")
+        delivery.succeed()
+        #expect(delivery.line?.text == "* Delivered to all 2: hi")
+        var prompt = Delivery(text: "hi", recipients: 1)
+        prompt.succeed()
+        #expect(prompt.show() == "delivered")
+        #expect(prompt.line == nil)
+    }
+
     @Test("/who and /chats are a line each")
     func answers() {
         let since = LocalTime(day: Self.third, hour: 12, minute: 4)
@@ -180,24 +193,6 @@ struct ChatLinesTests {
         #expect(
             ChatLines.chat(number: 2, name: "kitchen", isOpen: false, unread: 0, isCurrent: true).text
                 == "* 2 kitchen: here")
-    }
-
-    @Test("/whois says who somebody is and what is still to be done")
-    func whois() {
-        func lines(_ acquaintance: Labels.Acquaintance, _ verified: Bool, _ day: LocalTime.Day? = nil) -> [String] {
-            let person = Labels.Person(user: "Bob", name: "Bob", acquaintance: acquaintance, isVerified: verified)
-            return ChatLines.whois(person, label: Self.bob, presence: "Away", knownSince: day).map(\.text)
-        }
-        #expect(
-            lines(.new, false) == [
-                "* Bob: Away (Bob)", "*   Met for the first time", "*   Fingerprint not compared yet: /verify Bob",
-            ])
-        #expect(
-            lines(.known, true, Self.third) == [
-                "* Bob: Away (Bob)", "*   Known since Tuesday, 3 March 2026", "*   Fingerprint compared",
-            ])
-        #expect(lines(.known, true)[1] == "*   Known from before")
-        #expect(lines(.changedKey, false)[1] == "*   Another key than the Bob you know")
     }
 
     @Test("the indicator begins dim and is plain from then on, without motion at once")

@@ -79,21 +79,24 @@ struct SafeTextTests {
     // S-5
     @Test("no sequence of a peer reaches the terminal through any line of the chat", arguments: hostile)
     func lines(text: String) {
-        let lines = [
-            ChatLines.message(from: text, text: text), ChatLines.presence(name: text, .online),
-            ChatLines.notDelivered(to: text, text: text, why: text), ChatLines.notice(text), ChatLines.error(text),
-            ChatLines.person(name: text, user: text, detail: text), ChatLines.reachedNobody(text: text),
-            ChatLines.openWarning(chat: text),
-        ]
+        let label = TerminalSafetyTests.labels(text).other
+        var delivery = Delivery(text: text, recipients: 1)
+        delivery.fail(label, why: text)
+        let lines =
+            [
+                ChatLines.message(from: label, text: text), ChatLines.presence(of: [label], .online),
+                ChatLines.notice(text), ChatLines.error(text), ChatLines.person(label, presence: text),
+                ChatLines.reachedNobody(text: text), ChatLines.openWarning(chat: text),
+            ] + [delivery.line].compactMap(\.self)
         for line in lines { #expect(Self.offences(in: line.plain, lineFeeds: true) == []) }
         var stage = Stage(columns: 40, rows: 400, decorated: true)
         stage.draw(lines)
         // Blanks at the end of a row can't be seen on a screen.
-        let begins = ["*", "!", "  ", ChatLines.shown(text)]
+        let begins = ["*", "!", "  ", label.name]
         for row in stage.terminal.screen.dropLast() {
             #expect(row.isEmpty || begins.contains { row.hasPrefix($0) }, "\(row)")
         }
-        stage.prompt = ChatLines.prompt(chat: text, isOpen: true)
+        stage.prompt = Prompt(chat: text, isOpen: true).text(columns: 40)
         stage.indicator = IndicatorText.text(names: [SafeText.name(text) ?? "", "Bob"])
         // What oneself pastes is harmless as well.
         _ = stage.editor.handle(.paste(text))

@@ -43,7 +43,7 @@ struct ScreenTests {
         stage.indicator = "Bob is typing.."
         stage.draw()
         stage.indicator = nil
-        stage.draw([ChatLines.message(from: "Bob", text: "hello")])
+        stage.draw([ChatLines.message(from: people("Bob")[0], text: "hello")])
         #expect(stage.terminal.screen == ["* Bob is here", "Bob: hello", "lobby> hel"])
         #expect(stage.terminal.row == 2 && stage.terminal.column == 10)
         #expect(stage.terminal.history.isEmpty && stage.terminal.notUnderstood.isEmpty)
@@ -136,7 +136,7 @@ struct ScreenTests {
             stage.press(.text(scalar))
             for part in 0..<17 {
                 stage.indicator = (index + part) % 3 == 0 ? "Bob is typing." : nil
-                stage.draw([ChatLines.message(from: "Bob", text: "message \(index) \(part)")])
+                stage.draw([ChatLines.message(from: people("Bob")[0], text: "message \(index) \(part)")])
                 expected.append("Bob: message \(index) \(part)")
             }
             if index % 7 == 3 {
@@ -164,10 +164,10 @@ struct ScreenTests {
         var stage = Stage(columns: columns, rows: 30)
         let padding = String(repeating: " ", count: columns - 8)
         stage.draw([
-            ChatLines.message(from: "Mallory", text: "a" + padding + "Bob: I never said this"),
-            ChatLines.message(from: "Mallory", text: "b\nBob: nor this\r\nBob: nor that"),
-            ChatLines.message(from: "Mallory", text: String(repeating: "word ", count: 100)),
-            ChatLines.message(from: "Mallory", text: String(repeating: "x", count: 300)),
+            ChatLines.message(from: people("Mallory")[0], text: "a" + padding + "Bob: I never said this"),
+            ChatLines.message(from: people("Mallory")[0], text: "b\nBob: nor this\r\nBob: nor that"),
+            ChatLines.message(from: people("Mallory")[0], text: String(repeating: "word ", count: 100)),
+            ChatLines.message(from: people("Mallory")[0], text: String(repeating: "x", count: 300)),
         ])
         for row in stage.terminal.screen.dropLast() {
             #expect(row.hasPrefix("Mallory:") || row.hasPrefix("  ") || row.isEmpty)
@@ -193,7 +193,7 @@ struct ScreenTests {
     func resize(from: Int, to: Int) {
         var stage = Stage(columns: from)
         stage.type("some text that is here")
-        stage.draw([ChatLines.message(from: "Bob", text: "hello")])
+        stage.draw([ChatLines.message(from: people("Bob")[0], text: "hello")])
         // The tiny terminal does not wrap anew, so what fits both widths is what can be looked at.
         stage.screen.resize(columns: to, rows: 12)
         stage.draw()
@@ -245,26 +245,27 @@ struct ScreenTests {
     func decoration() {
         for decorated in [true, false] {
             var screen = Screen(columns: 80, rows: 24, decorated: decorated)
-            let lines = [ChatLines.message(from: "Bob", text: "hi"), ChatLines.notice("x")]
+            let lines = [ChatLines.own(text: "hi"), ChatLines.notice("x")]
             let bytes = screen.draw(appending: lines, indicator: "Bob is typing.", prompt: "> ", editor: LineEditor())
             let text = String(decoding: bytes, as: UTF8.self)
             #expect(text.contains("\u{1B}[2mBob is typing.\u{1B}[0m") == decorated)
-            #expect(text.contains("\u{1B}[1mBob:\u{1B}[0m hi") == decorated)
+            #expect(text.contains("\u{1B}[1mYou:\u{1B}[0m hi") == decorated)
             #expect((text.contains("[0m") || text.contains("[1m") || text.contains("[2m")) == decorated)
         }
     }
 
     @Test("an open chat is marked at the prompt")
     func prompt() {
-        #expect(ChatLines.prompt(chat: "lobby", isOpen: true) == "lobby (open)> ")
-        #expect(ChatLines.prompt(chat: "team", isOpen: false) == "team> ")
-        #expect(ChatLines.prompt(chat: "a\u{1B}[2Jb", isOpen: false) == "a\\x1b[2Jb> ")
+        #expect(Prompt(chat: "lobby", isOpen: true).text(columns: 80) == "lobby (open)> ")
+        #expect(Prompt(chat: "team", isOpen: false).text(columns: 80) == "team> ")
+        #expect(Prompt(chat: "a\u{1B}[2Jb", isOpen: false).text(columns: 80) == "a\\x1b[2Jb> ")
     }
 
     @Test("a message that was not delivered names who did not get it")
     func notDelivered() {
-        let line = ChatLines.notDelivered(to: "Bob", text: "hello\nthere", why: "silence")
-        #expect(line.text == "* Not delivered to Bob (out of reach): hello...")
+        var delivery = Delivery(text: "hello\nthere", recipients: 1)
+        delivery.fail(people("Bob")[0], why: "silence")
+        #expect(delivery.line?.text == "* Not delivered to Bob (out of reach): hello...")
     }
 
     @Test(
