@@ -42,12 +42,14 @@ final class Child: Sendable {
     private let end = Mutex<Ending?>(nil)
 
     /// Starts a program that is found along `PATH`.
-    init(_ command: [String], environment: [String: String] = [:]) throws {
+    ///
+    /// - Parameter splitsLines: whether its output is taken line by line, rather than as it comes.
+    init(_ command: [String], environment: [String: String] = [:], splitsLines: Bool = true) throws {
         let streams = try Child.spawning.withLock { _ in try Child.spawn(command, environment: environment) }
         processID = streams.processID
         input = Mutex(streams.input)
         Thread.detachNewThread { [self] in
-            Child.read(streams.output) { line in lines.withLock { $0.append(line) } }
+            Child.read(streams.output, splitsLines: splitsLines) { line in lines.withLock { $0.append(line) } }
         }
         Thread.detachNewThread { [self] in
             Child.read(streams.error) { line in complaints.withLock { $0.append(line.text) } }
@@ -62,8 +64,8 @@ final class Child: Sendable {
     var ending: Ending? { end.withLock { $0 } }
 
     /// Writes a line to the child's standard input. What a child that has ended no longer reads is lost.
-    func write(_ line: String) {
-        let bytes = Array((line + "\n").utf8)
+    func write(_ line: String, end: String = "\n") {
+        let bytes = Array((line + end).utf8)
         input.withLock { descriptor in
             var written = 0
             while written < bytes.count {
@@ -157,7 +159,7 @@ final class Child: Sendable {
         return Streams(processID: processID, input: input.write, output: output.read, error: error.read)
     }
 
-    private static func read(_ descriptor: Int32, line: (OutputLine) -> Void) {
+    private static func read(_ descriptor: Int32, splitsLines: Bool = true, line: (OutputLine) -> Void) {
         var pending: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
@@ -166,6 +168,10 @@ final class Child: Sendable {
             guard count > 0 else { break }
             let arrival = now()
             pending += buffer[..<count]
+            if !splitsLines {
+                line(OutputLine(arrival: arrival, text: String(decoding: pending, as: UTF8.self)))
+                pending = []
+            }
             while let end = pending.firstIndex(of: 0x0a) {
                 line(OutputLine(arrival: arrival, text: String(decoding: pending[..<end], as: UTF8.self)))
                 pending.removeSubrange(...end)

@@ -97,6 +97,4 @@ extension NetworkTests {
 extension NodeProcess {
     fileprivate var messageCount: Int { count(of: "message") }
     fileprivate var deliveredCount: Int { count(of: "delivered") }
-
-    private func count(of kind: String) -> Int { events.count { $0.on == kind } }
 }

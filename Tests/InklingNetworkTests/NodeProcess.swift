@@ -186,6 +186,9 @@ final class NodeProcess: Sendable {
         }
     }
 
+    /// How many events of that kind came so far.
+    func count(of kind: String) -> Int { events.count { $0.on == kind } }
+
     /// The events from `mark` on that tell of somebody: presence, typing, messages.
     func shown(from mark: Int) -> [Event] {
         events.dropFirst(mark).filter { ["peer", "typing", "message"].contains($0.on) }

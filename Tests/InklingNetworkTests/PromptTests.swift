@@ -1,0 +1,239 @@
+import Foundation
+import Testing
+
+extension NetworkTests {
+    /// The whole program at a terminal.
+    @Suite("Prompt") struct PromptTests {
+        private static let prompt = "kitchen (open, Bob: Active now)> "
+        private static let emptyPrompt = prompt.withoutBlankEnd
+
+        // R1, R5, R17
+        @Test(
+            "start, discovery, typing, messages, a second typist, leave: as somebody sees it", arguments: [40, 80, 200])
+        func session(columns: Int) async throws {
+            try await Network.with(hosts: 3) { network in
+                let terminal = try await RealTerminal(on: network[0], columns: columns)
+                try await terminal.chat("kitchen", as: "Alice")
+                try await terminal.wait("prompt") { $0.last == "kitchen (open)>" }
+                let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
+                try await terminal.wait("Bob") { $0.has("* Bob is here") && $0.last?.hasSuffix("Active now)>") == true }
+                bob.compose("h")
+                try await terminal.wait("typing") { $0.row(-2).hasPrefix("Bob is typing.") }
+                bob.send("hello")
+                try await terminal.wait("the message") { $0.has("Bob: hello") && !$0.shows("typing") }
+                try await terminal.type("Hi Bob!")
+                try await bob.wait("typing") { $0.typists == ["Alice"] }
+                try await terminal.press("Enter")
+                try await bob.wait("the message") { $0.on == "message" && $0.text == "Hi Bob!" }
+                try await terminal.wait("delivery") { $0.has("You: Hi Bob!  (delivered)") }
+
+                let charlie = try await NodeProcess("Charlie", on: network[2], chat: "kitchen")
+                try await terminal.wait("Charlie") { $0.has("* Charlie is here") && $0.last == "kitchen (open)>" }
+                try await charlie.waitForPresence("online", of: bob)
+                try await terminal.type("mine stays")
+                bob.compose("a")
+                charlie.compose("b")
+                let both = ["Bob and Charlie are typing.", "Charlie and Bob are typing."]
+                try await terminal.wait("two typists") { screen in
+                    both.contains { screen.row(-2).hasPrefix($0) } && screen.last == "kitchen (open)> mine stays"
+                }
+                charlie.quit()
+                try await terminal.wait("the rest") {
+                    $0.has("* Charlie has left") && $0.row(-2).hasPrefix("Bob is typing.")
+                }
+                bob.compose("")
+                try await terminal.wait("nobody typing") {
+                    !$0.shows("typing") && $0.last == "kitchen (open)> mine stays"
+                }
+                try await terminal.press("C-u")
+                try await terminal.press("C-d")
+                let bye = try await bob.wait("a goodbye") { $0.isPresence("offline", of: "Alice") }
+                #expect(bye.why == "bye")
+                let screen = try await terminal.wait("the shell") { $0.last == "#" }
+                #expect(!screen.shows("(open)>"), "the prompt goes with the program: \(screen)")
+                #expect(!(try await terminal.everything()).shows("typing"), "the indicator leaves nothing behind")
+            }
+        }
+
+        // R17
+        @Test("1,000 messages come while a line is being typed and edited: it survives each of them")
+        func underFire() async throws {
+            try await Network.with(hosts: 2) { network in
+                let terminal = try await RealTerminal(on: network[0])
+                try await terminal.chat("kitchen", as: "Alice")
+                let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
+                try await bob.wait("Alice") { $0.isPresence("online", of: "Alice") }
+                try await terminal.wait("prompt") { $0.last == PromptTests.emptyPrompt }
+
+                let count = 1_000
+                let firing = Task {
+                    for number in 1...count {
+                        bob.send("message \(number)")
+                        try await pause(0.01)
+                    }
+                }
+                defer { firing.cancel() }
+                var line = PromptTests.Draft()
+                var steps = 0
+                while bob.count(of: "delivered") < count {
+                    let keys = line.step(steps)
+                    steps += 1
+                    if keys.isText { try await terminal.type(keys.text) } else { try await terminal.press(keys.text) }
+                    let expected = (PromptTests.prompt + line.text).withoutBlankEnd
+                    let screen = try await terminal.wait("\(expected) after \(keys.text)") { $0.last == expected }
+                    #expect(screen.count { $0.contains("(open") } == 1)
+                }
+                try await firing.value
+                try await terminal.type("the end")
+                try await terminal.press("Enter")
+                let sent = try await bob.wait("the line") { $0.on == "message" }
+                #expect(sent.text == line.text + "the end")
+                try await terminal.wait("delivery") { $0.has("You: \(line.text)the end  (delivered)") }
+                let everything = try await terminal.everything()
+                let shown = everything.compactMap { $0.firstMatch(of: /^[0-9:]{5} Bob: message ([0-9]+)$/)?.1 }
+                #expect(shown.map { Int($0) } == (1...count).map { $0 })
+                #expect(everything.count { $0.contains("(open") } == 1, "nothing of the prompt stays behind")
+                #expect(steps >= 100, "\(steps) edits were too few to tell anything")
+                figure("edits at the prompt while 1,000 messages came: \(steps)")
+            }
+        }
+
+        @Test("a draft outlives another width of the window, Ctrl-Z and fg; a paste of some lines is one message")
+        func draft() async throws {
+            try await Network.with(hosts: 2) { network in
+                let terminal = try await RealTerminal(on: network[0])
+                try await terminal.chat("kitchen", as: "Alice")
+                let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
+                try await terminal.wait("Bob") { $0.last == PromptTests.emptyPrompt }
+                let text = "a family 👨‍👩‍👧 and 日本語, é and שלום"
+                try await terminal.type(text)
+                let blocks = [
+                    40: ["kitchen (open, Active now)> a family 👨‍👩‍👧", "and 日本語, é and שלום"],
+                    200: [PromptTests.prompt + text], 80: [PromptTests.prompt + text],
+                ]
+                for (columns, block) in [40, 200, 80].map({ ($0, blocks[$0] ?? []) }) {
+                    try await terminal.resize(columns: columns)
+                    bob.send("at \(columns) columns")
+                    let screen = try await terminal.wait("draft at \(columns) columns") {
+                        $0.has("Bob: at \(columns) columns") && Array($0.suffix(block.count)) == block
+                    }
+                    #expect(screen.count { $0.contains("(open") } == 1, "\(screen)")
+                }
+                try await terminal.press("C-z")
+                try await bob.wait("a goodbye") { $0.isPresence("offline", of: "Alice") && $0.why == "bye" }
+                try await terminal.wait("the shell") { $0.last == "#" }
+                let mark = bob.mark
+                try await terminal.type("echo still a shell")
+                try await terminal.press("Enter")
+                try await terminal.wait("the shell's answer") { $0.contains("still a shell") }
+                try await terminal.type("fg")
+                try await terminal.press("Enter")
+                try await bob.wait("Alice again", from: mark) { $0.isPresence("online", of: "Alice") }
+                try await terminal.wait("the draft") { $0.last == PromptTests.prompt + text }
+                try await terminal.press("C-u")
+                try await terminal.paste("one\ntwo\nthree")
+                try await terminal.press("Enter")
+                try await bob.wait("the paste") { $0.on == "message" && $0.text == "one\ntwo\nthree" }
+                try await terminal.wait("the paste, indented") { $0.shows("You: one") && $0.contains("        two") }
+            }
+        }
+
+        @Test("what is typed shows while 100 messages a second come: how fast, is told")
+        func echo() async throws {
+            try await Network.with(hosts: 2) { network in
+                let program = "\(try NodeProcess.program()) chat kitchen --name Alice"
+                let alice = try Child(
+                    network[0].command(["sh", "-c", "script -qefc 'stty cols 80 rows 24; exec \(program)' /dev/null"]),
+                    environment: ["TERM": "xterm", "HOME": "/run/home", "LC_ALL": "C.UTF-8"], splitsLines: false)
+                defer { alice.signal(SIGTERM) }
+                let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
+                try await bob.wait("Alice") { $0.isPresence("online", of: "Alice") }
+                try await pause(1)
+                let quiet = try await PromptTests.echoes(of: alice, from: 0)
+                let firing = Task {
+                    for number in 1...1_000 {
+                        bob.send("message \(number)")
+                        try await pause(0.01)
+                    }
+                }
+                defer { firing.cancel() }
+                let busy = try await PromptTests.echoes(of: alice, from: quiet.count)
+                #expect(bob.count(of: "message") == 0)
+                figure("a key's echo: \(summary(quiet)); while 100 messages a second come: \(summary(busy))")
+                alice.write("\u{3}")
+            }
+        }
+
+        /// For how long each of 100 keys was not to be seen. Each is a sign that nothing else shows.
+        private static func echoes(of child: Child, from first: Int) async throws -> [Double] {
+            var delays: [Double] = []
+            for number in 0..<100 {
+                guard let sign = Unicode.Scalar(0x4E00 + first + number) else { break }
+                let mark = child.outputCount
+                let time = now()
+                child.write(String(sign), end: "")
+                while true {
+                    let echo = child.output(from: mark).first { $0.text.unicodeScalars.contains(sign) }
+                    if let echo {
+                        delays.append(echo.arrival - time)
+                        break
+                    }
+                    if now() > time + 5 { throw HarnessError("key \(number) did not show within 5 s") }
+                    try await pause(0.002)
+                }
+                try await pause(0.05)
+            }
+            return delays
+        }
+    }
+}
+
+extension NetworkTests.PromptTests {
+    /// What stands in the line, as somebody expects it who types and edits.
+    private struct Draft {
+        private(set) var text = ""
+        private var killed = ""
+
+        /// The keys of a step.
+        mutating func step(_ number: Int) -> (text: String, isText: Bool) {
+            switch number % 8 {
+            case 0, 1:
+                text += "word\(number) "
+                return ("word\(number) ", true)
+            case 2:
+                text.removeLast()
+                return ("BSpace", false)
+            case 3: return ("C-a", false)
+            case 4:
+                text = "<" + text
+                return ("<", true)
+            case 5: return ("C-e", false)
+            case 6:
+                let rest = String(text.reversed().drop { $0 != " " }.reversed())
+                killed = String(text.dropFirst(rest.count))
+                text = rest
+                return ("C-w", false)
+            default:
+                guard number % 24 == 7 else {
+                    text = ""
+                    return ("C-u", false)
+                }
+                text += killed
+                return ("C-y", false)
+            }
+        }
+    }
+}
+
+extension [String] {
+    /// A row, counted from the end.
+    fileprivate func row(_ index: Int) -> String { count + index >= 0 ? self[count + index] : "" }
+
+    /// Whether a line of that text shows, whatever the time before it, and wherever the terminal's edge cut it.
+    fileprivate func has(_ line: String) -> Bool {
+        let words = { (text: String) in text.replacing(/\s+/, with: "") }
+        return words(joined()).contains(words(line))
+    }
+
+    fileprivate func shows(_ text: String) -> Bool { contains { $0.contains(text) } }
+}

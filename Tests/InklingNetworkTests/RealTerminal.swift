@@ -1,0 +1,85 @@
+import Foundation
+
+/// A terminal on a host, with a shell in it: what somebody would see who sat there. tmux plays the terminal.
+final class RealTerminal: Sendable {
+    private let host: Host
+    private let socket: String
+
+    /// Opens a terminal and starts a command in its shell, where its end leaves the shell.
+    init(on host: Host, columns: Int = 80, rows: Int = 24, home: String = "home") async throws {
+        self.host = host
+        socket = "/run/terminal-\(home)"
+        try await host.run(
+            """
+            mkdir -p /run/\(home)
+            printf 'set -g history-limit 10000\\nset -g status off\\nset -sg escape-time 0\\n' >/run/terminal.conf
+            cd /run/\(home)
+            env -u XDG_CONFIG_HOME -u XDG_STATE_HOME -u NO_COLOR -u TMUX HOME=/run/\(home) PS1='$ ' LC_ALL=C.UTF-8 tmux -u -S \(socket) -f /run/terminal.conf \
+            new-session -d -x \(columns) -y \(rows) sh
+            """)
+    }
+
+    /// Starts a node of that name in the chat.
+    func chat(_ chat: String, as name: String, _ options: String = "") async throws {
+        try await type("\(try NodeProcess.program()) chat \(chat) --name \(name) \(options)")
+        try await press("Enter")
+    }
+
+    /// Types a text, all of it at once.
+    func type(_ text: String) async throws { try await tmux("send-keys", "-l", "--", text) }
+
+    /// Presses keys by the names that tmux has for them.
+    func press(_ keys: String...) async throws { try await tmux(["send-keys"] + keys) }
+
+    /// Pastes a text the way a terminal does.
+    func paste(_ text: String) async throws {
+        try await tmux("set-buffer", "--", text)
+        try await tmux("paste-buffer", "-p", "-d")
+    }
+
+    func resize(columns: Int, rows: Int = 24) async throws {
+        try await tmux("resize-window", "-x", "\(columns)", "-y", "\(rows)")
+    }
+
+    /// What shows now, without what is empty below.
+    func screen() async throws -> [String] { try await captured(["-p"]) }
+
+    /// Everything that has ever scrolled by, and what shows; rows that the terminal cut are joined.
+    func everything() async throws -> [String] { try await captured(["-p", "-J", "-S", "-"]) }
+
+    /// The screen as soon as it fits.
+    @discardableResult
+    func wait(
+        _ what: String, within seconds: Double = 5, where fits: ([String]) -> Bool
+    ) async throws -> [String] {
+        let deadline = now() + seconds
+        while true {
+            let screen = try await screen()
+            if fits(screen) { return screen }
+            if now() > deadline {
+                throw HarnessError("no \(what) in \(seconds) s:\n" + screen.joined(separator: "\n"))
+            }
+            try await pause(0.01)
+        }
+    }
+
+    private func captured(_ options: [String]) async throws -> [String] {
+        var rows = try await tmux(["capture-pane"] + options).split(separator: "\n", omittingEmptySubsequences: false)
+            .map { String($0).withoutBlankEnd }
+        while rows.last == "" { rows.removeLast() }
+        return rows
+    }
+
+    @discardableResult
+    private func tmux(_ arguments: String...) async throws -> String { try await tmux(arguments) }
+
+    @discardableResult
+    private func tmux(_ arguments: [String]) async throws -> String {
+        try await InklingNetworkTests.run(host.command(["tmux", "-u", "-S", socket] + arguments))
+    }
+}
+
+extension String {
+    /// A terminal does not tell blanks at the end of a row from cells that were never written.
+    var withoutBlankEnd: String { replacing(#/ +$/#, with: "") }
+}
