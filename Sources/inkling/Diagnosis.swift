@@ -106,113 +106,19 @@ enum Machine {
         guard status, let text = inet_ntoa(name.sin_addr) else { return nil }
         return String(cString: text)
     }
-}
 
-/// What a firewall does to the datagrams of a node, as far as its rules can be read.
-///
-/// It does not replay the rules: it names those that may stand in the way.
-package enum Firewall {
-    package struct Obstacle: Equatable {
-        package let rule: String
-        package let mend: String
+    /// The ports that the system chooses among.
+    static func chosenPorts() -> ClosedRange<UInt16>? {
+        let text = try? String(contentsOfFile: "/proc/sys/net/ipv4/ip_local_port_range", encoding: .utf8)
+        let ends = (text ?? "").split(whereSeparator: \.isWhitespace).compactMap { UInt16($0) }
+        return ends.count == 2 && ends[0] <= ends[1] ? ends[0]...ends[1] : nil
     }
 
-    /// - Parameters:
-    ///   - rules: What `nft list ruleset` prints.
-    ///   - port: The node's UDP port; nil if it is any.
-    package static func obstacles(nftables rules: String, port: UInt16?) -> [Obstacle] {
-        var obstacles: [Obstacle] = []
-        var table = ""
-        var chain: Chain?
-        for line in rules.split(separator: "\n").map({ $0.trimmingCharacters(in: .whitespaces) }) {
-            let words = line.split(separator: " ").map(String.init)
-            switch words.first {
-            case "table"? where words.count >= 3: table = "\(words[1]) \(words[2])"
-            case "chain"? where words.count >= 2: chain = Chain(place: "\(table) \(words[1])", port: port)
-            case "}"?:
-                if let chain { obstacles += chain.obstacles }
-                chain = nil
-            default: chain?.read(line)
-            }
+    /// Whether there are firewall rules that `nft` does not show. Only root can tell.
+    static var hasOlderFirewallRules: Bool {
+        ["ip_tables_names", "ip6_tables_names"].contains { name in
+            let tables = try? String(contentsOfFile: "/proc/net/\(name)", encoding: .utf8)
+            return tables?.split(whereSeparator: \.isNewline).contains("filter") == true
         }
-        return obstacles
-    }
-
-    private struct Chain {
-        let place: String
-        let port: UInt16?
-        private var filters = false
-        private var drops = false
-        /// The needed ports that a rule has let through by now.
-        private var open: Set<UInt16> = []
-        private var found: [String] = []
-
-        init(place: String, port: UInt16?) {
-            self.place = place
-            self.port = port
-        }
-
-        /// mDNS and the node's own.
-        private var needed: Set<UInt16> { Set([5_353] + (port.map { [$0] } ?? [])) }
-
-        mutating func read(_ line: String) {
-            if line.hasPrefix("type ") {
-                filters = line.contains("hook input") || line.contains("hook output")
-                drops = line.contains("policy drop")
-                return
-            }
-            // A rule on another protocol, or on what belongs to a connection, does not concern datagrams that begin one.
-            let other = ["tcp ", "icmp", "sctp ", "ct state", "\"lo\"", "igmp"]
-            guard filters, !other.contains(where: line.contains) else { return }
-            let verdict = line.split(separator: " ").map(String.init)
-            let ports = Self.ports(line)
-            if verdict.contains("accept") {
-                open.formUnion(needed.filter { ports?.contains($0) ?? true })
-                if ports == nil, !line.contains("saddr"), !line.contains("daddr") { drops = false }
-            } else if verdict.contains("drop") || verdict.contains("reject") {
-                let isHit = needed.subtracting(open).contains { ports?.contains($0) ?? true }
-                // The other ports are hit as well where the node's may be any.
-                let isAny = port == nil && (ports.map { $0.isWide } ?? true)
-                if isHit || isAny { found.append(line) }
-            }
-        }
-
-        var obstacles: [Obstacle] {
-            guard filters else { return [] }
-            let wanted = port.map { "{ 5353, \($0) }" } ?? "{ 5353, 1024-65535 }"
-            let mend = "sudo nft insert rule \(place) udp dport \(wanted) accept"
-            var rules = found
-            let isShut = drops && (!needed.subtracting(open).isEmpty || port == nil)
-            if isShut { rules.append("policy drop") }
-            return rules.map { Obstacle(rule: "\($0) (chain \(place))", mend: mend) }
-        }
-
-        /// The destination ports that a rule is about; nil if it is about all.
-        private static func ports(_ line: String) -> Ports? {
-            guard let start = line.range(of: "dport ") else { return nil }
-            var text = line[start.upperBound...]
-            let isNegated = text.hasPrefix("!= ")
-            if isNegated { text = text.dropFirst(3) }
-            let set = text.hasPrefix("{") ? text.dropFirst().prefix { $0 != "}" } : text.prefix { $0 != " " }
-            let ranges = set.split(separator: ",").compactMap { part -> ClosedRange<UInt16>? in
-                let ends = part.split(separator: "-").map { number($0) }
-                guard let first = ends.first ?? nil, let last = ends.last ?? nil, first <= last else { return nil }
-                return first...last
-            }
-            return Ports(ranges: ranges, isNegated: isNegated)
-        }
-
-        private static func number(_ text: Substring) -> UInt16? {
-            let word = text.trimmingCharacters(in: .whitespaces)
-            return word == "mdns" ? 5_353 : UInt16(word)
-        }
-    }
-
-    private struct Ports {
-        let ranges: [ClosedRange<UInt16>]
-        let isNegated: Bool
-
-        var isWide: Bool { isNegated || ranges.contains { $0.count > 10_000 } }
-        func contains(_ port: UInt16) -> Bool { ranges.contains { $0.contains(port) } != isNegated }
     }
 }

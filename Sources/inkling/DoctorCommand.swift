@@ -82,7 +82,7 @@ final class Doctor {
         let interfaces = examineInterfaces()
         examineMulticast(interfaces)
         let freePort = examinePort(interfaces)
-        examineFirewall()
+        examineFirewall(interfaces)
         if configuration.discovery {
             if isReachable { await examineDiscovery() }
         } else {
@@ -265,7 +265,7 @@ final class Doctor {
         return 0
     }
 
-    private func examineFirewall() {
+    private func examineFirewall(_ interfaces: [NetworkInterface]) {
         let check = "firewall"
         guard Machine.path(of: "nft") != nil else {
             return say(
@@ -280,12 +280,21 @@ final class Doctor {
                     mend: "sudo -E inkling doctor \(chat.name)"))
         }
         let port = configuration.port == 0 ? nil : configuration.port
-        let obstacles = Firewall.obstacles(nftables: rules, port: port)
+        let obstacles = Firewall.obstacles(
+            nftables: rules, port: port, chosen: Machine.chosenPorts() ?? 32_768...60_999,
+            interfaces: Set(interfaces.map(\.name)))
         for obstacle in obstacles {
             let hint = port == nil ? "; with --port N one port is enough" : ""
             say(.problem(check, "it may drop what others send: \(obstacle.rule)\(hint)", mend: obstacle.mend))
         }
-        if obstacles.isEmpty { say(.ok(check, "no rule drops UDP port 5353 or the chat's")) }
+        let hasOlderRules = Machine.hasOlderFirewallRules
+        if hasOlderRules {
+            say(
+                .note(
+                    check, "there are rules of the older kind as well, which are not looked at",
+                    mend: "sudo iptables-legacy -S; sudo ip6tables-legacy -S    (look for what drops UDP)"))
+        }
+        if obstacles.isEmpty, !hasOlderRules { say(.ok(check, "no rule drops UDP port 5353 or the chat's")) }
     }
 
     // MARK: Discovery

@@ -60,4 +60,137 @@ struct FirewallTests {
         #expect(found.map(\.rule) == row.rules.map { "\($0) (chain inet filter input)" })
         #expect(found.allSatisfy { $0.mend.hasPrefix("sudo nft insert rule inet filter input udp dport { 5353, ") })
     }
+
+    /// What `ufw` makes of "allow ssh", in short.
+    private static let ufw = """
+        table ip filter {
+        	chain INPUT {
+        		type filter hook input priority filter; policy drop;
+        		counter packets 3 bytes 180 jump ufw-before-input
+        		counter packets 0 bytes 0 jump ufw-after-input
+        		counter packets 0 bytes 0 jump ufw-reject-input
+        	}
+
+        	chain ufw-before-input {
+        		iifname "lo" counter packets 0 bytes 0 accept
+        		ct state related,established counter packets 3 bytes 180 accept
+        		ct state invalid counter packets 0 bytes 0 drop
+        		meta l4proto icmp icmp type echo-request counter packets 0 bytes 0 accept
+        		counter packets 0 bytes 0 jump ufw-not-local
+        		ip daddr 224.0.0.251 udp dport 5353 counter packets 0 bytes 0 accept
+        		counter packets 0 bytes 0 jump ufw-user-input
+        	}
+
+        	chain ufw-not-local {
+        		fib daddr type local counter packets 0 bytes 0 return
+        		fib daddr type multicast counter packets 0 bytes 0 return
+        		limit rate 3/minute burst 10 packets counter packets 0 bytes 0 jump ufw-logging-deny
+        		counter packets 0 bytes 0 drop
+        	}
+
+        	chain ufw-logging-deny {
+        		limit rate 3/minute burst 10 packets counter packets 0 bytes 0 log prefix "[drop all] "
+        	}
+
+        	chain ufw-after-input {
+        		udp dport 137 counter packets 0 bytes 0 drop
+        	}
+
+        	chain ufw-reject-input {
+        	}
+
+        	chain ufw-user-input {
+        		meta l4proto tcp tcp dport 22 counter packets 0 bytes 0 accept
+        		RULE
+        	}
+        }
+        """
+
+    /// What firewalld makes of a zone that lets mDNS in.
+    private static let firewalld = """
+        table inet firewalld {
+        	chain filter_INPUT {
+        		type filter hook input priority filter + 10; policy accept;
+        		ct state vmap { established : accept, related : accept, invalid : drop }
+        		ct status dnat accept
+        		iifname "lo" accept
+        		jump filter_INPUT_ZONES
+        		reject with icmpx admin-prohibited
+        	}
+
+        	chain filter_INPUT_ZONES {
+        		iifname vmap { "docker0" : goto filter_IN_trusted, "eth0" : goto filter_IN_public }
+        	}
+
+        	chain filter_IN_trusted {
+        		accept
+        	}
+
+        	chain filter_IN_public {
+        		ip daddr 224.0.0.251 udp dport 5353 accept
+        		meta l4proto { icmp, ipv6-icmp } accept
+        		RULE
+        	}
+        }
+        """
+
+    private func obstacles(_ rules: String, _ rule: String) -> [[String]] {
+        Firewall.obstacles(
+            nftables: rules.replacing("RULE", with: rule), port: 40_001, interfaces: ["eth0", "wlan0"]
+        ).map { [$0.rule, $0.mend] }
+    }
+
+    @Test("rules are followed from chain to chain, and whoever manages them is told the port")
+    func managed() {
+        #expect(
+            obstacles(Self.ufw, "") == [
+                ["policy drop (chain ip filter INPUT)", "sudo ufw allow proto udp to any port 5353,40001"]
+            ])
+        #expect(
+            obstacles(Self.ufw, "meta l4proto udp udp dport { 5353, 40001 } counter packets 0 bytes 0 accept").isEmpty)
+        #expect(
+            obstacles(Self.firewalld, "") == [
+                [
+                    "reject with icmpx admin-prohibited (chain inet firewalld filter_INPUT)",
+                    "sudo firewall-cmd --add-service=mdns --add-port=40001/udp",
+                ]
+            ])
+        #expect(obstacles(Self.firewalld, "udp dport 40001 accept").isEmpty)
+    }
+
+    @Test(
+        "what can't be decided from here lets pass, and drops only where it names the port",
+        arguments: [
+            ("ip saddr 192.168.0.0/16 accept", true), ("ip saddr 192.168.0.7 accept", false),
+            ("iifname \"eth*\" accept", true), ("iifname \"docker0\" accept", false),
+            ("iifname != \"docker0\" accept", true), ("ct state new accept", true), ("ct mark 0x1 accept", false),
+            ("meta pkttype host accept", true), ("udp sport 67 udp dport 68 accept", false),
+            ("ip saddr 192.168.0.0/16 udp dport 40001 accept", true),
+        ])
+    func undecided(_ rule: String, passes: Bool) {
+        #expect(obstacles(Self.ufw, rule).isEmpty == passes)
+    }
+
+    @Test(
+        "a rule on some senders is no obstacle, unless it names the port",
+        arguments: [
+            ("ip saddr @banned drop", true), ("ip saddr 10.0.0.0/8 jump closed", true),
+            ("limit rate over 10/second drop", true), ("limit rate over 10/second udp dport 40001 drop", false),
+            ("jump closed", false), ("goto closed", false), ("jump closed comment \"accept\"", false),
+            ("jump absent", true),
+        ])
+    func someSenders(_ rule: String, passes: Bool) {
+        let rules = """
+            table inet filter {
+            	chain closed {
+            		drop
+            	}
+            	chain input {
+            		type filter hook input priority filter; policy accept;
+            		\(rule)
+            	}
+            }
+            """
+        #expect(Firewall.obstacles(nftables: rules, port: 40_001).isEmpty == passes)
+    }
 }

@@ -1,0 +1,284 @@
+/// What a firewall does to the datagrams of a node, as far as its rules can be read.
+///
+/// The rules are followed as the kernel would for a datagram that begins something: chain by chain, with their jumps.
+/// Where a condition can't be decided from here, such as an address or a rate, a rule that lets pass is believed to do
+/// so, and one that drops counts only if it names the port.
+package enum Firewall {
+    package struct Obstacle: Equatable {
+        package let rule: String
+        package let mend: String
+    }
+
+    /// - Parameters:
+    ///   - rules: What `nft list ruleset` prints.
+    ///   - port: The node's UDP port; nil if the system chooses one.
+    ///   - chosen: The ports that the system chooses among.
+    ///   - interfaces: Those that the node uses; nil if that is not known.
+    package static func obstacles(
+        nftables rules: String, port: UInt16?, chosen: ClosedRange<UInt16> = 32_768...60_999,
+        interfaces: Set<String>? = nil
+    ) -> [Obstacle] {
+        let some = chosen.lowerBound + (chosen.upperBound - chosen.lowerBound) / 2
+        let ports = [5_353] + (port.map { [$0] } ?? [chosen.lowerBound, some, chosen.upperBound])
+        let wanted = port.map { $0...$0 } ?? chosen
+        var obstacles: [(mend: String, rules: [String])] = []
+        for table in FirewallTable.tables(in: rules) {
+            for (name, chain) in table.chains where chain.isInput != nil {
+                let mend = table.manager.mend(table: table.name, chain: name, ports: wanted)
+                let found = ports.compactMap { port in
+                    FirewallWalk(
+                        table: table, port: port, isInput: chain.isInput ?? true, interfaces: interfaces
+                    ).obstacle(in: name)
+                }
+                for rule in found {
+                    if let index = obstacles.firstIndex(where: { $0.mend == mend }) {
+                        if !obstacles[index].rules.contains(rule) { obstacles[index].rules.append(rule) }
+                    } else {
+                        obstacles.append((mend, [rule]))
+                    }
+                }
+            }
+        }
+        return obstacles.map { Obstacle(rule: $0.rules.joined(separator: ", "), mend: $0.mend) }
+    }
+}
+
+/// A table of nftables rules.
+private struct FirewallTable {
+    struct Chain {
+        /// Whether it sees what comes, or what leaves; nil if other chains lead to it.
+        var isInput: Bool?
+        var drops = false
+        var rules: [String] = []
+    }
+
+    /// What made the rules, and would make them anew.
+    enum Manager {
+        case none, ufw, firewalld
+
+        func mend(table: String, chain: String, ports: ClosedRange<UInt16>) -> String {
+            func range(_ sign: String) -> String {
+                ports.count == 1 ? "\(ports.lowerBound)" : "\(ports.lowerBound)\(sign)\(ports.upperBound)"
+            }
+            return switch self {
+            case .none: "sudo nft insert rule \(table) \(chain) udp dport { 5353, \(range("-")) } accept"
+            case .ufw: "sudo ufw allow proto udp to any port 5353,\(range(":"))"
+            case .firewalld: "sudo firewall-cmd --add-service=mdns --add-port=\(range("-"))/udp"
+            }
+        }
+    }
+
+    /// With its family, such as "inet filter".
+    var name: String
+    var chains: [(name: String, Chain)] = []
+
+    func chain(_ name: String) -> Chain? { chains.first { $0.name == name }?.1 }
+
+    var manager: Manager {
+        if chains.contains(where: { $0.name.hasPrefix("ufw") }) { return .ufw }
+        return name.hasSuffix(" firewalld") ? .firewalld : .none
+    }
+
+    static func tables(in text: String) -> [FirewallTable] {
+        var tables: [FirewallTable] = []
+        var chain: (name: String, Chain)?
+        for line in text.split(whereSeparator: \.isNewline) {
+            let words = line.split(whereSeparator: \.isWhitespace).map(String.init)
+            switch words.first {
+            case "table"? where words.count >= 3: tables.append(FirewallTable(name: "\(words[1]) \(words[2])"))
+            case "chain"? where words.count >= 2: chain = (words[1], Chain())
+            case "type"? where chain != nil:
+                if line.contains("hook input") { chain?.1.isInput = true }
+                if line.contains("hook output") { chain?.1.isInput = false }
+                chain?.1.drops = line.contains("policy drop")
+            case "}"?:
+                if let chain, !tables.isEmpty { tables[tables.count - 1].chains.append(chain) }
+                chain = nil
+            default: chain?.1.rules.append(words.joined(separator: " "))
+            }
+        }
+        return tables
+    }
+}
+
+/// The way of one datagram through the rules of a table.
+private struct FirewallWalk {
+    let table: FirewallTable
+    let port: UInt16
+    let isInput: Bool
+    let interfaces: Set<String>?
+
+    private var isMDNS: Bool { port == 5_353 }
+    private static let depth = 16
+
+    private enum End {
+        case passes
+        case drops(String)
+        /// The rules of the chain have come to their end.
+        case goesOn
+        case leaves(chain: String, match: Match, returns: Bool)
+        case returns
+    }
+
+    private enum Match {
+        case never, perhaps, always
+
+        func and(_ other: Match) -> Match {
+            if self == .never || other == .never { return .never }
+            return self == .always ? other : .perhaps
+        }
+    }
+
+    /// What drops it: a rule or a policy, with its chain.
+    func obstacle(in chain: String) -> String? {
+        switch follow(chain, depth: 0) {
+        case .drops(let rule): rule
+        case .goesOn where table.chain(chain)?.drops == true: "policy drop (chain \(table.name) \(chain))"
+        default: nil
+        }
+    }
+
+    private func follow(_ name: String, depth: Int) -> End {
+        guard depth < Self.depth, let chain = table.chain(name) else { return .goesOn }
+        for text in chain.rules {
+            for rule in Self.unfolded(Self.tokens(text)) {
+                let place =
+                    "\(text.replacing(#/counter packets \d+ bytes \d+ /#, with: "")) (chain \(table.name) \(name))"
+                let end = end(of: rule, place)
+                guard case .leaves(let target, let match, let returns) = end else {
+                    switch end {
+                    case .goesOn: continue
+                    case .returns: return .goesOn
+                    default: return end
+                    }
+                }
+                switch follow(target, depth: depth + 1) {
+                case .passes: return .passes
+                case .drops(let rule) where match == .always: return .drops(rule)
+                case _ where match == .always && !returns: return .goesOn
+                default: continue
+                }
+            }
+        }
+        return .goesOn
+    }
+
+    /// What a rule does with the datagram.
+    private func end(of rule: [Token], _ place: String) -> End {
+        let verdicts: Set<String> = ["accept", "drop", "reject", "return", "jump", "goto"]
+        guard let index = rule.firstIndex(where: { !$0.isQuoted && verdicts.contains($0.text) }) else { return .goesOn }
+        let conditions = rule[..<index]
+        let match = match(conditions)
+        guard match != .never else { return .goesOn }
+        let target = index + 1 < rule.count ? rule[index + 1].text : ""
+        switch rule[index].text {
+        case "accept": return .passes
+        case "return": return match == .always ? .returns : .goesOn
+        case "jump", "goto": return .leaves(chain: target, match: match, returns: rule[index].text == "jump")
+        default:
+            let namesPort = conditions.contains { $0.text == "dport" }
+            return match == .always || namesPort ? .drops(place) : .goesOn
+        }
+    }
+
+    // MARK: Conditions
+
+    private func match(_ conditions: ArraySlice<Token>) -> Match {
+        var words = conditions.map(\.text)[...]
+        var match = Match.always
+        func value() -> (text: String, isNegated: Bool) {
+            let isNegated = words.first == "!="
+            if isNegated { words.removeFirst() }
+            return (words.popFirst() ?? "", isNegated)
+        }
+        func test(_ isMet: (String) -> Match) {
+            let (text, isNegated) = value()
+            let ends = Self.elements(text).map(isMet)
+            let met: Match = ends.contains(.always) ? .always : ends.contains(.perhaps) ? .perhaps : .never
+            match = match.and(isNegated && met != .perhaps ? (met == .always ? .never : .always) : met)
+        }
+        while let word = words.popFirst() {
+            switch word {
+            case "meta", "ip", "ip6", "th": continue
+            case "counter": if words.first == "packets" { words = words.dropFirst(4) }
+            case "log", "nflog":
+                // What is written down, and how, decides nothing.
+                words = []
+            case "comment": _ = value()
+            case "udp":
+                if words.first == "sport" || words.first == "dport" { continue }
+                _ = value()
+            case "l4proto", "protocol", "nexthdr": test { $0 == "udp" || $0 == "17" ? .always : .never }
+            case "nfproto": _ = value()
+            case "tcp", "sctp", "dccp", "icmp", "icmpv6", "igmp", "esp", "ah", "arp": return .never
+            case "iif", "iifname": test { isInput ? isOwn($0) : .never }
+            case "oif", "oifname": test { isInput ? .never : isOwn($0) }
+            case "dport": test { holds($0, port) ? .always : .never }
+            case "sport": test { isMDNS ? (holds($0, 5_353) ? .always : .never) : isWide($0) ? .perhaps : .never }
+            case "daddr":
+                test { $0.hasPrefix("224.0.0.") || $0.hasPrefix("ff02:") ? (isMDNS ? .always : .never) : .perhaps }
+            // One host's address is not that of just anybody.
+            case "saddr": test { $0.contains(where: "/-@".contains) ? .perhaps : .never }
+            case "pkttype": test { $0 == "broadcast" ? .never : ($0 == "multicast") == isMDNS ? .always : .never }
+            case "ct":
+                guard let word = words.popFirst(), word == "state" else { return .never }
+                test { $0 == "new" ? .always : .never }
+            case "fib":
+                guard words.prefix(2) == ["daddr", "type"] else { return .perhaps }
+                words = words.dropFirst(2)
+                test { isInput && $0 == (isMDNS ? "multicast" : "local") ? .always : .never }
+            default: return match.and(.perhaps)
+            }
+        }
+        return match
+    }
+
+    private func isOwn(_ name: String) -> Match {
+        if name == "lo" { return .never }
+        guard let interfaces else { return .perhaps }
+        let isMet =
+            name.hasSuffix("*") ? interfaces.contains { $0.hasPrefix(name.dropLast()) } : interfaces.contains(name)
+        return isMet ? .always : .never
+    }
+
+    private func holds(_ text: String, _ port: UInt16) -> Bool { Self.range(text)?.contains(port) ?? false }
+
+    private func isWide(_ text: String) -> Bool { (Self.range(text)?.count ?? 0) > 10_000 }
+
+    private static func range(_ text: String) -> ClosedRange<UInt16>? {
+        let ends = text.split(separator: "-").map { $0 == "mdns" ? 5_353 : UInt16($0) }
+        guard let first = ends.first ?? nil, let last = ends.last ?? nil, first <= last else { return nil }
+        return first...last
+    }
+
+    // MARK: Words
+
+    private struct Token {
+        var text: String
+        var isQuoted = false
+    }
+
+    /// The words of a rule; what stands in quotes or braces is one.
+    private static func tokens(_ rule: String) -> [Token] {
+        rule.matches(of: #/"([^"]*)"|\{[^}]*\}|[^\s"]+/#).map { match in
+            match.output.1.map { Token(text: String($0), isQuoted: true) } ?? Token(text: String(match.output.0))
+        }
+    }
+
+    /// The elements of a set or a list; a value alone is its own.
+    private static func elements(_ text: String) -> [String] {
+        text.split { "{},\"".contains($0) || $0.isWhitespace }.map(String.init)
+    }
+
+    /// A map from values to verdicts as the rules that it stands for.
+    private static func unfolded(_ rule: [Token]) -> [[Token]] {
+        guard let index = rule.firstIndex(where: { !$0.isQuoted && $0.text == "vmap" }), index + 1 < rule.count else {
+            return [rule]
+        }
+        let entries = rule[index + 1].text.trimmingPrefix("{").split(separator: ",")
+        return entries.map { entry in
+            let words = entry.split { $0 == " " || $0 == "}" || $0 == "\"" }.filter { $0 != ":" }
+            return rule[..<index] + words.map { Token(text: String($0)) }
+        }
+    }
+}
