@@ -235,7 +235,7 @@ extension Endpoint {
         }
         noteStatus(frames, counter: counter, on: index)
         guard let link = links[id] else { return }
-        if link.sendingSession != index, frames.contains(where: \.hasStatus) { settle(on: index, of: id, now) }
+        if link.sendingSession != index, frames.contains(where: { $0.status != nil }) { settle(on: index, of: id, now) }
         if link.told != Link.Told(name: link.name, isAway: link.isAway) {
             links[id]?.told = Link.Told(name: link.name, isAway: link.isAway)
             tellPresence(link.personID, .hello)
@@ -245,20 +245,21 @@ extension Endpoint {
 
     /// A status that was not applied still makes those before it old (T-13).
     private mutating func noteStatus(_ frames: [Frame], counter: UInt64, on index: UInt32) {
-        guard frames.contains(where: \.hasStatus) else { return }
-        let last = sessions[index]?.lastStatusCounter ?? 0
-        sessions[index]?.lastStatusCounter = max(last, counter)
+        guard let status = frames.compactMap(\.status).last else { return }
+        if let last = sessions[index]?.lastStatus, last.counter > counter { return }
+        sessions[index]?.lastStatus = (counter, status.isTyping)
     }
 
     /// A status that does not count starts nothing, but it still ends typing if it is the newest and has only waited in
-    /// the socket for too long (L-30), or if it comes with a message, whichever the session (R4).
+    /// the socket for too long (L-30), or if it comes with a message, whichever the session, and the peer has not said
+    /// there since that typing goes on (T-13, R4).
     private mutating func ends(
         _ status: Status, of frames: [Frame], counter: UInt64, on index: UInt32, link id: LinkID, _ now: Instant
     ) -> Bool {
         guard !status.isTyping else { return false }
         let hasMessage = frames.contains { if case .message = $0 { true } else { false } }
-        let isNewestOfSession = sessions[index]?.lastStatusCounter.map { counter > $0 } ?? true
-        var counts = hasMessage && isNewestOfSession
+        let typesOn = sessions[index]?.lastStatus.map { $0.counter > counter && $0.isTyping } ?? false
+        var counts = hasMessage && !typesOn
         if isCatchingUp, isNewest(counter, on: index, link: id) { counts = true }
         return counts && links[id]?.typing.apply(isTyping: false, now: now) == .ended
     }
@@ -272,14 +273,14 @@ extension Endpoint {
     /// Whether a status is newer than the last of its session, and no newer session has carried one.
     private func isNewest(_ counter: UInt64, on index: UInt32, link id: LinkID) -> Bool {
         guard let session = sessions[index], let link = links[id] else { return false }
-        return session.lastStatusCounter.map({ counter > $0 }) ?? true && session.order >= link.newestStatusOrder
+        return session.lastStatus.map({ counter > $0.counter }) ?? true && session.order >= link.newestStatusOrder
     }
 
     /// - Returns: Whether the peer began or ended typing.
     private mutating func apply(
         _ status: Status, counter: UInt64, on index: UInt32, link id: LinkID, _ now: Instant
     ) -> Bool {
-        sessions[index]?.lastStatusCounter = counter
+        sessions[index]?.lastStatus = (counter, status.isTyping)
         links[id]?.newestStatusOrder = sessions[index]?.order ?? 0
         links[id]?.isAway = status.isAway
         switch links[id]?.typing.apply(isTyping: status.isTyping, now: now) {
@@ -316,10 +317,11 @@ extension Endpoint {
 }
 
 extension Frame {
-    fileprivate var hasStatus: Bool {
+    fileprivate var status: Status? {
         switch self {
-        case .heartbeat, .typing: true
-        case .hello, .message, .ack, .ping, .pong, .bye, .unknown: false
+        case .heartbeat(let heartbeat): heartbeat.status
+        case .typing(let status): status
+        case .hello, .message, .ack, .ping, .pong, .bye, .unknown: nil
         }
     }
 }

@@ -46,6 +46,8 @@ package final class Simulation {
     }()
 
     let scenario: Scenario
+    /// Which identities with more devices than are kept of one key (D-9) a host blocks at some time.
+    private(set) lazy var blockedCrowds = crowdsBlocked()
     let hosts: [SimulatedHost]
     let onTrace: ((Instant, String) -> Void)?
     var now = Instant.zero
@@ -374,6 +376,20 @@ package final class Simulation {
         let ipv4 = Address(ipv4: 0x0A00_0001 + UInt32(number), port: port)
         guard plan.hasTwoAddresses else { return [ipv4] }
         return [ipv4, Address(high: 0xFE80 << 48, low: UInt64(number + 1), port: port, scope: 2)]
+    }
+}
+
+extension Simulation {
+    private func crowdsBlocked() -> [Int: Set<Int>] {
+        let devices = Dictionary(grouping: hosts, by: \.plan.identity)
+        var crowds: [Int: Set<Int>] = [:]
+        for step in scenario.steps {
+            guard case .block(let host) = step.action else { continue }
+            let identity = hosts[host].plan.identity
+            guard devices[identity, default: []].count > Limits.instancesPerKey else { continue }
+            crowds[step.host, default: []].insert(identity)
+        }
+        return crowds
     }
 }
 

@@ -117,6 +117,22 @@ struct SendingSessionTests {
         #expect(lan.presences(0).count == 1)
     }
 
+    @Test(
+        "a message on the older session ends typing, unless a later status there says that it goes on (T-13, R4)",
+        arguments: [false, true])
+    func messageOnOlder(_ typesOn: Bool) throws {
+        var (lan, peer, first, second) = try apart()
+        peer.send([peer.heartbeat(typing: true)], on: &second)
+        #expect(isTyping(lan))
+        // A later status overtakes the message, and is none that counts.
+        peer.send([peer.heartbeat(typing: typesOn)], on: &first, counter: 90)
+        #expect(isTyping(lan))
+        let record = Record(stream: peer.stream, number: 0, isFirst: true, isLast: true, text: "hi")
+        peer.send([.typing(Status(isTyping: false, isAway: false)), .message(record)], on: &first, counter: 89)
+        #expect(lan.messages(0) == ["hi"])
+        #expect(isTyping(lan) == typesOn)
+    }
+
     @Test("the smaller key stays where it sends, and says hello there, at most every 200 ms (L-43)")
     func smallerAnswers() throws {
         let lan = lonely()

@@ -44,7 +44,8 @@ struct Session {
     var window = ReplayWindow()
     /// The counter of the next datagram that we send, computed in 64 bits.
     var nextCounter: UInt64 = 0
-    var lastStatusCounter: UInt64?
+    /// The status of the highest counter, applied or not (T-13).
+    var lastStatus: (counter: UInt64, isTyping: Bool)?
     var lastHelloCounter: UInt64?
     /// When the newest authenticated datagram came.
     var lastReceived: Instant
