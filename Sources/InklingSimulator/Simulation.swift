@@ -48,6 +48,8 @@ package final class Simulation {
     let scenario: Scenario
     /// Which identities with more devices than are kept of one key (D-9) a host blocks at some time.
     private(set) lazy var blockedCrowds = crowdsBlocked()
+    /// How late a datagram may come, at most.
+    private lazy var longestDelay = delayOfAll()
     let hosts: [SimulatedHost]
     let onTrace: ((Instant, String) -> Void)?
     var now = Instant.zero
@@ -290,11 +292,11 @@ package final class Simulation {
             witness.report(fault.rule, "host \(host.index): \(fault.text)", now)
         case .success(let message):
             guard let identity, witness.isShownTyping(identity, in: chat, by: host.index) else { return }
-            // They may have begun again since; a node that crashed before may still be shown for its 3 s, and another
-            // device may be the one that types.
+            // They may have begun again since; a node that crashed before may still be shown for 3 s from its last
+            // datagram, which may have been late, and another device may be the one that types.
             let writer = hosts[message.host]
             let isAgain = writer.writing[chat].newestEdit > message.at
-            let isFresh = writer.incarnation > 1 && now - writer.startedAt < .seconds(4)
+            let isFresh = writer.incarnation > 1 && now - writer.startedAt < .seconds(4) + longestDelay
             let isMultiple = hosts.filter { $0.plan.identity == identity }.count > 1
             guard !isAgain, !isFresh, !isMultiple else { return }
             witness.report(.typingAfterMessage, "host \(host.index): \(text.prefix(24))", now)
@@ -380,6 +382,12 @@ package final class Simulation {
 }
 
 extension Simulation {
+    private func delayOfAll() -> Duration {
+        let clogs = scenario.steps.compactMap { if case .clog(_, let length) = $0.action { length } else { nil } }
+        let reordering = scenario.network.reordering > 0 ? scenario.network.reorderingDelay : 0
+        return .milliseconds((clogs.max() ?? 0) + reordering)
+    }
+
     private func crowdsBlocked() -> [Int: Set<Int>] {
         let devices = Dictionary(grouping: hosts, by: \.plan.identity)
         var crowds: [Int: Set<Int>] = [:]
