@@ -279,13 +279,28 @@ extension Endpoint {
 
     // MARK: Farewells
 
-    /// Says bye on a link that is about to be removed: at once, and the copies 30 and 120 ms later.
+    /// Says bye on a link that is about to be removed, on all of its sessions: at once, and the copies 30 and 120 ms
+    /// later. That nothing is heard is said on the sending one alone (L-44).
     mutating func sayBye(_ id: LinkID, _ reason: ByeReason, _ now: Instant) {
-        guard let link = links[id], let bytes = seal([.bye(reason)], on: link.sendingSession) else { return }
-        emit(bytes, to: link.address, as: "bye")
+        guard let link = links[id] else { return }
+        sayBye(on: link.sendingSession, to: link.address, reason, now)
+        guard reason != .unheard else { return }
+        for session in sessions(of: link.personID) where session.localIndex != link.sendingSession {
+            switch session.phase {
+            case .linked(id): sayBye(on: session.localIndex, to: link.address, reason, now)
+            case .greeting(let greeting) where greeting.presumedLink == id:
+                sayBye(on: session.localIndex, to: session.address, reason, now)
+            case .linked, .greeting, .unconfirmed: continue
+            }
+        }
+    }
+
+    private mutating func sayBye(on index: UInt32, to address: Address, _ reason: ByeReason, _ now: Instant) {
+        guard let bytes = seal([.bye(reason)], on: index) else { return }
+        emit(bytes, to: address, as: "bye")
         for delay in Limits.edgeCopies {
-            guard let copy = seal([.bye(reason)], on: link.sendingSession) else { return }
-            let farewell = Farewell(at: now + delay, bytes: copy, address: link.address)
+            guard let copy = seal([.bye(reason)], on: index) else { return }
+            let farewell = Farewell(at: now + delay, bytes: copy, address: address)
             let place = farewells.lastIndex { $0.at <= farewell.at }.map { $0 + 1 } ?? 0
             farewells.insert(farewell, at: place)
         }

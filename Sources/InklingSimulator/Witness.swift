@@ -280,7 +280,8 @@ struct Witness {
                 host.disturbedAt <= departure.at, viewer.isActive, !viewer.isUnplugged,
                 viewer.disturbedAt <= departure.at, viewer.chats.contains(departure.chat)
             else { continue }
-            if shown[id]?.presence ?? .offline != .offline {
+            // A hello that came late may have brought them back, for 3 s.
+            if let state = shown[id], state.presence != .offline, state.since <= departure.at {
                 report(.lostFarewell, "\(describe(id)), \(now - departure.at) after it", now)
             }
         }

@@ -99,6 +99,39 @@ struct RestartTests {
     }
 
     @Test(
+        "a farewell goes on each session of the link, whichever the peer takes for the last one (L-32, L-34)",
+        arguments: [false, true])
+    func farewellOnEach(_ isGreeting: Bool) throws {
+        let lan = lonely()
+        let peer = HandPeer(lan, identity: 8)
+        var first = try peer.link()
+        lan.run(for: .milliseconds(10))
+        let second: HandPeer.Session
+        if isGreeting {
+            // A second handshake is complete, and the peer's hello has not come on it.
+            peer.send([.bye(.unheard)], on: &first)
+            lan.run(for: .milliseconds(1))
+            let (session, response) = try peer.answer(try lastInitiation(lan))
+            lan.inject(response, into: 0, from: peer.address)
+            second = session
+        } else {
+            second = try peer.link()
+        }
+        lan.run(for: .milliseconds(10))
+        _ = peer.arrived()
+        let start = lan.now.milliseconds
+        lan.perform(0) { endpoint, now in endpoint.quit(now: now) }
+        lan.run(for: .seconds(1))
+        let flights = peer.arrived()
+        for session in [first, second] {
+            let byes = peer.open(flights, on: session).filter { $0.bye != nil }
+            #expect(byes.map(\.bye) == [.quit, .quit, .quit])
+            #expect(byes.map { $0.at.milliseconds - start } == [0, 30, 120])
+        }
+        #expect(lan.hosts[0].endpoint.tableSizes.sessions == 0)
+    }
+
+    @Test(
         "a bye ends its link at once, whatever its counter (L-34, R6)",
         arguments: [ByeReason.quit, .left, .suspended, .removed])
     func bye(_ reason: ByeReason) throws {
