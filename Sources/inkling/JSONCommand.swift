@@ -26,7 +26,25 @@ enum JSONCommand {
         let chat: String?
         let secret: String?
         let user: String?
+
+        private enum Member: CodingKey {
+            case `do`, text, tag, chat, secret, user
+        }
+
+        init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: Member.self)
+            // A member that is null is no member left out: nobody joins an open chat whose secret got lost.
+            func optional(_ member: Member) throws -> String? {
+                members.contains(member) ? try members.decode(String.self, forKey: member) : nil
+            }
+            self.do = try members.decode(String.self, forKey: .do)
+            (text, tag, chat) = (try optional(.text), try optional(.tag), try optional(.chat))
+            (secret, user) = (try optional(.secret), try optional(.user))
+        }
     }
+
+    /// What `send` was told to give back.
+    var tag: String? { if case .send(_, let tag, _) = self { tag } else { nil } }
 
     /// Reads a line. Members that a command does not know are ignored.
     init(_ line: [UInt8]) throws(Refusal) {

@@ -29,7 +29,7 @@ final class JSONSession {
                     ("version", .string(programVersion)), ("key", .string(node.key)),
                 ]))
         if chat.isOpen {
-            notice("open-chat", "this chat is open: anybody on the network can join and read it")
+            noticeOpen(chat)
         }
         var happenings = context.happenings.stream.makeAsyncIterator()
         while !quitting, !readerIsGone, let happening = await happenings.next() { await handle(happening) }
@@ -68,14 +68,17 @@ final class JSONSession {
         case .line(let bytes, let number):
             // An empty line is nothing, as between the lines of a file that a person wrote.
             guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { return }
+            var tag: String?
             do {
-                try await perform(JSONCommand(bytes))
+                let command = try JSONCommand(bytes)
+                tag = command.tag
+                try await perform(command)
             } catch let refusal as JSONCommand.Refusal {
-                error("bad-command", refusal.text, line: number)
+                error("bad-command", refusal.text, line: number, tag: tag)
             } catch let failure as NodeError {
-                error(failure.code, failure.description, line: number)
+                error(failure.code, failure.description, line: number, tag: tag)
             } catch let other {
-                error("bad-command", "\(other)", line: number)
+                error("bad-command", "\(other)", line: number, tag: tag)
             }
         }
     }
@@ -97,6 +100,7 @@ final class JSONSession {
         case .join(let name, let secret):
             let chat = try Chat(Self.composed(name), secret: try secret.map { text in try Secret(text) })
             try await node.join(chat)
+            if chat.isOpen { noticeOpen(chat) }
             if open == nil { open = chat.name }
         case .leave(let name):
             let name = Self.composed(name)
@@ -167,12 +171,22 @@ final class JSONSession {
         write(JSONEvents.line(for: timed, style: context.settings.indicator))
     }
 
-    private func notice(_ code: String, _ text: String) {
-        write(JSONLine(on: "notice", [("code", .string(code)), ("text", .string(text))]))
+    private func noticeOpen(_ chat: Chat) {
+        let text = "this chat is open: anybody on the network can join and read it"
+        write(
+            JSONLine(
+                on: "notice",
+                [("code", .string("open-chat")), ("text", .string(text)), ("chat", .string(chat.name))]))
     }
 
-    private func error(_ code: String, _ text: String, line: Int) {
-        write(JSONLine(on: "error", [("code", .string(code)), ("text", .string(text)), ("line", .integer(line))]))
+    private func error(_ code: String, _ text: String, line: Int, tag: String? = nil) {
+        write(
+            JSONLine(
+                on: "error",
+                [
+                    ("code", .string(code)), ("text", .string(text)), ("line", .integer(line)),
+                    ("tag", tag.map(JSONValue.string)),
+                ]))
     }
 
     private func write(_ line: JSONLine) { write(text: line.text[...]) }
