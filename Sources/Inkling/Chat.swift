@@ -32,6 +32,16 @@ public struct Secret: Hashable, Sendable {
     public var text: String { wire.base32 }
 }
 
+// Whoever prints or logs a secret, or what holds it, does not want it told.
+extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Says that there is one, and nothing of it.
+    public var description: String { "Secret(…)" }
+    /// The same.
+    public var debugDescription: String { description }
+    /// Without children.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// A chat: a name and, unless it is open, a secret.
 public struct Chat: Hashable, Sendable {
     /// The name in NFC, 1 to 64 bytes of UTF-8, without control characters.
@@ -39,7 +49,8 @@ public struct Chat: Hashable, Sendable {
     /// Nil for an open chat, which anybody on the network may join.
     public let secret: Secret?
 
-    /// - Throws: ``NodeError/chatName(_:)`` for a name that is empty, too long or holds a control character.
+    /// - Throws: ``NodeError/chatName(_:)`` for a name that is empty, too long, holds a control character, or is an
+    ///   invite.
     public init(_ name: String, secret: Secret? = nil) throws(NodeError) {
         let normal = name.precomposedStringWithCanonicalMapping
         guard !normal.isEmpty else { throw .chatName("it is empty") }
@@ -49,6 +60,9 @@ public struct Chat: Hashable, Sendable {
         guard !normal.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
             throw .chatName("it holds a control character")
         }
+        guard !normal.lowercased().hasPrefix(Self.scheme) else {
+            throw .chatName("it is an invite, which names a chat and its secret")
+        }
         self.name = normal
         self.secret = secret
     }
@@ -57,15 +71,19 @@ public struct Chat: Hashable, Sendable {
     ///
     /// - Throws: ``NodeError/invite(_:)``, ``NodeError/chatName(_:)`` or ``NodeError/secret(_:)``.
     public init(invite: String) throws(NodeError) {
-        let prefix = "inkling:"
-        guard invite.hasPrefix(prefix) else { throw .invite("it does not begin with \"inkling:\"") }
-        let rest = invite.dropFirst(prefix.count)
+        let invite = invite.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard invite.prefix(Self.scheme.count).lowercased() == Self.scheme else {
+            throw .invite("it does not begin with \"\(Self.scheme)\"")
+        }
+        let rest = invite.dropFirst(Self.scheme.count)
         guard let separator = rest.firstIndex(of: "#") else { throw .invite("there is no \"#\" before the secret") }
         guard let name = rest[..<separator].removingPercentEncoding else {
             throw .invite("its name is not percent-encoded UTF-8")
         }
         try self.init(name, secret: Secret(String(rest[rest.index(after: separator)...])))
     }
+
+    private static let scheme = "inkling:"
 
     /// What to hand to those who shall join; nil for an open chat.
     public var invite: String? {

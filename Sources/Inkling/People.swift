@@ -71,7 +71,8 @@ public struct Peer: Hashable, Sendable {
     public let isVerified: Bool
     /// Whether the user has blocked them for good.
     public let isBlocked: Bool
-    /// Others who are known under this name: one of them, or nobody, is who the name says. Without blocked ones.
+    /// Others who were known under this name before, or are verified: one of them may be who the name says, and not
+    /// this one. Without blocked ones.
     public let namesakes: [UserID]
 
     /// Whether nothing that is shown differs.

@@ -31,27 +31,51 @@ package enum ChatLines {
         )
     }
 
-    /// The line that says that nobody is there yet.
-    package static func waiting() -> Line {
-        notice("Nobody else is here yet; waiting for others. Messages reach only people who are online.")
+    /// The line that a chat begins with in which nobody has been found yet.
+    package static func looking() -> Line {
+        notice("Looking for others. Messages reach only people who are online.")
+    }
+
+    /// The line that says why a text was not put into the input.
+    package static func full() -> Line {
+        error("A message holds 64 KiB at most: this was not put in. Send it in parts")
     }
 
     /// What is said of people who came, went or changed in the same way.
-    package static func presence(of labels: [Labels.Label], _ change: PresenceChange) -> Line {
+    ///
+    /// - Parameter again: whether it is the last that is said for now of somebody who does so again and again.
+    package static func presence(of labels: [Labels.Label], _ change: PresenceChange, again: Bool = false) -> Line {
         let names =
             labels.count > 3 ? labels.prefix(2).map(\.text) + ["\(labels.count - 2) others"] : labels.map(\.text)
-        return notice(list(names) + " " + change.words(forOne: labels.count == 1))
+        return notice(list(names) + " " + change.words(forOne: labels.count == 1) + (again ? ", again and again" : ""))
     }
 
     /// What is said, loudly, when a known name comes with another key than before.
-    package static func changedKey(_ label: Labels.Label) -> Line {
-        Line(
+    ///
+    /// - Parameters:
+    ///   - known: how the one who is known spells the name.
+    ///   - isVerified: whether it is known for sure whose that is.
+    ///   - formerName: under which other name this one is known, if any.
+    package static func changedKey(
+        _ label: Labels.Label, known: String, isVerified: Bool = false, formerName: String? = nil
+    ) -> Line {
+        let explanation =
+            formerName.map { "It is the \(shown($0)) whom you know, under that name." }
+            ?? "It may be a new device, or somebody else under that name."
+        return Line(
             """
-            !! \(label.text) has another key than the \(label.name) you know.
-            It may be a new device, or somebody else under that name.
+            !! \(label.text) is not the \(shown(known)) you \(isVerified ? "verified" : "know"): the key is another.
+            \(explanation)
             Tell nothing secret before you have compared fingerprints,
             face to face or by telephone: /verify \(label.text)
             """, .bold)
+    }
+
+    /// The same, once it was said in an earlier run.
+    package static func stillAnotherKey(_ label: Labels.Label, known: String, isVerified: Bool = false) -> Line {
+        error(
+            "\(label.text) is still not the \(shown(known)) you \(isVerified ? "verified" : "know"): "
+                + "/verify \(label.text), or /block")
     }
 
     /// The fingerprint of somebody and oneself, and what to do with it.
@@ -97,7 +121,7 @@ package enum ChatLines {
     ) -> Line {
         var details = [presence]
         if let since { details.append("since " + since.text) }
-        if let roundTrip { details.append(milliseconds(roundTrip)) }
+        if let roundTrip { details.append(milliseconds(roundTrip) + " round trip") }
         if isVerified { details.append("verified") }
         return notice("\(label.text): \(details.joined(separator: ", ")) (\(label.user))")
     }

@@ -2,20 +2,27 @@
 package struct Delivery: Sendable {
     private let text: String
     private let recipients: Int
+    private let namesOne: Bool
     private var delivered = 0
+    private var receiver: Labels.Label?
     private var isShownUnsettled = false
     private var failures: [(label: Labels.Label, why: String)] = []
 
     /// - Parameters:
     ///   - text: the message; only its beginning is kept.
     ///   - recipients: how many people it was sent to.
-    package init(text: String, recipients: Int) {
+    ///   - namesOne: whether to name the only one who has it, where more people are known.
+    package init(text: String, recipients: Int, namesOne: Bool = false) {
+        self.namesOne = namesOne
         self.text = String(text.prefix(100))
         self.recipients = recipients
     }
 
     /// Somebody has it, whole.
-    package mutating func succeed() { delivered += 1 }
+    package mutating func succeed(_ label: Labels.Label? = nil) {
+        delivered += 1
+        receiver = label
+    }
 
     /// Somebody is not known to have it.
     package mutating func fail(_ label: Labels.Label, why: String) { failures.append((label, why)) }
@@ -38,8 +45,9 @@ package struct Delivery: Sendable {
     /// What stands behind the own message: who has it, as far as is known.
     package var mark: String {
         if !failures.isEmpty { return "not to " + missed + (delivered > 0 ? ", to \(delivered) of \(recipients)" : "") }
-        guard reachedAll else { return "to \(delivered) of \(recipients) so far" }
-        return recipients == 1 ? "delivered" : "to all \(recipients)"
+        guard reachedAll else { return recipients == 1 ? "on its way" : "to \(delivered) of \(recipients) so far" }
+        guard recipients == 1 else { return "to all \(recipients)" }
+        return namesOne ? receiver.map { "delivered to \($0.text)" } ?? "delivered" : "delivered"
     }
 
     private var missed: String {

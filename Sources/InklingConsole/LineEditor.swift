@@ -72,8 +72,10 @@ package struct LineEditor: Sendable {
         case complete
         /// Alt-1 to Alt-9: another chat is to be opened.
         case openChat(Int)
-        /// What the key was to do can't be done: the text is full, or there is nothing to take back.
+        /// What the key was to do can't be done: there is nothing to take back, or to go to.
         case refused
+        /// It would make the text longer than a message may be.
+        case full
     }
 
     /// Applies a key.
@@ -109,7 +111,7 @@ package struct LineEditor: Sendable {
         let replaced = characters[min(max(start, 0), cursor)..<cursor]
         guard String(replaced) != text else { return .nothing }
         guard self.text.utf8.count - String(replaced).utf8.count + text.utf8.count <= Self.longestText else {
-            return .refused
+            return .full
         }
         replace(replaced.startIndex..<cursor, with: text)
         return .edited
@@ -175,7 +177,7 @@ package struct LineEditor: Sendable {
 
     private mutating func insert(_ text: String) -> Answer {
         guard !text.isEmpty else { return .nothing }
-        guard self.text.utf8.count + text.utf8.count <= Self.longestText else { return .refused }
+        guard self.text.utf8.count + text.utf8.count <= Self.longestText else { return .full }
         replace(cursor..<cursor, with: text)
         return .edited
     }
@@ -219,7 +221,7 @@ package struct LineEditor: Sendable {
         else { return .refused }
         let next = index > 0 ? index - 1 : killed.count - 1
         let answer = complete(from: range.lowerBound, with: killed[next])
-        if answer != .refused, range.lowerBound <= cursor {
+        if answer != .full, range.lowerBound <= cursor {
             previous = .yank(index: next, range: range.lowerBound..<cursor)
         }
         return answer

@@ -1,5 +1,5 @@
-/// Decides which changes of presence are told, and when: many at once in one line, and somebody who comes and goes
-/// in one line, and one more when it is over.
+/// Decides which changes of presence are told, and when: many at once in one line, and of somebody who comes and goes
+/// one line that says so, and one more when it is over, if they have ended up otherwise.
 ///
 /// Time is in milliseconds of a clock that never goes back.
 package struct PresenceLines: Sendable {
@@ -58,7 +58,8 @@ package struct PresenceLines: Sendable {
         } else if record.changes.count >= Self.flapChanges {
             record.flapping = entry
             pending.removeAll { $0.user == label.user }
-            lines.append(ChatLines.notice("\(label.text) comes and goes"))
+            record.told = Self.told(change)
+            lines.append(ChatLines.presence(of: [label], change, again: true))
         } else {
             if pending.isEmpty { openedAt = now }
             pending.removeAll { $0.user == label.user }
@@ -77,7 +78,9 @@ package struct PresenceLines: Sendable {
                 continue
             }
             if let entry = record.flapping {
-                lines.append(Self.settled(entry))
+                if record.told != Self.told(entry.change) {
+                    lines.append(ChatLines.presence(of: [entry.label], entry.change))
+                }
                 record.told = Self.told(entry.change)
                 record.flapping = nil
             }
@@ -117,13 +120,6 @@ package struct PresenceLines: Sendable {
         case .online, .back: .here
         case .away: .away
         case .left, .silent: .gone
-        }
-    }
-
-    private static func settled(_ entry: Pending) -> Line {
-        switch entry.change {
-        case .online, .back: ChatLines.notice("\(entry.label.text) is here again")
-        case .away, .left, .silent: ChatLines.presence(of: [entry.label], entry.change)
         }
     }
 }

@@ -217,11 +217,17 @@ package enum PromptCommand: Equatable, Sendable {
             name: "back", takes: .nothing, short: "/back", purpose: "tell that you are back", usage: "/back",
             details: ["Others see that you are here again."]),
         Entry(
-            name: "block", takes: .something, short: "/block NAME", purpose: "hide somebody", usage: "/block NAME",
-            needs: "a name", details: ["Nothing of that person is shown any more. /unblock NAME ends it."]),
+            name: "block", takes: .something, short: "/block NAME", purpose: "hide from each other",
+            usage: "/block NAME",
+            needs: "a name",
+            details: [
+                "Nothing of that person is shown any more, and they see you as gone and get nothing of you. "
+                    + "/unblock NAME ends it."
+            ]),
         Entry(
-            name: "unblock", takes: .something, short: "/unblock NAME", purpose: "show them again",
-            usage: "/unblock NAME", needs: "a name", details: ["What that person sends from now on is shown again."]),
+            name: "unblock", takes: .something, short: "/unblock NAME", purpose: "end that",
+            usage: "/unblock NAME", needs: "a name",
+            details: ["You see and reach each other again. Example: /unblock Bob"]),
         Entry(
             name: "help", takes: .anything, short: "/help [NAME]", purpose: "this list, or one",
             usage: "/help [COMMAND]",

@@ -8,6 +8,9 @@ import InklingConsole
 struct Conversation {
     /// How long an own message waits for its delivery before it is shown without.
     static let deliveryWait: Int64 = 150
+    /// For how long after joining others are still being found, and what is sent waits for them; twice as long while
+    /// there is nobody.
+    static let settling: Int64 = 1_000
     /// How many lines are kept for a chat that is not open.
     static let keptLines = 500
 
@@ -22,7 +25,9 @@ struct Conversation {
     private var sent: [UInt64: Delivery] = [:]
     /// An own message that is shown as soon as it is known who has it.
     private var held: (number: UInt64, text: String, due: Int64)?
-    private var warned: Set<UserID> = []
+    /// What was sent before others could be found.
+    private(set) var waiting: [String] = []
+    private let joinedAt: Int64
     /// What came while another chat was open.
     private var kept: [Line] = []
     private var leftOut = 0
@@ -41,8 +46,9 @@ struct Conversation {
     }
 
     /// - Parameter met: those who were met in the chat before.
-    init(_ chat: Chat, ownName: String, met: [Peer]) {
+    init(_ chat: Chat, ownName: String, met: [Peer], at now: Int64) {
         self.chat = chat
+        joinedAt = now
         labels = Labels(ownName: ownName) { $0.precomposedStringWithCompatibilityMapping }
         for peer in met {
             labels.update(Self.person(peer))
@@ -57,7 +63,7 @@ struct Conversation {
     /// The lines that it begins with.
     var greeting: [Line] {
         let name = SafeText.line(chat.name)
-        return (chat.isOpen ? [ChatLines.openWarning(chat: name)] : []) + (anybodyOnline ? [] : [ChatLines.waiting()])
+        return (chat.isOpen ? [ChatLines.openWarning(chat: name)] : []) + (anybodyOnline ? [] : [ChatLines.looking()])
     }
 
     /// Who is typing, without dots; empty when nobody is.
@@ -74,8 +80,13 @@ struct Conversation {
 
     // MARK: What happens
 
-    /// - Parameter peer: what the node knows of the person.
-    mutating func take(_ person: Person, _ presence: Presence, why: String, peer: Peer?, at now: Int64) -> [Line] {
+    /// - Parameters:
+    ///   - peer: what the node knows of the person.
+    ///   - warning: what is to be told of their key before anything else.
+    mutating func take(
+        _ person: Person, _ presence: Presence, why: String, peer: Peer?, warning: ((Labels.Label) -> Line)?,
+        at now: Int64
+    ) -> [Line] {
         labels.update(peer.map(Self.person) ?? Self.person(person))
         let wasOnline = online.contains(person.user)
         let before = people[person.user]?.presence ?? .offline
@@ -92,9 +103,7 @@ struct Conversation {
         online.insert(person.user)
         metAnybody = true
         var lines: [Line] = []
-        if peer?.namesakes.isEmpty == false, peer?.isVerified != true, warned.insert(person.user).inserted {
-            lines = presenceLines.flush() + [ChatLines.changedKey(label)]
-        }
+        if let warning { lines = presenceLines.flush() + [warning(label)] }
         // Another name alone is no news of presence.
         guard awaited.remove(person.user) == nil, before != presence else { return lines }
         let change: PresenceChange = presence == .away ? .away : before == .away ? .back : .online
@@ -124,7 +133,7 @@ struct Conversation {
             if isShown { lines.append(ChatLines.own(text: Self.composed(text))) }
             return lines + [ChatLines.reachedNobody(text: Self.composed(text))]
         }
-        sent[number] = Delivery(text: text, recipients: recipients)
+        sent[number] = Delivery(text: text, recipients: recipients, namesOne: people.count > 1)
         if isShown { held = (number, Self.composed(text), now + Self.deliveryWait) }
         return lines
     }
@@ -136,7 +145,7 @@ struct Conversation {
         if let failure {
             delivery.fail(label(of: user), why: failure)
         } else {
-            delivery.succeed()
+            delivery.succeed(label(of: user))
         }
         sent[message] = delivery
         guard delivery.isSettled else { return [] }
@@ -151,7 +160,24 @@ struct Conversation {
         presenceLines.due(at: now) + (held.map { $0.due <= now } == true ? releaseHeld() : [])
     }
 
-    var nextDeadline: Int64? { [presenceLines.nextDeadline, held?.due].compactMap { $0 }.min() }
+    var nextDeadline: Int64? {
+        [presenceLines.nextDeadline, held?.due, waiting.isEmpty ? nil : settled].compactMap { $0 }.min()
+    }
+
+    // MARK: Before others could be found
+
+    private var settled: Int64 { joinedAt + (anybodyOnline ? Self.settling : 2 * Self.settling) }
+
+    /// Whether somebody who is there may not have been found yet.
+    func isSettling(at now: Int64) -> Bool { now < settled }
+
+    /// A message waits until others could be found.
+    mutating func wait(_ text: String) { waiting.append(text) }
+
+    mutating func takeWaiting() -> [String] {
+        defer { waiting = [] }
+        return waiting
+    }
 
     private mutating func releaseHeld() -> [Line] {
         guard let (number, text, _) = held else { return [] }

@@ -17,6 +17,15 @@ final class Desk {
     private var openIndex: Int?
     private var isAway = false
     private(set) var isQuitting = false
+    private let startedAt = Date().timeIntervalSince1970
+    /// Whose key was told to be another one, with the name.
+    private var warned: Set<Warned> = []
+
+    private struct Warned: Hashable {
+        let user: UserID
+        let name: String
+    }
+
     /// The input field; each chat has a draft of its own.
     var editor = LineEditor()
 
@@ -77,7 +86,10 @@ final class Desk {
         case .peer(let chat, let person, let presence, let why):
             guard let index = index(of: chat) else { return [] }
             let peer = await node.peer(person.user, in: chat)
-            return shown(conversations[index].take(person, presence, why: why, peer: peer, at: now), in: index)
+            let warning = presence == .offline ? nil : await warning(of: peer)
+            return shown(
+                conversations[index].take(person, presence, why: why, peer: peer, warning: warning, at: now),
+                in: index)
         case .typing(let chat, let people):
             if let index = index(of: chat) { conversations[index].take(typing: people) }
             return []
@@ -99,9 +111,40 @@ final class Desk {
     }
 
     /// What is to be told by now.
-    func due() -> [Line] {
+    func due() async -> [Line] {
         let now = Desk.now
-        return conversations.indices.flatMap { shown(conversations[$0].due(at: now), in: $0) }
+        var lines: [Line] = []
+        for index in conversations.indices {
+            if !conversations[index].isSettling(at: now) { lines += await sendWaiting(in: index) }
+            lines += shown(conversations[index].due(at: now), in: index)
+        }
+        return lines
+    }
+
+    /// Sends what waits, and tells the rest, because it is the end.
+    func finish() async -> [Line] {
+        var lines: [Line] = []
+        for index in conversations.indices { lines += await sendWaiting(in: index) }
+        return lines + (await due())
+    }
+
+    /// What there is to say of somebody's key, once; nothing of a verified one, or of the one who had the name first.
+    private func warning(of peer: Peer?) async -> ((Labels.Label) -> Line)? {
+        guard let peer, !peer.namesakes.isEmpty, !peer.isVerified,
+            warned.insert(Warned(user: peer.user, name: peer.name)).inserted
+        else { return nil }
+        var namesakes: [KnownPeer] = []
+        for user in peer.namesakes { namesakes += await node.knownPeers(user) }
+        let verified = namesakes.first(where: \.isVerified)
+        let own = await node.knownPeer(key: peer.key)
+        guard let namesake = verified ?? namesakes.first else { return nil }
+        let spelled = { (name: String?) in (name ?? peer.name).precomposedStringWithCanonicalMapping }
+        let known = spelled(namesake.names.first { $0.lowercased() == peer.name.lowercased() })
+        if let own, own.namedSince < startedAt {
+            return { ChatLines.stillAnotherKey($0, known: known, isVerified: verified != nil) }
+        }
+        let former = own?.names.dropFirst().first.map { spelled($0) }
+        return { ChatLines.changedKey($0, known: known, isVerified: verified != nil, formerName: former) }
     }
 
     func willSuspend() {
@@ -149,7 +192,7 @@ final class Desk {
 
     private func add(_ chat: Chat) async {
         let met = await node.peers(in: chat.name)
-        conversations.append(Conversation(chat, ownName: node.name, met: met))
+        conversations.append(Conversation(chat, ownName: node.name, met: met, at: Desk.now))
     }
 
     // MARK: The open chat
@@ -164,6 +207,21 @@ final class Desk {
         guard let index = openIndex else {
             return ([ChatLines.error("You are in no chat. Join one: /join NAME")], nil)
         }
+        if conversations[index].isSettling(at: Desk.now) {
+            await node.compose("", in: conversations[index].chat.name)
+            conversations[index].wait(text)
+            return ([], nil)
+        }
+        return await send(text, in: index)
+    }
+
+    private func sendWaiting(in index: Int) async -> [Line] {
+        var lines: [Line] = []
+        for text in conversations[index].takeWaiting() { lines += shown(await send(text, in: index).lines, in: index) }
+        return lines
+    }
+
+    private func send(_ text: String, in index: Int) async -> (lines: [Line], error: NodeError?) {
         let chat = conversations[index].chat.name
         do {
             let (number, recipients) = try await node.send(text, to: chat)
@@ -255,6 +313,9 @@ final class Desk {
 
     private func find(_ name: String, in open: Conversation) async -> Result<Peer, Complaint> {
         let shown = SafeText.line(name)
+        if shown.lowercased() == SafeText.line(node.name).lowercased(), open.labels.find(shown) == .nobody {
+            return .failure(Complaint("That is you. inkling identity show shows your identity"))
+        }
         switch open.labels.find(name.precomposedStringWithCanonicalMapping) {
         case .one(let text):
             guard let user = UserID(text), let peer = await node.peer(user, in: open.chat.name) else {
@@ -314,12 +375,13 @@ final class Desk {
             return [name.map(noChat) ?? ChatLines.error("You are in no chat")]
         }
         let chat = conversations[index].chat
+        let last = await sendWaiting(in: index)
         do {
             try await node.leave(chat.name)
         } catch {
             return [ChatLines.error(error.description)]
         }
-        let left = [ChatLines.notice("You have left \(ChatLines.chat(chat.name, isOpen: chat.isOpen))")]
+        let left = last + [ChatLines.notice("You have left \(ChatLines.chat(chat.name, isOpen: chat.isOpen))")]
         guard index == openIndex else {
             conversations.remove(at: index)
             if let open = openIndex, open > index { openIndex = open - 1 }
@@ -390,7 +452,11 @@ final class Desk {
     private func block(_ peer: Peer, _ label: Labels.Label) async -> [Line] {
         do {
             try await node.setBlocked(true, key: peer.key)
-            return [ChatLines.notice("\(label.text) is blocked: nothing of them shows. /unblock \(label.text) ends it")]
+            return [
+                ChatLines.notice(
+                    "\(label.text) is blocked: nothing of them shows, and they see you as gone. /unblock \(label.text) "
+                        + "ends it")
+            ]
         } catch {
             return [ChatLines.error(error.description)]
         }

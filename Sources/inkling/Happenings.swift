@@ -27,6 +27,8 @@ enum Happening: Sendable {
         case minute
         case escape(Int)
         case firstPeer
+        /// Whoever is there should have been found.
+        case settled
         case delivery
         case retry
         /// Whoever was there before the program was stopped should be back.
@@ -118,6 +120,11 @@ final class InputThread: Sendable {
                 initialized = max(count, 0)
             }
             if count > 0 { return bytes }
+            // In the background the terminal is not ours to read from: that is no end.
+            if count < 0, errno == EIO, Terminal.isOthers {
+                usleep(100_000)
+                continue
+            }
             guard count < 0, errno == EAGAIN || errno == EINTR else { return nil }
             if errno == EAGAIN {
                 var wanted = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)

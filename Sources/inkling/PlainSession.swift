@@ -6,6 +6,9 @@ import InklingConsole
 /// lines, or else each of its lines is a message.
 @MainActor
 final class PlainSession {
+    /// Whoever is there is found within this time.
+    private static let settling = Duration.milliseconds(Int(Conversation.settling))
+    private static let returnWait = Duration.seconds(5)
     private static let longestWaitForPeer = Duration.seconds(5)
     private static let longestWaitForDelivery = Duration.seconds(10)
 
@@ -24,6 +27,7 @@ final class PlainSession {
     // Of input that is no terminal.
     private var waiting: [String] = []
     private var maySend = false
+    private var isSettled = false
     /// Chunks of input whose lines still wait: no more is read than was sent.
     private var heldChunks = 0
     private var inputEnded = false
@@ -44,6 +48,7 @@ final class PlainSession {
         } else {
             let chat = context.settings.chat
             if chat.isOpen { show([ChatLines.openWarning(chat: chat.name)]) }
+            context.happenings.after(Self.settling, .settled)
             context.happenings.after(Self.longestWaitForPeer, .firstPeer)
         }
         var happenings = context.happenings.stream.makeAsyncIterator()
@@ -52,7 +57,7 @@ final class PlainSession {
             if !isInteractive { await pump() }
             scheduleDesk()
         }
-        show(desk.due())
+        show(await desk.finish())
         await node.stop()
         return status
     }
@@ -67,7 +72,12 @@ final class PlainSession {
             if let piece = splitter.finish() { await take(piece) }
             inputEnded = true
             if isInteractive { quitting = true }
-        case .signal(SIGTSTP): await context.suspendProgram(wholeJob: false)
+        case .signal(SIGTSTP):
+            desk.willSuspend()
+            await context.suspendProgram(wholeJob: false)
+            context.happenings.after(Self.returnWait, .returned)
+        case .time(.returned): show(desk.returned())
+        case .time(.settled): isSettled = true
         case .signal(let number): quitting = quitting || SignalWatch.ending.contains(number)
         case .node(let event):
             context.happenings.dealtWithEvent()
@@ -78,7 +88,7 @@ final class PlainSession {
         case .time(.retry): retryTimed = false
         case .time(.desk(deskRun)):
             deskDue = nil
-            show(desk.due())
+            show(await desk.due())
         case .time(.alone): show(desk.alone())
         case .time, .log: break
         }
@@ -127,7 +137,7 @@ final class PlainSession {
 
     /// Sends the lines that wait, and leaves once all that was sent is answered for.
     private func pump() async {
-        if !maySend && desk.anybodyOnline { allowSending() }
+        if !maySend && isSettled && desk.anybodyOnline { allowSending() }
         guard maySend, !retryTimed, !quitting else { return }
         var sent = 0
         for text in waiting {

@@ -53,6 +53,8 @@ final class TerminalSession {
             await handle(happening)
             scheduleDesk()
         }
+        let last = await desk.finish()
+        if !last.isEmpty { draw(last) }
         giveTerminalBack()
         await node.stop()
         return 0
@@ -80,7 +82,7 @@ final class TerminalSession {
             context.happenings.after(Self.minute, .minute)
         case .time(.desk(deskRun)):
             deskDue = nil
-            draw(desk.due())
+            draw(await desk.due())
         case .node(let event):
             context.happenings.dealtWithEvent()
             await tell(event.event)
@@ -152,6 +154,7 @@ final class TerminalSession {
             case .suspend: await suspend(wholeJob: true)
             case .redraw: write(screen.clear())
             case .refused: write([0x07])
+            case .full: draw([ChatLines.full()], isAnswer: true)
             }
         }
         if !quitting { draw() }

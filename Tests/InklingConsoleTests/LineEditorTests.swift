@@ -176,9 +176,9 @@ struct LineEditorTests {
     func full() {
         var editor = LineEditor()
         #expect(editor.handle(.paste(String(repeating: "a", count: LineEditor.longestText))) == .edited)
-        #expect(editor.handle(.text("b")) == .refused)
+        #expect(editor.handle(.text("b")) == .full)
         #expect(editor.handle(.backspace) == .edited)
-        #expect(editor.handle(.text("é")) == .refused)
+        #expect(editor.handle(.text("é")) == .full)
         #expect(editor.handle(.text("b")) == .edited)
     }
 }

@@ -32,7 +32,7 @@ struct ScreenScenes {
             timeline.stamped(
                 [
                     ChatLines.message(from: jeanne, text: "👨‍👩‍👧 日本のスープ e\u{301}te\u{301} ❤\u{FE0F}"),
-                    ChatLines.message(from: other, text: "שלום לכולם"), ChatLines.changedKey(other),
+                    ChatLines.message(from: other, text: "שלום לכולם"), ChatLines.changedKey(other, known: "Bob"),
                 ], at: LocalTime(day: tuesday, hour: 0, minute: 3)))
         stage.indicator = IndicatorText.text(people: [jeanne, bob]) + "."
         stage.type("That is a long answer, typed in several rows: 日本 and 👨‍👩‍👧 included")
@@ -53,8 +53,8 @@ struct ScreenScenes {
         --- Tuesday, 3 March 2026 ---
         00:03 Жанна: 👨‍👩‍👧 日本のスープ été ❤️
         00:03 bob ~orsx: שלום לכולם
-        00:03 !! bob ~orsx has another key than
-          the bob you know.
+        00:03 !! bob ~orsx is not the Bob you
+          know: the key is another.
           It may be a new device, or somebody
           else under that name.
           Tell nothing secret before you have
@@ -78,7 +78,7 @@ struct ScreenScenes {
         --- Tuesday, 3 March 2026 ---
         00:03 Жанна: 👨‍👩‍👧 日本のスープ été ❤️
         00:03 bob ~orsx: שלום לכולם
-        00:03 !! bob ~orsx has another key than the bob you know.
+        00:03 !! bob ~orsx is not the Bob you know: the key is another.
                 It may be a new device, or somebody else under that name.
                 Tell nothing secret before you have compared fingerprints,
                 face to face or by telephone: /verify bob ~orsx
@@ -97,7 +97,7 @@ struct ScreenScenes {
         --- Tuesday, 3 March 2026 ---
         00:03 Жанна: 👨‍👩‍👧 日本のスープ été ❤️
         00:03 bob ~orsx: שלום לכולם
-        00:03 !! bob ~orsx has another key than the bob you know.
+        00:03 !! bob ~orsx is not the Bob you know: the key is another.
                 It may be a new device, or somebody else under that name.
                 Tell nothing secret before you have compared fingerprints,
                 face to face or by telephone: /verify bob ~orsx

@@ -73,7 +73,7 @@ struct TerminalSafetyTests {
             ChatLines.presence(of: [other, mallory], .silent), ChatLines.presence(of: [mallory], .left),
             ChatLines.reachedNobody(text: text),
             ChatLines.notice(text), ChatLines.error(text), ChatLines.openWarning(chat: text),
-            ChatLines.changedKey(other),
+            ChatLines.changedKey(other, known: "Bob", formerName: text),
             ChatLines.person(other, presence: text, isVerified: true),
             ChatLines.person(mallory, presence: text),
             ChatLines.chat(number: 1, name: text, isOpen: true, unread: 3, isCurrent: true),

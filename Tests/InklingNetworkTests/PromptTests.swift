@@ -138,6 +138,60 @@ extension NetworkTests {
             }
         }
 
+        @Test("what is sent before others could be found waits for them, at the prompt and from a pipe")
+        func earlyMessages() async throws {
+            try await Network.with(hosts: 3) { network in
+                let others = try await startNodes(["Bob", "Charlie"], on: [network[1], network[2]], chat: "kitchen")
+                try await waitUntilAllOnline(others)
+                let terminal = try await RealTerminal(on: network[0])
+                try await terminal.chat("kitchen", as: "Alice")
+                try await terminal.wait("prompt") { $0.last == "kitchen (open)>" }
+                try await terminal.type("early bird")
+                try await terminal.press("Enter")
+                for other in others {
+                    try await other.wait("the message") { $0.on == "message" && $0.text == "early bird" }
+                }
+                try await terminal.wait("delivery") { $0.has("You: early bird  (to all 2)") }
+                try await terminal.press("C-d")
+                try await others[0].wait("a goodbye") { $0.isPresence("offline", of: "Alice") }
+
+                let program = "\(try NodeProcess.program()) chat kitchen --name Dora --state-dir /run/dora"
+                let piped = try await network[0].run("printf 'one\\ntwo\\n' | \(program)")
+                #expect(piped.contains("You: one") && piped.contains("You: two"))
+                for other in others {
+                    let texts = other.events.filter { $0.on == "message" && $0.from?.name == "Dora" }.map(\.text)
+                    #expect(texts == ["one", "two"])
+                }
+            }
+        }
+
+        @Test("continued in the background and then in front, the program goes on, with its draft")
+        func background() async throws {
+            try await Network.with(hosts: 2) { network in
+                let terminal = try await RealTerminal(on: network[0])
+                try await terminal.chat("kitchen", as: "Alice")
+                let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
+                try await terminal.wait("Bob") { $0.last == PromptTests.emptyPrompt }
+                try await terminal.type("draft")
+                try await terminal.wait("the draft") { $0.last == PromptTests.prompt + "draft" }
+                let mark = bob.mark
+                try await terminal.press("C-z")
+                try await bob.wait("a goodbye", from: mark) { $0.isPresence("offline", of: "Alice") }
+                try await terminal.wait("the shell") { $0.last == "#" }
+                try await terminal.type("bg")
+                try await terminal.press("Enter")
+                // Nothing can be awaited: the shell tells the stop when it gets round to it.
+                try await pause(1)
+                try await terminal.type("fg")
+                try await terminal.press("Enter")
+                try await bob.wait("Alice again", from: mark) { $0.isPresence("online", of: "Alice") }
+                try await terminal.wait("the draft again") { $0.last == PromptTests.prompt + "draft" }
+                try await terminal.type(" goes on")
+                try await terminal.press("Enter")
+                try await bob.wait("the message") { $0.on == "message" && $0.text == "draft goes on" }
+            }
+        }
+
         @Test("what is typed shows while 100 messages a second come: how fast, is told")
         func echo() async throws {
             try await Network.with(hosts: 2) { network in

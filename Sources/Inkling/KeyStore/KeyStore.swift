@@ -13,8 +13,9 @@ package enum TemporaryIdentity: Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .inUse(let directory):
-            "Another node uses \(printable(directory)): this one runs under a temporary identity. "
-                + "Give it a --state-dir of its own to keep one."
+            "Your identity in \(printable(directory)) is in use by another program of yours: here you are somebody "
+                + "new to the others, until it ends. For one more chat, use /join in the other program; for an "
+                + "identity of its own, --state-dir."
         case .unwritable(let directory, let reason):
             "Nothing can be kept in \(printable(directory)) (\(reason)): this node runs under a temporary "
                 + "identity. Make it writable, or choose another with --state-dir."

@@ -6,6 +6,8 @@ public struct KnownPeer: Hashable, Sendable {
     public let key: String
     /// The names that the key came under, the last one first, at most 4. As sent: make them safe before you print them.
     public let names: [String]
+    /// When the key first came under the present name, in seconds since 1970.
+    public let namedSince: Double
     /// When the key was first met, in seconds since 1970.
     public let firstSeen: Double
     /// When it was last there, in seconds since 1970.

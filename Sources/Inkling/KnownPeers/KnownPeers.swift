@@ -22,6 +22,8 @@ package struct KnownPeers: Equatable, Sendable {
         package let key: PublicKey
         /// The last one first.
         package fileprivate(set) var names: [String]
+        /// When the key first came under each of them, by their folded forms.
+        package fileprivate(set) var named: [String: Double] = [:]
         package fileprivate(set) var firstSeen: Double
         package fileprivate(set) var lastSeen: Double
         /// When the key was last there, by the tags of the chats. A tag tells nothing of a chat's name.
@@ -33,9 +35,12 @@ package struct KnownPeers: Equatable, Sendable {
 
         package var known: KnownPeer {
             KnownPeer(
-                user: UserID(key), key: key.base64url, names: names, firstSeen: firstSeen, lastSeen: lastSeen,
-                isVerified: isVerified, isBlocked: isBlocked)
+                user: UserID(key), key: key.base64url, names: names, namedSince: since(names.first ?? ""),
+                firstSeen: firstSeen, lastSeen: lastSeen, isVerified: isVerified, isBlocked: isBlocked)
         }
+
+        /// Since when the key has come under a name.
+        fileprivate func since(_ name: String) -> Double { named[KnownPeers.folded(name)] ?? firstSeen }
     }
 
     private var entries: [PublicKey: Entry] = [:]
@@ -53,8 +58,9 @@ package struct KnownPeers: Equatable, Sendable {
     package mutating func met(_ key: PublicKey, name: String, chat: String, at time: Double) -> [PublicKey] {
         var entry = entries[key] ?? Entry(key: key, names: [], firstSeen: time, lastSeen: time, chats: [:])
         let isNew = !entry.names.contains { Self.folded($0) == Self.folded(name) }
-        let others = isNew ? namesakes(of: key, name: name) : []
+        let others = isNew ? holders(of: name, but: key) : []
         entry.names = Self.limited([name] + entry.names)
+        if isNew { entry.named[Self.folded(name)] = time }
         entry.lastSeen = max(entry.lastSeen, time)
         entry.chats[chat] = max(entry.chats[chat] ?? 0, time)
         put(entry)
@@ -97,6 +103,7 @@ package struct KnownPeers: Equatable, Sendable {
             }
             let isOlder = (ours.lastSeen, ours.names.first ?? "") < (theirs.lastSeen, theirs.names.first ?? "")
             ours.names = Self.limited(isOlder ? theirs.names + ours.names : ours.names + theirs.names)
+            ours.named.merge(theirs.named) { min($0, $1) }
             ours.firstSeen = min(ours.firstSeen, theirs.firstSeen)
             ours.lastSeen = max(ours.lastSeen, theirs.lastSeen)
             ours.chats.merge(theirs.chats) { max($0, $1) }
@@ -125,17 +132,28 @@ package struct KnownPeers: Equatable, Sendable {
         all.compactMap { entry in entry.chats[chat].map { (entry, $0) } }
     }
 
-    /// The others who are known under a name, in the order of their keys, without blocked ones.
+    /// The others for whom somebody under that name might be taken, in the order of their keys: those who had it
+    /// before, and those who are verified. Whoever had it first is taken for nobody else.
     package func namesakes(of key: PublicKey, name: String) -> [PublicKey] {
+        let since = entries[key]?.since(name) ?? .infinity
+        return holders(of: name, but: key).filter { other in
+            entries[other].map { $0.isVerified || $0.since(name) <= since } ?? false
+        }
+    }
+
+    // MARK: Helpers
+
+    /// The others who are known under a name, in the order of their keys, without blocked ones.
+    private func holders(of name: String, but key: PublicKey) -> [PublicKey] {
         let folded = Self.folded(name)
         guard !folded.isEmpty else { return [] }
         return (holders[folded] ?? []).filter { $0 != key && entries[$0]?.isBlocked == false }.sorted()
     }
 
-    // MARK: Helpers
-
     private mutating func put(_ entry: Entry) {
         var entry = entry
+        let kept = Set(entry.names.map(Self.folded))
+        entry.named = entry.named.filter { kept.contains($0.key) }
         if entry.chats.count > KnownPeersLimits.chats {
             let newest = entry.chats.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
             entry.chats = Dictionary(uniqueKeysWithValues: newest.prefix(KnownPeersLimits.chats).map { ($0, $1) })
@@ -175,7 +193,7 @@ package struct KnownPeers: Equatable, Sendable {
     }
 
     /// Names that a person would take for the same have the same.
-    private static func folded(_ name: String) -> String {
+    fileprivate static func folded(_ name: String) -> String {
         name.precomposedStringWithCompatibilityMapping.lowercased().trimmingCharacters(in: .whitespaces)
     }
 }
@@ -205,6 +223,7 @@ extension KnownPeers {
         /// For whoever reads the file.
         var user: String
         var names: [String]
+        var named: [String: Double]?
         var firstSeen, lastSeen: Double
         var chats: [String: Double]
         var verified, blocked: Bool
@@ -216,7 +235,7 @@ extension KnownPeers {
         let records = all.map { entry in
             Record(
                 key: entry.key.base64url, user: entry.key.userID.description, names: entry.names,
-                firstSeen: entry.firstSeen, lastSeen: entry.lastSeen, chats: entry.chats,
+                named: entry.named, firstSeen: entry.firstSeen, lastSeen: entry.lastSeen, chats: entry.chats,
                 verified: entry.isVerified, blocked: entry.isBlocked, decided: entry.decided)
         }
         let encoder = JSONEncoder()
@@ -238,11 +257,13 @@ extension KnownPeers {
         for record in file.peers {
             guard let key = PublicKey(base64url: record.key), peers.entries[key] == nil,
                 record.names.allSatisfy({ $0.utf8.count <= Limits.maximumNameSize }),
-                ([record.firstSeen, record.lastSeen, record.decided] + record.chats.values).allSatisfy(\.isFinite)
+                ([record.firstSeen, record.lastSeen, record.decided] + record.chats.values).allSatisfy(\.isFinite),
+                (record.named ?? [:]).values.allSatisfy(\.isFinite)
             else { return .damaged }
             peers.put(
                 Entry(
-                    key: key, names: limited(record.names), firstSeen: record.firstSeen, lastSeen: record.lastSeen,
+                    key: key, names: limited(record.names), named: record.named ?? [:], firstSeen: record.firstSeen,
+                    lastSeen: record.lastSeen,
                     chats: record.chats, isVerified: record.verified, isBlocked: record.blocked,
                     decided: record.decided))
         }

@@ -47,7 +47,7 @@ extension Node {
         guard let peer = PublicKey(base64url: key),
             knownPeers.setVerified(isVerified, peer, at: Node.wallClock())
         else { throw .unknownPeer(key) }
-        keepKnownPeers()
+        keepKnownPeers(within: .zero)
         tellPresence(of: peer)
     }
 
@@ -59,7 +59,7 @@ extension Node {
         guard let peer = PublicKey(base64url: key),
             knownPeers.setBlocked(isBlocked, peer, at: Node.wallClock())
         else { throw .unknownPeer(key) }
-        keepKnownPeers()
+        keepKnownPeers(within: .zero)
         applyBlocks()
         // Also one that was blocked for this run alone.
         if !isBlocked { unblock(UserID(peer)) }
@@ -115,11 +115,18 @@ extension Node {
         }
     }
 
-    /// Sees to it that changes are written soon.
-    private func keepKnownPeers() {
-        guard case .kept(let file) = knownPeersFile else { return }
-        let delay = TimeAmount(KnownPeersLimits.saveDelay)
-        let task = eventLoop.scheduleTask(in: delay) { [weak self] in
+    /// Sees to it that changes are written: what the user decided at once.
+    private func keepKnownPeers(within delay: Duration = KnownPeersLimits.saveDelay) {
+        let file: KnownPeersFile
+        switch knownPeersFile {
+        case .none: return
+        case .kept(let kept): file = kept
+        case .changed(let kept, let task):
+            guard delay == .zero else { return }
+            task.cancel()
+            file = kept
+        }
+        let task = eventLoop.scheduleTask(in: TimeAmount(delay)) { [weak self] in
             guard let self else { return }
             Task { await self.saveKnownPeers() }
         }
