@@ -21,7 +21,7 @@ struct ChatCommand: AsyncParsableCommand {
             inkling chat --peer 192.0.2.7:40123       where peers don't find each other
             """)
 
-    @Argument(help: "The name of the chat (default: lobby; an invite brings its own).")
+    @Argument(help: "The name of the chat, or its invite (default: lobby).")
     var chat: String?
 
     @Flag(help: "Speak JSON, one object a line, on standard input and output.")
@@ -46,6 +46,10 @@ struct ChatCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !(json && plain) else { throw ValidationError("--json and --plain exclude each other.") }
+        guard !options.readsStandardInput else {
+            throw ValidationError(
+                "Standard input is for the messages; give the secret or invite in a file or in the environment.")
+        }
         try options.validate(chat: chat)
     }
 
@@ -63,7 +67,7 @@ struct ChatCommand: AsyncParsableCommand {
         node.showsTyping = showTyping ?? file.showsTyping ?? true
         let mode = ChatSettings.mode(json: json, plain: plain)
         let chat = try options.chatToJoin(chat, default: file.chat)
-        if mode == .terminal, options.name == nil, file.name == nil {
+        if mode == .terminal, options.name == nil, file.name == nil, LastName.read(in: node.stateDirectory) == nil {
             node.name = FirstName.ask(proposal: node.name, keepingIn: options.settingsOptions.pathToMake)
         }
         return ChatSettings(

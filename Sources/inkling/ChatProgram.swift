@@ -59,6 +59,7 @@ enum ChatProgram {
         let node: Node
         do {
             node = try await Node.start(settings.node, logger: logger)
+            if !node.isTemporary { LastName.keep(node.name, in: settings.node.stateDirectory) }
             happenings.follow(await node.events()) { await giveUp(node) }
             try await node.join(settings.chat)
         } catch {

@@ -42,20 +42,84 @@ struct Finding: Sendable {
 
 /// What runs on this machine beside Inkling.
 enum Machine {
-    /// What a command prints; nil if there is none of that name, or it fails.
+    /// How long a command may take that is asked for something.
+    private static let patience = Duration.seconds(10)
+    private static let maximumOutput = 16 << 20
+
+    /// What a command prints; nil if there is none of that name, it fails, or it takes too long.
     static func output(of command: [String]) -> String? {
-        guard let path = path(of: command[0]) else { return nil }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: path)
-        process.arguments = Array(command.dropFirst())
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        process.standardInput = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return nil }
-        let data = (try? output.fileHandleForReading.readToEnd()) ?? Data()
-        process.waitUntilExit()
-        return process.terminationStatus == 0 ? String(decoding: data, as: UTF8.self) : nil
+        guard let path = path(of: command[0]), let (child, output) = start(path, command) else { return nil }
+        let end = ContinuousClock.now + patience
+        let bytes = read(output, until: end)
+        close(output)
+        if bytes == nil { kill(child, SIGKILL) }
+        let isSuccess = wait(for: child, until: end)
+        return isSuccess ? bytes.map { String(decoding: $0, as: UTF8.self) } : nil
+    }
+
+    /// Starts a program with nothing to read, and its output on a pipe. (Foundation's own way to do this waits for ever
+    /// where a firewall shuts loopback.)
+    private static func start(_ path: String, _ command: [String]) -> (child: pid_t, output: Int32)? {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { return nil }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        defer { close(ends[1]) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // What this process ignores or blocks is its own concern.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigaddset(&signals, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+        let arguments = command.map { strdup($0) } + [nil]
+        let settings = ProcessInfo.processInfo.environment.map { strdup("\($0)=\($1)") } + [nil]
+        defer { (arguments + settings).forEach { free($0) } }
+        var child: pid_t = 0
+        guard posix_spawn(&child, path, &actions, &attributes, arguments, settings) == 0 else {
+            close(ends[0])
+            return nil
+        }
+        return (child, ends[0])
+    }
+
+    /// All that comes before the end of a pipe; nil if that does not come in time.
+    private static func read(_ pipe: Int32, until end: ContinuousClock.Instant) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while bytes.count <= maximumOutput {
+            let rest = ContinuousClock.now.duration(to: end) / .milliseconds(1)
+            var readable = pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)
+            guard rest > 0, poll(&readable, 1, Int32(rest) + 1) >= 0 || errno == EINTR else { return nil }
+            guard readable.revents != 0 else { continue }
+            let count = Foundation.read(pipe, &buffer, buffer.count)
+            if count == 0 { return bytes }
+            guard count > 0 else { return nil }
+            bytes += buffer[..<count]
+        }
+        return nil
+    }
+
+    /// Whether a child ends well, and in time; else it is ended.
+    private static func wait(for child: pid_t, until end: ContinuousClock.Instant) -> Bool {
+        var status: Int32 = 0
+        while true {
+            switch waitpid(child, &status, WNOHANG) {
+            case child: return status == 0
+            case 0: break
+            default: if errno != EINTR { return false }
+            }
+            if ContinuousClock.now > end { kill(child, SIGKILL) }
+            usleep(5_000)
+        }
     }
 
     /// Where a program is, also one for administrators.
@@ -70,9 +134,24 @@ enum Machine {
         return access("/run/systemd/system", F_OK) == 0 ? "sudo systemctl start \(service)" : command
     }
 
+    static let avahiStart = "sudo avahi-daemon -D --no-rlimits"
+
+    /// The line that starts the system bus, also where one that ended left its file, or one runs that nobody reaches.
+    static var busStart: String {
+        let file = "/run/dbus/pid"
+        var line = "sudo mkdir -p /run/dbus && "
+        if let number = try? SmallFile.text(file, maximumBytes: 32).trimmingCharacters(in: .whitespacesAndNewlines) {
+            let program = Int32(number).flatMap { try? SmallFile.text("/proc/\($0)/comm", maximumBytes: 64) }
+            if program == "dbus-daemon\n" { line += "sudo kill \(number) && " }
+            line += "sudo rm -f \(file) && "
+        }
+        return line + "sudo dbus-daemon --system --fork"
+    }
+
     /// The system's reason why nobody answers at a socket of the file system; nil if somebody does.
     static func failureToConnect(_ path: String) -> String? {
-        let socket = Foundation.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let socket = Foundation.socket(
+            AF_UNIX, Int32((SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)), 0)
         guard socket >= 0 else { return String(cString: strerror(errno)) }
         defer { close(socket) }
         var name = sockaddr_un()

@@ -19,7 +19,7 @@ struct DoctorCommand: AsyncParsableCommand {
             inkling doctor --json | jq '.checks[] | select(.status == "problem")'
             """)
 
-    @Argument(help: "The name of the chat (default: lobby; an invite brings its own).")
+    @Argument(help: "The name of the chat, or its invite (default: lobby).")
     var chat: String?
 
     @Flag(help: "Print one JSON object.")
@@ -35,11 +35,12 @@ struct DoctorCommand: AsyncParsableCommand {
             let chat = try options.chatToJoin(chat, default: settings.chat)
             let doctor = Doctor(
                 configuration: options.configuration(settings, isTool: true), chat: chat,
+                arguments: options.arguments(naming: chat, given: self.chat),
                 logLevel: options.logLevel ?? .critical, isTalking: !json)
             let findings = await doctor.run()
             let problems = findings.count { $0.status == .problem }
             if json {
-                Output.standard.write(
+                try Output.standard.answer(
                     json: [
                         ("ok", .boolean(problems == 0)), ("chat", .string(chat.name)),
                         ("checks", .array(findings.map(\.value))),
@@ -51,7 +52,7 @@ struct DoctorCommand: AsyncParsableCommand {
                     case 1: "There is 1 problem."
                     default: "There are \(problems) problems. Begin with the first."
                     }
-                Output.standard.write(line: end)
+                try Output.standard.answer(end)
             }
             if problems > 0 { throw ExitCode(1) }
         }
@@ -63,28 +64,36 @@ struct DoctorCommand: AsyncParsableCommand {
 final class Doctor {
     private var configuration: Configuration
     private let chat: Chat
+    /// How a shell names the chat to a command, with a blank before it.
+    private let arguments: String
     private let logLevel: Logger.Level
     private let isTalking: Bool
     private var findings: [Finding] = []
+    /// Whether a firewall rule was named that keeps out discovery, or the chat: what follows from it is no problem of
+    /// its own.
+    private var isDiscoveryWalled = false
+    private var isChatWalled = false
     private nonisolated static let searchTime = Duration.seconds(5)
     private nonisolated static let peersTime = Duration.seconds(4)
 
-    init(configuration: Configuration, chat: Chat, logLevel: Logger.Level, isTalking: Bool) {
+    init(configuration: Configuration, chat: Chat, arguments: String, logLevel: Logger.Level, isTalking: Bool) {
         self.configuration = configuration
         self.chat = chat
+        self.arguments = arguments
         self.logLevel = logLevel
         self.isTalking = isTalking
     }
 
     func run() async -> [Finding] {
         examineState()
-        let isReachable = configuration.discovery ? examineDaemons() : true
+        var isReachable = configuration.discovery ? examineDaemons() : true
         let interfaces = examineInterfaces()
         examineMulticast(interfaces)
-        let freePort = examinePort(interfaces)
+        let (freePort, lost) = examinePort(interfaces)
         examineFirewall(interfaces)
+        tellOfLost(lost)
         if configuration.discovery {
-            if isReachable { await examineDiscovery() }
+            if isReachable { isReachable = await examineDiscovery() }
         } else {
             say(.note("discovery", "it is switched off by --no-discovery: only peers named with --peer are reached"))
         }
@@ -137,16 +146,14 @@ final class Doctor {
         let bus = Self.busPath()
         let busFailure = Machine.failureToConnect(bus)
         if let reason = busFailure {
-            let start = Machine.start(
-                "dbus-daemon", without: "sudo mkdir -p /run/dbus && sudo dbus-daemon --system --fork", package: "dbus"
-            ).replacingOccurrences(of: "start dbus-daemon", with: "start dbus")
+            let start = Machine.start("dbus-daemon", without: Machine.busStart, package: "dbus")
+                .replacingOccurrences(of: "start dbus-daemon", with: "start dbus")
             say(.problem("D-Bus", "the system bus does not answer at \(bus) (\(reason))", mend: start))
         } else {
             say(.ok("D-Bus", "the system bus answers"))
         }
         let folder = access("/run/avahi-daemon", F_OK) == 0 ? "/run/avahi-daemon" : "/var/run/avahi-daemon"
-        let mend = Machine.start(
-            "avahi-daemon", without: "sudo avahi-daemon -D", package: "avahi-daemon")
+        let mend = Machine.start("avahi-daemon", without: Machine.avahiStart, package: "avahi-daemon")
         if let reason = Machine.failureToConnect("\(folder)/socket") {
             // Without a bus it can't be asked for anything, whether it runs or not.
             say(.problem("Avahi", "the discovery daemon does not run (\(reason))", mend: mend))
@@ -222,33 +229,22 @@ final class Doctor {
     }
 
     private func examineMulticast(_ interfaces: [NetworkInterface]) {
-        guard let name = interfaces.first(where: { !$0.isLoopback && $0.isMulticast })?.name else { return }
-        guard let source = Machine.multicastSource() else {
-            return say(
-                .note(
-                    "multicast", "there is no route for it; discovery needs none on most systems",
-                    mend: "sudo ip route add 224.0.0.0/4 dev \(name)"))
-        }
-        say(.ok("multicast", "it leaves from \(source)"))
+        guard interfaces.contains(where: { !$0.isLoopback && $0.isMulticast }) else { return }
+        let source = Machine.multicastSource()
+        say(.ok("multicast", source.map { "it leaves from \($0)" } ?? "it has no route, and discovery needs none"))
     }
 
-    /// Returns the port that a node can use.
-    private func examinePort(_ interfaces: [NetworkInterface]) -> UInt16 {
+    /// Returns the port that a node can use, and the datagrams that were lost.
+    private func examinePort(_ interfaces: [NetworkInterface]) -> (port: UInt16, lost: [SocketProbe.Echo]) {
         let check = "UDP port"
         let wanted = configuration.port
         let name = wanted == 0 ? "a free port" : "port \(wanted)"
         do {
             let own = interfaces + Interfaces.all().filter { $0.isLoopback && $0.isUp && !interfaces.contains($0) }
             let (_, echoes) = try SocketProbe.run(port: wanted, interfaces: own)
-            let failed = echoes.filter { $0.failure != nil }
-            for echo in failed {
-                say(
-                    .problem(
-                        check, "a datagram to the own address \(echo.address) is lost: \(echo.failure ?? "")",
-                        mend: "sudo nft list ruleset    (look for what drops UDP)"))
-            }
-            if failed.isEmpty { say(.ok(check, "\(name) can be used, and datagrams to all own addresses arrive")) }
-            return wanted
+            let lost = echoes.filter { $0.failure != nil }
+            if lost.isEmpty { say(.ok(check, "\(name) can be used, and datagrams to all own addresses arrive")) }
+            return (wanted, lost)
         } catch {
             switch error {
             case .portTaken:
@@ -262,7 +258,22 @@ final class Doctor {
                 say(.problem(check, "no socket can be made: \(reason)", mend: "ulimit -n 1024"))
             }
         }
-        return 0
+        return (0, [])
+    }
+
+    /// One finding for all own addresses: they have one cause, which the firewall's rules may have named.
+    private func tellOfLost(_ lost: [SocketProbe.Echo]) {
+        guard let reason = lost.first?.failure else { return }
+        let check = "UDP port"
+        let addresses = lost.map(\.address).joined(separator: ", ")
+        if isChatWalled {
+            say(.note(check, "datagrams to the own addresses are lost (\(addresses)), as the firewall's rules have it"))
+        } else {
+            say(
+                .problem(
+                    check, "datagrams to the own addresses are lost (\(addresses)): \(reason)",
+                    mend: "sudo nft list ruleset    (look for what drops UDP)"))
+        }
     }
 
     private func examineFirewall(_ interfaces: [NetworkInterface]) {
@@ -273,16 +284,24 @@ final class Doctor {
                     check, "its rules can't be read without nft; UDP port 5353 and the chat's port have to be open",
                     mend: "sudo apt-get install nftables"))
         }
-        guard let rules = Machine.output(of: ["nft", "list", "ruleset"]), geteuid() == 0 else {
+        guard geteuid() == 0 else {
             return say(
                 .note(
                     check, "only root can read its rules; UDP port 5353 and the chat's port have to be open",
-                    mend: "sudo -E inkling doctor \(chat.name)"))
+                    mend: "sudo -E inkling doctor\(arguments)"))
+        }
+        guard let rules = Machine.output(of: ["nft", "list", "ruleset"]) else {
+            return say(
+                .note(
+                    check, "its rules can't be read; UDP port 5353 and the chat's port have to be open",
+                    mend: "sudo nft list ruleset    (tells why)"))
         }
         let port = configuration.port == 0 ? nil : configuration.port
         let obstacles = Firewall.obstacles(
             nftables: rules, port: port, chosen: Machine.chosenPorts() ?? 32_768...60_999,
             interfaces: Set(interfaces.map(\.name)))
+        isDiscoveryWalled = obstacles.contains(where: \.dropsDiscovery)
+        isChatWalled = obstacles.contains(where: \.dropsChat)
         for obstacle in obstacles {
             let hint = port == nil ? "; with --port N one port is enough" : ""
             say(.problem(check, "it may drop what others send: \(obstacle.rule)\(hint)", mend: obstacle.mend))
@@ -299,7 +318,8 @@ final class Doctor {
 
     // MARK: Discovery
 
-    private func examineDiscovery() async {
+    /// Returns whether others may be found.
+    private func examineDiscovery() async -> Bool {
         let check = "discovery"
         let selection = selection
         let result = await Self.onThread {
@@ -309,17 +329,23 @@ final class Doctor {
         case .found(let time):
             let milliseconds = Int(time / .milliseconds(1))
             say(.ok(check, "a service was announced, and found again after \(milliseconds) ms"))
+            return true
         case .unavailable(let text):
             say(
                 .problem(
                     check, text,
-                    mend: Machine.start("avahi-daemon", without: "sudo avahi-daemon -D", package: "avahi-daemon")))
+                    mend: Machine.start("avahi-daemon", without: Machine.avahiStart, package: "avahi-daemon")))
+        case .nothing where isDiscoveryWalled:
+            say(
+                .note(
+                    check, "a service that was announced is not found within 5 s, as the firewall's rules have it"))
         case .nothing:
             say(
                 .problem(
                     check, "the daemon answers, but a service that was announced is not found within 5 s",
                     mend: "grep -E 'allow-interfaces|deny-interfaces|disable-publishing' /etc/avahi/avahi-daemon.conf"))
         }
+        return false
     }
 
     /// Blocking calls keep neither the node nor the main actor waiting.
@@ -344,20 +370,21 @@ final class Doctor {
             await node.setAway(true)
             try await node.join(chat)
             let looks = configuration.discovery && isReachable
-            async let others = Self.onThread { looks ? DiscoveryProbe.instances(within: Self.peersTime) : [] }
+            async let instances = Self.onThread { looks ? DiscoveryProbe.instances(within: Self.peersTime) : [] }
             try? await Task.sleep(for: Self.peersTime * 0.75)
             await node.measureRoundTrips(in: chat.name)
             try? await Task.sleep(for: Self.peersTime * 0.25)
-            let announced = await others
+            let announced = await instances
             let sightings = await node.sightings(in: chat.name)
             let present = await node.peers(in: chat.name).filter { $0.presence != .offline }
             let own = await node.instance(in: chat.name)
             await node.stop()
             let known = Set(sightings.map(\.instance) + [own].compactMap { $0 })
-            if !isReachable, present.isEmpty, configuration.peers.isEmpty {
+            let others = sightings.filter { !$0.isOneself }
+            if !isReachable, present.isEmpty, others.isEmpty, configuration.peers.isEmpty {
                 return say(.note("peers", "without discovery nobody is found; mend the problems above first"))
             }
-            tellOf(present, sightings.filter { !$0.isOneself }, elsewhere: announced.subtracting(known).count)
+            tellOf(present, others, elsewhere: announced.subtracting(known).count)
         } catch {
             say(.problem(check, error.description, mend: nil))
         }
@@ -371,6 +398,14 @@ final class Doctor {
         }
         let silent = sightings.filter { !$0.isLinked }
         for sighting in silent {
+            if isChatWalled {
+                say(
+                    .note(
+                        check,
+                        "\(sighting.user) is announced at \(sighting.addresses.joined(separator: ", ")), but does not "
+                            + "answer; mend the firewall first"))
+                continue
+            }
             let port = sighting.addresses.first?.split(separator: ":").last.map(String.init) ?? "N"
             say(
                 .problem(
@@ -382,11 +417,12 @@ final class Doctor {
                         + "sudo nft insert rule inet filter input udp dport \(port) accept"))
         }
         if !configuration.peers.isEmpty, present.isEmpty {
+            let text = "none of the peers named with --peer answers: \(configuration.peers.joined(separator: ", "))"
+            guard !isChatWalled else { return say(.note(check, "\(text); mend the firewall first")) }
             say(
                 .problem(
-                    check,
-                    "none of the peers named with --peer answers: \(configuration.peers.joined(separator: ", "))",
-                    mend: "on the other machine: inkling chat \(chat.name) --port N, with N open in its firewall"))
+                    check, text,
+                    mend: "on the other machine: inkling chat --port N\(arguments), with N open in its firewall"))
         }
         guard present.isEmpty, silent.isEmpty, configuration.peers.isEmpty else { return }
         let name = SafeText.line(chat.name)
@@ -399,8 +435,10 @@ final class Doctor {
                         + " announced in other chats. Names have to be equal to the letter, and a secret chat is "
                         + "another one than the open chat of its name",
                     mend: chat.isOpen
-                        ? "inkling chat \(name)    (on all machines)"
+                        ? "inkling chat\(arguments)    (on all machines)"
                         : "inkling chat --invite INVITE    (the same invite on all machines)"))
+        } else if isDiscoveryWalled {
+            say(.note(check, "nobody else is announced; mend the firewall first"))
         } else {
             say(
                 .note(
@@ -408,7 +446,7 @@ final class Doctor {
                     "nobody else is announced. Start a chat on the other machine and run this again. If it stays "
                         + "so, multicast does not pass between you: a firewall there, a wireless network that keeps its "
                         + "devices apart, or two networks",
-                    mend: "inkling chat \(name) --peer HOST:N    (there: inkling chat \(name) --port N)"))
+                    mend: "inkling chat --peer HOST:N\(arguments)    (there: inkling chat --port N\(arguments))"))
         }
     }
 }

@@ -7,6 +7,9 @@ package enum Firewall {
     package struct Obstacle: Equatable {
         package let rule: String
         package let mend: String
+        /// What it drops.
+        package let dropsDiscovery: Bool
+        package let dropsChat: Bool
     }
 
     /// - Parameters:
@@ -21,25 +24,28 @@ package enum Firewall {
         let some = chosen.lowerBound + (chosen.upperBound - chosen.lowerBound) / 2
         let ports = [5_353] + (port.map { [$0] } ?? [chosen.lowerBound, some, chosen.upperBound])
         let wanted = port.map { $0...$0 } ?? chosen
-        var obstacles: [(mend: String, rules: [String])] = []
+        var obstacles: [(mend: String, rules: [String], ports: Set<UInt16>)] = []
         for table in FirewallTable.tables(in: rules) {
             for (name, chain) in table.chains where chain.isInput != nil {
                 let mend = table.manager.mend(table: table.name, chain: name, ports: wanted)
-                let found = ports.compactMap { port in
-                    FirewallWalk(
-                        table: table, port: port, isInput: chain.isInput ?? true, interfaces: interfaces
-                    ).obstacle(in: name)
-                }
-                for rule in found {
+                for port in ports {
+                    let walk = FirewallWalk(
+                        table: table, port: port, isInput: chain.isInput ?? true, interfaces: interfaces)
+                    guard let rule = walk.obstacle(in: name) else { continue }
                     if let index = obstacles.firstIndex(where: { $0.mend == mend }) {
                         if !obstacles[index].rules.contains(rule) { obstacles[index].rules.append(rule) }
+                        obstacles[index].ports.insert(port)
                     } else {
-                        obstacles.append((mend, [rule]))
+                        obstacles.append((mend, [rule], [port]))
                     }
                 }
             }
         }
-        return obstacles.map { Obstacle(rule: $0.rules.joined(separator: ", "), mend: $0.mend) }
+        return obstacles.map {
+            Obstacle(
+                rule: $0.rules.joined(separator: ", "), mend: $0.mend, dropsDiscovery: $0.ports.contains(5_353),
+                dropsChat: $0.ports != [5_353])
+        }
     }
 }
 

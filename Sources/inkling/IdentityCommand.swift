@@ -50,7 +50,7 @@ struct IdentityCommand: ParsableCommand {
                 let identity = try options.identity()
                 let groups = identity.fingerprint.groups
                 if json {
-                    Output.standard.write(
+                    try Output.standard.answer(
                         json: [
                             ("user", .string(identity.user.description)), ("key", .string(identity.key)),
                             ("fingerprint", .string(groups.joined(separator: " "))),
@@ -58,11 +58,14 @@ struct IdentityCommand: ParsableCommand {
                         ])
                     return
                 }
-                Output.standard.write(line: "user ID      \(identity.user)")
-                Output.standard.write(line: "public key   \(identity.key)")
-                Output.standard.write(line: "fingerprint  \(groups.prefix(6).joined(separator: " "))")
-                Output.standard.write(line: "             \(groups.dropFirst(6).joined(separator: " "))")
-                Output.standard.write(line: "kept in      \(SafeText.line(identity.directory))")
+                try Output.standard.answer(
+                    """
+                    user ID      \(identity.user)
+                    public key   \(identity.key)
+                    fingerprint  \(groups.prefix(6).joined(separator: " "))
+                                 \(groups.dropFirst(6).joined(separator: " "))
+                    kept in      \(SafeText.line(identity.directory))
+                    """)
             }
         }
     }
@@ -74,7 +77,7 @@ struct IdentityCommand: ParsableCommand {
                 Whoever has the file can be you. Keep it like a key: on a medium of your own, and nowhere else.
                 """)
 
-        @Argument(help: "The file to write.", completion: .file())
+        @Argument(help: "The file to write; - writes to standard output.", completion: .file())
         var file: String
 
         @Flag(help: "Replace the file if it is there.")
@@ -85,10 +88,19 @@ struct IdentityCommand: ParsableCommand {
         func run() async throws {
             try await StartFailure.reporting {
                 let identity = try options.identity()
-                try ProtectedFile.write(identity.text, to: file, replacing: force)
+                if file == "-" {
+                    guard isatty(STDOUT_FILENO) == 0 else {
+                        throw StartFailure(
+                            text: "a private key is not shown on a terminal; name a file, or lead the output elsewhere",
+                            status: 64)
+                    }
+                    guard Output.standard.write(Array(identity.text.utf8)) else { throw Output.failure(errno) }
+                } else {
+                    try ProtectedFile.write(identity.text, to: file, replacing: force)
+                }
+                let place = file == "-" ? "what was written" : SafeText.line(file)
                 Output.error.write(
-                    line: "inkling: \(SafeText.line(file)) holds your private key: whoever has it can be you. "
-                        + "Keep it to yourself.")
+                    line: "inkling: \(place) holds your private key: whoever has it can be you. Keep it to yourself.")
             }
         }
     }
@@ -97,7 +109,8 @@ struct IdentityCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "import", abstract: "Take over the identity in a file.")
 
-        @Argument(help: "A file that \"inkling identity export\" made.", completion: .file())
+        @Argument(
+            help: "A file that \"inkling identity export\" made; - reads standard input.", completion: .file())
         var file: String
 
         @Flag(help: "Give up the identity that is there. Others will not know it again without a copy.")
@@ -109,7 +122,7 @@ struct IdentityCommand: ParsableCommand {
             try await StartFailure.reporting {
                 let text = try ProtectedFile.read(file)
                 let identity = try KeptIdentity.replace(in: options.directory, with: text, force: force)
-                Output.standard.write(line: "You are \(identity.user) now, in \(SafeText.line(identity.directory)).")
+                try Output.standard.answer("You are \(identity.user) now, in \(SafeText.line(identity.directory)).")
             }
         }
     }
@@ -144,11 +157,15 @@ private enum ProtectedFile {
     }
 
     static func read(_ path: String) throws -> String {
-        let shown = SafeText.line(path)
-        guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.read(upToCount: 4_096) else {
-            throw StartFailure(text: "can't read \(shown); check its path and who may read it")
+        let shown = path == "-" ? "standard input" : SafeText.line(path)
+        do throws(SmallFile.Failure) {
+            return try SmallFile.text(path, maximumBytes: 4_096)
+        } catch {
+            switch error {
+            case .unreadable: throw StartFailure(text: "can't read \(shown); check its path and who may read it")
+            case .tooLong, .noText: throw NodeError.identityText
+            }
         }
-        return String(decoding: data, as: UTF8.self)
     }
 
     private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Inkling
 
-struct InviteCommand: ParsableCommand {
+struct InviteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "invite",
         abstract: "Make a secret chat and print its invite.",
@@ -14,14 +14,24 @@ struct InviteCommand: ParsableCommand {
             inkling chat --invite-file kitchen.txt    joins its chat
             """)
 
-    @Argument(help: "The name of the chat.")
+    @Argument(help: "The name of the new chat.")
     var name: String
 
-    func run() throws {
+    func validate() throws { _ = try chat() }
+
+    func run() async throws {
+        try await StartFailure.reporting {
+            guard let invite = try chat().invite else { return }
+            try Output.standard.answer(invite)
+        }
+    }
+
+    private func chat() throws -> Chat {
+        guard InviteText.invite(name) == nil else {
+            throw ValidationError("This is an invite already; \"inkling chat INVITE\" joins its chat.")
+        }
         do {
-            let chat = try Chat(name.precomposedStringWithCanonicalMapping, secret: .random())
-            guard let invite = chat.invite else { return }
-            Output.standard.write(line: invite)
+            return try Chat(name.precomposedStringWithCanonicalMapping, secret: .random())
         } catch {
             throw ValidationError(error.description)
         }

@@ -8,26 +8,30 @@ extension Logger.Level: @retroactive ExpressibleByArgument {}
 
 /// The options of all commands that join a chat.
 struct NodeOptions: ParsableArguments {
-    @Option(help: "Your name (default: your login name).")
+    @Option(help: "Your name (default: that of your last chat, or your login name).")
     var name: String?
 
     @Option(help: ArgumentHelp("The secret of the chat: 26 characters.", valueName: "secret"))
     var secret: String?
 
-    @Option(help: ArgumentHelp("A file that holds the secret.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp("A file that holds the secret; - for standard input.", valueName: "file"),
+        completion: .file())
     var secretFile: String?
 
     @Option(help: "An invite: inkling:NAME#SECRET.")
     var invite: String?
 
-    @Option(help: ArgumentHelp("A file that holds the invite.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp("A file that holds the invite; - for standard input.", valueName: "file"),
+        completion: .file())
     var inviteFile: String?
 
     @Option(help: ArgumentHelp("A peer to reach without discovery; may be repeated.", valueName: "host:port"))
     var peer: [String] = []
 
-    @Option(help: "The UDP port (default: any).")
-    var port: UInt16 = 0
+    @Option(parsing: .unconditional, help: "The UDP port (default: any).", transform: Self.port)
+    var port: UInt16?
 
     @Option(help: ArgumentHelp("The own address to use.", valueName: "address"))
     var bind: String?
@@ -67,13 +71,19 @@ struct NodeOptions: ParsableArguments {
         }
     }
 
+    private static func port(_ text: String) throws -> UInt16 {
+        guard let port = UInt16(text) else { throw ValidationError("A port is a number from 0, for any, to 65535.") }
+        return port
+    }
+
     /// What a node is started with. It shares the identity with the node of a chat that the user has open, if `isTool`.
     func configuration(_ settings: SettingsFile, isTool: Bool) -> Configuration {
-        let given = name ?? settings.name ?? ChatSettings.loginName()
+        let directory = stateDir ?? ChatSettings.defaultStateDirectory()
+        let given = name ?? settings.name ?? LastName.read(in: directory) ?? ChatSettings.loginName()
         var node = Configuration(name: given.precomposedStringWithCanonicalMapping)
-        node.stateDirectory = stateDir ?? ChatSettings.defaultStateDirectory()
+        node.stateDirectory = directory
         node.sharesIdentity = isTool
-        node.port = port
+        node.port = port ?? 0
         node.bindAddress = bind
         if interface.isEmpty && withoutInterface.isEmpty {
             node.interfaces = settings.interfaces ?? []
@@ -89,29 +99,62 @@ struct NodeOptions: ParsableArguments {
 
     /// Refuses at once what needs no file to be refused.
     func validate(chat: String?) throws {
-        if secretFile == nil && inviteFile == nil { _ = try chatToJoin(chat, default: nil) }
+        let isWithFile = secretFile != nil || inviteFile != nil
+        if !isWithFile || chat.flatMap(InviteText.invite) != nil { _ = try chatToJoin(chat, default: nil) }
     }
 
-    /// The chat that the options and the environment name.
+    /// Whether a secret or an invite comes from standard input.
+    var readsStandardInput: Bool {
+        SmallFile.isStandardInput(secretFile) || SmallFile.isStandardInput(inviteFile)
+    }
+
+    /// The chat that the options, the environment and, where those name none, the settings name. Wherever a name can
+    /// stand, an invite is taken as what it is.
     func chatToJoin(_ chat: String?, default fallback: String?) throws -> Chat {
-        let source = try secretSource()
-        let name = (chat ?? fallback ?? "lobby").precomposedStringWithCanonicalMapping
         do {
-            switch source {
-            case .none:
-                return try Chat(name)
-            case .secret(let text):
-                return try Chat(name, secret: try Secret(text))
-            case .invite(let text):
-                let invited = try Chat(invite: text)
+            if let chat, let invite = InviteText.invite(chat) {
+                guard [secret, secretFile, self.invite, inviteFile].allSatisfy({ $0 == nil }) else {
+                    throw ValidationError(
+                        "The chat is named by an invite, which brings its own secret: leave the other option out.")
+                }
+                return try Chat(invite: invite)
+            }
+            let source = try secretSource()
+            if case .invite(let text) = source {
+                let invited = try Chat(invite: InviteText.invite(text) ?? text)
                 if let chat, chat.precomposedStringWithCanonicalMapping != invited.name {
                     throw ValidationError("The invite is for another chat than the one named; leave the name out.")
                 }
                 return invited
             }
+            let name = (chat ?? fallback ?? "lobby").precomposedStringWithCanonicalMapping
+            guard let invite = InviteText.invite(name) else {
+                if case .secret(let text) = source { return try Chat(name, secret: try Secret(text)) }
+                return try Chat(name)
+            }
+            if case .secret = source {
+                throw ValidationError("The settings name the chat by an invite, which is not for another secret.")
+            }
+            return try Chat(invite: invite)
         } catch let error as NodeError {
             throw ValidationError(SafeText.line(error.description))
         }
+    }
+
+    /// How a shell names the chat to a further command, with a blank before it. No secret is repeated.
+    ///
+    /// - Parameter given: The argument that named it here.
+    func arguments(naming chat: Chat, given: String?) -> String {
+        /// A pipe can't be named once more.
+        func word(_ file: String) -> String { file == "-" || file.hasPrefix("/dev/") ? "FILE" : Shell.word(file) }
+        if let inviteFile { return " --invite-file \(word(inviteFile))" }
+        if invite != nil || given.flatMap(InviteText.invite) != nil { return " --invite INVITE" }
+        var words = ""
+        if let secretFile { words = " --secret-file \(word(secretFile))" }
+        if secret != nil { words = " --secret SECRET" }
+        // Of a secret chat that neither is named for, environment or settings know.
+        guard chat.isOpen || given != nil || !words.isEmpty else { return "" }
+        return words + (chat.name.hasPrefix("-") ? " -- " : " ") + Shell.word(chat.name)
     }
 
     private enum SecretSource {
@@ -134,11 +177,14 @@ struct NodeOptions: ParsableArguments {
     }
 
     private static func contents(of path: String) throws -> String {
-        do {
-            let text = try String(contentsOfFile: path, encoding: .utf8)
-            return text.trimmingCharacters(in: .whitespacesAndNewlines)
+        let shown = path == "-" ? "standard input" : SafeText.line(path)
+        do throws(SmallFile.Failure) {
+            return try SmallFile.text(path, maximumBytes: 4_096).trimmingCharacters(in: .whitespacesAndNewlines)
         } catch {
-            throw StartFailure(text: "can't read \(SafeText.line(path)) as text; check its path and who may read it")
+            switch error {
+            case .unreadable: throw StartFailure(text: "can't read \(shown); check its path and who may read it")
+            case .tooLong, .noText: throw StartFailure(text: "\(shown) holds neither secret nor invite", status: 64)
+            }
         }
     }
 }

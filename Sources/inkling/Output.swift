@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 
 /// A file descriptor that text goes to by write(2), so that each line is out at once.
@@ -25,6 +26,31 @@ struct Output: Sendable {
             }
         }
         return true
+    }
+
+    /// Writes a line that a command was run for. Where that is not possible the command has failed.
+    func answer(_ line: String) throws {
+        guard !write(line: line) else { return }
+        throw Self.failure(errno)
+    }
+
+    /// What a command ends with whose output can't be written, by the system's code for why.
+    static func failure(_ code: Int32) -> any Error {
+        // Whoever has read enough went away on purpose: no word about it.
+        if code == EPIPE { return ExitCode(1) }
+        return StartFailure(text: "the output can't be written (\(String(cString: strerror(code))))")
+    }
+
+    func answer(json members: [(String, JSONValue)]) throws {
+        var text = ""
+        JSONValue.object(members).append(to: &text)
+        try answer(text)
+    }
+
+    /// Whether whoever read it has gone.
+    var isAbandoned: Bool {
+        var state = pollfd(fd: descriptor, events: 0, revents: 0)
+        return poll(&state, 1, 0) > 0 && state.revents & Int16(POLLERR | POLLHUP | POLLNVAL) != 0
     }
 
     /// Writes a line, with one write(2) unless the system takes it in parts.

@@ -15,7 +15,7 @@ struct PeersCommand: AsyncParsableCommand {
             inkling peers kitchen --all     also those who were there before
             """)
 
-    @Argument(help: "The name of the chat (default: lobby; an invite brings its own).")
+    @Argument(help: "The name of the chat, or its invite (default: lobby).")
     var chat: String?
 
     @Flag(help: "Print one JSON object.")
@@ -40,12 +40,12 @@ struct PeersCommand: AsyncParsableCommand {
             let peers = all ? await tool.node.peers(in: tool.chat.name) : await tool.present()
             await tool.node.stop()
             if json {
-                Output.standard.write(
+                try Output.standard.answer(
                     json: [("chat", .string(tool.chat.name)), ("peers", .array(peers.map(Self.value)))])
                 return
             }
             if peers.isEmpty { Output.error.write(line: "inkling: " + tool.nobodyText) }
-            for peer in peers { Output.standard.write(line: Self.line(peer)) }
+            for peer in peers { try Output.standard.answer(Self.line(peer)) }
         }
     }
 

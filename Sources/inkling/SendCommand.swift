@@ -15,7 +15,7 @@ struct SendCommand: AsyncParsableCommand {
             make 2>&1 | tail -n 5 | inkling send builds - --wait 30
             """)
 
-    @Argument(help: "The name of the chat.")
+    @Argument(help: "The name of the chat, or its invite.")
     var chat: String
 
     @Argument(help: "The message; - reads it from standard input.")
@@ -33,23 +33,28 @@ struct SendCommand: AsyncParsableCommand {
     private static let longestDelivery = Duration.seconds(10)
     private static let maximumBytes = 64 << 10
 
-    func validate() throws { try options.validate(chat: chat) }
+    func validate() throws {
+        guard text != "-" || !options.readsStandardInput else {
+            throw ValidationError("Standard input can't be both the message and the secret or invite.")
+        }
+        try options.validate(chat: chat)
+    }
 
     func run() async throws {
         try await StartFailure.reporting {
             let message = try text == "-" ? Self.input() : text
-            guard !message.isEmpty else {
-                throw StartFailure(text: "there is nothing to send: the message is empty", status: 64)
+            guard !message.allSatisfy(\.isWhitespace) else {
+                throw StartFailure(text: "there is nothing to send: the message is blank", status: 64)
             }
             let tool = try await ToolNode.start(options, chat: chat, isAway: false)
             let present = await tool.waitForPeers(wait.duration)
             guard !present.isEmpty else {
                 await tool.node.stop()
-                if json { report(tool.chat, [], []) }
+                if json { try report(tool.chat, [], []) }
                 throw StartFailure(text: "not sent: " + tool.nobodyText)
             }
             let (delivered, missed) = try await Self.deliver(message, with: tool)
-            report(tool.chat, delivered, missed)
+            try report(tool.chat, delivered, missed)
             if !missed.isEmpty || delivered.isEmpty { throw ExitCode(1) }
         }
     }
@@ -89,23 +94,23 @@ struct SendCommand: AsyncParsableCommand {
         return (delivered, missed)
     }
 
-    private func report(_ chat: Chat, _ delivered: [Peer], _ missed: [Missed]) {
+    private func report(_ chat: Chat, _ delivered: [Peer], _ missed: [Missed]) throws {
         func members(_ peer: Peer) -> [(String, JSONValue)] {
             [("user", .string(peer.user.description)), ("name", .string(peer.name))]
-        }
-        if json {
-            Output.standard.write(
-                json: [
-                    ("chat", .string(chat.name)), ("delivered", .array(delivered.map { .object(members($0)) })),
-                    ("missed", .array(missed.map { .object(members($0.peer) + [("why", .string($0.why))]) })),
-                ])
-        } else if !delivered.isEmpty {
-            Output.standard.write(line: "Delivered to \(delivered.map(\.shownName).joined(separator: ", "))")
         }
         for missed in missed {
             Output.error.write(
                 line: "inkling: not delivered to \(missed.peer.shownName) (\(Self.reason(missed.why))); "
                     + "send it again when they are there")
+        }
+        if json {
+            try Output.standard.answer(
+                json: [
+                    ("chat", .string(chat.name)), ("delivered", .array(delivered.map { .object(members($0)) })),
+                    ("missed", .array(missed.map { .object(members($0.peer) + [("why", .string($0.why))]) })),
+                ])
+        } else if !delivered.isEmpty {
+            try Output.standard.answer("Delivered to \(delivered.map(\.shownName).joined(separator: ", "))")
         }
     }
 
@@ -119,13 +124,18 @@ struct SendCommand: AsyncParsableCommand {
     }
 
     private static func input() throws -> String {
-        guard let data = try? FileHandle.standardInput.read(upToCount: maximumBytes + 1) ?? Data(),
-            data.count <= maximumBytes, var text = String(validating: data, as: UTF8.self)
-        else {
-            throw StartFailure(
-                text: "standard input is no message: it takes at most \(maximumBytes) bytes of UTF-8", status: 64)
+        do throws(SmallFile.Failure) {
+            let text = try SmallFile.text("-", maximumBytes: maximumBytes)
+            return text.hasSuffix("\n") ? String(text.dropLast()) : text
+        } catch {
+            let reason =
+                switch error {
+                case .unreadable: "standard input can't be read"
+                case .tooLong:
+                    "standard input is longer than \(maximumBytes) bytes, which a message may have; send it in parts"
+                case .noText: "standard input is no text: it has bytes that are not UTF-8"
+                }
+            throw StartFailure(text: reason, status: 64)
         }
-        if text.hasSuffix("\n") { text.removeLast() }
-        return text
     }
 }

@@ -6,7 +6,7 @@ import TOMLKit
 /// line win.
 package struct SettingsFile: Equatable, Sendable {
     package var name: String?
-    /// The chat that is joined where none is named.
+    /// The chat that is joined where none is named, or its invite.
     package var chat: String?
     package var indicator: IndicatorStyle?
     package var reducedMotion: Bool?
@@ -35,14 +35,16 @@ package struct SettingsFile: Equatable, Sendable {
     package static func read(_ path: String, isNamed: Bool) throws(Refusal) -> SettingsFile {
         if !isNamed, access(path, F_OK) != 0, errno == ENOENT || errno == ENOTDIR { return SettingsFile() }
         let shown = SafeText.line(path)
-        guard let handle = FileHandle(forReadingAtPath: path),
-            let data = try? handle.read(upToCount: maximumBytes + 1)
-        else {
+        let text: String
+        do {
+            text = try SmallFile.text(path, maximumBytes: maximumBytes)
+        } catch {
             let hint = isNamed ? "check its path and who may read it" : "make it readable, or start with --no-config"
-            throw Refusal(text: "can't read the settings in \(shown); \(hint)")
-        }
-        guard data.count <= maximumBytes, let text = String(validating: data, as: UTF8.self) else {
-            throw Refusal(text: "\(shown) is no settings file: it is too long, or not UTF-8; mend or remove it")
+            throw switch error {
+            case .unreadable: Refusal(text: "can't read the settings in \(shown); \(hint)")
+            case .tooLong: Refusal(text: "\(shown) is too long for a settings file; shorten or remove it")
+            case .noText: Refusal(text: "\(shown) is no settings file: it is not UTF-8; mend or remove it")
+            }
         }
         return try SettingsFile(text, path: path)
     }
@@ -55,9 +57,11 @@ package struct SettingsFile: Equatable, Sendable {
         do {
             table = try TOMLTable(string: text)
         } catch let error as TOMLParseError {
+            let line = Int(error.source.begin.line)
+            let reason = Self.hint(text, line: line) ?? error.description
             throw Refusal(
-                text: "\(SafeText.line(path)), line \(error.source.begin.line): \(SafeText.line(error.description)); "
-                    + "mend that line, or start with --no-config")
+                text: "\(SafeText.line(path)), line \(line): \(SafeText.line(reason)); mend that line, or start with "
+                    + "--no-config")
         } catch {
             throw Refusal(text: "\(SafeText.line(path)) is no TOML; mend it, or start with --no-config")
         }
@@ -83,9 +87,24 @@ package struct SettingsFile: Equatable, Sendable {
         if let name, !(1...64).contains(name.precomposedStringWithCanonicalMapping.utf8.count) {
             throw reader.refusal(.name, "takes 1 to 64 bytes")
         }
-        if let chat, !(1...64).contains(chat.precomposedStringWithCanonicalMapping.utf8.count) {
+        if let chat, InviteText.invite(chat) == nil,
+            !(1...64).contains(chat.precomposedStringWithCanonicalMapping.utf8.count)
+        {
             throw reader.refusal(.chat, "takes 1 to 64 bytes")
         }
+    }
+
+    /// What is wrong with a line that gives a text without quotes; nil for all else.
+    private static func hint(_ text: String, line: Int) -> String? {
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        guard lines.indices.contains(line - 1) else { return nil }
+        let parts = lines[line - 1].split(separator: "=", maxSplits: 1)
+        guard parts.count == 2, parts[0].allSatisfy({ $0.isLetter || " \t.-_".contains($0) }) else { return nil }
+        let value = parts[1].drop { $0.isWhitespace || $0 == "[" }
+        let word = String(value.prefix { $0.isLetter })
+        guard !word.isEmpty, !["true", "false", "inf", "nan"].contains(word) else { return nil }
+        let key = parts[0].trimmingCharacters(in: .whitespaces)
+        return "a text has to stand in quotes, as in \(key) = \(parts[1].contains("[") ? "[\"…\"]" : "\"…\"")"
     }
 }
 

@@ -10,6 +10,8 @@ struct ToolNode {
     let node: Node
     let chat: Chat
     let settings: SettingsFile
+    /// How the chat was named, for another command.
+    private let arguments: String
 
     /// - Parameter isAway: Whether nobody reads here what others say.
     static func start(_ options: NodeOptions, chat name: String?, isAway: Bool) async throws -> ToolNode {
@@ -29,7 +31,8 @@ struct ToolNode {
             }
         }
         try await node.join(chat)
-        return ToolNode(node: node, chat: chat, settings: settings)
+        return ToolNode(
+            node: node, chat: chat, settings: settings, arguments: options.arguments(naming: chat, given: name))
     }
 
     /// Those who are there now.
@@ -52,7 +55,7 @@ struct ToolNode {
 
     /// What to do when nobody is there.
     var nobodyText: String {
-        "nobody else is in \(SafeText.line(chat.name)) now; find out why with: inkling doctor"
+        "nobody else is in \(SafeText.line(chat.name)) now; find out why with: inkling doctor\(SafeText.line(arguments))"
     }
 }
 

@@ -16,7 +16,7 @@ struct WatchCommand: AsyncParsableCommand {
             inkling watch kitchen --once
             """)
 
-    @Argument(help: "The name of the chat (default: lobby; an invite brings its own).")
+    @Argument(help: "The name of the chat, or its invite (default: lobby).")
     var chat: String?
 
     @Flag(help: "Print one JSON object a line.")
@@ -31,6 +31,7 @@ struct WatchCommand: AsyncParsableCommand {
     @OptionGroup var options: NodeOptions
 
     private static let onceTime = Duration.seconds(2)
+    private static let lookTime = Duration.seconds(1)
 
     func validate() throws { try options.validate(chat: chat) }
 
@@ -46,7 +47,9 @@ struct WatchCommand: AsyncParsableCommand {
             }
             var typing = await tool.node.typing(in: tool.chat.name).makeAsyncIterator()
             var last = line(await typing.next() ?? [], tool)
-            var goesOn = Output.standard.write(line: last) && !once
+            var goesOn = try await show(last, tool) && !once
+            let lookout = Task { await endWithReader(tool) }
+            defer { lookout.cancel() }
             var stream = happenings.stream.makeAsyncIterator()
             while goesOn, let happening = await stream.next() {
                 switch happening {
@@ -57,13 +60,32 @@ struct WatchCommand: AsyncParsableCommand {
                     happenings.dealtWithEvent()
                     guard case .typing(tool.chat.name, let people) = timed.event else { continue }
                     let line = line(people, tool)
-                    if line != last { goesOn = Output.standard.write(line: line) }
+                    if line != last { goesOn = try await show(line, tool) }
                     last = line
                 default: break
                 }
             }
             await tool.node.stop()
             withExtendedLifetime(signals) {}
+        }
+    }
+
+    /// Returns false when nobody reads any more.
+    @MainActor
+    private func show(_ line: String, _ tool: ToolNode) async throws -> Bool {
+        guard !Output.standard.write(line: line) else { return true }
+        let code = errno
+        await tool.node.stop()
+        guard code == EPIPE else { throw Output.failure(code) }
+        return false
+    }
+
+    /// Ends the node, and the command with it, when whoever read the output has gone, though nothing changes.
+    @MainActor
+    private func endWithReader(_ tool: ToolNode) async {
+        while !Task.isCancelled {
+            if Output.standard.isAbandoned { return await tool.node.stop() }
+            try? await Task.sleep(for: Self.lookTime)
         }
     }
 

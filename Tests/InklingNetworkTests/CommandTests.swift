@@ -126,6 +126,94 @@ extension NetworkTests {
             }
         }
 
+        @Test("an invite is one wherever a chat is named, also from a pipe, and never the name of an open chat")
+        func invites() async throws {
+            let secret = "abcdefghijklmnopqrstuvwxya"
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let host = network[0]
+                try await host.run(
+                    """
+                    mkdir -p /run/config/inkling
+                    printf 'chat = "inkling:kitchen#\(secret)"\n' >/run/config/inkling/config.toml
+                    """)
+                _ = try await NodeProcess(
+                    "Bob", on: host, ["INKLING:kitchen#\(secret)", "--no-discovery", "--port", "40001"])
+                let peer = ["--no-discovery", "--peer", "127.0.0.1:40001"]
+                for (chat, input) in [
+                    ([" inkling:kitchen#\(secret)\n"], []), ([], []), (["--secret", secret, "kitchen"], []),
+                    (["--invite-file", "-"], ["inkling:kitchen#\(secret)"]),
+                    (["kitchen", "--secret-file", "/dev/stdin"], [secret]),
+                ] {
+                    let answer = try await CommandTests.inkling(
+                        ["peers", "--wait", "1"] + chat + peer, on: host, input: input)
+                    #expect(answer.ending == .exited(0) && answer.text.hasPrefix("Bob ("), "\(chat) \(answer.errors)")
+                }
+                let lonely = try await CommandTests.inkling(
+                    ["send", "it's", "hello", "--wait", "0.2", "--no-config"], on: host)
+                #expect(lonely.errors.hasSuffix(#"inkling doctor 'it'\''s'"#), "\(lonely.errors)")
+                for wrong in [
+                    ["peers", "inkling:kitchen#\(secret)", "--secret", secret], ["peers", "--secret", secret],
+                    ["peers", "inkling:kitchen"], ["chat", "--invite-file", "-"], ["send", "kitchen", " \n"],
+                    ["send", "kitchen", "-", "--secret-file", "-"], ["peers", "--port", "-1"],
+                    ["peers", "--port", "99999"],
+                ] {
+                    let answer = try await CommandTests.inkling(wrong, on: host)
+                    #expect(
+                        answer.ending == .exited(64) && !answer.errors.contains(secret), "\(wrong) \(answer.errors)")
+                }
+            }
+        }
+
+        @Test("commands go by the name of the last chat, and leave out interfaces that are not there")
+        func lastName() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let bob = try await NodeProcess(
+                    "Bob", on: network[0], chat: "kitchen", ["--no-discovery", "--port", "40001"])
+                let alice = try await NodeProcess(
+                    "Alice", on: network[0], chat: "garden", state: "tools", ["--no-discovery"])
+                let answer = try await CommandTests.inkling(
+                    [
+                        "send", "kitchen", "hello", "--no-discovery", "--peer", "127.0.0.1:40001",
+                        "--without-interface", "docker0",
+                    ], on: network[0])
+                #expect(answer.ending == .exited(0), "\(answer.errors)")
+                let message = try await bob.wait("the message") { $0.on == "message" }
+                #expect(message.from?.name == "Alice" && message.from?.user == alice.events.first?.user)
+            }
+        }
+
+        @Test("output that can't be written is a failure, and one that nobody reads ends a watch")
+        func output() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let program = try NodeProcess.program()
+                func shell(_ script: String) async throws -> Answer {
+                    let child = try Child(
+                        network[0].command(["sh", "-c", script, program]),
+                        environment: ["XDG_CONFIG_HOME": "/run/config", "XDG_STATE_HOME": "/run/state"])
+                    child.closeInput()
+                    let ending = try await child.waitForEnd(within: 10)
+                    try await pause(0.05)
+                    return Answer(
+                        ending: ending, text: child.output.map(\.text).joined(separator: "\n"), errors: child.errorText)
+                }
+                for place in [">/dev/full", ">&-"] {
+                    for command in ["invite team", "peers --json --wait 0.1 --no-discovery"] {
+                        let answer = try await shell("\"$0\" \(command) \(place)")
+                        #expect(answer.ending == .exited(1), "\(command) \(place)")
+                        #expect(answer.errors.contains("the output can't be written"), "\(answer.errors)")
+                    }
+                }
+                let copy = try await shell(
+                    """
+                    "$0" identity export - 2>/dev/null | XDG_STATE_HOME=/run/other "$0" identity import - >/dev/null
+                    cmp /run/state/inkling/identity /run/other/inkling/identity && test ! -e ./- && echo same
+                    """)
+                #expect(copy.text == "same", "\(copy.errors)")
+                let watched = try await shell("{ \"$0\" watch --no-discovery; echo $? >&2; } | head -n 1")
+                #expect(watched.ending == .exited(0) && watched.errors == "0", "\(watched.errors)")
+            }
+        }
+
         // R31
         @Test("doctor explains what keeps two machines apart: firewall, other chat, no daemon, no bus")
         func doctor() async throws {
@@ -167,6 +255,17 @@ extension NetworkTests {
                 let walled = try problems(await there)
                 #expect(walled.first?.hasPrefix("firewall: it may drop") == true, "\(walled)")
                 #expect(walled.first?.contains("udp dport != 5353 drop") == true)
+
+                // Shut for loopback as well: one problem, and what follows from it is none of its own.
+                try await network[1].run("nft flush ruleset")
+                try await network[1].run(
+                    """
+                    nft add table inet shut
+                    nft add chain inet shut input '{ type filter hook input priority 0; policy drop; }'
+                    """)
+                let shut = try problems(await doctor("kitchen", on: network[1]))
+                #expect(shut.count == 1 && shut[0].hasPrefix("firewall: it may drop"), "\(shut)")
+                try await network[1].run("nft flush ruleset")
 
                 try await network[0].killAvahi()
                 try await network[1].killAvahi()

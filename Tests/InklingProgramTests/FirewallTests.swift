@@ -61,6 +61,17 @@ struct FirewallTests {
         #expect(found.allSatisfy { $0.mend.hasPrefix("sudo nft insert rule inet filter input udp dport { 5353, ") })
     }
 
+    @Test(
+        "whether rules keep out discovery or the chat is told",
+        arguments: [
+            ("udp dport 5353 drop", true, false), ("udp dport 40001 drop", false, true), ("drop", true, true),
+        ])
+    func kinds(_ rule: String, dropsDiscovery: Bool, dropsChat: Bool) {
+        let rules = "table inet filter {\nchain input {\n\(Self.input)\n\(rule)\n}\n}"
+        let found = Firewall.obstacles(nftables: rules, port: 40_001)
+        #expect(found.map(\.dropsDiscovery) == [dropsDiscovery] && found.map(\.dropsChat) == [dropsChat])
+    }
+
     /// What `ufw` makes of "allow ssh", in short.
     private static let ufw = """
         table ip filter {

@@ -43,6 +43,12 @@ struct SettingsFileTests {
         #expect(try SettingsFile("interfaces.leave-out = ['docker0']", path: "config.toml") == expected)
     }
 
+    @Test("a chat may be named by its invite, which may be longer than a name")
+    func invite() throws {
+        let invite = "inkling:\(String(repeating: "%20", count: 40))#abcdefghijklmnopqrstuvwxya"
+        #expect(try SettingsFile("chat = \"\(invite)\"", path: "config.toml").chat == invite)
+    }
+
     struct Wrong: Sendable, CustomTestStringConvertible {
         let text: String
         let complaint: String
@@ -74,6 +80,8 @@ struct SettingsFileTests {
             Wrong("name = \"a\"\n\nname = \"b\"", "line 3"),
             Wrong("name = \"a\"\n[privacy\n", "line 2"),
             Wrong("name = \"a", "line 1"),
+            Wrong("name = Frank", "line 1: a text has to stand in quotes, as in name = \"…\""),
+            Wrong("\n[interfaces]\nuse = [eth0]", "line 3: a text has to stand in quotes, as in use = [\"…\"]"),
         ])
     func refused(_ wrong: Wrong) {
         do {
@@ -100,6 +108,8 @@ struct SettingsFileTests {
         defer { try? FileManager.default.removeItem(atPath: path) }
         try Data("name = \"Bob\"\n".utf8).write(to: URL(fileURLWithPath: path))
         #expect(try SettingsFile.read(path, isNamed: false).name == "Bob")
+        try Data().write(to: URL(fileURLWithPath: path))
+        #expect(try SettingsFile.read(path, isNamed: true) == SettingsFile())
         try Data([0x23, 0xFF, 0x0A]).write(to: URL(fileURLWithPath: path))
         #expect(throws: SettingsFile.Refusal.self) { try SettingsFile.read(path, isNamed: false) }
         try Data(repeating: 0x0A, count: SettingsFile.maximumBytes + 1).write(to: URL(fileURLWithPath: path))

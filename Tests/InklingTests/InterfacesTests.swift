@@ -59,14 +59,15 @@ struct InterfacesTests {
         #expect(try Interfaces.select(.except(["eth0", "eth1"]), from: interfaces).map(\.name) == ["docker0"])
     }
 
-    @Test("an unknown name is an error that lists the known ones, and is safe to show (R29)")
-    func unknown() {
+    @Test("an unknown name to use is an error that lists the known ones, and is safe to show (R29)")
+    func unknown() throws {
         let interfaces = [Self.interface("eth0", 3), Self.loopback]
         let error = #expect(throws: InterfaceError.self) {
             try Interfaces.select(.named(["eth0", "e\u{1B}th9"]), from: interfaces)
         }
         #expect(error == .unknown(name: "e\u{1B}th9", known: ["eth0", "lo"]))
         #expect(error?.description == "There is no network interface \"eth9\". Choose among: eth0, lo.")
+        #expect(try Interfaces.select(.except(["eth9"]), from: interfaces).map(\.name) == ["eth0"])
         #expect(Interfaces.matching(.named(["eth0", "eth9"]), from: interfaces).map(\.name) == ["eth0"])
     }
 

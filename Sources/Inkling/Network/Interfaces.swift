@@ -97,13 +97,12 @@ package enum Interfaces {
         }.sorted { $0.index < $1.index }
     }
 
-    /// Those of `interfaces` that `selection` chooses, or an error if it names one that is not there.
+    /// Those of `interfaces` that `selection` chooses, or an error if it chooses one that is not there. What is to be
+    /// left out may come later.
     package static func select(
         _ selection: InterfaceSelection, from interfaces: [NetworkInterface]
     ) throws(InterfaceError) -> [NetworkInterface] {
-        switch selection {
-        case .automatic: break
-        case .named(let names), .except(let names):
+        if case .named(let names) = selection {
             for name in names where !interfaces.contains(where: { $0.name == name }) {
                 throw .unknown(name: name, known: interfaces.map(\.name).sorted())
             }

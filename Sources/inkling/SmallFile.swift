@@ -1,0 +1,39 @@
+import Foundation
+
+/// What a command reads as a whole: a file, a pipe, or standard input by the name "-".
+package enum SmallFile {
+    package enum Failure: Error, Equatable {
+        case unreadable
+        case tooLong
+        case noText
+    }
+
+    package static func text(_ path: String, maximumBytes: Int) throws(Failure) -> String {
+        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .unreadable }
+        defer { if path != "-" { close(descriptor) } }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: maximumBytes + 1)
+        while bytes.count <= maximumBytes {
+            let count = read(descriptor, &buffer, buffer.count)
+            if count > 0 {
+                bytes += buffer[..<count]
+            } else if count == 0 {
+                break
+            } else if errno == EAGAIN {
+                var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                poll(&wanted, 1, -1)
+            } else if errno != EINTR {
+                throw .unreadable
+            }
+        }
+        guard bytes.count <= maximumBytes else { throw .tooLong }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw .noText }
+        return text
+    }
+
+    /// Whether a path stands for standard input.
+    package static func isStandardInput(_ path: String?) -> Bool {
+        path.map { ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].contains($0) } ?? false
+    }
+}
