@@ -46,8 +46,8 @@ package final class Simulation {
     }()
 
     let scenario: Scenario
-    /// Which identities with more devices than are kept of one key (D-9) a host blocks at some time.
-    private(set) lazy var blockedCrowds = crowdsBlocked()
+    /// The identities with more devices than are kept of one key (D-9).
+    private(set) lazy var crowds = identitiesOfManyDevices()
     /// How late a datagram may come, at most.
     private lazy var longestDelay = delayOfAll()
     let hosts: [SimulatedHost]
@@ -388,16 +388,9 @@ extension Simulation {
         return .milliseconds((clogs.max() ?? 0) + reordering)
     }
 
-    private func crowdsBlocked() -> [Int: Set<Int>] {
+    private func identitiesOfManyDevices() -> Set<Int> {
         let devices = Dictionary(grouping: hosts, by: \.plan.identity)
-        var crowds: [Int: Set<Int>] = [:]
-        for step in scenario.steps {
-            guard case .block(let host) = step.action else { continue }
-            let identity = hosts[host].plan.identity
-            guard devices[identity, default: []].count > Limits.instancesPerKey else { continue }
-            crowds[step.host, default: []].insert(identity)
-        }
-        return crowds
+        return Set(devices.filter { $0.value.count > Limits.instancesPerKey }.keys)
     }
 }
 

@@ -141,14 +141,16 @@ extension Simulation {
 
     private func surelySeen(by viewer: SimulatedHost, in chat: Int) -> [SimulatedHost] {
         let others = others(of: viewer, in: chat)
-        guard !blockedCrowds.isEmpty else { return others }
-        return others.filter { !mayBeOverlooked(viewer, by: $0) && !mayBeOverlooked($0, by: viewer) }
+        guard !crowds.isEmpty else { return others }
+        return others.filter {
+            !mayBeOverlooked(viewer, by: $0, in: chat) && !mayBeOverlooked($0, by: viewer, in: chat)
+        }
     }
 
-    /// Of a user with more devices than are kept of one key (D-9), one is overlooked that rests after the farewell of
-    /// a block (L-35).
-    private func mayBeOverlooked(_ device: SimulatedHost, by other: SimulatedHost) -> Bool {
-        blockedCrowds[other.index]?.contains(device.plan.identity) == true
+    /// Of a user with more devices than are kept of one key (D-9), one is overlooked that rests after a farewell (L-35).
+    private func mayBeOverlooked(_ device: SimulatedHost, by other: SimulatedHost, in chat: Int) -> Bool {
+        crowds.contains(device.plan.identity)
+            && (other.farewell[chat] != nil || other.everBlocked.contains(device.plan.identity))
     }
 
     /// Those for whom a message was meant and who are there: a hello that came late may have brought back somebody

@@ -353,7 +353,8 @@ final class Desk {
     private func join(_ text: String) async -> [Line] {
         do {
             let name = text.precomposedStringWithCanonicalMapping
-            let chat = text.hasPrefix("inkling:") ? try Chat(invite: text) : try Chat(name)
+            let invite = InviteText.invite(text)
+            let chat = if let invite { try Chat(invite: invite) } else { try Chat(name) }
             if let index = index(of: chat.name) {
                 guard conversations[index].chat == chat else {
                     let command = "/leave \(SafeText.line(chat.name))"
