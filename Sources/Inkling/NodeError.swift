@@ -1,28 +1,51 @@
+import Foundation
 import InklingWire
 
 /// Why something could not be done. Nothing was changed then; the description is one line that says what to do.
-public enum NodeError: Error, Hashable, Sendable, CustomStringConvertible {
+public enum NodeError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
+    /// The display name is empty, too long or holds a control character: the reason.
     case name(String)
+    /// The name of a chat is empty, too long, holds a control character or is an invite: the reason.
     case chatName(String)
+    /// A text is no chat secret: the reason.
     case secret(String)
+    /// A text is no invite: the reason.
     case invite(String)
+    /// The node is not in the chat of that name.
     case unknownChat(String)
+    /// The node is in a chat of that name already, or in one with the same secret.
     case chatExists(String)
+    /// The node is in 32 chats.
     case tooManyChats
+    /// A message without text.
     case messageEmpty
+    /// A message of more than 65,536 bytes: how many it has.
     case messageTooLong(bytes: Int)
+    /// More than 4 MiB would wait for that peer (M-14).
     case queueFull(UserID)
+    /// Another program, or node, has the UDP port.
     case portTaken(UInt16)
+    /// The UDP port is for the administrator alone.
     case portNotAllowed(UInt16)
+    /// An address to bind to is none of this host.
     case bindAddress(String)
+    /// The system makes no UDP socket: its reason.
     case socket(String)
+    /// The state directory would put the identity at risk: what to do.
     case stateDirectory(String)
+    /// A peer to be reached by hand is not named as HOST:PORT, or not found.
     case peerAddress(String, reason: String)
+    /// A network interface that was named is not there: what to choose among.
     case interface(String)
+    /// Nobody is known by that key or user ID.
     case unknownPeer(String)
+    /// A text is no exported identity.
     case identityText
+    /// An identity is at that path already.
     case identityExists(String)
+    /// A running node uses that state directory.
     case stateDirectoryInUse(String)
+    /// The node was stopped.
     case stopped
 
     /// A word for programs.
@@ -53,6 +76,9 @@ public enum NodeError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The same line as `description`, for `localizedDescription`.
+    public var errorDescription: String? { description }
+
     /// One line for people.
     public var description: String {
         switch self {
@@ -63,7 +89,7 @@ public enum NodeError: Error, Hashable, Sendable, CustomStringConvertible {
         case .invite(let reason):
             "This is no invite: \(reason). An invite reads inkling:NAME#SECRET; \"inkling invite NAME\" makes one."
         case .unknownChat(let name): "This node is not in the chat \"\(name)\". Join it first."
-        case .chatExists(let name): "This node is in the chat \"\(name)\" already."
+        case .chatExists(let name): "This node is in the chat \"\(name)\", or in one with its secret, already."
         case .tooManyChats:
             "This node is in \(Limits.chatsPerNode) chats, which is the most. Leave one first."
         case .messageEmpty: "There is nothing to send: the message is empty."

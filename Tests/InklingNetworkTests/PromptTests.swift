@@ -84,6 +84,8 @@ extension NetworkTests {
                     #expect(screen.count { $0.contains("(open") } == 1)
                 }
                 try await firing.value
+                // The last edit may have left the cursor at the beginning.
+                try await terminal.press("C-e")
                 try await terminal.type("the end")
                 try await terminal.press("Enter")
                 let sent = try await bob.wait("the line") { $0.on == "message" }

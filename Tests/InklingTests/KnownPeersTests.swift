@@ -267,7 +267,7 @@ extension NodeTests {
         }
     }
 
-    private static func meet(_ node: Node, _ other: Node) async {
+    static func meet(_ node: Node, _ other: Node) async {
         _ = await first(of: node.presence(in: "lobby")) { peers in
             peers.contains { $0.key == other.key && $0.presence == .online }
         }

@@ -236,6 +236,45 @@ struct NodeTests {
     }
 
     // R27
+    @Test("a second stop waits for the first: then the state directory is free, and the farewells are out")
+    func stoppedTwice() async throws {
+        let directory = try TemporaryDirectory()
+        let bob = try await NodeTests.node("Bob")
+        let alice = try await NodeTests.node("Alice", peers: [bob]) {
+            $0.isEphemeral = false
+            $0.stateDirectory = directory.path
+        }
+        await NodeTests.meet(alice, bob)
+        async let first: Void = alice.stop()
+        await alice.stop()
+        let store = try KeyStore.open(directory: directory.path)
+        #expect(store.temporary == nil)
+        store.close()
+        await first
+        await alice.stop()
+        await bob.stop()
+    }
+
+    @Test("an error says the same to whoever asks for its localized description")
+    func localized() {
+        let error: any Error = NodeError.messageEmpty
+        #expect(error.localizedDescription == NodeError.messageEmpty.description)
+    }
+
+    @Test("neither a secret nor a chat tells the secret when it is printed")
+    func secretsAreKept() throws {
+        let secret = Secret.random()
+        let chat = try Chat("kitchen", secret: secret)
+        for text in ["\(secret)", "\(chat)", String(reflecting: secret), String(reflecting: chat)] {
+            #expect(!text.contains(secret.text) && !text.contains("bytes"), "\(text)")
+        }
+        var dumped = ""
+        dump(chat, to: &dumped)
+        #expect(!dumped.contains(secret.text) && !dumped.contains("bytes"))
+        #expect(throws: NodeError.self) { try Chat("inkling:kitchen#\(secret.text)") }
+        #expect(try Chat(invite: "  INKLING:kitchen#\(secret.text)\n") == chat)
+    }
+
     @Test("100 nodes started and stopped leave no descriptor behind, and are freed")
     func startAndStop() async throws {
         try await NodeTests.node("first").stop()

@@ -184,7 +184,8 @@ extension Node {
 
     // MARK: Observing
 
-    /// Everything that happens from now on, and the notices that nobody has heard yet.
+    /// Everything that happens from now on, in all chats, until the node was stopped, and the notices that nobody has
+    /// heard yet. What is not read is kept, without a bound.
     public func events() -> AsyncStream<TimedEvent> {
         let (stream, continuation) = AsyncStream<TimedEvent>.makeStream()
         guard !isStopped else {
@@ -198,8 +199,9 @@ extension Node {
         return stream
     }
 
-    /// Who is typing in a chat: first the current state, then each change. An unknown chat gives an empty sequence.
-    /// A reader that falls more than 64 changes behind misses the oldest.
+    /// Who is typing in a chat: first the current state, then each change, until the node leaves the chat or was
+    /// stopped. A chat that the node is not in gives an empty sequence. A reader that falls more than 64 changes behind
+    /// misses the oldest.
     public func typing(in chat: String) -> AsyncStream<[Person]> {
         let (stream, continuation) = AsyncStream<[Person]>.makeStream(bufferingPolicy: .bufferingNewest(64))
         guard let entry = joined.first(where: { $0.chat.name == chat }), !isStopped else {
@@ -213,8 +215,9 @@ extension Node {
         return stream
     }
 
-    /// The people of a chat: first the current state, then each change. An unknown chat gives an empty sequence.
-    /// A reader that falls more than 64 changes behind misses the oldest.
+    /// The people of a chat, also those of earlier runs, who are offline: first the current state, then each change,
+    /// until the node leaves the chat or was stopped. A chat that the node is not in gives an empty sequence. A reader
+    /// that falls more than 64 changes behind misses the oldest.
     public func presence(in chat: String) -> AsyncStream<[Peer]> {
         let (stream, continuation) = AsyncStream<[Peer]>.makeStream(bufferingPolicy: .bufferingNewest(64))
         guard joined.contains(where: { $0.chat.name == chat }), !isStopped else {

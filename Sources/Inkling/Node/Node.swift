@@ -52,6 +52,9 @@ public actor Node {
     /// Notices that came before anybody listened.
     var earlyNotices: [TimedEvent] = []
     var isStopped = false
+    private var hasEnded = false
+    /// Who called `stop()` while the first call was under way.
+    private var awaitingEnd: [CheckedContinuation<Void, Never>] = []
     private var wake: (at: Instant, task: Scheduled<Void>)?
     private var interfaceMonitor: InterfaceMonitor?
     private var usedNetworks: [LocalNetwork] = []
@@ -78,7 +81,8 @@ public actor Node {
 
     // MARK: Starting
 
-    /// Starts a node: opens the state directory, binds the socket, and begins discovery. It is in no chat yet.
+    /// Starts a node: opens the state directory, binds the socket, and begins discovery. It is in no chat yet. It lives
+    /// until ``stop()``, also when nobody holds it any more.
     ///
     /// - Throws: ``NodeError`` with one line that says what to do.
     public static func start(_ configuration: Configuration, logger: Logger) async throws(NodeError) -> Node {
@@ -329,9 +333,13 @@ public actor Node {
 
     // MARK: Stopping
 
-    /// Says bye to all, and closes everything. Copies of the farewell take 120 ms.
+    /// Says bye to all, and closes everything. Copies of the farewell take 120 ms; whoever calls it again waits for
+    /// the first call's end.
     public func stop() async {
-        guard !isStopped else { return }
+        guard !isStopped else {
+            if !hasEnded { await withCheckedContinuation { awaitingEnd.append($0) } }
+            return
+        }
         noteWhoIsThere()
         endpoint.quit(now: clock.now)
         drain()
@@ -351,6 +359,9 @@ public actor Node {
         await saveKnownPeers()
         keyStore?.close()
         observers.finish()
+        hasEnded = true
+        for waiting in awaitingEnd { waiting.resume() }
+        awaitingEnd = []
     }
 
     /// Returns when the copies of all farewells went out.
