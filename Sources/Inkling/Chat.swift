@@ -53,6 +53,12 @@ public struct Chat: Hashable, Sendable {
     ///   invite.
     public init(_ name: String, secret: Secret? = nil) throws(NodeError) {
         let normal = name.precomposedStringWithCanonicalMapping
+        // An open chat that was named after an invite would tell its secret to all.
+        guard !Self.isInvite(normal) else { throw .chatName("it is an invite, which names a chat and its secret") }
+        try self.init(normal: normal, secret: secret)
+    }
+
+    private init(normal: String, secret: Secret?) throws(NodeError) {
         guard !normal.isEmpty else { throw .chatName("it is empty") }
         guard normal.utf8.count <= Limits.maximumChatNameSize else {
             throw .chatName("it has \(normal.utf8.count) bytes, and \(Limits.maximumChatNameSize) are the most")
@@ -60,30 +66,39 @@ public struct Chat: Hashable, Sendable {
         guard !normal.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
             throw .chatName("it holds a control character")
         }
-        guard !normal.lowercased().hasPrefix(Self.scheme) else {
-            throw .chatName("it is an invite, which names a chat and its secret")
-        }
-        self.name = normal
+        name = normal
         self.secret = secret
     }
 
-    /// Reads an invite, `inkling:NAME#SECRET` with the name percent-encoded.
+    /// Reads an invite, `inkling:NAME#SECRET` with the name percent-encoded: as people hand them on, with blanks and
+    /// line ends around it, and the scheme in any letters.
     ///
     /// - Throws: ``NodeError/invite(_:)``, ``NodeError/chatName(_:)`` or ``NodeError/secret(_:)``.
     public init(invite: String) throws(NodeError) {
-        let invite = invite.trimmingCharacters(in: .whitespacesAndNewlines)
-        guard invite.prefix(Self.scheme.count).lowercased() == Self.scheme else {
+        guard let rest = Self.body(ofInvite: invite) else {
             throw .invite("it does not begin with \"\(Self.scheme)\"")
         }
-        let rest = invite.dropFirst(Self.scheme.count)
         guard let separator = rest.firstIndex(of: "#") else { throw .invite("there is no \"#\" before the secret") }
         guard let name = rest[..<separator].removingPercentEncoding else {
             throw .invite("its name is not percent-encoded UTF-8")
         }
-        try self.init(name, secret: Secret(String(rest[rest.index(after: separator)...])))
+        let secret = try Secret(String(rest[rest.index(after: separator)...]))
+        try self.init(normal: name.precomposedStringWithCanonicalMapping, secret: secret)
     }
 
+    /// Whether a text is meant as an invite, well-formed or not, rather than as the name of a chat.
+    public static func isInvite(_ text: String) -> Bool { body(ofInvite: text) != nil }
+
     private static let scheme = "inkling:"
+
+    /// What stands behind the scheme; nil if there is none.
+    private static func body(ofInvite text: String) -> String? {
+        // Bytes: a character may be one that joins the scheme's last.
+        let bytes = text.trimmingCharacters(in: .whitespacesAndNewlines).utf8
+        let size = scheme.utf8.count
+        guard String(decoding: bytes.prefix(size), as: UTF8.self).lowercased() == scheme else { return nil }
+        return String(decoding: bytes.dropFirst(size), as: UTF8.self)
+    }
 
     /// What to hand to those who shall join; nil for an open chat.
     public var invite: String? {
@@ -93,7 +108,7 @@ public struct Chat: Hashable, Sendable {
         unreserved.formUnion(CharacterSet(charactersIn: "a"..."z"))
         unreserved.formUnion(CharacterSet(charactersIn: "0"..."9"))
         let encoded = name.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
-        return "inkling:\(encoded)#\(secret.text)"
+        return "\(Self.scheme)\(encoded)#\(secret.text)"
     }
 
     /// Whether anybody on the network may join it.

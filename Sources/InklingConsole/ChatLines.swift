@@ -149,6 +149,11 @@ package enum ChatLines {
         return cut.count < text.count ? cut + "..." : line
     }
 
+    /// - Parameter count: How many further messages are not known to be delivered.
+    package static func abandoned(_ count: Int) -> Line {
+        notice(count == 1 ? "Nor is 1 more message" : "Nor are \(count) more messages")
+    }
+
     /// Why somebody does not have a message, in words.
     static func reason(_ why: String) -> String {
         switch why {

@@ -66,4 +66,13 @@ package struct Delivery: Sendable {
             delivered > 0 ? "Delivered to \(delivered) of \(recipients), not to " : "Not delivered to "
         return ChatLines.notice(begin + missed + ": " + ChatLines.excerpt(text))
     }
+
+    /// The line that says so when nobody waits for the rest of the answers any more.
+    package var abandonedLine: Line {
+        let begin =
+            delivered > 0
+            ? "Delivered to \(delivered) of \(recipients); not known to be delivered to all: "
+            : "Not known to be delivered: "
+        return ChatLines.notice(begin + ChatLines.excerpt(text))
+    }
 }

@@ -45,6 +45,40 @@ struct SessionContext {
     }
 }
 
+extension SessionContext {
+    /// For how long the end waits for the answers to what was sent a moment ago: a lost datagram is sent again some
+    /// times meanwhile.
+    private static let patience = Duration.seconds(2)
+    private static let interrupt: UInt8 = 0x03
+
+    /// Sends what waits yet, and returns when all is answered for, or whoever ended the session does so once more.
+    ///
+    /// - Returns: Whether all is answered for.
+    @discardableResult
+    func finish(
+        _ desk: Desk, _ happenings: inout AsyncStream<Happening>.Iterator, show: ([Line]) -> Void
+    ) async -> Bool {
+        show(await desk.finish())
+        self.happenings.after(Self.patience, .patience)
+        waiting: while desk.hasUnanswered, let happening = await happenings.next(isolation: #isolation) {
+            switch happening {
+            case .node(let event):
+                self.happenings.dealtWithEvent()
+                show(await desk.take(event.event))
+            case .input(let bytes):
+                if bytes.contains(Self.interrupt) { break waiting }
+                input.proceed()
+            case .signal(let number) where SignalWatch.ending.contains(number): break waiting
+            case .time(.patience), .nodeEnded: break waiting
+            default: break
+            }
+        }
+        let isAnswered = !desk.hasUnanswered
+        show(desk.abandon())
+        return isAnswered
+    }
+}
+
 /// Starts a node and runs the session of the mode that was asked for.
 ///
 /// Sessions run on the main actor: waiting for a slow reader of the output then holds up no thread that the node

@@ -11,6 +11,8 @@ struct Conversation {
     /// For how long after joining others are still being found, and what is sent waits for them; twice as long while
     /// there is nobody.
     static let settling: Int64 = 1_000
+    /// How many messages that are not known to be delivered are named at the end.
+    private static let abandonedLines = 3
     /// How many lines are kept for a chat that is not open.
     static let keptLines = 500
 
@@ -153,6 +155,15 @@ struct Conversation {
         let lines = held?.number == message ? releaseHeld() : [delivery.line].compactMap { $0 }
         sent[message] = nil
         return lines
+    }
+
+    /// Nobody waits for answers any more. Returns what there is to say of own messages yet.
+    mutating func abandon() -> [Line] {
+        let lines = releaseHeld()
+        let open = sent.sorted { $0.key < $1.key }.map(\.value.abandonedLine)
+        sent = [:]
+        let rest = open.count - Self.abandonedLines
+        return lines + open.prefix(Self.abandonedLines) + (rest > 0 ? [ChatLines.abandoned(rest)] : [])
     }
 
     /// What is to be told by now.

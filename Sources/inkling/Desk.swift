@@ -7,7 +7,7 @@ import InklingConsole
 /// Events and commands go in, lines come out; who draws them, and how, is up to the session.
 @MainActor
 final class Desk {
-    private let node: Node
+    let node: Node
     private let settings: ChatSettings
     /// Whether own messages are shown as lines: a terminal that edits its own lines has shown them.
     private let showsOwn: Bool
@@ -121,12 +121,16 @@ final class Desk {
         return lines
     }
 
-    /// Sends what waits, and tells the rest, because it is the end.
+    /// Sends what waits, because it is the end; what is in the input field is typed no more.
     func finish() async -> [Line] {
+        await compose("")
         var lines: [Line] = []
         for index in conversations.indices { lines += await sendWaiting(in: index) }
         return lines + (await due())
     }
+
+    /// Nobody waits for answers any more. Returns what there is to say of own messages yet.
+    func abandon() -> [Line] { conversations.indices.flatMap { conversations[$0].abandon() } }
 
     /// What there is to say of somebody's key, once; nothing of a verified one, or of the one who had the name first.
     private func warning(of peer: Peer?) async -> ((Labels.Label) -> Line)? {
@@ -297,38 +301,6 @@ final class Desk {
         }
     }
 
-    private func perform(_ command: PromptCommand, on peer: Peer, _ label: Labels.Label) async -> [Line] {
-        switch command {
-        case .whois: await whois(peer, label)
-        case .verify(_, let isRight): await verify(peer, label, isRight: isRight)
-        case .block: await block(peer, label)
-        default: []
-        }
-    }
-
-    private struct Complaint: Error {
-        let line: Line
-        init(_ text: String) { line = ChatLines.error(text) }
-    }
-
-    private func find(_ name: String, in open: Conversation) async -> Result<Peer, Complaint> {
-        let shown = SafeText.line(name)
-        if shown.lowercased() == SafeText.line(node.name).lowercased(), open.labels.find(shown) == .nobody {
-            return .failure(Complaint("That is you. inkling identity show shows your identity"))
-        }
-        switch open.labels.find(name.precomposedStringWithCanonicalMapping) {
-        case .one(let text):
-            guard let user = UserID(text), let peer = await node.peer(user, in: open.chat.name) else {
-                return .failure(Complaint("\(shown) is not known in this chat any more"))
-            }
-            return .success(peer)
-        case .nobody:
-            return .failure(Complaint("Nobody here is called \(shown); /who lists everybody"))
-        case .several(let labels):
-            return .failure(Complaint("Which one: \(labels.joined(separator: ", "))?"))
-        }
-    }
-
     private func setAway(_ isAway: Bool) async -> [Line] {
         guard self.isAway != isAway else {
             return [ChatLines.notice(isAway ? "You are away already; /back ends it" : "You are not away")]
@@ -353,8 +325,7 @@ final class Desk {
     private func join(_ text: String) async -> [Line] {
         do {
             let name = text.precomposedStringWithCanonicalMapping
-            let invite = InviteText.invite(text)
-            let chat = if let invite { try Chat(invite: invite) } else { try Chat(name) }
+            let chat = Chat.isInvite(text) ? try Chat(invite: text) : try Chat(name)
             if let index = index(of: chat.name) {
                 guard conversations[index].chat == chat else {
                     let command = "/leave \(SafeText.line(chat.name))"
@@ -382,7 +353,9 @@ final class Desk {
         } catch {
             return [ChatLines.error(error.description)]
         }
-        let left = last + [ChatLines.notice("You have left \(ChatLines.chat(chat.name, isOpen: chat.isOpen))")]
+        let left =
+            last + conversations[index].abandon()
+            + [ChatLines.notice("You have left \(ChatLines.chat(chat.name, isOpen: chat.isOpen))")]
         guard index == openIndex else {
             conversations.remove(at: index)
             if let open = openIndex, open > index { openIndex = open - 1 }
@@ -415,79 +388,5 @@ final class Desk {
             ChatLines.notice("Who has this line can join, and read what is said; pass it on by a way that you trust:"),
             Line(invite),
         ]
-    }
-
-    // MARK: People
-
-    private func whois(_ peer: Peer, _ label: Labels.Label) async -> [Line] {
-        let known = await node.knownPeer(key: peer.key)
-        let presence = Conversation.presenceText(peer.presence, peer.lastSeen, now: Date().timeIntervalSince1970)
-        var lines = ["\(label.text): \(presence)", "identity \(peer.user)", "key \(peer.key)"]
-        if let first = known?.firstSeen ?? peer.firstSeen {
-            let time = LocalTime(first)
-            lines.append("met first on \(time.day.text), \(time.text)")
-        }
-        let others = (known?.names ?? []).map { ChatLines.shown($0.precomposedStringWithCanonicalMapping) }
-            .filter { $0 != label.name }
-        if !others.isEmpty { lines.append("was also called \(others.joined(separator: ", "))") }
-        for namesake in peer.namesakes { lines.append("not the \(label.name) known as \(namesake)") }
-        lines.append(peer.isVerified ? "verified" : "not verified: /verify \(label.text)")
-        if peer.isBlocked { lines.append("blocked: /unblock \(label.text)") }
-        return lines.map { ChatLines.notice($0) }
-    }
-
-    private func verify(_ peer: Peer, _ label: Labels.Label, isRight: Bool) async -> [Line] {
-        do {
-            if isRight {
-                try await node.setVerified(true, key: peer.key)
-                return [ChatLines.notice("\(label.text) is verified from now on")]
-            }
-            let groups = try node.fingerprint(with: peer.key).groups
-            let rows = stride(from: 0, to: groups.count, by: 4).map { groups[$0..<min($0 + 4, groups.count)] }
-            return ChatLines.fingerprint(label, rows: rows.map { $0.joined(separator: " ") })
-        } catch {
-            return [ChatLines.error(error.description)]
-        }
-    }
-
-    private func block(_ peer: Peer, _ label: Labels.Label) async -> [Line] {
-        do {
-            try await node.setBlocked(true, key: peer.key)
-            return [
-                ChatLines.notice(
-                    "\(label.text) is blocked: nothing of them shows, and they see you as gone. /unblock \(label.text) "
-                        + "ends it")
-            ]
-        } catch {
-            return [ChatLines.error(error.description)]
-        }
-    }
-
-    /// Somebody who is blocked may have been met in another run, or another chat.
-    private func unblock(_ name: String, in open: Conversation) async -> [Line] {
-        var key: String?
-        if case .success(let peer) = await find(name, in: open) { key = peer.key }
-        let blocked = await node.allKnownPeers.filter(\.isBlocked)
-        let wanted = name.precomposedStringWithCanonicalMapping.lowercased()
-        if key == nil || !blocked.contains(where: { $0.key == key }) {
-            let found = blocked.filter { peer in
-                let names = peer.names.map { ChatLines.shown($0.precomposedStringWithCanonicalMapping).lowercased() }
-                return peer.user.description == wanted || names.contains(wanted)
-            }
-            guard found.count <= 1 else {
-                let users = found.map(\.user.description).joined(separator: ", ")
-                return [ChatLines.error("Several are blocked under that name; give the identity: \(users)")]
-            }
-            key = found.first?.key
-        }
-        guard let key else {
-            return [ChatLines.error("Nobody called \(SafeText.line(name)) is blocked")]
-        }
-        do {
-            try await node.setBlocked(false, key: key)
-            return [ChatLines.notice("\(SafeText.line(name)) is not blocked any more")]
-        } catch {
-            return [ChatLines.error(error.description)]
-        }
     }
 }

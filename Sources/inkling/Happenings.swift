@@ -31,6 +31,8 @@ enum Happening: Sendable {
         case settled
         case delivery
         case retry
+        /// The end has waited for long enough.
+        case patience
         /// Whoever was there before the program was stopped should be back.
         case returned
     }

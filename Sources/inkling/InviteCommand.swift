@@ -27,7 +27,7 @@ struct InviteCommand: AsyncParsableCommand {
     }
 
     private func chat() throws -> Chat {
-        guard InviteText.invite(name) == nil else {
+        guard !Chat.isInvite(name) else {
             throw ValidationError("This is an invite already; \"inkling chat INVITE\" joins its chat.")
         }
         do {

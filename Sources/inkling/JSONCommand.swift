@@ -43,8 +43,15 @@ enum JSONCommand {
         }
     }
 
-    /// What `send` was told to give back.
-    var tag: String? { if case .send(_, let tag, _) = self { tag } else { nil } }
+    /// What a line with a `send` gives to be told back, also one that is refused; nil for all else.
+    static func tag(of line: [UInt8]) -> String? {
+        struct Tagged: Decodable {
+            let `do`: String
+            let tag: String
+        }
+        guard let tagged = try? JSONDecoder().decode(Tagged.self, from: Data(line)) else { return nil }
+        return tagged.do == "send" ? tagged.tag : nil
+    }
 
     /// Reads a line. Members that a command does not know are ignored.
     init(_ line: [UInt8]) throws(Refusal) {

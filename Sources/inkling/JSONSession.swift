@@ -68,18 +68,19 @@ final class JSONSession {
         case .line(let bytes, let number):
             // An empty line is nothing, as between the lines of a file that a person wrote.
             guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { return }
-            var tag: String?
             do {
-                let command = try JSONCommand(bytes)
-                tag = command.tag
-                try await perform(command)
-            } catch let refusal as JSONCommand.Refusal {
-                error("bad-command", refusal.text, line: number, tag: tag)
-            } catch let failure as NodeError {
-                error(failure.code, failure.description, line: number, tag: tag)
-            } catch let other {
-                error("bad-command", "\(other)", line: number, tag: tag)
+                try await perform(JSONCommand(bytes))
+            } catch {
+                refuse(error, line: number, tag: JSONCommand.tag(of: bytes))
             }
+        }
+    }
+
+    private func refuse(_ failure: any Error, line: Int, tag: String?) {
+        switch failure {
+        case let refusal as JSONCommand.Refusal: error("bad-command", refusal.text, line: line, tag: tag)
+        case let failure as NodeError: error(failure.code, failure.description, line: line, tag: tag)
+        default: error("bad-command", "\(failure)", line: line, tag: tag)
         }
     }
 

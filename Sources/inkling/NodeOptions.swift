@@ -100,7 +100,7 @@ struct NodeOptions: ParsableArguments {
     /// Refuses at once what needs no file to be refused.
     func validate(chat: String?) throws {
         let isWithFile = secretFile != nil || inviteFile != nil
-        if !isWithFile || chat.flatMap(InviteText.invite) != nil { _ = try chatToJoin(chat, default: nil) }
+        if !isWithFile || chat.map(Chat.isInvite) == true { _ = try chatToJoin(chat, default: nil) }
     }
 
     /// Whether a secret or an invite comes from standard input.
@@ -112,30 +112,30 @@ struct NodeOptions: ParsableArguments {
     /// stand, an invite is taken as what it is.
     func chatToJoin(_ chat: String?, default fallback: String?) throws -> Chat {
         do {
-            if let chat, let invite = InviteText.invite(chat) {
+            if let chat, Chat.isInvite(chat) {
                 guard [secret, secretFile, self.invite, inviteFile].allSatisfy({ $0 == nil }) else {
                     throw ValidationError(
                         "The chat is named by an invite, which brings its own secret: leave the other option out.")
                 }
-                return try Chat(invite: invite)
+                return try Chat(invite: chat)
             }
             let source = try secretSource()
             if case .invite(let text) = source {
-                let invited = try Chat(invite: InviteText.invite(text) ?? text)
+                let invited = try Chat(invite: text)
                 if let chat, chat.precomposedStringWithCanonicalMapping != invited.name {
                     throw ValidationError("The invite is for another chat than the one named; leave the name out.")
                 }
                 return invited
             }
             let name = (chat ?? fallback ?? "lobby").precomposedStringWithCanonicalMapping
-            guard let invite = InviteText.invite(name) else {
+            guard Chat.isInvite(name) else {
                 if case .secret(let text) = source { return try Chat(name, secret: try Secret(text)) }
                 return try Chat(name)
             }
             if case .secret = source {
                 throw ValidationError("The settings name the chat by an invite, which is not for another secret.")
             }
-            return try Chat(invite: invite)
+            return try Chat(invite: name)
         } catch let error as NodeError {
             throw ValidationError(SafeText.line(error.description))
         }
@@ -148,7 +148,7 @@ struct NodeOptions: ParsableArguments {
         /// A pipe can't be named once more.
         func word(_ file: String) -> String { file == "-" || file.hasPrefix("/dev/") ? "FILE" : Shell.word(file) }
         if let inviteFile { return " --invite-file \(word(inviteFile))" }
-        if invite != nil || given.flatMap(InviteText.invite) != nil { return " --invite INVITE" }
+        if invite != nil || given.map(Chat.isInvite) == true { return " --invite INVITE" }
         var words = ""
         if let secretFile { words = " --secret-file \(word(secretFile))" }
         if secret != nil { words = " --secret SECRET" }

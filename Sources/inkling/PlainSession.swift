@@ -57,7 +57,9 @@ final class PlainSession {
             if !isInteractive { await pump() }
             scheduleDesk()
         }
-        show(await desk.finish())
+        let isAnswered = await context.finish(desk, &happenings, show: show)
+        // Ended by a signal, with lines of the input left.
+        if !isInteractive, !isAnswered || !waiting.isEmpty { status = 1 }
         await node.stop()
         return status
     }

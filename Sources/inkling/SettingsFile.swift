@@ -1,4 +1,5 @@
 import Foundation
+import Inkling
 import InklingConsole
 import TOMLKit
 
@@ -87,9 +88,7 @@ package struct SettingsFile: Equatable, Sendable {
         if let name, !(1...64).contains(name.precomposedStringWithCanonicalMapping.utf8.count) {
             throw reader.refusal(.name, "takes 1 to 64 bytes")
         }
-        if let chat, InviteText.invite(chat) == nil,
-            !(1...64).contains(chat.precomposedStringWithCanonicalMapping.utf8.count)
-        {
+        if let chat, !Chat.isInvite(chat), !(1...64).contains(chat.precomposedStringWithCanonicalMapping.utf8.count) {
             throw reader.refusal(.chat, "takes 1 to 64 bytes")
         }
     }

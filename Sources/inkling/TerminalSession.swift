@@ -53,8 +53,7 @@ final class TerminalSession {
             await handle(happening)
             scheduleDesk()
         }
-        let last = await desk.finish()
-        if !last.isEmpty { draw(last) }
+        await context.finish(desk, &happenings) { if !$0.isEmpty { draw($0) } }
         giveTerminalBack()
         await node.stop()
         return 0

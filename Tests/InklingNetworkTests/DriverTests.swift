@@ -44,21 +44,28 @@ extension NetworkTests {
             }
         }
 
-        // J-4, J-9, J-10, R28, S-4
+        // J-4, J-6, J-9, J-10, R28, S-4
         @Test("a bad line yields an error with its number and nothing else; who and stats one line each")
         func badLines() async throws {
             try await DriverTests.pair { alice, bob in
                 #expect(alice.events.contains { $0.on == "notice" && $0.code == "open-chat" })
                 let mark = alice.mark
-                let bad = ["not json", "[]", #"{"do":"fly"}"#, #"{"do":"send"}"#, #"{"do":"send","text":7}"#, ""]
+                let bad = [
+                    "not json", "[]", #"{"do":"fly","tag":"none"}"#, #"{"do":"send","tag":"a1"}"#,
+                    #"{"do":"send","text":7,"tag":"a2"}"#, #"{"do":"join","chat":"kitchen","secret":null}"#, "",
+                ]
                 bad.forEach { alice.write($0) }
+                alice.write(#"{"do":"send","text":"lost","chat":"nowhere","tag":"a3"}"#)
                 alice.tell(["do": "who", "unknown": "member"])
                 alice.tell(["do": "stats"])
                 try await alice.wait("stats", from: mark) { $0.on == "stats" }
                 let answers = alice.events.dropFirst(mark)
                 let errors = answers.filter { $0.on == "error" }
-                #expect(errors.map(\.line) == [1, 2, 3, 4, 5])
-                #expect(errors.allSatisfy { $0.code == "bad-command" })
+                #expect(errors.map(\.line) == [1, 2, 3, 4, 5, 6, 8])
+                #expect(errors.dropLast().allSatisfy { $0.code == "bad-command" })
+                #expect(errors.last?.code == "unknown-chat")
+                let tags = errors.map { $0.tag ?? "none" }
+                #expect(tags == ["none", "none", "none", "a1", "a2", "none", "a3"])
                 #expect(answers.count { $0.on == "who" } == 1)
                 #expect(answers.count { $0.on == "stats" } == 1)
                 alice.send("still here")

@@ -167,6 +167,40 @@ extension NetworkTests {
             }
         }
 
+        // R26
+        @Test("what is sent right before the end arrives although datagrams get lost, or is told to be in doubt")
+        func lastWords() async throws {
+            try await Network.with(hosts: 2) { network in
+                let terminal = try await RealTerminal(on: network[0])
+                let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
+                for (text, outage) in [("last words", 0.6), ("lost words", 4)] {
+                    let mark = bob.mark
+                    try await terminal.chat("kitchen", as: "Alice")
+                    try await bob.wait("Alice", from: mark) { $0.isPresence("online", of: "Alice") }
+                    try await terminal.wait("Bob") { $0.last == PromptTests.emptyPrompt }
+                    try await terminal.type("hello")
+                    try await terminal.press("Enter")
+                    try await bob.wait("hello", from: mark) { $0.on == "message" && $0.text == "hello" }
+                    try await network[1].run(
+                        """
+                        nft add table inet hole
+                        nft add chain inet hole input '{ type filter hook input priority 0; }'
+                        nft add rule inet hole input meta l4proto udp drop
+                        """)
+                    try await terminal.type(text)
+                    try await terminal.press("Enter", "C-d")
+                    try await pause(outage)
+                    try await network[1].run("nft delete table inet hole")
+                    try await bob.wait("the end", from: mark) { $0.isPresence("offline", of: "Alice") }
+                    try await terminal.wait("the shell") { $0.last == "#" }
+                }
+                let texts = bob.events.filter { $0.on == "message" }.map(\.text)
+                #expect(texts == ["hello", "last words", "hello"])
+                let told = try await terminal.everything().filter { $0.contains("delivered: ") }
+                #expect(told.count == 1 && told[0].hasSuffix("* Not known to be delivered: lost words"), "\(told)")
+            }
+        }
+
         @Test("continued in the background and then in front, the program goes on, with its draft")
         func background() async throws {
             try await Network.with(hosts: 2) { network in

@@ -5,25 +5,6 @@ import inkling
 
 @Suite("Texts that commands are given, and give")
 struct TextsTests {
-    private static let secret = "abcdefghijklmnopqrstuvwxya"
-
-    @Test(
-        "an invite is known as one, whatever stands around it and however its scheme is written",
-        arguments: ["inkling:kitchen#", " inkling:kitchen#", "\n\tINKLING:kitchen#", "Inkling:kitchen#"])
-    func invite(_ start: String) {
-        #expect(InviteText.invite(start + Self.secret + " \r\n") == "inkling:kitchen#" + Self.secret)
-    }
-
-    @Test("a name is no invite", arguments: ["", "inkling", "kitchen", "kitchen inkling:", "inkling;", "ink ling:"])
-    func noInvite(_ name: String) {
-        #expect(InviteText.invite(name) == nil)
-    }
-
-    @Test("an invite hides behind no character that joins the last of its scheme")
-    func joinedScheme() {
-        #expect(InviteText.invite("inkling:\u{301}x#" + Self.secret) != nil)
-    }
-
     @Test(
         "a word for a shell stands in quotes where it has to",
         arguments: [

@@ -28,6 +28,8 @@ private struct InviteVectors: Decodable {
 
 @Suite("Chats and invites")
 struct InviteTests {
+    private static let secret = "abcdefghijklmnopqrstuvwxya"
+
     @Test("the vectors of invites are there")
     func vectorsExist() throws {
         let vectors = try #require(InviteVectors.all)
@@ -48,6 +50,35 @@ struct InviteTests {
     @Test("what is no invite is refused with a reason", arguments: InviteVectors.all?.invalidInvites ?? [])
     func noInvite(_ row: InviteCase) {
         #expect(throws: NodeError.self) { try Chat(invite: row.text ?? "") }
+    }
+
+    @Test(
+        "an invite is known as one, whatever stands around it and however its scheme is written",
+        arguments: ["inkling:kitchen#", " inkling:kitchen#", "\n\tINKLING:kitchen#", "Inkling:kitchen#"])
+    func spelling(_ start: String) throws {
+        let text = start + Self.secret + " \r\n"
+        #expect(Chat.isInvite(text))
+        #expect(try Chat(invite: text) == Chat("kitchen", secret: Secret(Self.secret)))
+        #expect(throws: NodeError.self) { try Chat(text) }
+    }
+
+    @Test("a name is no invite", arguments: ["", "inkling", "kitchen", "kitchen inkling:", "inkling;", "ink ling:"])
+    func name(_ name: String) { #expect(!Chat.isInvite(name)) }
+
+    @Test("an invite hides behind no character that joins the last of its scheme")
+    func joinedScheme() throws {
+        let invite = "inkling:\u{301}x#" + Self.secret
+        #expect(Chat.isInvite(invite))
+        #expect(try Chat(invite: invite).name == "\u{301}x")
+        #expect(throws: NodeError.self) { try Chat(invite) }
+    }
+
+    // W-11
+    @Test("a chat that others named like an invite can be joined by one")
+    func nameLikeAnInvite() throws {
+        let chat = try Chat(invite: "inkling:inkling%3Ax#" + Self.secret)
+        #expect(chat.name == "inkling:x")
+        #expect(chat.invite == "inkling:inkling%3Ax#" + Self.secret)
     }
 
     // W-2

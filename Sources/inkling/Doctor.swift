@@ -1,0 +1,250 @@
+import Foundation
+import Inkling
+import InklingConsole
+import Logging
+
+/// Examines one thing after the other, and says what it finds.
+@MainActor
+final class Doctor {
+    var configuration: Configuration
+    private let chat: Chat
+    /// How a shell names the chat to a command, with a blank before it.
+    let arguments: String
+    private let logLevel: Logger.Level
+    private let isTalking: Bool
+    private var findings: [Finding] = []
+    /// Whether a firewall rule was named that keeps out discovery, or the chat: what follows from it is no problem of
+    /// its own.
+    var isDiscoveryWalled = false
+    var isChatWalled = false
+    private nonisolated static let searchTime = Duration.seconds(5)
+    private nonisolated static let peersTime = Duration.seconds(4)
+
+    init(configuration: Configuration, chat: Chat, arguments: String, logLevel: Logger.Level, isTalking: Bool) {
+        self.configuration = configuration
+        self.chat = chat
+        self.arguments = arguments
+        self.logLevel = logLevel
+        self.isTalking = isTalking
+    }
+
+    func run() async -> [Finding] {
+        examineState()
+        var isReachable = configuration.discovery ? examineDaemons() : true
+        let interfaces = examineInterfaces()
+        examineMulticast(interfaces)
+        let (freePort, lost) = examinePort(interfaces)
+        examineFirewall(interfaces)
+        tellOfLost(lost)
+        if configuration.discovery {
+            if isReachable { isReachable = await examineDiscovery() }
+        } else {
+            say(.note("discovery", "it is switched off by --no-discovery: only peers named with --peer are reached"))
+        }
+        await examineChat(port: freePort, isReachable: isReachable)
+        return findings
+    }
+
+    func say(_ finding: Finding) {
+        findings.append(finding)
+        if isTalking { for line in finding.lines { Output.standard.write(line: line) } }
+    }
+
+    // MARK: This machine
+
+    private func examineState() {
+        let check = "identity"
+        do {
+            guard let identity = try KeptIdentity.read(directory: configuration.stateDirectory) else {
+                return examineEmptyState(check)
+            }
+            let directory = identity.directory
+            if access(directory, W_OK) == 0 {
+                say(.ok(check, "you are \(identity.user), kept in \(directory)"))
+            } else {
+                say(
+                    .note(
+                        check, "you are \(identity.user), but nothing new can be kept in \(directory)",
+                        mend: "chmod u+rwx \(directory)"))
+            }
+        } catch {
+            say(.problem(check, error.description, mend: nil))
+        }
+    }
+
+    private func examineEmptyState(_ check: String) {
+        do {
+            let store = try KeyStore.openShared(directory: configuration.stateDirectory)
+            if let temporary = store.temporary {
+                say(.problem(check, temporary.description, mend: "inkling doctor --state-dir DIRECTORY"))
+            } else {
+                say(.ok(check, "one was made in \(store.directory ?? "")"))
+            }
+        } catch {
+            say(.problem(check, error.description, mend: nil))
+        }
+    }
+
+    /// Returns whether both answer.
+    private func examineDaemons() -> Bool {
+        let bus = Self.busPath()
+        let busFailure = Machine.failureToConnect(bus)
+        if let reason = busFailure {
+            let start = Machine.start("dbus-daemon", without: Machine.busStart, package: "dbus")
+                .replacingOccurrences(of: "start dbus-daemon", with: "start dbus")
+            say(.problem("D-Bus", "the system bus does not answer at \(bus) (\(reason))", mend: start))
+        } else {
+            say(.ok("D-Bus", "the system bus answers"))
+        }
+        let folder = access("/run/avahi-daemon", F_OK) == 0 ? "/run/avahi-daemon" : "/var/run/avahi-daemon"
+        let mend = Machine.start("avahi-daemon", without: Machine.avahiStart, package: "avahi-daemon")
+        if let reason = Machine.failureToConnect("\(folder)/socket") {
+            // Without a bus it can't be asked for anything, whether it runs or not.
+            say(.problem("Avahi", "the discovery daemon does not run (\(reason))", mend: mend))
+            return false
+        }
+        let version = Machine.output(of: ["avahi-daemon", "--version"])?.trimmingCharacters(in: .whitespacesAndNewlines)
+        say(.ok("Avahi", "the discovery daemon runs\(version.map { " (\($0))" } ?? "")"))
+        return busFailure == nil
+    }
+
+    private static func busPath() -> String {
+        let named = ChatSettings.environment("DBUS_SYSTEM_BUS_ADDRESS")?.split(separator: ";").first
+        guard let named, named.hasPrefix("unix:path=") else { return "/run/dbus/system_bus_socket" }
+        return String(named.dropFirst("unix:path=".count).prefix { $0 != "," })
+    }
+
+    // MARK: Discovery
+
+    /// Returns whether others may be found.
+    private func examineDiscovery() async -> Bool {
+        let check = "discovery"
+        let selection = selection
+        let result = await Self.onThread {
+            DiscoveryProbe.announceAndFind(selection, port: 9, within: Self.searchTime)
+        }
+        switch result {
+        case .found(let time):
+            let milliseconds = Int(time / .milliseconds(1))
+            say(.ok(check, "a service was announced, and found again after \(milliseconds) ms"))
+            return true
+        case .unavailable(let text):
+            say(
+                .problem(
+                    check, text,
+                    mend: Machine.start("avahi-daemon", without: Machine.avahiStart, package: "avahi-daemon")))
+        case .nothing where isDiscoveryWalled:
+            say(
+                .note(
+                    check, "a service that was announced is not found within 5 s, as the firewall's rules have it"))
+        case .nothing:
+            say(
+                .problem(
+                    check, "the daemon answers, but a service that was announced is not found within 5 s",
+                    mend: "grep -E 'allow-interfaces|deny-interfaces|disable-publishing' /etc/avahi/avahi-daemon.conf"))
+        }
+        return false
+    }
+
+    /// Blocking calls keep neither the node nor the main actor waiting.
+    private static func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: body()) }
+        }
+    }
+
+    // MARK: The chat
+
+    private func examineChat(port: UInt16, isReachable: Bool) async {
+        let check = "chat"
+        var configuration = configuration
+        configuration.port = port
+        configuration.sendsTyping = false
+        configuration.lastWill = false
+        var logger = Logger(label: "inkling") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = logLevel
+        do {
+            let node = try await Node.start(configuration, logger: logger)
+            await node.setAway(true)
+            try await node.join(chat)
+            let looks = configuration.discovery && isReachable
+            async let instances = Self.onThread { looks ? DiscoveryProbe.instances(within: Self.peersTime) : [] }
+            try? await Task.sleep(for: Self.peersTime * 0.75)
+            await node.measureRoundTrips(in: chat.name)
+            try? await Task.sleep(for: Self.peersTime * 0.25)
+            let announced = await instances
+            let sightings = await node.sightings(in: chat.name)
+            let present = await node.peers(in: chat.name).filter { $0.presence != .offline }
+            let own = await node.instance(in: chat.name)
+            await node.stop()
+            let known = Set(sightings.map(\.instance) + [own].compactMap { $0 })
+            let others = sightings.filter { !$0.isOneself }
+            if !isReachable, present.isEmpty, others.isEmpty, configuration.peers.isEmpty {
+                return say(.note("peers", "without discovery nobody is found; mend the problems above first"))
+            }
+            tellOf(present, others, elsewhere: announced.subtracting(known).count)
+        } catch {
+            say(.problem(check, error.description, mend: nil))
+        }
+    }
+
+    private func tellOf(_ present: [Peer], _ sightings: [Sighting], elsewhere: Int) {
+        let check = "peers"
+        for peer in present {
+            let time = peer.roundTrip.map { String(format: ", round trip %.1f ms", $0 / .milliseconds(1)) } ?? ""
+            say(.ok(check, "\(peer.shownName) (\(peer.user)) answers\(time)"))
+        }
+        let silent = sightings.filter { !$0.isLinked }
+        for sighting in silent {
+            if isChatWalled {
+                say(
+                    .note(
+                        check,
+                        "\(sighting.user) is announced at \(sighting.addresses.joined(separator: ", ")), but does not "
+                            + "answer; mend the firewall first"))
+                continue
+            }
+            let port = sighting.addresses.first?.split(separator: ":").last.map(String.init) ?? "N"
+            say(
+                .problem(
+                    check,
+                    "\(sighting.user) is announced at \(sighting.addresses.joined(separator: ", ")), but does not "
+                        + "answer. A firewall there or here drops UDP, the wireless network keeps its devices apart, "
+                        + "they have blocked you, or they went without a word",
+                    mend: "run \"inkling doctor\" there; if a firewall is in the way: "
+                        + "sudo nft insert rule inet filter input udp dport \(port) accept"))
+        }
+        if !configuration.peers.isEmpty, present.isEmpty {
+            let text = "none of the peers named with --peer answers: \(configuration.peers.joined(separator: ", "))"
+            guard !isChatWalled else { return say(.note(check, "\(text); mend the firewall first")) }
+            say(
+                .problem(
+                    check, text,
+                    mend: "on the other machine: inkling chat --port N\(arguments), with N open in its firewall"))
+        }
+        guard present.isEmpty, silent.isEmpty, configuration.peers.isEmpty else { return }
+        let name = SafeText.line(chat.name)
+        if elsewhere > 0 {
+            say(
+                .problem(
+                    check,
+                    "nobody else is in the \(chat.isOpen ? "open" : "secret") chat \(name), but "
+                        + (elsewhere == 1 ? "1 node is" : "\(elsewhere) nodes are")
+                        + " announced in other chats. Names have to be equal to the letter, and a secret chat is "
+                        + "another one than the open chat of its name",
+                    mend: chat.isOpen
+                        ? "inkling chat\(arguments)    (on all machines)"
+                        : "inkling chat --invite INVITE    (the same invite on all machines)"))
+        } else if isDiscoveryWalled {
+            say(.note(check, "nobody else is announced; mend the firewall first"))
+        } else {
+            say(
+                .note(
+                    check,
+                    "nobody else is announced. Start a chat on the other machine and run this again. If it stays "
+                        + "so, multicast does not pass between you: a firewall there, a wireless network that keeps its "
+                        + "devices apart, or two networks",
+                    mend: "inkling chat --peer HOST:N\(arguments)    (there: inkling chat --port N\(arguments))"))
+        }
+    }
+}
