@@ -6,12 +6,13 @@ extension NetworkTests {
     @Suite("Pauses") struct PauseTests {
         // R6, R10, R22, L-30, L-32, L-42
         @Test(
-            "stopped for 2 s and 60 s, suspended by a signal, and at a terminal by Ctrl-Z: true on both sides, and back at once"
+            "stopped for 2, 10 and 60 s, suspended by a signal, and at a terminal by Ctrl-Z: true on both sides, and back at once"
         )
         func pauses() async throws {
             try await Network.with(hosts: 3) { network in
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await PauseTests.stop(for: 2, network) }
+                    group.addTask { try await PauseTests.stop(for: 10, network) }
                     group.addTask { try await PauseTests.stop(for: 60, network) }
                     group.addTask { try await PauseTests.suspend(network) }
                     group.addTask { try await PauseTests.suspendAtTerminal(network) }
