@@ -40,9 +40,17 @@ private func collect() -> [Will] {
     return Array(wills.values)
 }
 
-private func send(_ wills: [Will]) {
+/// Seconds of a clock that never goes back.
+private func now() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}
+
+private func send(_ wills: [Will], until end: Double) {
     for will in wills {
         for _ in 0..<3 {
+            guard now() < end else { return }
             let sent = will.name.withUnsafeBytes { name in
                 will.datagram.withUnsafeBytes { datagram in
                     sendto(
@@ -63,8 +71,10 @@ for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGP
 }
 private let wills = collect()
 if !wills.isEmpty {
+    // It outlives its node by less than a second, whatever the network takes.
+    let end = now() + 0.9
     for pause: UInt32 in [0, 30_000, 90_000] {
         usleep(pause)
-        send(wills)
+        send(wills, until: end)
     }
 }

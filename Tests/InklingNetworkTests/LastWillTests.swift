@@ -34,25 +34,102 @@ extension NetworkTests {
         }
 
         // R7, R10
-        @Test("helper and node killed together: silence does the rest within 3.0 s of the last datagram")
+        @Test("helper and node killed together, ten times: silence does the rest within 3.0 s of the last datagram")
         func bothKilled() async throws {
+            try await Network.with(hosts: 2) { network in
+                let bob = try await NodeProcess("Bob", on: network[1])
+                var typists: [NodeProcess] = []
+                for number in 0..<10 { typists.append(try await NodeProcess("Alice \(number)", on: network[0])) }
+                try await waitUntilAllOnline([bob] + typists)
+                let capture = try Capture(on: bob.host)
+                let mark = bob.mark
+                for typist in typists {
+                    typist.compose("half a sent")
+                    try await bob.waitForTyping(of: typist, from: mark)
+                }
+                let last = bob.mark
+                for typist in typists {
+                    try typist.killHelper()
+                    try typist.signal(SIGKILL)
+                }
+                var ages: [Double] = []
+                for typist in typists {
+                    let end = try await bob.waitForTyping(of: typist, false, from: last)
+                    let offline = try await bob.waitForPresence("offline", of: typist, from: last)
+                    let port = try #require(typist.events.first?.port)
+                    let datagram = try #require(capture.datagrams.last { !$0.isOutgoing && $0.sourcePort == port })
+                    ages.append(end.at - datagram.at)
+                    #expect(offline.why == "silence")
+                }
+                figure("killed with its helper: typing ends after the last datagram: \(summary(ages))")
+                #expect(ages.allSatisfy { $0 <= 3.1 })
+            }
+        }
+
+        // L-33: what ends or stops a whole terminal job reaches the helper too
+        @Test("a helper that the signals of a terminal reach still says goodbye for its node")
+        func helperIsSignalled() async throws {
             try await Network.with(hosts: 2) { network in
                 let nodes = try await startNodes(["Alice", "Bob"], on: network.hosts)
                 try await waitUntilAllOnline(nodes)
-                let (alice, bob) = (nodes[0], nodes[1])
-                let capture = try Capture(on: bob.host)
-                let port = try #require(alice.events.first?.port)
-                let mark = bob.mark
-                alice.compose("half a sent")
-                try await bob.waitForTyping(of: alice, from: mark)
-                try alice.killHelper()
-                try alice.signal(SIGKILL)
-                let end = try await bob.waitForTyping(of: alice, false, from: mark)
-                let offline = try await bob.waitForPresence("offline", of: alice, from: mark)
-                let last = try #require(capture.datagrams.last { !$0.isOutgoing && $0.sourcePort == port }).at
-                figure("killed with its helper: typing ends \(seconds(end.at - last)) after the last datagram")
-                #expect(end.at - last <= 3.1)
-                #expect(offline.why == "silence")
+                let helper = try nodes[0].helper()
+                for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGTTIN, SIGPIPE] { kill(helper, number) }
+                try await pause(0.2)
+                let time = try nodes[0].signal(SIGKILL)
+                let offline = try await nodes[1].waitForPresence("offline", of: nodes[0])
+                #expect(offline.why == "will" && offline.at - time < 0.050)
+                try await pause(1)
+                #expect(!NodeProcess.isRunning(helper))
+            }
+        }
+
+        // L-33
+        @Test("a helper that stands still for a while, with more to keep than it has room for, is not taken for gone")
+        func helperStandsStill() async throws {
+            try await Network.with(Network.Options(hosts: 1, discovery: false)) { network in
+                let alice = try await NodeProcess("Alice", on: network[0], ["--no-discovery", "--port", "40001"])
+                var others: [NodeProcess] = []
+                for name in ["Bob", "Charlie", "Dora", "Emil"] {
+                    let options = ["--no-discovery", "--peer", "127.0.0.1:40001"]
+                    others.append(try await NodeProcess(name, on: network[0], options))
+                }
+                for other in others { try await other.waitForPresence("online", of: alice) }
+                let chats = (1...31).map { "side \($0)" }
+                for chat in chats { for other in others { other.tell(["do": "join", "chat": chat]) } }
+                let helper = try alice.helper()
+                kill(helper, SIGSTOP)
+                let marks = others.map(\.mark)
+                // Each time 124 sessions come and go.
+                for _ in 0..<2 {
+                    let (mark, last) = (alice.mark, others.map(\.mark))
+                    for chat in chats { alice.tell(["do": "join", "chat": chat]) }
+                    for chat in chats {
+                        for other in others {
+                            try await alice.wait("\(other.name) in \(chat)", from: mark, within: 20) {
+                                $0.isPresence("online", of: other.name) && $0.chat == chat
+                            }
+                        }
+                    }
+                    for chat in chats { alice.tell(["do": "leave", "chat": chat]) }
+                    for (other, mark) in zip(others, last) {
+                        try await other.wait("that Alice has left", from: mark) {
+                            $0.isPresence("offline", of: "Alice") && $0.chat == chats.last
+                        }
+                    }
+                }
+                kill(helper, SIGCONT)
+                try await pause(1)
+                #expect(alice.events.allSatisfy { $0.code != "last-will-off" })
+                for (other, mark) in zip(others, marks) {
+                    #expect(other.events.dropFirst(mark).allSatisfy { $0.why != "will" })
+                }
+                let time = try alice.signal(SIGKILL)
+                for (other, mark) in zip(others, marks) {
+                    let offline = try await other.wait("Alice's end", from: mark) {
+                        $0.isPresence("offline", of: "Alice") && $0.chat == "lobby"
+                    }
+                    #expect(offline.why == "will" && offline.at - time < 0.050)
+                }
             }
         }
 
@@ -72,7 +149,7 @@ extension NetworkTests {
             }
         }
 
-        // L-33: what ends or stops a whole terminal job reaches the helper too
+        // L-33
         @Test("a helper that goes is told of once, and the node goes on")
         func helperGoes() async throws {
             try await Network.with(hosts: 2) { network in

@@ -50,6 +50,26 @@ struct NodeTests {
         return nil
     }
 
+    // L-33
+    @Test(
+        "a node whose helper can't be started says so once, and goes on",
+        arguments: ["/nowhere/helper", "/etc/passwd", "/"])
+    func noHelper(_ path: String) async throws {
+        let alice = try await NodeTests.node("Alice") { $0.lastWillHelper = path }
+        let events = await alice.events()
+        let bob = try await NodeTests.node("Bob", peers: [alice])
+        _ = await NodeTests.first(of: bob.presence(in: "lobby")) { $0.contains { $0.user == alice.user } }
+        _ = try await bob.send("hello", to: "lobby")
+        var notices: [String] = []
+        for await event in events {
+            if case .notice(let code, _) = event.event { notices.append(code) }
+            if case .message = event.event { break }
+        }
+        await alice.stop()
+        await bob.stop()
+        #expect(notices == ["last-will-off"])
+    }
+
     // R27
     @Test("who is typing comes as a sequence that begins with the current state")
     func typingSequence() async throws {

@@ -12,9 +12,19 @@ final class LastWill: Sendable {
         case system(String)
     }
 
-    /// The node's end of the connection; -1 once it was closed.
-    private let control: Mutex<CInt>
+    private struct Connection {
+        /// The node's end; -1 once it was closed.
+        var control: CInt
+        /// What the helper has no room for yet, the last for each session.
+        var waiting: [UInt32: [UInt8]] = [:]
+    }
+
+    private enum Outcome { case sent, full, gone }
+
+    private let connection: Mutex<Connection>
     private let process: pid_t
+    /// How long what waits is tried again after, at first and at most.
+    private static let pauses = Duration.milliseconds(1)...Duration.milliseconds(100)
 
     /// Starts the helper.
     ///
@@ -33,7 +43,7 @@ final class LastWill: Sendable {
             Glibc.close(pair[0])
             throw .system(UDPSocket.errorText(error))
         }
-        control = Mutex(pair[0])
+        connection = Mutex(Connection(control: pair[0]))
         self.process = process
     }
 
@@ -88,15 +98,22 @@ final class LastWill: Sendable {
     ///
     /// - Returns: Whether the helper is there.
     func keep(_ session: UInt32, _ datagram: [UInt8], to name: [UInt8]) -> Bool {
-        write([1] + bytes(of: session) + [UInt8(name.count)] + name + datagram)
+        write([1] + bytes(of: session) + [UInt8(name.count)] + name + datagram, of: session)
     }
 
     /// Forgets the farewell of a session.
-    func drop(_ session: UInt32) -> Bool { write([2] + bytes(of: session)) }
+    func drop(_ session: UInt32) -> Bool { write([2] + bytes(of: session), of: session) }
 
     /// The node said its farewells itself: the helper ends without a word, and is waited for.
     func dismiss() {
-        _ = write([3])
+        var outcome = Outcome.full
+        for _ in 0..<100 {
+            outcome = connection.withLock { LastWill.send([3], over: $0.control) }
+            guard case .full = outcome else { break }
+            usleep(1_000)
+        }
+        // One that reads nothing must not take the end of the connection for the node's death.
+        if case .full = outcome { kill(process, SIGKILL) }
         end()
     }
 
@@ -110,10 +127,10 @@ final class LastWill: Sendable {
 
     @discardableResult
     private func close() -> Bool {
-        control.withLock { control in
-            guard control >= 0 else { return false }
-            Glibc.close(control)
-            control = -1
+        connection.withLock { connection in
+            guard connection.control >= 0 else { return false }
+            Glibc.close(connection.control)
+            connection = Connection(control: -1)
             return true
         }
     }
@@ -122,8 +139,47 @@ final class LastWill: Sendable {
         (0..<4).map { UInt8(truncatingIfNeeded: session >> (24 - 8 * UInt32($0))) }
     }
 
-    private func write(_ message: [UInt8]) -> Bool {
-        let flags = CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)
-        return control.withLock { $0 >= 0 && Glibc.send($0, message, message.count, flags) == message.count }
+    /// Sends a message, or keeps it until there is room: a helper that was stopped, or has much to read, is not gone.
+    private func write(_ message: [UInt8], of session: UInt32) -> Bool {
+        let (isThere, isFirst) = connection.withLock { connection in
+            if connection.waiting.isEmpty {
+                switch LastWill.send(message, over: connection.control) {
+                case .sent: return (true, false)
+                case .gone: return (false, false)
+                case .full: break
+                }
+            }
+            defer { connection.waiting[session] = message }
+            return (true, connection.waiting.isEmpty)
+        }
+        if isFirst { Task.detached { [weak self] in await self?.sendWaiting() } }
+        return isThere
+    }
+
+    private func sendWaiting() async {
+        var pause = LastWill.pauses.lowerBound
+        while true {
+            try? await Task.sleep(for: pause)
+            pause = min(pause * 2, LastWill.pauses.upperBound)
+            let isDone = connection.withLock { connection in
+                while let (session, message) = connection.waiting.first {
+                    switch LastWill.send(message, over: connection.control) {
+                    case .sent: connection.waiting[session] = nil
+                    case .full: return false
+                    // The next message tells the node.
+                    case .gone: connection.waiting = [:]
+                    }
+                }
+                return true
+            }
+            if isDone { return }
+        }
+    }
+
+    private static func send(_ message: [UInt8], over control: CInt) -> Outcome {
+        guard control >= 0 else { return .gone }
+        let count = Glibc.send(control, message, message.count, CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT))
+        if count == message.count { return .sent }
+        return [EAGAIN, EINTR, ENOBUFS, ENOMEM].contains(errno) ? .full : .gone
     }
 }

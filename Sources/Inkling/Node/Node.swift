@@ -97,7 +97,7 @@ public actor Node {
         let keyStore = try Node.openKeyStore(configuration)
         var random = SystemRandomNumberGenerator()
         let identity = keyStore.flatMap { KeyPair(privateKey: $0.privateKey) } ?? KeyPair(using: &random)
-        let socket = try Node.bind(configuration, address: bindAddress)
+        let socket = try await Node.bind(configuration, address: bindAddress)
         guard
             let executor = MultiThreadedEventLoopGroup.singleton.next() as? any NIOSerialEventLoopExecutor
         else {
@@ -146,7 +146,22 @@ public actor Node {
         }
     }
 
-    private static func bind(_ configuration: Configuration, address: Address?) throws(NodeError) -> UDPSocket {
+    /// For so long a port may be held by the helper of a node that was killed: it sends the farewells first.
+    private static let portPatience = Duration.milliseconds(500)
+
+    private static func bind(_ configuration: Configuration, address: Address?) async throws(NodeError) -> UDPSocket {
+        let end = ContinuousClock.now + portPatience
+        while true {
+            do {
+                return try openSocket(configuration, address: address)
+            } catch {
+                guard case .portTaken = error, ContinuousClock.now < end, !Task.isCancelled else { throw error }
+            }
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    private static func openSocket(_ configuration: Configuration, address: Address?) throws(NodeError) -> UDPSocket {
         do {
             return try UDPSocket(port: configuration.port, address: address)
         } catch {
