@@ -64,6 +64,9 @@ struct KnownPeersTests {
             ("\"version\":1", "\"version\":\"1\""), ("\"Alice\"", "7"),
             ("\"Alice\"", "\"\(String(repeating: "x", count: 65))\""),
             ("\"verified\":true", "\"verified\":1"), ("\"decided\":30", "\"decided\":1e999"),
+            ("\"firstSeen\":10", "\"firstSeen\":1e300"), ("\"lastSeen\":10", "\"lastSeen\":-1e300"),
+            ("\"chats\":{\"a\":10}", "\"chats\":{\"a\":-0.001}"),
+            ("\"named\":{\"alice\":10}", "\"named\":{\"alice\":253402300800}"),
         ] {
             #expect(text.contains(from))
             #expect(KnownPeers.read(Array(text.replacingOccurrences(of: from, with: to).utf8)) == .damaged, "\(to)")
