@@ -306,6 +306,39 @@ extension NodeTests {
         await alice.stop()
     }
 
+    @Test("a stop keeps what was decided while an earlier save was under way, also in a task that was cancelled")
+    func lastSave() async throws {
+        let directory = try TemporaryDirectory()
+        let alice = try await NodeTests.node("Alice") {
+            $0.isEphemeral = false
+            $0.stateDirectory = directory.path
+            $0.lastWill = false
+        }
+        let bob = try await NodeTests.node("Bob", peers: [alice])
+        await NodeTests.meet(alice, bob)
+        // Another node of this user takes its time with the directory.
+        let other = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        #expect(flock(other, LOCK_EX) == 0)
+        try await alice.setVerified(true, key: bob.key)
+        try await Task.sleep(for: .milliseconds(50))
+        try await alice.setBlocked(true, key: bob.key)
+        try await Task.sleep(for: .milliseconds(50))
+        let release = Task {
+            try? await Task.sleep(for: .milliseconds(400))
+            close(other)
+        }
+        let stop = Task {
+            while !Task.isCancelled { await Task.yield() }
+            await alice.stop()
+        }
+        stop.cancel()
+        await stop.value
+        let kept = try #require(directory.text(KnownPeersFile.name))
+        #expect(kept.contains("\"verified\":true") && kept.contains("\"blocked\":true"), "\(kept)")
+        await release.value
+        await bob.stop()
+    }
+
     // R13
     @Test("a block that is kept holds after a restart, until it is taken back")
     func keptBlock() async throws {
