@@ -339,6 +339,28 @@ extension NodeTests {
         await bob.stop()
     }
 
+    @Test("of the notices that nobody has heard the last 32 are kept")
+    func unheardNotices() async throws {
+        let alice = try await NodeTests.node("Alice")
+        var bobs: [Node] = []
+        for _ in 0..<35 {
+            let bob = try await NodeTests.node("Bob", peers: [alice])
+            await NodeTests.meet(alice, bob)
+            bobs.append(bob)
+        }
+        let events = await alice.events()
+        await alice.stop()
+        var texts: [String] = []
+        for await timed in events {
+            if case .notice("key-changed", let text) = timed.event { texts.append(text) }
+        }
+        #expect(texts.count == 32)
+        #expect(zip(texts, bobs.suffix(32)).allSatisfy { $0.contains("that name: \($1.user)") }, "\(texts)")
+        await withDiscardingTaskGroup { group in
+            for bob in bobs { group.addTask { await bob.stop() } }
+        }
+    }
+
     // R13
     @Test("a block that is kept holds after a restart, until it is taken back")
     func keptBlock() async throws {
