@@ -12,9 +12,9 @@ public enum Event: Sendable, Hashable {
     /// lost-state, stalled and quit.
     case failed(chat: String, message: UInt64, user: UserID, why: String)
     /// Something that a person may want to know, or its end: discovery-down and discovery-up, identity-temporary,
-    /// peer-is-oneself, no-network; key-changed, just before the ``peer(chat:_:_:why:)`` of who comes under a name that
-    /// is known with another key; known-peers-damaged, known-peers-newer and known-peers-unkept. The text may hold names
-    /// as their owners sent them.
+    /// last-will-off, peer-is-oneself; key-changed, just before the ``peer(chat:_:_:why:)`` of who comes under a name
+    /// that is known with another key; known-peers-damaged, known-peers-newer and known-peers-unkept. The text may hold
+    /// names as their owners sent them.
     case notice(code: String, text: String)
 }
 

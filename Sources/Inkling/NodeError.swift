@@ -1,4 +1,5 @@
 import Foundation
+import InklingCore
 import InklingWire
 
 /// Why something could not be done. Nothing was changed then; the description is one line that says what to do.
@@ -27,7 +28,7 @@ public enum NodeError: LocalizedError, Hashable, Sendable, CustomStringConvertib
     case portTaken(UInt16)
     /// The UDP port is for the administrator alone.
     case portNotAllowed(UInt16)
-    /// An address to bind to is none of this host.
+    /// An address to bind to is none of this host, or a link-local one without its interface.
     case bindAddress(String)
     /// The system makes no UDP socket: its reason.
     case socket(String)
@@ -83,16 +84,17 @@ public enum NodeError: LocalizedError, Hashable, Sendable, CustomStringConvertib
     public var description: String {
         switch self {
         case .name(let reason): "This display name can't be used: \(reason). Choose another with --name."
-        case .chatName(let reason): "This chat name can't be used: \(reason)."
+        case .chatName(let reason): "This chat name can't be used: \(reason). Choose another."
         case .secret(let reason):
             "This is no chat secret: \(reason). A secret is made by \"inkling invite NAME\"; a passphrase can't be one."
         case .invite(let reason):
             "This is no invite: \(reason). An invite reads inkling:NAME#SECRET; \"inkling invite NAME\" makes one."
         case .unknownChat(let name): "This node is not in the chat \"\(name)\". Join it first."
-        case .chatExists(let name): "This node is in the chat \"\(name)\", or in one with its secret, already."
+        case .chatExists(let name):
+            "This node is in the chat \"\(name)\", or in one with its secret, already: use that one."
         case .tooManyChats:
             "This node is in \(Limits.chatsPerNode) chats, which is the most. Leave one first."
-        case .messageEmpty: "There is nothing to send: the message is empty."
+        case .messageEmpty: "There is nothing to send: the message is empty. Write some text."
         case .messageTooLong(let bytes):
             "The message has \(bytes) bytes, and \(Limits.maximumMessageSize) are the most. Send it in parts."
         case .queueFull(let user):
@@ -101,9 +103,11 @@ public enum NodeError: LocalizedError, Hashable, Sendable, CustomStringConvertib
             "UDP port \(port) is in use by another program. Choose another with --port, or none for a free one."
         case .portNotAllowed(let port):
             "UDP port \(port) may not be used by this user. Choose one above 1023 with --port."
+        case .bindAddress(let address) where Resolution.own(address)?.needsScope == true:
+            "\(address) is a link-local address, which needs its interface behind it. Write it as fe80::1%eth0."
         case .bindAddress(let address):
             "\(address) is no address of this host. Choose one of its own with --bind, or leave it out."
-        case .socket(let reason): "No UDP socket can be made: \(reason)."
+        case .socket(let reason): "No UDP socket can be made: \(reason). \"inkling doctor\" looks for the cause."
         case .stateDirectory(let text), .interface(let text): text
         case .peerAddress(let address, let reason):
             "The peer \"\(address)\" can't be used: \(reason). Write it as HOST:PORT or [IPV6]:PORT."
@@ -116,7 +120,12 @@ public enum NodeError: LocalizedError, Hashable, Sendable, CustomStringConvertib
                 + "then replace it with --force."
         case .stateDirectoryInUse(let path):
             "A running node uses \(printable(path)). End it first."
-        case .stopped: "The node was stopped."
+        case .stopped: "The node was stopped. Start another."
         }
     }
+}
+
+extension Address {
+    /// Whether it tells nothing without the interface, which is missing.
+    fileprivate var needsScope: Bool { isIPv6LinkLocal && scope == 0 }
 }

@@ -119,7 +119,7 @@ extension Doctor {
             return say(
                 .note(
                     check, "only root can read its rules; UDP port 5353 and the chat's port have to be open",
-                    mend: "sudo -E inkling doctor\(arguments)"))
+                    mend: "sudo -E inkling doctor\(options)\(arguments)"))
         }
         guard let rules = Machine.output(of: ["nft", "list", "ruleset"]) else {
             return say(

@@ -10,6 +10,8 @@ final class Doctor {
     private let chat: Chat
     /// How a shell names the chat to a command, with a blank before it.
     let arguments: String
+    /// The options that it was started with, in the same way.
+    let options: String
     private let logLevel: Logger.Level
     private let isTalking: Bool
     private var findings: [Finding] = []
@@ -20,10 +22,14 @@ final class Doctor {
     private nonisolated static let searchTime = Duration.seconds(5)
     private nonisolated static let peersTime = Duration.seconds(4)
 
-    init(configuration: Configuration, chat: Chat, arguments: String, logLevel: Logger.Level, isTalking: Bool) {
+    init(
+        configuration: Configuration, chat: Chat, arguments: String, options: String, logLevel: Logger.Level,
+        isTalking: Bool
+    ) {
         self.configuration = configuration
         self.chat = chat
         self.arguments = arguments
+        self.options = options
         self.logLevel = logLevel
         self.isTalking = isTalking
     }
@@ -54,6 +60,15 @@ final class Doctor {
 
     private func examineState() {
         let check = "identity"
+        let directory = configuration.stateDirectory
+        if KeyStore.isAnothers(directory) {
+            configuration.isEphemeral = true
+            return say(
+                .note(
+                    check,
+                    "\(directory ?? "the state directory") is not root's: nothing is kept there, and the doctor is "
+                        + "somebody new to the others, and to a chat of yours"))
+        }
         do {
             guard let identity = try KeptIdentity.read(directory: configuration.stateDirectory) else {
                 return examineEmptyState(check)
@@ -69,6 +84,8 @@ final class Doctor {
             }
         } catch {
             say(.problem(check, error.description, mend: nil))
+            // The rest is looked at as somebody new.
+            configuration.isEphemeral = true
         }
     }
 

@@ -11,7 +11,8 @@ struct DoctorCommand: AsyncParsableCommand {
         discussion: """
             Run it on both machines, with the same chat and options as the chat itself, while somebody else is in \
             the chat. It takes some seconds, and is in the chat itself meanwhile, as away. As root it reads the \
-            firewall's rules as well. The exit status is 0 if all is well, and 1 if there are problems.
+            firewall's rules as well, and keeps nothing in the home of another user. The exit status is 0 if all is \
+            well, and 1 if there are problems.
 
             inkling doctor kitchen
             inkling doctor kitchen --port 40123
@@ -35,7 +36,7 @@ struct DoctorCommand: AsyncParsableCommand {
             let chat = try options.chatToJoin(chat, default: settings.chat)
             let doctor = Doctor(
                 configuration: options.configuration(settings, isTool: true), chat: chat,
-                arguments: options.arguments(naming: chat, given: self.chat),
+                arguments: options.arguments(naming: chat, given: self.chat), options: options.words,
                 logLevel: options.logLevel ?? .critical, isTalking: !json)
             let findings = await doctor.run()
             let problems = findings.count { $0.status == .problem }

@@ -157,6 +157,21 @@ struct NodeOptions: ParsableArguments {
         return words + (chat.name.hasPrefix("-") ? " -- " : " ") + Shell.word(chat.name)
     }
 
+    /// What is no matter of the chat, as a shell takes it for a further command: each option with a blank before it.
+    var words: String {
+        var options = [
+            ("--name", name), ("--port", port.map(String.init)), ("--bind", bind), ("--state-dir", stateDir),
+            ("--config", settingsOptions.config),
+        ]
+        options += peer.map { ("--peer", $0) } + interface.map { ("--interface", $0) }
+        options += withoutInterface.map { ("--without-interface", $0) }
+        let flags = [("--no-discovery", noDiscovery), ("--no-config", settingsOptions.noConfig)]
+        let given = options.compactMap { option, value in
+            value.map { option + ($0.hasPrefix("-") ? "=" : " ") + Shell.word($0) }
+        }
+        return (given + flags.filter(\.1).map(\.0)).map { " " + $0 }.joined()
+    }
+
     private enum SecretSource {
         case none
         case secret(String)

@@ -277,5 +277,57 @@ extension NetworkTests {
                 #expect(try problems(await noBus).first?.hasPrefix("D-Bus: the system bus does not answer") == true)
             }
         }
+
+        @Test("doctor, run as root as it says, looks at the same port, and leaves the user's home alone")
+        func doctorAsRoot() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let (host, program) = (network[0], try NodeProcess.program())
+                /// As the user whose home it is, or as root there.
+                func doctor(
+                    _ words: String, asRoot: Bool
+                ) async throws -> (checks: [[String: String]], answer: Answer) {
+                    let user = asRoot ? "" : "setpriv --reuid=1000 --regid=1000 --clear-groups "
+                    let child = try Child(
+                        host.command(["sh", "-c", "exec \(user)\"$0\" doctor\(words) --json", program]),
+                        environment: [
+                            "HOME": "/run/home", "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "", "LOGNAME": "tool",
+                        ])
+                    child.closeInput()
+                    let ending = try await child.waitForEnd(within: 20)
+                    try await pause(0.05)
+                    let answer = Answer(
+                        ending: ending, text: child.output.map(\.text).joined(separator: "\n"), errors: child.errorText)
+                    return (try answer.json()["checks"] as? [[String: String]] ?? [], answer)
+                }
+                /// What root has made.
+                func spoiled() async throws -> String { try await host.run("find /run/home -user 0") }
+
+                try await host.run(
+                    """
+                    mkdir /run/home && chown 1000:1000 /run/home && chmod 700 /run/home
+                    nft add table inet filter
+                    nft add chain inet filter input '{ type filter hook input priority 0; }'
+                    nft add rule inet filter input udp dport 40123 drop
+                    """)
+                _ = try await NodeProcess("Bob", on: host, chat: "kitchen", ["--no-discovery", "--port", "40001"])
+                let words =
+                    " --port 40123 --peer 127.0.0.1:40001 --without-interface docker0 --no-discovery --no-config kitchen"
+                let first = try await doctor(words, asRoot: true)
+                #expect(first.checks.contains { $0["check"] == "peers" }, "\(first.answer)")
+                #expect(try await spoiled() == "")
+
+                let own = try await doctor(words, asRoot: false)
+                let advice = try #require(own.checks.first { $0["check"] == "firewall" }?["mend"])
+                #expect(advice == "sudo -E inkling doctor\(words)", "\(own.answer)")
+                #expect(own.checks.first?["text"]?.contains("/run/home/.local/state/inkling") == true)
+                #expect(try await host.run("stat -c %u /run/home/.local/state/inkling/identity") == "1000")
+                let asRoot = try await doctor(
+                    String(advice.dropFirst("sudo -E inkling doctor".count)), asRoot: true)
+                #expect(asRoot.checks.first { $0["check"] == "identity" }?["status"] == "note", "\(asRoot.answer)")
+                #expect(asRoot.checks.contains { $0["check"] == "firewall" && $0["text"]?.contains("40123") == true })
+                #expect(asRoot.checks.contains { $0["check"] == "peers" }, "\(asRoot.answer)")
+                #expect(try await spoiled() == "")
+            }
+        }
     }
 }

@@ -63,6 +63,22 @@ struct KeyStoreTests {
         #expect(second.privateKey == first.privateKey)
     }
 
+    @Test("root is told of a directory that it would spoil for another user", .enabled(if: geteuid() == 0))
+    func anothers() throws {
+        let scratch = try Scratch()
+        let (kept, missing) = ("\(scratch.path)/kept", "\(scratch.path)/a/b")
+        try KeyStore.open(directory: kept).close()
+        #expect(!KeyStore.isAnothers(kept) && !KeyStore.isAnothers(missing))
+        chown("\(kept)/identity", 1_000, 1_000)
+        #expect(KeyStore.isAnothers(kept), "its key")
+        chown("\(kept)/identity", 0, 0)
+        chown(kept, 1_000, 1_000)
+        #expect(KeyStore.isAnothers(kept), "a key that root put there")
+        chown(scratch.path, 1_000, 1_000)
+        #expect(KeyStore.isAnothers(missing))
+        #expect(access("\(scratch.path)/a", F_OK) != 0, "nothing is made")
+    }
+
     @Test("a second node on the same directory runs under a temporary identity, until the first ends (R29)")
     func locked() throws {
         let scratch = try Scratch()

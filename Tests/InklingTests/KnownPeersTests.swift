@@ -64,6 +64,9 @@ struct KnownPeersTests {
             ("\"version\":1", "\"version\":\"1\""), ("\"Alice\"", "7"),
             ("\"Alice\"", "\"\(String(repeating: "x", count: 65))\""),
             ("\"verified\":true", "\"verified\":1"), ("\"decided\":30", "\"decided\":1e999"),
+            ("\"firstSeen\":10", "\"firstSeen\":1e300"), ("\"lastSeen\":10", "\"lastSeen\":-1e300"),
+            ("\"chats\":{\"a\":10}", "\"chats\":{\"a\":-0.001}"),
+            ("\"named\":{\"alice\":10}", "\"named\":{\"alice\":253402300800}"),
         ] {
             #expect(text.contains(from))
             #expect(KnownPeers.read(Array(text.replacingOccurrences(of: from, with: to).utf8)) == .damaged, "\(to)")
@@ -301,6 +304,61 @@ extension NodeTests {
         #expect(await alice.allKnownPeers == [known])
         #expect(await alice.knownPeers(bob.user) == [known])
         await alice.stop()
+    }
+
+    @Test("a stop keeps what was decided while an earlier save was under way, also in a task that was cancelled")
+    func lastSave() async throws {
+        let directory = try TemporaryDirectory()
+        let alice = try await NodeTests.node("Alice") {
+            $0.isEphemeral = false
+            $0.stateDirectory = directory.path
+            $0.lastWill = false
+        }
+        let bob = try await NodeTests.node("Bob", peers: [alice])
+        await NodeTests.meet(alice, bob)
+        // Another node of this user takes its time with the directory.
+        let other = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        #expect(flock(other, LOCK_EX) == 0)
+        try await alice.setVerified(true, key: bob.key)
+        try await Task.sleep(for: .milliseconds(50))
+        try await alice.setBlocked(true, key: bob.key)
+        try await Task.sleep(for: .milliseconds(50))
+        let release = Task {
+            try? await Task.sleep(for: .milliseconds(400))
+            close(other)
+        }
+        let stop = Task {
+            while !Task.isCancelled { await Task.yield() }
+            await alice.stop()
+        }
+        stop.cancel()
+        await stop.value
+        let kept = try #require(directory.text(KnownPeersFile.name))
+        #expect(kept.contains("\"verified\":true") && kept.contains("\"blocked\":true"), "\(kept)")
+        await release.value
+        await bob.stop()
+    }
+
+    @Test("of the notices that nobody has heard the last 32 are kept")
+    func unheardNotices() async throws {
+        let alice = try await NodeTests.node("Alice")
+        var bobs: [Node] = []
+        for _ in 0..<35 {
+            let bob = try await NodeTests.node("Bob", peers: [alice])
+            await NodeTests.meet(alice, bob)
+            bobs.append(bob)
+        }
+        let events = await alice.events()
+        await alice.stop()
+        var texts: [String] = []
+        for await timed in events {
+            if case .notice("key-changed", let text) = timed.event { texts.append(text) }
+        }
+        #expect(texts.count == 32)
+        #expect(zip(texts, bobs.suffix(32)).allSatisfy { $0.contains("that name: \($1.user)") }, "\(texts)")
+        await withDiscardingTaskGroup { group in
+            for bob in bobs { group.addTask { await bob.stop() } }
+        }
     }
 
     // R13

@@ -160,6 +160,12 @@ struct NodeTests {
         await #expect(throws: NodeError.bindAddress("192.0.2.1")) {
             try await NodeTests.node("Bob") { $0.bindAddress = "192.0.2.1" }
         }
+        for address in ["fe80::1", "fe80::1%lo", "fe80::1%4000000000", "fe80::1%nothing0"] {
+            let error = await #expect(throws: NodeError.bindAddress(address)) {
+                try await NodeTests.node("Bob") { $0.bindAddress = address }
+            }
+            #expect(error?.description.contains("as fe80::1%eth0.") == (address == "fe80::1"))
+        }
         for address in ["nobody", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:70000", "::1:5000", ":5000", "[::1]5000"] {
             do {
                 _ = try await NodeTests.node("Bob") { $0.peers = [address] }
@@ -279,6 +285,17 @@ struct NodeTests {
     func localized() {
         let error: any Error = NodeError.messageEmpty
         #expect(error.localizedDescription == NodeError.messageEmpty.description)
+    }
+
+    @Test(
+        "an error ends with what to do",
+        arguments: [
+            (NodeError.chatName("it is empty"), "Choose another."), (.chatExists("kitchen"), "use that one."),
+            (.messageEmpty, "Write some text."), (.socket("no"), "\"inkling doctor\" looks for the cause."),
+            (.stopped, "Start another."),
+        ])
+    func whatToDo(_ error: NodeError, _ end: String) {
+        #expect(error.description.hasSuffix(end), "\(error)")
     }
 
     @Test("neither a secret nor a chat tells the secret when it is printed")

@@ -155,6 +155,26 @@ package final class KeyStore: Sendable {
         return environment("HOME").map { "\($0)/.local/state/inkling" }
     }
 
+    /// Whether a process of root's would keep something in another user's state directory, or make one in their home:
+    /// the owner could not use it from then on.
+    package static func isAnothers(_ directory: String?) -> Bool {
+        guard geteuid() == 0, let path = directory ?? defaultDirectory else { return false }
+        if let owner = owner(of: "\(path)/identity") { return owner != 0 || self.owner(of: path) != 0 }
+        var place = path[...]
+        while owner(of: String(place)) == nil, let slash = place.lastIndex(of: "/"), place != "/" {
+            place = slash == place.startIndex ? "/" : place[..<slash]
+        }
+        if let owner = owner(of: String(place)), owner != 0 { return true }
+        guard let home = environment("HOME"), path.hasPrefix("\(home)/") else { return false }
+        return owner(of: home).map { $0 != 0 } ?? false
+    }
+
+    /// Nil if nothing is there.
+    private static func owner(of path: String) -> uid_t? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_uid : nil
+    }
+
     /// The absolute path in a variable.
     private static func environment(_ name: String) -> String? {
         guard let value = getenv(name), let path = String(validatingCString: value) else { return nil }

@@ -11,6 +11,8 @@ package enum KnownPeersLimits {
     package static let chats = 32
     /// Longer files are not read.
     package static let fileBytes = 4 << 20
+    /// Seconds since 1970 up to the end of the year 9999: a file with other times is damaged.
+    package static let times: Range<Double> = 0..<253_402_300_800
     /// How long changes may wait to be written.
     package static let saveDelay = Duration.seconds(3)
 }
@@ -245,6 +247,8 @@ extension KnownPeers {
         return Array(data) + [UInt8(ascii: "\n")]
     }
 
+    private static func isTime(_ seconds: Double) -> Bool { KnownPeersLimits.times.contains(seconds) }
+
     /// Reads all or nothing.
     package static func read(_ bytes: [UInt8]) -> Reading {
         let data = Data(bytes)
@@ -257,8 +261,8 @@ extension KnownPeers {
         for record in file.peers {
             guard let key = PublicKey(base64url: record.key), peers.entries[key] == nil,
                 record.names.allSatisfy({ $0.utf8.count <= Limits.maximumNameSize }),
-                ([record.firstSeen, record.lastSeen, record.decided] + record.chats.values).allSatisfy(\.isFinite),
-                (record.named ?? [:]).values.allSatisfy(\.isFinite)
+                ([record.firstSeen, record.lastSeen, record.decided] + record.chats.values).allSatisfy(isTime),
+                (record.named ?? [:]).values.allSatisfy(isTime)
             else { return .damaged }
             peers.put(
                 Entry(

@@ -14,12 +14,16 @@ struct UDPSocket {
     /// Whether only IPv4 is to be had on this host, or was asked for.
     private let isIPv4Only: Bool
 
-    /// - Parameter address: The own address to use; nil for all of them.
+    /// - Parameter address: The own address to use, a link-local one with its scope; nil for all of them.
     init(port: UInt16, address: Address?) throws(Failure) {
         let wantsIPv4 = address?.ipv4 != nil
+        let wantsIPv6 = address != nil && !wantsIPv4
+        if let address, address.isIPv6LinkLocal, address.scope == 0 { throw .notOwnAddress }
         var descriptor = wantsIPv4 ? -1 : socket(AF_INET6, UDPSocket.kind, 0)
         let isIPv4Only = descriptor < 0
-        if isIPv4Only { descriptor = socket(AF_INET, UDPSocket.kind, 0) }
+        // A host without IPv6 has none of its addresses.
+        if isIPv4Only, wantsIPv6, errno == EAFNOSUPPORT { throw .notOwnAddress }
+        if isIPv4Only, !wantsIPv6 { descriptor = socket(AF_INET, UDPSocket.kind, 0) }
         guard descriptor >= 0 else { throw .system(UDPSocket.errorText(errno)) }
         do {
             self.port = try UDPSocket.bind(descriptor, port: port, address: address, isIPv4Only: isIPv4Only)
@@ -49,7 +53,7 @@ struct UDPSocket {
             switch errno {
             case EADDRINUSE: throw .portTaken
             case EACCES: throw .portNotAllowed
-            case EADDRNOTAVAIL: throw .notOwnAddress
+            case EADDRNOTAVAIL, ENODEV: throw .notOwnAddress
             default: throw .system(errorText(errno))
             }
         }

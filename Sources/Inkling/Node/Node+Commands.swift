@@ -37,6 +37,8 @@ extension Node {
     }
 
     /// Leaves a chat: its peers hear a farewell, and nothing of it is kept but when they were last seen.
+    ///
+    /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/stopped``.
     public func leave(_ chat: String) throws(NodeError) {
         let entry = try member(chat)
         discovery?.leave(subtype: entry.keys.tag.hex)

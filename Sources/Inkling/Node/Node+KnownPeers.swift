@@ -8,8 +8,10 @@ enum KnownPeersState {
     /// What is known ends with the node.
     case none
     case kept(KnownPeersFile)
-    /// There are changes, which this task will write.
+    /// There are changes, which a timer will have written.
     case changed(KnownPeersFile, Scheduled<Void>)
+    /// A task writes what was known as it began. For changes since then there is a timer.
+    case saving(KnownPeersFile, Task<Void, Never>, Scheduled<Void>?)
 }
 
 /// What a node knows of people beyond the chat and the run that it met them in.
@@ -97,40 +99,61 @@ extension Node {
         applyBlocks()
     }
 
-    /// Writes what changed, together with what other nodes of this user know.
+    /// Writes what changed, together with what other nodes of this user know. On return all that was known at the call
+    /// is kept, or it was told that it is not.
     func saveKnownPeers() async {
-        guard case .changed(let file, let task) = knownPeersFile else { return }
-        task.cancel()
-        noteWhoIsThere()
-        knownPeersFile = .kept(file)
-        let peers = knownPeers
+        while true {
+            switch knownPeersFile {
+            case .none, .kept: return
+            case .saving(_, let task, _): await task.value
+            case .changed(let file, let timer):
+                noteWhoIsThere()
+                timer.cancel()
+                let peers = knownPeers
+                // A task of its own: that of the caller may have been cancelled.
+                let task = Task { await write(peers, to: file) }
+                knownPeersFile = .saving(file, task, nil)
+                return await task.value
+            }
+        }
+    }
+
+    private func write(_ peers: KnownPeers, to file: KnownPeersFile) async {
         let saving = try? await NIOThreadPool.singleton.runIfActive { file.save(peers) }
+        if case .saving(_, _, let timer) = knownPeersFile {
+            knownPeersFile = timer.map { .changed(file, $0) } ?? .kept(file)
+        }
         switch saving {
         case .saved(let all):
             knownPeers.merge(all)
             if !isStopped { applyBlocks() }
         case .newer: tellNewer(file.directory)
         case .failed(let reason): tellUnkept(file.directory, reason)
-        case nil: break
+        case nil: tellUnkept(file.directory, "this process ends")
         }
     }
 
     /// Sees to it that changes are written: what the user decided at once.
     private func keepKnownPeers(within delay: Duration = KnownPeersLimits.saveDelay) {
-        let file: KnownPeersFile
         switch knownPeersFile {
         case .none: return
-        case .kept(let kept): file = kept
-        case .changed(let kept, let task):
+        case .kept(let file): knownPeersFile = .changed(file, saveTimer(delay))
+        case .changed(let file, let timer):
             guard delay == .zero else { return }
-            task.cancel()
-            file = kept
+            timer.cancel()
+            knownPeersFile = .changed(file, saveTimer(delay))
+        case .saving(let file, let task, let timer):
+            guard timer == nil || delay == .zero else { return }
+            timer?.cancel()
+            knownPeersFile = .saving(file, task, saveTimer(delay))
         }
-        let task = eventLoop.scheduleTask(in: TimeAmount(delay)) { [weak self] in
+    }
+
+    private func saveTimer(_ delay: Duration) -> Scheduled<Void> {
+        eventLoop.scheduleTask(in: TimeAmount(delay)) { [weak self] in
             guard let self else { return }
             Task { await self.saveKnownPeers() }
         }
-        knownPeersFile = .changed(file, task)
     }
 
     private func tellNewer(_ directory: String) {

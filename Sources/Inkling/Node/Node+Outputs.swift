@@ -66,12 +66,16 @@ extension Node {
 
     func chatName(_ tag: ChatTag) -> String? { joined.first { $0.keys.tag == tag }?.chat.name }
 
+    /// How many notices wait for whoever listens first; the oldest go.
+    private static let unheardNotices = 32
+
     func tell(_ event: Event) {
         let timed = TimedEvent(at: Node.wallClock(), event: event)
         if observers.isListening {
             observers.tell(timed)
         } else if case .notice = event {
             earlyNotices.append(timed)
+            if earlyNotices.count > Node.unheardNotices { earlyNotices.removeFirst() }
         }
     }
 
