@@ -186,8 +186,8 @@ extension Node {
 
     // MARK: Observing
 
-    /// Everything that happens from now on, in all chats, until the node was stopped, and the notices that nobody has
-    /// heard yet. What is not read is kept, without a bound.
+    /// Everything that happens from now on, in all chats, until the node was stopped, and the last 32 notices that nobody
+    /// has heard yet. What is not read is kept, without a bound.
     public func events() -> AsyncStream<TimedEvent> {
         let (stream, continuation) = AsyncStream<TimedEvent>.makeStream()
         guard !isStopped else {

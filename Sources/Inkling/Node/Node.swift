@@ -369,7 +369,7 @@ public actor Node {
         wake = nil
         try? await channel?.close()
         channel = nil
-        if let lastWill { try? await NIOThreadPool.singleton.runIfActive { lastWill.dismiss() } }
+        if let lastWill { await Node.block { lastWill.dismiss() } }
         lastWill = nil
         await saveKnownPeers()
         keyStore?.close()
@@ -388,7 +388,12 @@ public actor Node {
 
     private static func end(_ discovery: Discovery?) async {
         guard let discovery else { return }
-        try? await NIOThreadPool.singleton.runIfActive { _ = discovery.stop() }
+        await block { _ = discovery.stop() }
+    }
+
+    /// Does what takes a moment where nobody waits for the thread, also in a task that was cancelled.
+    private static func block(_ body: @escaping @Sendable () -> Void) async {
+        await Task { try? await NIOThreadPool.singleton.runIfActive(body) }.value
     }
 }
 
