@@ -53,7 +53,7 @@ extension Scenario {
         measured(seed: seed, hosts: 2, loss: loss, end: minutes * 60_000, steps: [])
     }
 
-    /// Many nodes in one chat, of which a few write.
+    /// Many nodes in one chat, which say nothing until the faults end; then a few write.
     package static func crowd(seed: UInt64, hosts: Int, seconds: Int) -> Scenario {
         let loss = Loss(name: "0 %", perMille: 0, bursts: 0)
         return measured(seed: seed, hosts: hosts, loss: loss, end: seconds * 1_000, steps: [])

@@ -125,6 +125,12 @@ package struct Scenario: Sendable {
         return scenario
     }
 
+    /// The chats that anybody is ever in, as indices.
+    package var chats: Set<Int> {
+        let joined = steps.compactMap { if case .join(let chat) = $0.action { chat } else { nil } }
+        return Set(hosts.flatMap(\.chats) + joined)
+    }
+
     /// The faults that it has.
     package var faults: Set<Fault> {
         var faults: Set<Fault> = []

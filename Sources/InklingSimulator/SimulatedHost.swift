@@ -65,6 +65,8 @@ final class SimulatedHost {
     var timerAt: Instant?
     /// All that it ever blocked: these have heard a farewell from a node that went on.
     var everBlocked: Set<Int> = []
+    /// When it last ended a block.
+    var unblockedAt: [Int: Instant] = [:]
     /// The last datagram in each chat that may have been a farewell.
     var farewell: [Int: UInt64] = [:]
     /// How many instances it has advertised.
@@ -88,6 +90,10 @@ final class SimulatedHost {
 
     var key: PublicKey { identity.publicKey }
     var isPaused: Bool { pausedSince != nil }
+    /// Whether somebody may still be seeing it go because it blocks them, or did a moment ago.
+    func hasLatelyBlocked(_ identity: Int, _ now: Instant) -> Bool {
+        blocked.contains(identity) || unblockedAt[identity].map { now - $0 < .seconds(10) } ?? false
+    }
     /// A node runs and takes part.
     var isActive: Bool { isRunning && !isSuspended && !isPaused }
 

@@ -38,6 +38,7 @@ extension Simulation {
         case .block(let other): block(host, hosts[other])
         case .unblock(let other):
             guard host.blocked.remove(hosts[other].plan.identity) != nil else { return }
+            host.unblockedAt[hosts[other].plan.identity] = now
             input(host) { $0.unblock(self.hosts[other].key.userID, now: $1) }
         case .suspend: suspend(host)
         case .resume: resume(host)
@@ -176,6 +177,7 @@ extension Simulation {
         host.surplus = 0
         host.isSuspended = false
         host.isAway = false
+        for identity in host.blocked { host.unblockedAt[identity] = now }
         host.blocked = []
         host.wills = [:]
         host.timerAt = nil
@@ -224,9 +226,10 @@ extension Simulation {
         while endpoint.hasFarewells, let deadline = endpoint.nextDeadline {
             endpoint.advance(to: deadline)
             while let output = endpoint.nextOutput() {
-                guard case .send(let bytes, let address) = output, let source = host.source(for: address) else {
-                    continue
-                }
+                guard case .send(let bytes, let address) = output else { continue }
+                witness.sealed(bytes, by: host.index, now)
+                note(bytes)
+                guard let source = host.source(for: address) else { continue }
                 events.add(
                     .will(bytes, to: address, from: source, host: host.index),
                     at: max(now, deadline))

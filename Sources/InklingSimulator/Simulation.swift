@@ -341,7 +341,7 @@ package final class Simulation {
 
     // MARK: Digest and trace
 
-    private func note(_ bytes: [UInt8]) {
+    func note(_ bytes: [UInt8]) {
         digest = (digest ^ UInt64(truncatingIfNeeded: now.nanoseconds)) &* 0x100_0000_01B3
         for byte in bytes { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01B3 }
     }

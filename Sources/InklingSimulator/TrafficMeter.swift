@@ -23,7 +23,7 @@ struct TrafficMeter {
 
     mutating func restarted(_ host: Int, _ now: Instant) { seconds[host] = Second(since: now) }
 
-    /// Called at least every 250 ms.
+    /// Called at each tick: every 250 ms, or 2 s in the hours of a long scenario.
     mutating func check(_ host: SimulatedHost, _ now: Instant, _ witness: inout Witness) {
         guard let endpoint = host.endpoint else { return }
         let sizes = endpoint.tableSizes
@@ -35,21 +35,28 @@ struct TrafficMeter {
             seconds[host.index] = second
             return
         }
-        let length = Int((now - second.since).nanoseconds / 1_000_000_000) + 1
+        let length = now - second.since
+        /// So many a second, and so many besides at the two ends of the time.
+        func budget(_ rate: Int, _ besides: Int) -> Int {
+            Int(Int64(rate) * length.nanoseconds / 1_000_000_000) + 1 + besides
+        }
         let counters = endpoint.counters.sent
         func sent(_ kind: String) -> Int { (counters[kind] ?? 0) - (second.counters[kind] ?? 0) }
+        // One more of each may have come and gone between two ticks.
         let (links, sessions) = (second.mostLinks + 1, second.mostSessions + 1)
         // Heartbeats: 2 a second while typing, and one more when a status changes. Typing: at most 2 starts a second
         // and as many stops, one more as the second ends, each with two copies.
         let budgets = [
-            ("heartbeat", links * 5 * length), ("typing", links * 18 * length),
-            ("hello", sessions * 18 * length), ("ping", links * 12 * 16 * length),
-            ("message", links * (Limits.recordsPerSecondPerLink + Limits.recordBurstPerLink) * length),
+            ("heartbeat", links * budget(2, 1)), ("typing", links * budget(12, 6)),
+            // Every 250 ms until the peer's has come, and answers; pings go to all addresses that are known.
+            ("hello", sessions * budget(9, 4)),
+            ("ping", links * budget(8, 2) * (1 + Limits.addressesPerInstance)),
+            ("message", links * budget(Limits.recordsPerSecondPerLink, Limits.recordBurstPerLink)),
         ]
         for (kind, budget) in budgets where sent(kind) > budget {
             witness.report(.traffic, "host \(host.index) sent \(sent(kind)) of \(kind), \(links) links", now)
         }
-        if second.initiations > Limits.initiationsSentPerSecond * (length + 1) {
+        if second.initiations > budget(Limits.initiationsSentPerSecond, Limits.initiationsSentPerSecond) {
             witness.report(.traffic, "host \(host.index) sent \(second.initiations) initiations", now)
         }
         busiest = max(busiest, counters.values.reduce(0, +) - second.counters.values.reduce(0, +))
@@ -61,8 +68,10 @@ struct TrafficMeter {
         _ sizes: (links: Int, sessions: Int, instances: Int, messages: Int), of host: SimulatedHost, _ now: Instant,
         _ witness: inout Witness
     ) {
-        let sessions = sizes.links * (1 + Limits.supersededSessions) + 2 * Limits.unconfirmedSessions
-        if sizes.links > Limits.linksPerNode || sizes.sessions > sessions {
+        // A peer that starts anew again and again is a link for each of its starts until silence ends the old one.
+        let links = min(Limits.linksPerNode, 4 * witness.mostLinks + 4)
+        let sessions = sizes.links * (1 + Limits.supersededSessions) + min(2 * Limits.unconfirmedSessions, 8 * links)
+        if sizes.links > links || sizes.sessions > sessions {
             witness.report(.tableGrowth, "host \(host.index): \(sizes)", now)
         }
     }

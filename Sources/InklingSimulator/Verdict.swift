@@ -1,4 +1,5 @@
 import InklingCore
+import InklingWire
 
 /// What has to hold when the faults are over, and when the run is done.
 struct Verdict {
@@ -64,13 +65,19 @@ struct Verdict {
             phase = .sending(until: now + .seconds(1))
         case .sending(let until):
             guard now >= until else { return }
-            let missing = lastMessages.map { simulation.witness.messages.sent[$0] }
-                .first { !simulation.present($0).isSubset(of: $0.shownTo) }
-            // Two sides that agree on who is there may have yet to agree on the session that sends.
-            if missing != nil, now < healsAt + simulation.patience { return }
+            let missing = simulation.missing(lastMessages)
+            if !missing.isEmpty, now < healsAt + simulation.patience {
+                // Two sides that agree on who is there may have yet to agree on the session that sends; where that
+                // has cost a message, the next one has to arrive.
+                if missing.contains(where: { $0.outcome == .failed }) {
+                    phase = .converging(until: healsAt + simulation.patience)
+                }
+                return
+            }
             // In a stream that losses have held up, older messages come first.
-            if let missing, simulation.witness.messages.firstOpen(simulation.hosts)?.number == missing.number {
-                simulation.witness.report(.divergence, "\(missing.text) is not shown to all", now)
+            if let lost = missing.first(where: { !simulation.isHeldUp($0) }) {
+                let text = "\(lost.message.text) is not shown to identity \(lost.identity), but \(lost.outcome)"
+                simulation.witness.report(.divergence, text, now)
             }
             phase = .settling(until: now + .seconds(45))
         case .settling(let until):
@@ -117,6 +124,9 @@ extension Simulation {
                     let extra = hosts.filter { surplus.contains($0.key) }.map(\.index)
                     disagreements.append("host \(viewer.index), chat \(chat): missing \(missing), gone \(extra)")
                 }
+                let identities = witness.shown(in: chat, by: viewer.index)
+                let told = Set(hosts.filter { identities.contains($0.plan.identity) }.map(\.key))
+                if told != keys { disagreements.append("host \(viewer.index), chat \(chat): told of others") }
                 let devicesOfKey = Dictionary(grouping: others(of: viewer, in: chat), by: \.key)
                 for person in shown where expected.contains(person.person.key) {
                     let devices = devicesOfKey[person.person.key] ?? []
@@ -153,11 +163,32 @@ extension Simulation {
             && (other.farewell[chat] != nil || other.everBlocked.contains(device.plan.identity))
     }
 
-    /// Those for whom a message was meant and who are there: a hello that came late may have brought back somebody
-    /// who has left, for 3 s.
-    func present(_ message: MessageLedger.Sent) -> Set<Int> {
-        let present = others(of: hosts[message.host], in: message.chat).map(\.plan.identity)
-        return Set(message.outcomes.keys).intersection(present)
+    /// A message that somebody who is there was not shown.
+    struct Missing {
+        let message: MessageLedger.Sent
+        let identity: Int
+        let outcome: MessageLedger.Outcome
+    }
+
+    /// Of those for whom a message was meant only they count who are there: a hello that came late may have brought back
+    /// somebody who has left, for 3 s.
+    func missing(_ messages: [Int]) -> [Missing] {
+        messages.map { witness.messages.sent[$0] }.flatMap { message in
+            let present = Set(surelySeen(by: hosts[message.host], in: message.chat).map(\.plan.identity))
+            return message.outcomes.sorted { $0.key < $1.key }
+                .filter { present.contains($0.key) && !message.shownTo.contains($0.key) }
+                .map { Missing(message: message, identity: $0.key, outcome: $0.value) }
+        }
+    }
+
+    /// Whether an older message of the same stream has no answer yet.
+    func isHeldUp(_ missing: Missing) -> Bool {
+        let message = missing.message
+        return missing.outcome == .open
+            && witness.messages.sent.contains {
+                $0.host == message.host && $0.incarnation == message.incarnation && $0.chat == message.chat
+                    && $0.number < message.number && $0.outcomes[missing.identity] == .open
+            }
     }
 
     func missingTypist() -> String? {
@@ -179,6 +210,14 @@ extension Simulation {
             let peers = host.chats.map { others(of: host, in: $0).count }.reduce(0, +)
             if sizes.messages != 0 {
                 witness.report(.tableGrowth, "host \(host.index) keeps \(sizes.messages) messages", now)
+            }
+            if host.isActive, sizes.sessions > sizes.links * (1 + Limits.supersededSessions) + 4 {
+                witness.report(.tableGrowth, "host \(host.index) keeps \(sizes.sessions) sessions", now)
+            }
+            // Those that a crash left behind in discovery stay, and so do peers known by hand and where they went.
+            let advertised = (Array(instances.values) + Array(withdrawn.values)).count { host.chats.contains($0.chat) }
+            if host.isActive, sizes.instances > advertised + 4 * hosts.count {
+                witness.report(.tableGrowth, "host \(host.index) keeps \(sizes.instances) instances", now)
             }
             if host.isActive, sizes.links > 2 * peers + 1 {
                 witness.report(.tableGrowth, "host \(host.index) keeps \(sizes.links) links to \(peers) peers", now)

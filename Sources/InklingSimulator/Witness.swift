@@ -73,8 +73,13 @@ struct Witness {
     private var excused: Set<Int> = []
     private let hosts: [SimulatedHost]
     private let chatIndices: [ChatTag: Int]
-    /// The longest time for which a viewer may hold a status because its own timers are late.
+    /// How late a viewer's own timers may be.
     private let lateness: [Duration]
+    /// How long a stop of a viewer may take that its node does not notice: at most one heartbeat interval and what
+    /// counts as late.
+    private let unnoticed: [Duration]
+    /// The most links that a node of the scenario needs.
+    let mostLinks: Int
     private let devices: [Int: [Int]]
     private let identities: [PublicKey: Int]
 
@@ -83,12 +88,13 @@ struct Witness {
         chatIndices = Dictionary(uniqueKeysWithValues: chats.enumerated().map { ($1.tag, $0) })
         var unnoticed = hosts.map { _ in Duration.zero }
         for step in scenario.steps {
-            // A stop that no timer noticed: at most one heartbeat interval and what counts as late.
             if case .pause(let length) = step.action {
                 unnoticed[step.host] = max(unnoticed[step.host], .milliseconds(min(length, 1_500)))
             }
         }
-        lateness = hosts.map { .microseconds($0.plan.lateness) + unnoticed[$0.index] }
+        lateness = hosts.map { .microseconds($0.plan.lateness) }
+        self.unnoticed = unnoticed
+        mostLinks = (hosts.count - 1) * scenario.chats.count
         devices = Dictionary(grouping: hosts.map(\.index)) { hosts[$0].plan.identity }
         identities = Dictionary(hosts.map { ($0.key, $0.plan.identity) }) { first, _ in first }
     }
@@ -102,7 +108,9 @@ struct Witness {
     /// Before and after each input of a node: nothing that it shows is too old.
     mutating func checkStatuses(of viewer: Int, _ now: Instant) {
         guard excused.remove(viewer) == nil, let typists = typists[viewer], !typists.isEmpty else { return }
-        let limit = Limits.typingExpiry + lateness[viewer]
+        var limit = Limits.typingExpiry + lateness[viewer]
+        // What waited in its socket meanwhile is taken for fresh.
+        if let wokeAt = hosts[viewer].wokeAt, now - wokeAt <= limit { limit += unnoticed[viewer] }
         for person in typists {
             let age = evidence[person].map { now - $0 }
             if age.map({ $0 > limit }) ?? true {
@@ -114,6 +122,9 @@ struct Witness {
     /// A sealed datagram was a sign of life.
     mutating func heard(_ flight: Flight, in tag: ChatTag, by viewer: Int, _ now: Instant) {
         guard let chat = chatIndices[tag] else { return }
+        // Evidence is newer than all before it in its session (L-23).
+        let session = SessionID(viewer: viewer, sender: flight.sender, index: flight.index)
+        guard newest[session].map({ flight.number >= $0 }) ?? true else { return }
         lastSign[DeviceID(viewer: viewer, chat: chat, host: flight.sender)] = now
     }
 
@@ -203,10 +214,9 @@ struct Witness {
 
     /// Nobody is shown as present who has been silent for longer than 3 s.
     mutating func checkPresence(of viewer: SimulatedHost, _ now: Instant) {
-        // In chats of more than 50 the intervals stretch, and a node that was stopped first asks for signs of life.
-        guard hosts.count * chatIndices.count <= 50 else { return }
+        // A node that was stopped first asks for signs of life.
         if let wokeAt = viewer.wokeAt, now - wokeAt < .seconds(4) { return }
-        let limit = Duration.milliseconds(3_010) + lateness[viewer.index] * 12
+        let limit = silence + lateness[viewer.index] * 12
         for chat in viewer.chats.sorted() {
             for identity in devices.keys.sorted() {
                 let id = PersonID(viewer: viewer.index, chat: chat, identity: identity)
@@ -214,10 +224,27 @@ struct Witness {
                 let last = devices[identity]?.compactMap {
                     lastSign[DeviceID(viewer: viewer.index, chat: chat, host: $0)]
                 }.max()
-                guard let last else { continue }
+                guard let last else {
+                    report(.ghost, "\(describe(id)), never heard of", now)
+                    continue
+                }
                 if now - last > limit { report(.ghost, "\(describe(id)), silent for \(now - last)", now) }
             }
         }
+    }
+
+    /// How long somebody is shown at most after the last sign of life. With more than 50 links the intervals stretch.
+    private var silence: Duration {
+        guard mostLinks > 50 else { return .milliseconds(3_010) }
+        return max(.milliseconds(3_010), .milliseconds(mostLinks * 1_000 / 50) * 7 / 4 + .milliseconds(1_260))
+    }
+
+    /// Who is shown as present, by identity.
+    func shown(in chat: Int, by viewer: Int) -> Set<Int> {
+        Set(
+            devices.keys.filter {
+                shown[PersonID(viewer: viewer, chat: chat, identity: $0)]?.presence ?? .offline != .offline
+            })
     }
 
     mutating func presence(
@@ -232,7 +259,9 @@ struct Witness {
         }
         guard presence == .offline else { return }
         // That it takes leave itself, or was blocked, is no fault of anybody's.
-        let isBlocked = devices[identity]?.contains { hosts[$0].everBlocked.contains(hosts[viewer].plan.identity) }
+        let isBlocked = devices[identity]?.contains {
+            hosts[$0].hasLatelyBlocked(hosts[viewer].plan.identity, now)
+        }
         guard !hosts[viewer].isGone(from: chat), isBlocked != true else { return }
         switch why {
         case .silence:
@@ -240,7 +269,8 @@ struct Witness {
             for host in devices[identity] ?? [] {
                 guard let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)],
                     // What came in this very input came too late.
-                    last.number > hosts[host].farewell[chat] ?? 0, last.at < now, now - last.at < silence(of: host),
+                    last.number > hosts[host].farewell[chat] ?? 0, last.at < now,
+                    now - last.at < silence(of: host, now),
                     // Whoever said since that they hear nothing is gone sooner (L-45).
                     unheard[DeviceID(viewer: viewer, chat: chat, host: host)].map({ $0 < last.at }) ?? true
                 else { continue }
@@ -250,7 +280,9 @@ struct Witness {
             // Of two devices one may have been heard of without having been shown.
             for host in devices[identity] ?? [] where devices[identity]?.count == 1 {
                 guard let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)] else { continue }
-                guard last.number > hosts[host].farewell[chat] ?? 0, now - last.at < silence(of: host) else { continue }
+                guard last.number > hosts[host].farewell[chat] ?? 0, now - last.at < silence(of: host, now) else {
+                    continue
+                }
                 report(.falseFarewell, "\(describe(id)) though host \(host) was heard after its farewell", now)
             }
             if devices[identity]?.allSatisfy({ hosts[$0].farewell[chat] == nil }) ?? true {
@@ -290,8 +322,9 @@ struct Witness {
 
     /// How long somebody may not have been heard of at least who is declared down. A further run of an identity makes
     /// the others answer for themselves at once: then ten pings are all the time they have.
-    private func silence(of host: Int) -> Duration {
-        let hasOthers = devices[hosts[host].plan.identity]?.count ?? 1 > 1 || hosts[host].incarnation > 1
+    private func silence(of host: Int, _ now: Instant) -> Duration {
+        let hasStarted = hosts[host].incarnation > 1 && now - hosts[host].startedAt < .seconds(10)
+        let hasOthers = devices[hosts[host].plan.identity]?.count ?? 1 > 1 || hasStarted
         return hasOthers ? .milliseconds(1_200) : .milliseconds(2_900)
     }
 

@@ -15,7 +15,9 @@ struct AccuracyCommand: ParsableCommand {
             var accuracy = Accuracy()
             for seed in 0..<seeds {
                 let scenario = Scenario.writing(seed: seed, minutes: minutes, loss: loss)
-                accuracy.add(Simulation(scenario, measuresAccuracy: true).run().accuracy)
+                let result = Simulation(scenario, measuresAccuracy: true).run()
+                try refuse(result.violation, of: "seed \(seed) at \(loss.name)")
+                accuracy.add(result.accuracy)
             }
             let (shown, truth) = (percent(accuracy.coveragePerMille), percent(accuracy.truthPerMille))
             show("\(loss.name): \(shown), \(truth), \(accuracy.flickers) in \(accuracy.typed / 60_000) min typed")
@@ -42,10 +44,18 @@ struct IdleCommand: ParsableCommand {
         for seed in 0..<links {
             let loss = Scenario.Loss(name: "", perMille: loss * 10, bursts: 0)
             let result = Simulation(.idle(seed: seed, minutes: 60, loss: loss), measuresAccuracy: true).run()
+            try refuse(result.violation, of: "link \(seed)")
             offline += result.coverage.presences["silence"] ?? 0
         }
         show("\(links) hours of a link with \(loss) % lost: \(offline) times offline that was not so")
     }
+}
+
+/// A run that broke a rule ended early, and measures nothing.
+private func refuse(_ violation: Violation?, of run: String) throws {
+    guard let violation else { return }
+    show("\(run): \(violation)")
+    throw ExitCode.failure
 }
 
 /// Many nodes in one chat.
