@@ -137,18 +137,15 @@ final class Desk {
         guard let peer, !peer.namesakes.isEmpty, !peer.isVerified,
             warned.insert(Warned(user: peer.user, name: peer.name)).inserted
         else { return nil }
-        var namesakes: [KnownPeer] = []
-        for user in peer.namesakes { namesakes += await node.knownPeers(user) }
-        let verified = namesakes.first(where: \.isVerified)
         let own = await node.knownPeer(key: peer.key)
-        guard let namesake = verified ?? namesakes.first else { return nil }
+        guard let namesake = await node.namesake(of: peer) else { return nil }
         let spelled = { (name: String?) in (name ?? peer.name).precomposedStringWithCanonicalMapping }
         let known = spelled(namesake.names.first { $0.lowercased() == peer.name.lowercased() })
         if let own, own.namedSince < startedAt {
-            return { ChatLines.stillAnotherKey($0, known: known, isVerified: verified != nil) }
+            return { ChatLines.stillAnotherKey($0, known: known, isVerified: namesake.isVerified) }
         }
         let former = own?.names.dropFirst().first.map { spelled($0) }
-        return { ChatLines.changedKey($0, known: known, isVerified: verified != nil, formerName: former) }
+        return { ChatLines.changedKey($0, known: known, isVerified: namesake.isVerified, formerName: former) }
     }
 
     func willSuspend() {
