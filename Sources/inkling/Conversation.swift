@@ -241,9 +241,11 @@ struct Conversation {
     // MARK: Questions
 
     /// The answer to /who.
-    func who(_ peers: [Peer], now: Double = Date().timeIntervalSince1970) -> [Line] {
+    ///
+    /// - Parameter doctor: the command that finds out why somebody does not show.
+    func who(_ peers: [Peer], doctor: String, now: Double = Date().timeIntervalSince1970) -> [Line] {
         guard !peers.isEmpty else {
-            return [ChatLines.notice("Nobody else has been here yet. If somebody should be: inkling doctor")]
+            return [ChatLines.notice("Nobody else has been here yet. If somebody should be: \(doctor)")]
         }
         return peers.map { peer in
             ChatLines.person(

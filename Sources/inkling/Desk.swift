@@ -165,12 +165,18 @@ final class Desk {
             networks.isEmpty
             ? "This computer is on no network that could be used."
             : "This computer can be found on \(networks.joined(separator: ", ")), port \(node.port)."
-        let invitation = open.chat.isOpen ? "inkling chat \(name)" : "the invite that /invite shows"
+        let invitation =
+            open.chat.isOpen ? "inkling chat" + Shell.argument(open.chat.name) : "the invite that /invite shows"
         return [
             ChatLines.notice("Still alone in \(name). \(checked)"),
             ChatLines.notice("Others on the same network join with \(invitation)."),
-            ChatLines.notice("If they have, and don't show here: inkling doctor \(name)"),
+            ChatLines.notice("If they have, and don't show here: \(doctor(for: open.chat))"),
         ]
+    }
+
+    /// The command that finds out why somebody does not show.
+    private func doctor(for chat: Chat) -> String {
+        "inkling doctor" + (chat == settings.chat ? settings.arguments : Shell.arguments(naming: chat))
     }
 
     private static func networks(_ configuration: Configuration) -> [String] {
@@ -286,7 +292,7 @@ final class Desk {
 
     private func perform(_ command: PromptCommand, in open: Conversation) async -> [Line] {
         switch command {
-        case .who: return open.who(await node.peers(in: open.chat.name))
+        case .who: return open.who(await node.peers(in: open.chat.name), doctor: doctor(for: open.chat))
         case .invite: return invite(open.chat)
         case .unblock(let name): return await unblock(name, in: open)
         case .whois(let name), .verify(let name, _), .block(let name):
@@ -378,8 +384,8 @@ final class Desk {
 
     private func invite(_ chat: Chat) -> [Line] {
         guard let invite = chat.invite else {
-            let name = SafeText.line(chat.name)
-            return [ChatLines.notice("\(name) is open: anybody on this network joins with inkling chat \(name)")]
+            let command = "inkling chat" + Shell.argument(chat.name)
+            return [ChatLines.notice("\(chat.name) is open: anybody on this network joins with \(command)")]
         }
         return [
             ChatLines.notice("Who has this line can join, and read what is said; pass it on by a way that you trust:"),

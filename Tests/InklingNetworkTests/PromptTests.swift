@@ -201,6 +201,41 @@ extension NetworkTests {
             }
         }
 
+        @Test("hints name the chat that is open, as a shell has to be told, and no secret")
+        func hints() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                try await network[0].run("echo 'inkling:x%3B%20y#abcdefghijklmnopqrstuvwxya' >/run/invite")
+                let terminal = try await RealTerminal(on: network[0], columns: 200)
+                for (chat, prompt, doctor) in [
+                    ("'a; b'", "a; b (open)>", "inkling doctor 'a; b'"),
+                    ("--invite-file /run/invite", "x; y>", "inkling doctor --invite-file /run/invite"),
+                ] {
+                    try await terminal.chat(chat, as: "Alice", "--no-discovery")
+                    try await terminal.wait("prompt") { $0.last == prompt }
+                    try await terminal.type("/who")
+                    try await terminal.press("Enter")
+                    try await terminal.wait("the answer") { screen in
+                        screen.contains { $0.hasSuffix("If somebody should be: " + doctor) }
+                    }
+                    try await terminal.wait("the hint", within: 6) { screen in
+                        screen.contains { $0.hasSuffix("and don't show here: " + doctor) }
+                    }
+                    try await terminal.type("/join other")
+                    try await terminal.press("Enter")
+                    try await terminal.wait("another prompt") { $0.last == "other (open)>" }
+                    try await terminal.type("/who")
+                    try await terminal.press("Enter")
+                    try await terminal.wait("another answer") { screen in
+                        screen.contains { $0.hasSuffix("If somebody should be: inkling doctor other") }
+                    }
+                    try await terminal.press("C-c")
+                    try await terminal.wait("the shell") { $0.last == "#" }
+                }
+                let rows = try await terminal.everything()
+                #expect(rows.contains { $0.hasSuffix("join with inkling chat 'a; b'.") }, "\(rows)")
+            }
+        }
+
         @Test("continued in the background and then in front, the program goes on, with its draft")
         func background() async throws {
             try await Network.with(hosts: 2) { network in
