@@ -15,6 +15,7 @@ final class Desk {
     private let showsTimes: Bool
     private var conversations: [Conversation] = []
     private var openIndex: Int?
+    private var showing = Showing.openChat
     private var isAway = false
     private(set) var isQuitting = false
     private let startedAt = Date().timeIntervalSince1970
@@ -24,6 +25,14 @@ final class Desk {
     private struct Warned: Hashable {
         let user: UserID
         let name: String
+    }
+
+    /// Whose lines are shown at once.
+    private enum Showing {
+        /// Those of other chats wait until theirs is open.
+        case openChat
+        /// It is the end, and nothing can wait. With the chat whose lines were the last.
+        case allChats(last: Int?)
     }
 
     /// The input field; each chat has a draft of its own.
@@ -115,7 +124,7 @@ final class Desk {
         let now = Desk.now
         var lines: [Line] = []
         for index in conversations.indices {
-            if !conversations[index].isSettling(at: now) { lines += await sendWaiting(in: index) }
+            if !conversations[index].isSettling(at: now) { lines += shown(await sendWaiting(in: index), in: index) }
             lines += shown(conversations[index].due(at: now), in: index)
         }
         return lines
@@ -124,13 +133,14 @@ final class Desk {
     /// Sends what waits, because it is the end; what is in the input field is typed no more.
     func finish() async -> [Line] {
         await compose("")
+        showing = .allChats(last: openIndex)
         var lines: [Line] = []
-        for index in conversations.indices { lines += await sendWaiting(in: index) }
+        for index in conversations.indices { lines += shown(await sendWaiting(in: index), in: index) }
         return lines + (await due())
     }
 
     /// Nobody waits for answers any more. Returns what there is to say of own messages yet.
-    func abandon() -> [Line] { conversations.indices.flatMap { conversations[$0].abandon() } }
+    func abandon() -> [Line] { conversations.indices.flatMap { shown(conversations[$0].abandon(), in: $0) } }
 
     /// What there is to say of somebody's key, once; nothing of a verified one, or of the one who had the name first.
     private func warning(of peer: Peer?) async -> ((Labels.Label) -> Line)? {
@@ -185,14 +195,23 @@ final class Desk {
         return (try? Node.interfaceNames(configuration)) ?? []
     }
 
-    /// Lines of a chat that is not open wait until it is.
+    /// Lines of a chat that is not open wait until it is; at the end they are shown with its name.
     private func shown(_ lines: [Line], in index: Int, isMessage: Bool = false) -> [Line] {
-        guard index != openIndex else { return lines }
         guard !lines.isEmpty else { return [] }
+        if case .allChats(let last) = showing {
+            showing = .allChats(last: index)
+            return index == last ? lines : [heading(of: index)] + lines
+        }
+        guard index != openIndex else { return lines }
         var timeline = Timeline()
         let time = LocalTime(Date().timeIntervalSince1970)
         conversations[index].keep(showsTimes ? timeline.stamped(lines, at: time) : lines, isMessage: isMessage)
         return []
+    }
+
+    private func heading(of index: Int) -> Line {
+        let chat = conversations[index].chat
+        return ChatLines.notice("In \(ChatLines.chat(chat.name, isOpen: chat.isOpen)):")
     }
 
     private func index(of chat: String) -> Int? { conversations.firstIndex { $0.chat.name == chat } }
@@ -224,7 +243,7 @@ final class Desk {
 
     private func sendWaiting(in index: Int) async -> [Line] {
         var lines: [Line] = []
-        for text in conversations[index].takeWaiting() { lines += shown(await send(text, in: index).lines, in: index) }
+        for text in conversations[index].takeWaiting() { lines += await send(text, in: index).lines }
         return lines
     }
 
@@ -350,15 +369,15 @@ final class Desk {
             return [name.map(noChat) ?? ChatLines.error("You are in no chat")]
         }
         let chat = conversations[index].chat
-        let last = await sendWaiting(in: index)
+        var last = await sendWaiting(in: index)
         do {
             try await node.leave(chat.name)
         } catch {
-            return [ChatLines.error(error.description)]
+            return last + [ChatLines.error(error.description)]
         }
-        let left =
-            last + conversations[index].abandon()
-            + [ChatLines.notice("You have left \(ChatLines.chat(chat.name, isOpen: chat.isOpen))")]
+        last += conversations[index].abandon()
+        if index != openIndex, !last.isEmpty { last.insert(heading(of: index), at: 0) }
+        let left = last + [ChatLines.notice("You have left \(ChatLines.chat(chat.name, isOpen: chat.isOpen))")]
         guard index == openIndex else {
             conversations.remove(at: index)
             if let open = openIndex, open > index { openIndex = open - 1 }

@@ -201,6 +201,27 @@ extension NetworkTests {
             }
         }
 
+        @Test("what is said last in a chat that is not open is told with the chat's name, on leaving it and at the end")
+        func lastWordsElsewhere() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let terminal = try await RealTerminal(on: network[0])
+                for (last, line) in [("/leave b", "* You have left b (open)"), ("/quit", "#")] {
+                    try await terminal.chat("kitchen", as: "Alice", "--no-discovery")
+                    try await terminal.wait("prompt") { $0.last == "kitchen (open)>" }
+                    for line in ["/join b", "hi before \(last)", "/open kitchen", last] {
+                        try await terminal.type(line)
+                        try await terminal.press("Enter")
+                    }
+                    try await terminal.wait("the end") { screen in screen.contains { $0.hasSuffix(line) } }
+                    let rows = try await terminal.everything()
+                    let index = try #require(rows.firstIndex { $0.contains("receive: hi before \(last)") }, "\(rows)")
+                    #expect(rows[..<index].contains { $0.hasSuffix("* In b (open):") }, "\(rows)")
+                    try await terminal.press("C-c")
+                    try await terminal.wait("the shell") { $0.last == "#" }
+                }
+            }
+        }
+
         @Test("hints name the chat that is open, as a shell has to be told, and no secret")
         func hints() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
