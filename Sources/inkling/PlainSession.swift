@@ -58,9 +58,9 @@ final class PlainSession {
             scheduleDesk()
         }
         let isAnswered = await context.finish(desk, &happenings, show: show)
-        // Ended by a signal, with lines of the input left.
-        if !isInteractive, !isAnswered || !waiting.isEmpty { status = 1 }
-        await node.stop()
+        // Ended by a signal, with lines of the input left, or by its end, with lines that nobody has.
+        if !isInteractive, !isAnswered || !waiting.isEmpty || desk.lostMessages > 0 { status = 1 }
+        await context.end()
         return status
     }
 
@@ -115,7 +115,7 @@ final class PlainSession {
             return
         }
         show(await desk.perform(command))
-        quitting = desk.isQuitting
+        quitting = quitting || desk.isQuitting
     }
 
     private func scheduleDesk() {

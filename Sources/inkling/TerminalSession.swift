@@ -200,7 +200,7 @@ final class TerminalSession {
         if case .message(let text) = command { return draw(await desk.send(text).lines) }
         await desk.compose("")
         draw(await desk.perform(command), isAnswer: true)
-        quitting = desk.isQuitting
+        quitting = quitting || desk.isQuitting
     }
 
     private func suspend(wholeJob: Bool) async {
