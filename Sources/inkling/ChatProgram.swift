@@ -16,15 +16,30 @@ struct SessionContext {
     ///
     /// - Parameter wholeJob: whether the processes that were started with this one are to stop too: where a key said
     ///   so, and not a signal that they had as well.
-    func suspendProgram(wholeJob: Bool) async {
+    /// - Returns: Whether it goes on. If not, it was told to end while it was stopped; the terminal may be another
+    ///   job's.
+    @discardableResult
+    func suspendProgram(wholeJob: Bool) async -> Bool {
         await node.suspend()
+        var goesOn = true
         signals.muteStops {
             stop(wholeJob: wholeJob)
             // Continued in the background it could not use the terminal: it stays away until it is in front.
-            while Terminal.isOthers { stop(wholeJob: false) }
+            while Terminal.isOthers {
+                // What continued it may have come together with a signal to end, which is heard a little later. Where
+                // no shell is left to continue it, a stop does nothing, and this is what it waits with.
+                usleep(Self.backgroundStep)
+                goesOn = !signals.isEndWanted
+                guard goesOn, Terminal.isOthers else { break }
+                stop(wholeJob: false)
+            }
         }
-        await node.resume()
+        if goesOn { await node.resume() }
+        return goesOn
     }
+
+    /// Microseconds between two looks at the terminal.
+    private static let backgroundStep: UInt32 = 100_000
 
     private func stop(wholeJob: Bool) {
         // The signal sources keep the signal blocked; blocked it would wait instead of stopping us.

@@ -213,7 +213,7 @@ struct Conversation {
     // MARK: Stops
 
     /// The program is about to be stopped: that the others vanish then, and come back, is nothing to show.
-    mutating func willSuspend() { awaited = online }
+    mutating func willSuspend() { awaited.formUnion(online) }
 
     /// Those who should be back by now. Returns what there is to say of the others.
     mutating func returned() -> [Line] {

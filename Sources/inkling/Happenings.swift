@@ -34,7 +34,7 @@ enum Happening: Sendable {
         /// The end has waited for long enough.
         case patience
         /// Whoever was there before the program was stopped should be back.
-        case returned
+        case returned(Int)
     }
 }
 

@@ -257,6 +257,57 @@ extension NetworkTests {
             }
         }
 
+        @Test("a program that is stopped can be ended, and leaves the terminal alone")
+        func endedWhileStopped() async throws {
+            try await Network.with(hosts: 2) { network in
+                let terminal = try await RealTerminal(on: network[0])
+                try await terminal.chat("kitchen", as: "Alice")
+                let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
+                try await terminal.wait("Bob") { $0.last == PromptTests.emptyPrompt }
+                try await terminal.press("C-z")
+                try await bob.wait("a goodbye") { $0.isPresence("offline", of: "Alice") }
+                try await terminal.wait("the shell") { $0.last == "#" }
+                // As further shells do by themselves.
+                try await terminal.type("kill %1; kill -CONT %1")
+                try await terminal.press("Enter")
+                // One that has ended, and that the shell has not asked for yet, has no command line.
+                let running = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -cx kitche[n] || true"
+                let deadline = now() + 5
+                while try await network[0].run(running) != "0" {
+                    if now() > deadline { throw HarnessError("it still runs") }
+                    try await pause(0.05)
+                }
+                try await terminal.type("echo still a shell")
+                try await terminal.press("Enter")
+                let screen = try await terminal.wait("the shell's answer") { $0.contains("still a shell") }
+                #expect(screen.count { $0.contains("(open") } == 0, "\(screen)")
+            }
+        }
+
+        @Test("who was there before two stops in a row and is there after them has not left")
+        func twoStops() async throws {
+            try await Network.with(hosts: 2) { network in
+                let terminal = try await RealTerminal(on: network[0])
+                try await terminal.chat("kitchen", as: "Alice")
+                let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
+                try await terminal.wait("Bob") { $0.has("* Bob is here") }
+                for length in [0.5, 6] {
+                    let mark = bob.mark
+                    try await terminal.press("C-z")
+                    try await bob.wait("a goodbye", from: mark) { $0.isPresence("offline", of: "Alice") }
+                    try await terminal.wait("the shell") { $0.last == "#" }
+                    try await pause(length)
+                    try await terminal.type("fg")
+                    try await terminal.press("Enter")
+                    try await bob.wait("Alice again", from: mark) { $0.isPresence("online", of: "Alice") }
+                    try await terminal.wait("the prompt") { $0.last == PromptTests.emptyPrompt }
+                }
+                try await pause(3)
+                let rows = try await terminal.everything()
+                #expect(rows.count { $0.contains("Bob") && $0.contains("* ") } == 1, "\(rows)")
+            }
+        }
+
         @Test("continued in the background and then in front, the program goes on, with its draft")
         func background() async throws {
             try await Network.with(hosts: 2) { network in
