@@ -67,7 +67,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "InklingConsoleTests", dependencies: ["InklingConsole"], swiftSettings: strict),
         .testTarget(
-            name: "InklingProgramTests", dependencies: ["inkling", "InklingConsole"], swiftSettings: strict),
+            name: "InklingProgramTests", dependencies: ["inkling", "Inkling", "InklingConsole"],
+            swiftSettings: strict),
         .testTarget(name: "InklingNetworkTests", swiftSettings: strict),
         .testTarget(
             name: "InklingSimulatorTests", dependencies: ["InklingSimulator", "MutatedSimulator"], exclude: ["Mutants"],

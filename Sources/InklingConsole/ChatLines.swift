@@ -157,7 +157,8 @@ package enum ChatLines {
     /// Why somebody does not have a message, in words.
     static func reason(_ why: String) -> String {
         switch why {
-        case "bye", "left": "left"
+        case "bye": "left"
+        case "quit", "left": "you left"
         case "silence": "out of reach"
         case "will": "quit"
         case "stalled": "did not answer"

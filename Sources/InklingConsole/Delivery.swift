@@ -69,10 +69,14 @@ package struct Delivery: Sendable {
 
     /// The line that says so when nobody waits for the rest of the answers any more.
     package var abandonedLine: Line {
-        let begin =
-            delivered > 0
-            ? "Delivered to \(delivered) of \(recipients); not known to be delivered to all: "
-            : "Not known to be delivered: "
-        return ChatLines.notice(begin + ChatLines.excerpt(text))
+        let excerpt = ChatLines.excerpt(text)
+        guard delivered > 0 || !failures.isEmpty else {
+            return ChatLines.notice("Not known to be delivered: " + excerpt)
+        }
+        let known = delivered > 0 ? ["Delivered to \(delivered) of \(recipients)"] : []
+        let failed = failures.isEmpty ? [] : [(delivered > 0 ? "not to " : "Not delivered to ") + missed]
+        return ChatLines.notice(
+            (known + failed).joined(separator: ", ") + "; not known to be delivered to "
+                + (failures.isEmpty ? "all: " : "the rest: ") + excerpt)
     }
 }

@@ -153,7 +153,9 @@ package struct KeyDecoder: Sendable {
 
     private mutating func finishControl(_ final: UInt8, _ parameters: String) {
         guard parameters.utf8.count < Self.parameterLimit else { return keys.append(.unknown) }
-        let numbers = parameters.split(separator: ";", omittingEmptySubsequences: false).map { Int($0) }
+        // No key has numbers beyond these.
+        let numbers = parameters.split(separator: ";", omittingEmptySubsequences: false)
+            .map { Int($0).map { min(max($0, 0), 9_999) } }
         let first = numbers.first.flatMap { $0 } ?? 1
         let modifiers = max((numbers.count > 1 ? numbers[1] ?? 1 : 1) - 1, 0)
         let byWord = modifiers & 0b110 != 0

@@ -65,8 +65,8 @@ package struct Labels: Sendable {
     private let compatible: @Sendable (String) -> String
     private var ownLikenesses: Set<String> = []
     private var entries: [String: Entry] = [:]
-    /// The user IDs of those who look alike.
-    private var alike: [String: Set<String>] = [:]
+    /// The user IDs of those who look alike, sorted.
+    private var alike: [String: [String]] = [:]
 
     /// - Parameters:
     ///   - ownName: the own name, in NFC.
@@ -93,8 +93,8 @@ package struct Labels: Sendable {
         entries[person.user] = Entry(
             person: person, label: Label(user: person.user, name: name ?? "Someone", suffix: kept), likeness: likeness,
             isDoubtful: isDoubtful(person, name: name, likeness: likeness))
-        alike[likeness, default: []].insert(person.user)
-        var changed = settle(likeness)
+        let index = insert(person.user, to: likeness)
+        var changed = settle(likeness, around: index)
         if let label = entries[person.user]?.label, label != old?.label, !changed.contains(label) {
             changed.append(label)
         }
@@ -144,23 +144,45 @@ package struct Labels: Sendable {
     private static let ownWords = ["You", "Someone"]
 
     private mutating func part(_ user: String, from likeness: String) {
-        alike[likeness]?.remove(user)
+        guard let users = alike[likeness] else { return }
+        let index = Self.place(of: user, in: users)
+        if users.indices.contains(index), users[index] == user { alike[likeness]?.remove(at: index) }
         if alike[likeness]?.isEmpty == true { alike[likeness] = nil }
     }
 
-    /// Gives those who look alike the suffixes they need, and returns whose label has changed.
-    private mutating func settle(_ likeness: String) -> [Label] {
-        let users = (alike[likeness] ?? []).sorted()
+    /// Returns where the user stands now among those who look alike.
+    private mutating func insert(_ user: String, to likeness: String) -> Int {
+        let users = alike[likeness] ?? []
+        let index = Self.place(of: user, in: users)
+        if !users.indices.contains(index) || users[index] != user {
+            alike[likeness, default: []].insert(user, at: index)
+        }
+        return index
+    }
+
+    /// Where a user stands, or would stand, among sorted ones.
+    private static func place(of user: String, in users: [String]) -> Int {
+        var (low, high) = (0, users.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if users[middle] < user { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Gives one of those who look alike, and the neighbours, the suffixes they need, and returns whose label has
+    /// changed. Whoever shares the longest beginning with a user stands beside it, so for all others nothing is new.
+    private mutating func settle(_ likeness: String, around index: Int) -> [Label] {
+        let users = alike[likeness] ?? []
         var changed: [Label] = []
-        for user in users {
+        for index in max(index - 1, 0)..<min(index + 2, users.count) {
+            let user = users[index]
             guard var entry = entries[user], users.count > 1 || entry.isDoubtful || !entry.label.suffix.isEmpty else {
                 continue
             }
-            let others = users.filter { $0 != user }
-            var length = max(Self.suffixLength, entry.label.suffix.count - 1)
-            while length < user.count, others.contains(where: { $0.prefix(length) == user.prefix(length) }) {
-                length += 1
-            }
+            let neighbours = [index - 1, index + 1].filter { users.indices.contains($0) }.map { users[$0] }
+            let shared = neighbours.map { zip($0, user).prefix { $0 == $1 }.count }.max() ?? 0
+            let length = max(Self.suffixLength, entry.label.suffix.count - 1, min(shared + 1, user.count))
             let suffix = Self.suffix(of: user, length)
             guard entry.label.suffix != suffix else { continue }
             entry.label.suffix = suffix

@@ -73,10 +73,9 @@ package struct PresenceLines: Sendable {
     package mutating func due(at now: Int64) -> [Line] {
         var lines: [Line] = []
         if let release, release <= now { lines += flush() }
-        for user in records.keys.sorted() {
-            guard var record = records[user], let last = record.changes.last, last + Self.flapWindow <= now else {
-                continue
-            }
+        let calm = records.filter { $0.value.changes.last.map { $0 + Self.flapWindow <= now } ?? false }
+        for (user, record) in calm.sorted(by: { $0.key < $1.key }) {
+            var record = record
             if let entry = record.flapping {
                 if record.told != Self.told(entry.change) {
                     lines.append(ChatLines.presence(of: [entry.label], entry.change))

@@ -66,12 +66,13 @@ struct ChatCommand: AsyncParsableCommand {
         node.sendsTyping = sendTyping ?? file.sendsTyping ?? true
         node.showsTyping = showTyping ?? file.showsTyping ?? true
         let mode = ChatSettings.mode(json: json, plain: plain)
-        let chat = try options.chatToJoin(chat, default: file.chat)
+        let given = chat
+        let chat = try options.chatToJoin(given, default: file.chat)
         if mode == .terminal, options.name == nil, file.name == nil, LastName.read(in: node.stateDirectory) == nil {
             node.name = FirstName.ask(proposal: node.name, keepingIn: options.settingsOptions.pathToMake)
         }
         return ChatSettings(
-            node: node, chat: chat, mode: mode,
+            node: node, chat: chat, arguments: options.arguments(naming: chat, given: given), mode: mode,
             indicator: indicator ?? file.indicator ?? .standard,
             reducedMotion: reduceMotion ?? file.reducedMotion ?? false || mode != .terminal,
             decorated: (ChatSettings.environment("NO_COLOR") ?? "").isEmpty,

@@ -16,15 +16,30 @@ struct SessionContext {
     ///
     /// - Parameter wholeJob: whether the processes that were started with this one are to stop too: where a key said
     ///   so, and not a signal that they had as well.
-    func suspendProgram(wholeJob: Bool) async {
+    /// - Returns: Whether it goes on. If not, it was told to end while it was stopped; the terminal may be another
+    ///   job's.
+    @discardableResult
+    func suspendProgram(wholeJob: Bool) async -> Bool {
         await node.suspend()
+        var goesOn = true
         signals.muteStops {
             stop(wholeJob: wholeJob)
             // Continued in the background it could not use the terminal: it stays away until it is in front.
-            while Terminal.isOthers { stop(wholeJob: false) }
+            while Terminal.isOthers {
+                // What continued it may have come together with a signal to end, which is heard a little later. Where
+                // no shell is left to continue it, a stop does nothing, and this is what it waits with.
+                usleep(Self.backgroundStep)
+                goesOn = !signals.isEndWanted
+                guard goesOn, Terminal.isOthers else { break }
+                stop(wholeJob: false)
+            }
         }
-        await node.resume()
+        if goesOn { await node.resume() }
+        return goesOn
     }
+
+    /// Microseconds between two looks at the terminal.
+    private static let backgroundStep: UInt32 = 100_000
 
     private func stop(wholeJob: Bool) {
         // The signal sources keep the signal blocked; blocked it would wait instead of stopping us.
@@ -49,26 +64,33 @@ extension SessionContext {
     /// For how long the end waits for the answers to what was sent a moment ago: a lost datagram is sent again some
     /// times meanwhile.
     private static let patience = Duration.seconds(2)
-    private static let interrupt: UInt8 = 0x03
+    /// What ends a session may come as several signals at once: a terminal that goes has both shell and system tell it.
+    private static let echo = Duration.milliseconds(300)
+    /// Ctrl-C and Ctrl-D of a terminal whose keys come one by one.
+    private static let endingKeys: Set<UInt8> = [0x03, 0x04]
 
-    /// Sends what waits yet, and returns when all is answered for, or whoever ended the session does so once more.
+    /// Sends what waits yet, and returns when all is answered for, when that takes too long, or when whoever ended the
+    /// session does so once more: by such a key, or by a signal that is no echo of the first.
     ///
     /// - Returns: Whether all is answered for.
     @discardableResult
     func finish(
         _ desk: Desk, _ happenings: inout AsyncStream<Happening>.Iterator, show: ([Line]) -> Void
     ) async -> Bool {
+        signals.beginStep()
         show(await desk.finish())
         self.happenings.after(Self.patience, .patience)
+        let begin = ContinuousClock.now
         waiting: while desk.hasUnanswered, let happening = await happenings.next(isolation: #isolation) {
             switch happening {
             case .node(let event):
                 self.happenings.dealtWithEvent()
                 show(await desk.take(event.event))
             case .input(let bytes):
-                if bytes.contains(Self.interrupt) { break waiting }
+                if settings.mode == .terminal, bytes.contains(where: Self.endingKeys.contains) { break waiting }
                 input.proceed()
-            case .signal(let number) where SignalWatch.ending.contains(number): break waiting
+            case .signal(let number) where SignalWatch.ending.contains(number):
+                if begin.duration(to: .now) > Self.echo { break waiting }
             case .time(.patience), .nodeEnded: break waiting
             default: break
             }
@@ -76,6 +98,13 @@ extension SessionContext {
         let isAnswered = !desk.hasUnanswered
         show(desk.abandon())
         return isAnswered
+    }
+
+    /// Says goodbye to all.
+    func end() async {
+        signals.beginStep()
+        happenings.liftLimit()
+        await node.stop()
     }
 }
 

@@ -16,6 +16,8 @@ struct ChatSettings: Sendable {
 
     var node: Configuration
     var chat: Chat
+    /// How a shell names the chat to a further command, with a blank before it.
+    var arguments: String
     var mode: Mode
     var indicator: IndicatorStyle
     var reducedMotion: Bool

@@ -15,6 +15,8 @@ struct Conversation {
     private static let abandonedLines = 3
     /// How many lines are kept for a chat that is not open.
     static let keptLines = 500
+    /// How many of those who went are remembered, as many as a node remembers.
+    private static let rememberedPeople = 1_024
 
     let chat: Chat
     private(set) var labels: Labels
@@ -98,6 +100,7 @@ struct Conversation {
         guard presence != .offline else {
             online.remove(person.user)
             typing.removeAll { $0 == person.user }
+            defer { forgetSome() }
             // Whom one has blocked leaves without a word, and somebody unseen can't leave.
             guard wasOnline, why != "blocked", !awaited.contains(person.user) else { return [] }
             return presenceLines.take(label, why == "silence" ? .silent : .left, at: now)
@@ -110,6 +113,17 @@ struct Conversation {
         guard awaited.remove(person.user) == nil, before != presence else { return lines }
         let change: PresenceChange = presence == .away ? .away : before == .away ? .back : .online
         return lines + presenceLines.take(label, change, at: now)
+    }
+
+    /// Of those who went only the last are remembered.
+    private mutating func forgetSome() {
+        guard people.count - online.count > Self.rememberedPeople else { return }
+        let gone = people.filter { !online.contains($0.key) }
+        let oldest = gone.sorted { ($0.value.lastSeen ?? 0, $0.key) < ($1.value.lastSeen ?? 0, $1.key) }
+        for (user, _) in oldest.prefix(gone.count - Self.rememberedPeople / 2) {
+            people[user] = nil
+            labels.remove(user.description)
+        }
     }
 
     mutating func take(typing people: [Person]) {
@@ -199,7 +213,7 @@ struct Conversation {
     // MARK: Stops
 
     /// The program is about to be stopped: that the others vanish then, and come back, is nothing to show.
-    mutating func willSuspend() { awaited = online }
+    mutating func willSuspend() { awaited.formUnion(online) }
 
     /// Those who should be back by now. Returns what there is to say of the others.
     mutating func returned() -> [Line] {
@@ -227,9 +241,11 @@ struct Conversation {
     // MARK: Questions
 
     /// The answer to /who.
-    func who(_ peers: [Peer], now: Double = Date().timeIntervalSince1970) -> [Line] {
+    ///
+    /// - Parameter doctor: the command that finds out why somebody does not show.
+    func who(_ peers: [Peer], doctor: String, now: Double = Date().timeIntervalSince1970) -> [Line] {
         guard !peers.isEmpty else {
-            return [ChatLines.notice("Nobody else has been here yet. If somebody should be: inkling doctor")]
+            return [ChatLines.notice("Nobody else has been here yet. If somebody should be: \(doctor)")]
         }
         return peers.map { peer in
             ChatLines.person(

@@ -15,6 +15,7 @@ final class Desk {
     private let showsTimes: Bool
     private var conversations: [Conversation] = []
     private var openIndex: Int?
+    private var showing = Showing.openChat
     private var isAway = false
     private(set) var isQuitting = false
     private let startedAt = Date().timeIntervalSince1970
@@ -24,6 +25,14 @@ final class Desk {
     private struct Warned: Hashable {
         let user: UserID
         let name: String
+    }
+
+    /// Whose lines are shown at once.
+    private enum Showing {
+        /// Those of other chats wait until theirs is open.
+        case openChat
+        /// It is the end, and nothing can wait. With the chat whose lines were the last.
+        case allChats(last: Int?)
     }
 
     /// The input field; each chat has a draft of its own.
@@ -115,7 +124,7 @@ final class Desk {
         let now = Desk.now
         var lines: [Line] = []
         for index in conversations.indices {
-            if !conversations[index].isSettling(at: now) { lines += await sendWaiting(in: index) }
+            if !conversations[index].isSettling(at: now) { lines += shown(await sendWaiting(in: index), in: index) }
             lines += shown(conversations[index].due(at: now), in: index)
         }
         return lines
@@ -124,31 +133,29 @@ final class Desk {
     /// Sends what waits, because it is the end; what is in the input field is typed no more.
     func finish() async -> [Line] {
         await compose("")
+        showing = .allChats(last: openIndex)
         var lines: [Line] = []
-        for index in conversations.indices { lines += await sendWaiting(in: index) }
+        for index in conversations.indices { lines += shown(await sendWaiting(in: index), in: index) }
         return lines + (await due())
     }
 
     /// Nobody waits for answers any more. Returns what there is to say of own messages yet.
-    func abandon() -> [Line] { conversations.indices.flatMap { conversations[$0].abandon() } }
+    func abandon() -> [Line] { conversations.indices.flatMap { shown(conversations[$0].abandon(), in: $0) } }
 
     /// What there is to say of somebody's key, once; nothing of a verified one, or of the one who had the name first.
     private func warning(of peer: Peer?) async -> ((Labels.Label) -> Line)? {
         guard let peer, !peer.namesakes.isEmpty, !peer.isVerified,
             warned.insert(Warned(user: peer.user, name: peer.name)).inserted
         else { return nil }
-        var namesakes: [KnownPeer] = []
-        for user in peer.namesakes { namesakes += await node.knownPeers(user) }
-        let verified = namesakes.first(where: \.isVerified)
         let own = await node.knownPeer(key: peer.key)
-        guard let namesake = verified ?? namesakes.first else { return nil }
+        guard let namesake = await node.namesake(of: peer) else { return nil }
         let spelled = { (name: String?) in (name ?? peer.name).precomposedStringWithCanonicalMapping }
         let known = spelled(namesake.names.first { $0.lowercased() == peer.name.lowercased() })
         if let own, own.namedSince < startedAt {
-            return { ChatLines.stillAnotherKey($0, known: known, isVerified: verified != nil) }
+            return { ChatLines.stillAnotherKey($0, known: known, isVerified: namesake.isVerified) }
         }
         let former = own?.names.dropFirst().first.map { spelled($0) }
-        return { ChatLines.changedKey($0, known: known, isVerified: verified != nil, formerName: former) }
+        return { ChatLines.changedKey($0, known: known, isVerified: namesake.isVerified, formerName: former) }
     }
 
     func willSuspend() {
@@ -168,12 +175,18 @@ final class Desk {
             networks.isEmpty
             ? "This computer is on no network that could be used."
             : "This computer can be found on \(networks.joined(separator: ", ")), port \(node.port)."
-        let invitation = open.chat.isOpen ? "inkling chat \(name)" : "the invite that /invite shows"
+        let invitation =
+            open.chat.isOpen ? "inkling chat" + Shell.argument(open.chat.name) : "the invite that /invite shows"
         return [
             ChatLines.notice("Still alone in \(name). \(checked)"),
             ChatLines.notice("Others on the same network join with \(invitation)."),
-            ChatLines.notice("If they have, and don't show here: inkling doctor \(name)"),
+            ChatLines.notice("If they have, and don't show here: \(doctor(for: open.chat))"),
         ]
+    }
+
+    /// The command that finds out why somebody does not show.
+    private func doctor(for chat: Chat) -> String {
+        "inkling doctor" + (chat == settings.chat ? settings.arguments : Shell.arguments(naming: chat))
     }
 
     private static func networks(_ configuration: Configuration) -> [String] {
@@ -182,14 +195,23 @@ final class Desk {
         return (try? Node.interfaceNames(configuration)) ?? []
     }
 
-    /// Lines of a chat that is not open wait until it is.
+    /// Lines of a chat that is not open wait until it is; at the end they are shown with its name.
     private func shown(_ lines: [Line], in index: Int, isMessage: Bool = false) -> [Line] {
-        guard index != openIndex else { return lines }
         guard !lines.isEmpty else { return [] }
+        if case .allChats(let last) = showing {
+            showing = .allChats(last: index)
+            return index == last ? lines : [heading(of: index)] + lines
+        }
+        guard index != openIndex else { return lines }
         var timeline = Timeline()
         let time = LocalTime(Date().timeIntervalSince1970)
         conversations[index].keep(showsTimes ? timeline.stamped(lines, at: time) : lines, isMessage: isMessage)
         return []
+    }
+
+    private func heading(of index: Int) -> Line {
+        let chat = conversations[index].chat
+        return ChatLines.notice("In \(ChatLines.chat(chat.name, isOpen: chat.isOpen)):")
     }
 
     private func index(of chat: String) -> Int? { conversations.firstIndex { $0.chat.name == chat } }
@@ -221,7 +243,7 @@ final class Desk {
 
     private func sendWaiting(in index: Int) async -> [Line] {
         var lines: [Line] = []
-        for text in conversations[index].takeWaiting() { lines += shown(await send(text, in: index).lines, in: index) }
+        for text in conversations[index].takeWaiting() { lines += await send(text, in: index).lines }
         return lines
     }
 
@@ -289,7 +311,7 @@ final class Desk {
 
     private func perform(_ command: PromptCommand, in open: Conversation) async -> [Line] {
         switch command {
-        case .who: return open.who(await node.peers(in: open.chat.name))
+        case .who: return open.who(await node.peers(in: open.chat.name), doctor: doctor(for: open.chat))
         case .invite: return invite(open.chat)
         case .unblock(let name): return await unblock(name, in: open)
         case .whois(let name), .verify(let name, _), .block(let name):
@@ -347,15 +369,15 @@ final class Desk {
             return [name.map(noChat) ?? ChatLines.error("You are in no chat")]
         }
         let chat = conversations[index].chat
-        let last = await sendWaiting(in: index)
+        var last = await sendWaiting(in: index)
         do {
             try await node.leave(chat.name)
         } catch {
-            return [ChatLines.error(error.description)]
+            return last + [ChatLines.error(error.description)]
         }
-        let left =
-            last + conversations[index].abandon()
-            + [ChatLines.notice("You have left \(ChatLines.chat(chat.name, isOpen: chat.isOpen))")]
+        last += conversations[index].abandon()
+        if index != openIndex, !last.isEmpty { last.insert(heading(of: index), at: 0) }
+        let left = last + [ChatLines.notice("You have left \(ChatLines.chat(chat.name, isOpen: chat.isOpen))")]
         guard index == openIndex else {
             conversations.remove(at: index)
             if let open = openIndex, open > index { openIndex = open - 1 }
@@ -381,8 +403,8 @@ final class Desk {
 
     private func invite(_ chat: Chat) -> [Line] {
         guard let invite = chat.invite else {
-            let name = SafeText.line(chat.name)
-            return [ChatLines.notice("\(name) is open: anybody on this network joins with inkling chat \(name)")]
+            let command = "inkling chat" + Shell.argument(chat.name)
+            return [ChatLines.notice("\(chat.name) is open: anybody on this network joins with \(command)")]
         }
         return [
             ChatLines.notice("Who has this line can join, and read what is said; pass it on by a way that you trust:"),

@@ -34,7 +34,7 @@ enum Happening: Sendable {
         /// The end has waited for long enough.
         case patience
         /// Whoever was there before the program was stopped should be back.
-        case returned
+        case returned(Int)
     }
 }
 
@@ -75,29 +75,41 @@ struct Happenings: Sendable {
 
     /// An event of the node was dealt with.
     func dealtWithEvent() { backlog.shrink() }
+
+    /// The session ends by itself: what the end brings may be much at once, and nobody's fault.
+    func liftLimit() { backlog.liftLimit() }
 }
 
 /// How many events of the node wait.
-private final class Backlog: Sendable {
-    private static let limit = 65_536
-    private let count = Mutex(0)
+package final class Backlog: Sendable {
+    package static let limit = 65_536
+    private let state = Mutex((count: 0, isLimited: true))
 
-    func grow() -> Bool {
-        count.withLock {
-            $0 += 1
-            return $0 <= Backlog.limit
+    package init() {}
+
+    /// One more waits. `false`: these are too many.
+    package func grow() -> Bool {
+        state.withLock {
+            $0.count += 1
+            return !$0.isLimited || $0.count <= Backlog.limit
         }
     }
 
-    func shrink() { count.withLock { $0 -= 1 } }
+    package func shrink() { state.withLock { $0.count -= 1 } }
+
+    /// From now on any number may wait.
+    package func liftLimit() { state.withLock { $0.isLimited = false } }
 }
 
 /// Reads standard input on a thread of its own, a few chunks ahead of who uses them.
 final class InputThread: Sendable {
     private static let chunk = 65_536
-    private let ahead = DispatchSemaphore(value: 8)
+    private static let chunksAhead = 8
+    // Freed below the value that it began with, which chunks that nobody gave back would leave, it traps.
+    private let ahead = DispatchSemaphore(value: 0)
 
     init(_ happenings: Happenings) {
+        for _ in 0..<Self.chunksAhead { ahead.signal() }
         let ahead = self.ahead
         Thread.detachNewThread {
             while let bytes = Self.read() {
@@ -139,8 +151,9 @@ final class InputThread: Sendable {
 /// Turns signals into happenings.
 final class SignalWatch {
     static let ending: Set<Int32> = [SIGINT, SIGTERM, SIGHUP]
-    /// How long the farewell may take before another signal ends the program at once.
-    private static let patience = Duration.seconds(2)
+    /// How long each step of the end may take before another signal ends the program at once: more than the wait for
+    /// answers, which is one of them.
+    private static let patience = Duration.seconds(3)
 
     /// Signals that belong to a stop may come out this long after the program went on.
     private static let echo = Duration.milliseconds(200)
@@ -169,6 +182,12 @@ final class SignalWatch {
         }
     }
 
+    /// Whether a signal has asked for the end.
+    var isEndWanted: Bool { queue.sync { times.isEndWanted } }
+
+    /// A step of the end begins: whether another signal comes too late is counted from here.
+    func beginStep() { queue.sync { times.beginStep() } }
+
     /// Lets the program stop itself; the signals that this takes, and the one that ends it, are no happenings of
     /// their own.
     func muteStops(while stop: () -> Void) {
@@ -180,7 +199,8 @@ final class SignalWatch {
 
     /// When things happened; used on the queue of signals alone.
     private final class Times: @unchecked Sendable {
-        private var firstEnd: ContinuousClock.Instant?
+        /// When the end was first asked for by a signal, or its last step began since.
+        private var endBegan: ContinuousClock.Instant?
         var stops = Stops.heard
 
         enum Stops {
@@ -190,11 +210,17 @@ final class SignalWatch {
         }
 
         func isEndOverdue(_ patience: Duration) -> Bool {
-            guard let firstEnd else {
-                firstEnd = .now
+            guard let endBegan else {
+                endBegan = .now
                 return false
             }
-            return firstEnd.duration(to: .now) > patience
+            return endBegan.duration(to: .now) > patience
+        }
+
+        var isEndWanted: Bool { endBegan != nil }
+
+        func beginStep() {
+            if endBegan != nil { endBegan = .now }
         }
 
         var areStopsMuted: Bool {

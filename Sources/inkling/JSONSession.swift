@@ -33,12 +33,15 @@ final class JSONSession {
         }
         var happenings = context.happenings.stream.makeAsyncIterator()
         while !quitting, !readerIsGone, let happening = await happenings.next() { await handle(happening) }
-        await node.stop()
+        await context.end()
         await node.stopObserving()
         // What the end itself did to messages is told too.
         while !readerIsGone, !eventsEnded, let happening = await happenings.next() {
             if case .nodeEnded = happening { eventsEnded = true }
-            if case .node(let event) = happening { tell(event) }
+            if case .node(let event) = happening {
+                context.happenings.dealtWithEvent()
+                tell(event)
+            }
         }
         return 0
     }

@@ -154,7 +154,7 @@ struct NodeOptions: ParsableArguments {
         if secret != nil { words = " --secret SECRET" }
         // Of a secret chat that neither is named for, environment or settings know.
         guard chat.isOpen || given != nil || !words.isEmpty else { return "" }
-        return words + (chat.name.hasPrefix("-") ? " -- " : " ") + Shell.word(chat.name)
+        return words + Shell.argument(chat.name)
     }
 
     /// What is no matter of the chat, as a shell takes it for a further command: each option with a blank before it.

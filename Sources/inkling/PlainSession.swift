@@ -17,6 +17,7 @@ final class PlainSession {
     private let desk: Desk
     private var deskRun = 0
     private var deskDue: Int64?
+    private var returnRun = 0
     private var splitter = LineSplitter()
     private let isInteractive = isatty(STDIN_FILENO) == 1
     private let wraps = isatty(STDOUT_FILENO) == 1
@@ -58,9 +59,9 @@ final class PlainSession {
             scheduleDesk()
         }
         let isAnswered = await context.finish(desk, &happenings, show: show)
-        // Ended by a signal, with lines of the input left.
-        if !isInteractive, !isAnswered || !waiting.isEmpty { status = 1 }
-        await node.stop()
+        // Ended by a signal, with lines of the input left, or by its end, with lines that nobody has.
+        if !isInteractive, !isAnswered || !waiting.isEmpty || desk.lostMessages > 0 { status = 1 }
+        await context.end()
         return status
     }
 
@@ -76,9 +77,10 @@ final class PlainSession {
             if isInteractive { quitting = true }
         case .signal(SIGTSTP):
             desk.willSuspend()
-            await context.suspendProgram(wholeJob: false)
-            context.happenings.after(Self.returnWait, .returned)
-        case .time(.returned): show(desk.returned())
+            returnRun += 1
+            guard await context.suspendProgram(wholeJob: false) else { return quitting = true }
+            context.happenings.after(Self.returnWait, .returned(returnRun))
+        case .time(.returned(returnRun)): show(desk.returned())
         case .time(.settled): isSettled = true
         case .signal(let number): quitting = quitting || SignalWatch.ending.contains(number)
         case .node(let event):
@@ -115,7 +117,7 @@ final class PlainSession {
             return
         }
         show(await desk.perform(command))
-        quitting = desk.isQuitting
+        quitting = quitting || desk.isQuitting
     }
 
     private func scheduleDesk() {

@@ -53,7 +53,10 @@ struct SendCommand: AsyncParsableCommand {
                 if json { try report(tool.chat, [], []) }
                 throw StartFailure(text: "not sent: " + tool.nobodyText)
             }
-            let (delivered, missed) = try await Self.deliver(message, with: tool)
+            guard let (delivered, missed) = try await Self.deliver(message, with: tool) else {
+                if json { try report(tool.chat, [], []) }
+                throw StartFailure(text: "not sent: " + tool.nobodyText)
+            }
             try report(tool.chat, delivered, missed)
             if !missed.isEmpty || delivered.isEmpty { throw ExitCode(1) }
         }
@@ -64,12 +67,16 @@ struct SendCommand: AsyncParsableCommand {
         let why: String
     }
 
-    /// Sends and waits for the answers of all, or for their time to be over.
+    /// Sends and waits for the answers of all, or for their time to be over; `nil` if nobody is there any more.
     @MainActor
-    private static func deliver(_ text: String, with tool: ToolNode) async throws -> ([Peer], [Missed]) {
+    private static func deliver(_ text: String, with tool: ToolNode) async throws -> ([Peer], [Missed])? {
         let node = tool.node
         let events = await node.events()
         let (number, recipients) = try await node.send(text, to: tool.chat.name)
+        guard recipients > 0 else {
+            await node.stop()
+            return nil
+        }
         let people = await node.peers(in: tool.chat.name)
         // Stopping tells of all that is still open that it failed.
         let timer = Task {

@@ -1,8 +1,27 @@
+import Inkling
+
 /// Lines that people copy into a shell.
 package enum Shell {
+    /// How a command is told of a chat that was joined without its help, with a blank before it. No secret is repeated.
+    package static func arguments(naming chat: Chat) -> String {
+        chat.isOpen ? argument(chat.name) : " --invite INVITE"
+    }
+
+    /// A word that is no option, with a blank before it.
+    package static func argument(_ text: String) -> String { (text.hasPrefix("-") ? " -- " : " ") + word(text) }
+
     /// A word as a shell takes it: in quotes, where it has to be.
     package static func word(_ text: String) -> String {
-        let isPlain = text.allSatisfy { $0.isLetter || $0.isNumber || "-._/:,+@%".contains($0) }
-        return isPlain && !text.isEmpty ? text : "'" + text.replacing("'", with: #"'\''"#) + "'"
+        // Scalars: a character may hide a quote, or anything else that a shell acts on, behind its first one.
+        let isPlain = text.unicodeScalars.allSatisfy { scalar in
+            scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+                || "-._/:,+@%".unicodeScalars.contains(scalar)
+        }
+        guard !isPlain || text.isEmpty else { return text }
+        var quoted = "'"
+        for scalar in text.unicodeScalars {
+            if scalar == "'" { quoted += #"'\''"# } else { quoted.unicodeScalars.append(scalar) }
+        }
+        return quoted + "'"
     }
 }

@@ -30,6 +30,9 @@ final class TerminalSession {
     private var escapeRun = 0
     private var deskRun = 0
     private var deskDue: Int64?
+    private var returnRun = 0
+    /// Not any more, if the program was told to end while another job had the terminal.
+    private var hasTerminal = true
     private var columns: Int
     /// Since when the indicator shows.
     private var appeared: ContinuousClock.Instant?
@@ -53,10 +56,19 @@ final class TerminalSession {
             await handle(happening)
             scheduleDesk()
         }
-        await context.finish(desk, &happenings) { if !$0.isEmpty { draw($0) } }
-        giveTerminalBack()
-        await node.stop()
+        await context.finish(desk, &happenings, show: showLast)
+        if hasTerminal { giveTerminalBack() }
+        await context.end()
         return 0
+    }
+
+    private func showLast(_ lines: [Line]) {
+        guard !lines.isEmpty else { return }
+        if hasTerminal { return draw(lines) }
+        // Another job has the terminal, and its own way of writing: whole lines are what it can bear.
+        for line in lines {
+            Output.standard.write(line: line.plainRows(columns: columns).joined(separator: "\n"))
+        }
     }
 
     private func handle(_ happening: Happening) async {
@@ -73,7 +85,7 @@ final class TerminalSession {
             draw()
             context.happenings.after(Self.dotsStep, .dots(dotsRun))
         case .time(.appeared): draw()
-        case .time(.returned): draw(desk.returned())
+        case .time(.returned(returnRun)): draw(desk.returned())
         case .time(.alone): draw(desk.alone())
         case .time(.minute):
             // How long ago somebody was here is told in minutes.
@@ -200,14 +212,20 @@ final class TerminalSession {
         if case .message(let text) = command { return draw(await desk.send(text).lines) }
         await desk.compose("")
         draw(await desk.perform(command), isAnswer: true)
-        quitting = desk.isQuitting
+        quitting = quitting || desk.isQuitting
     }
 
     private func suspend(wholeJob: Bool) async {
         desk.willSuspend()
+        returnRun += 1
         giveTerminalBack()
-        await context.suspendProgram(wholeJob: wholeJob)
-        context.happenings.after(Self.returnWait, .returned)
+        guard await context.suspendProgram(wholeJob: wholeJob) else {
+            (hasTerminal, quitting) = (false, true)
+            // Where terminals stop whoever writes from the background, it would never end.
+            signal(SIGTTOU, SIG_IGN)
+            return
+        }
+        context.happenings.after(Self.returnWait, .returned(returnRun))
         takeTerminal()
         resize(Terminal.size())
         draw()
@@ -225,6 +243,7 @@ final class TerminalSession {
 
     /// - Parameter isAnswer: Whether the lines answer a command: they need no time.
     private func draw(_ lines: [Line] = [], isAnswer: Bool = false) {
+        guard hasTerminal else { return }
         followIndicator()
         var indicator: String?
         if !desk.indicator.isEmpty {

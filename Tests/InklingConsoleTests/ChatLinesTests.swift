@@ -181,6 +181,30 @@ struct ChatLinesTests {
         #expect(ChatLines.own(text: "hi").text == "You: hi")
     }
 
+    @Test("whoever left is said to have left, oneself or the other")
+    func whoLeft() {
+        for (why, words) in [("bye", "left"), ("quit", "you left"), ("left", "you left")] {
+            var delivery = Delivery(text: "hi", recipients: 1)
+            delivery.fail(Self.bob, why: why)
+            #expect(delivery.line?.text == "* Not delivered to Bob (\(words)): hi")
+        }
+    }
+
+    @Test("of a message that is given up, what is known is said, and of whom nothing is")
+    func abandoned() {
+        var none = Delivery(text: "hi", recipients: 3)
+        #expect(none.abandonedLine.text == "* Not known to be delivered: hi")
+        var some = none
+        some.succeed()
+        #expect(some.abandonedLine.text == "* Delivered to 1 of 3; not known to be delivered to all: hi")
+        none.fail(Self.bob, why: "bye")
+        #expect(none.abandonedLine.text == "* Not delivered to Bob (left); not known to be delivered to the rest: hi")
+        some.fail(Self.bob, why: "silence")
+        #expect(
+            some.abandonedLine.text
+                == "* Delivered to 1 of 3, not to Bob (out of reach); not known to be delivered to the rest: hi")
+    }
+
     @Test("of a message that was shown before everybody had it, it is told when they do")
     func late() {
         var delivery = Delivery(text: "hi", recipients: 2)

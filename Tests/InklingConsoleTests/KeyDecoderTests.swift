@@ -30,6 +30,9 @@ struct KeyDecoderTests {
         Row(bytes: "\u{9B}A\u{85}", keys: [.unknown, .text("A"), .unknown]),
         Row(bytes: "\u{1B}[" + String(repeating: "1;", count: 100) + "Ax", keys: [.unknown, .text("x")]),
         Row(bytes: "\u{1B}[1\u{1}", keys: [.control("a")]),
+        Row(
+            bytes: "\u{1B}[1;-9223372036854775808A\u{1B}[-9223372036854775808;9223372036854775807~x",
+            keys: [.up, .unknown, .text("x")]),
     ]
 
     @Test("the same keys come out wherever the bytes are cut", arguments: rows)

@@ -154,6 +154,22 @@ struct LabelsTests {
         #expect(labels.all.map(\.user) == ["abcd2"])
     }
 
+    @Test("in a crowd of one name each has the shortest suffix that nobody else's identity begins with")
+    func crowd() {
+        // Identities that share long beginnings, in an order that is none.
+        let users = (0..<256).map { number in
+            String((0..<8).map { number * 73 % 256 & 1 << $0 == 0 ? "a" : "b" })
+        }
+        let labels = Self.labels(users.map { Person(user: $0, name: "Bob") })
+        for user in users {
+            let shared = users.filter { $0 != user }.map { zip($0, user).prefix { $0 == $1 }.count }.max() ?? 0
+            #expect(labels.label(of: user).suffix == "~" + user.prefix(max(4, shared + 1)))
+        }
+        let few = ["bbbbaaaa", "aabbaaaa", "aabbabaa", "aababaaa"]
+        let sparse = Self.labels(few.map { Person(user: $0, name: "Bob") })
+        #expect(few.map { sparse.label(of: $0).suffix } == ["~bbbb", "~aabbaa", "~aabbab", "~aaba"])
+    }
+
     @Test("somebody unknown is someone, told apart by the identity")
     func unknown() {
         #expect(Self.labels([]).label(of: "mfrg2222").text == "Someone ~mfrg")

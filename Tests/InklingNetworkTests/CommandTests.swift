@@ -182,6 +182,61 @@ extension NetworkTests {
             }
         }
 
+        @Test("lines from a pipe that nobody has fail, whenever that shows; a signal that comes twice ends no wait")
+        func lostLines() async throws {
+            try await Network.with(.init(hosts: 2, discovery: false)) { network in
+                func chat(_ state: String, _ arguments: [String]) throws -> Child {
+                    try CommandTests.command(
+                        ["chat", "kitchen", "--name", "Alice", "--no-discovery"] + arguments, on: network[0],
+                        state: state)
+                }
+                func interrupt(_ child: Child) throws { kill(try #require(child.onlyChild), SIGTERM) }
+                let lonely = try chat("lonely", [])
+                lonely.write("hi")
+                let early = try chat("early", [])
+                early.write("hi")
+                early.closeInput()
+                try await pause(1)
+                try interrupt(early)
+                #expect(try await early.waitForEnd() == .exited(1), "\(early.errorText)")
+
+                // Each time Bob's answers stay away: shorter than the wait, longer, or he leaves meanwhile.
+                for (text, outage, leaves, status) in [
+                    ("shorter", 0.8, false, 0), ("longer", 3, false, 1), ("leaves", 0.8, true, 1),
+                ] as [(String, Double, Bool, Int32)] {
+                    let bob = try await NodeProcess(
+                        "Bob", on: network[1], chat: "kitchen", ["--no-discovery", "--port", "40001"])
+                    let alice = try chat("alice", ["--peer", "10.77.0.2:40001"])
+                    alice.write("hello")
+                    try await bob.wait("hello") { $0.on == "message" && $0.text == "hello" }
+                    try await network[1].run(
+                        """
+                        nft add table inet hole
+                        nft add chain inet hole input '{ type filter hook input priority 0; }'
+                        nft add rule inet hole input meta l4proto udp drop
+                        """)
+                    alice.write(text)
+                    try await pause(0.2)
+                    try interrupt(alice)
+                    try await pause(0.05)
+                    try interrupt(alice)
+                    if leaves { bob.quit() }
+                    try await pause(outage)
+                    try await network[1].run("nft delete table inet hole")
+                    #expect(try await alice.waitForEnd() == .exited(status), "\(text) \(alice.errorText)")
+                    let texts = bob.events.filter { $0.on == "message" }.map { $0.text ?? "" }
+                    #expect(texts == (status == 0 ? ["hello", text] : ["hello"]))
+                    if !leaves { bob.quit() }
+                    _ = try await bob.waitForEnd()
+                }
+                // By now it was told that nobody was there.
+                try await pause(0.05)
+                #expect(lonely.output.contains { $0.text.contains("Nobody was here to receive: hi") })
+                try interrupt(lonely)
+                #expect(try await lonely.waitForEnd() == .exited(1))
+            }
+        }
+
         @Test("output that can't be written is a failure, and one that nobody reads ends a watch")
         func output() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in

@@ -75,6 +75,34 @@ extension NetworkTests {
             }
         }
 
+        // J-6, J-10
+        @Test("what is open at the end is told, however much it is; what comes after quit changes nothing")
+        func end() async throws {
+            try await Network.with(DriverTests.alone) { network in
+                let ports = (40_001...40_005).map { "\($0)" }
+                var peers: [NodeProcess] = []
+                for port in ports {
+                    peers.append(
+                        try await NodeProcess("Peer\(port)", on: network[0], ["--no-discovery", "--port", port]))
+                }
+                let alice = try await NodeProcess(
+                    "Alice", on: network[0], ["--no-discovery"] + ports.flatMap { ["--peer", "127.0.0.1:" + $0] })
+                for peer in peers { try await alice.waitForPresence("online", of: peer) }
+                for peer in peers { try peer.signal(SIGSTOP) }
+                for number in 0..<14_000 { alice.write(#"{"do":"send","text":"\#(number)"}"#) }
+                alice.tell(["do": "quit"])
+                alice.write("late")
+                alice.endInput()
+                let deadline = now() + 30
+                while alice.ending == nil, now() < deadline { try await pause(0.01) }
+                #expect(alice.ending == .exited(0), "\(alice.errorText)")
+                try await pause(0.2)
+                let recipients = alice.events.filter { $0.on == "sent" }.reduce(0) { $0 + ($1.to ?? 0) }
+                #expect(recipients > 0 && alice.count(of: "failed") + alice.count(of: "delivered") == recipients)
+                figure("messages open at the end: \(recipients)")
+            }
+        }
+
         // J-11, R29
         @Test("a usage error exits with 64, a taken port with 1 and one line that names it")
         func failures() async throws {

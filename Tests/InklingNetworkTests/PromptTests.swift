@@ -201,6 +201,113 @@ extension NetworkTests {
             }
         }
 
+        @Test("what is said last in a chat that is not open is told with the chat's name, on leaving it and at the end")
+        func lastWordsElsewhere() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let terminal = try await RealTerminal(on: network[0])
+                for (last, line) in [("/leave b", "* You have left b (open)"), ("/quit", "#")] {
+                    try await terminal.chat("kitchen", as: "Alice", "--no-discovery")
+                    try await terminal.wait("prompt") { $0.last == "kitchen (open)>" }
+                    for line in ["/join b", "hi before \(last)", "/open kitchen", last] {
+                        try await terminal.type(line)
+                        try await terminal.press("Enter")
+                    }
+                    try await terminal.wait("the end") { screen in screen.contains { $0.hasSuffix(line) } }
+                    let rows = try await terminal.everything()
+                    let index = try #require(rows.firstIndex { $0.contains("receive: hi before \(last)") }, "\(rows)")
+                    #expect(rows[..<index].contains { $0.hasSuffix("* In b (open):") }, "\(rows)")
+                    try await terminal.press("C-c")
+                    try await terminal.wait("the shell") { $0.last == "#" }
+                }
+            }
+        }
+
+        @Test("hints name the chat that is open, as a shell has to be told, and no secret")
+        func hints() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                try await network[0].run("echo 'inkling:x%3B%20y#abcdefghijklmnopqrstuvwxya' >/run/invite")
+                let terminal = try await RealTerminal(on: network[0], columns: 200)
+                for (chat, prompt, doctor) in [
+                    ("'a; b'", "a; b (open)>", "inkling doctor 'a; b'"),
+                    ("--invite-file /run/invite", "x; y>", "inkling doctor --invite-file /run/invite"),
+                ] {
+                    try await terminal.chat(chat, as: "Alice", "--no-discovery")
+                    try await terminal.wait("prompt") { $0.last == prompt }
+                    try await terminal.type("/who")
+                    try await terminal.press("Enter")
+                    try await terminal.wait("the answer") { screen in
+                        screen.contains { $0.hasSuffix("If somebody should be: " + doctor) }
+                    }
+                    try await terminal.wait("the hint", within: 6) { screen in
+                        screen.contains { $0.hasSuffix("and don't show here: " + doctor) }
+                    }
+                    try await terminal.type("/join other")
+                    try await terminal.press("Enter")
+                    try await terminal.wait("another prompt") { $0.last == "other (open)>" }
+                    try await terminal.type("/who")
+                    try await terminal.press("Enter")
+                    try await terminal.wait("another answer") { screen in
+                        screen.contains { $0.hasSuffix("If somebody should be: inkling doctor other") }
+                    }
+                    try await terminal.press("C-c")
+                    try await terminal.wait("the shell") { $0.last == "#" }
+                }
+                let rows = try await terminal.everything()
+                #expect(rows.contains { $0.hasSuffix("join with inkling chat 'a; b'.") }, "\(rows)")
+            }
+        }
+
+        @Test("a program that is stopped can be ended, and leaves the terminal alone")
+        func endedWhileStopped() async throws {
+            try await Network.with(hosts: 2) { network in
+                let terminal = try await RealTerminal(on: network[0])
+                try await terminal.chat("kitchen", as: "Alice")
+                let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
+                try await terminal.wait("Bob") { $0.last == PromptTests.emptyPrompt }
+                try await terminal.press("C-z")
+                try await bob.wait("a goodbye") { $0.isPresence("offline", of: "Alice") }
+                try await terminal.wait("the shell") { $0.last == "#" }
+                // As further shells do by themselves.
+                try await terminal.type("kill %1; kill -CONT %1")
+                try await terminal.press("Enter")
+                // One that has ended, and that the shell has not asked for yet, has no command line.
+                let running = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -cx kitche[n] || true"
+                let deadline = now() + 5
+                while try await network[0].run(running) != "0" {
+                    if now() > deadline { throw HarnessError("it still runs") }
+                    try await pause(0.05)
+                }
+                try await terminal.type("echo still a shell")
+                try await terminal.press("Enter")
+                let screen = try await terminal.wait("the shell's answer") { $0.contains("still a shell") }
+                #expect(screen.count { $0.contains("(open") } == 0, "\(screen)")
+            }
+        }
+
+        @Test("who was there before two stops in a row and is there after them has not left")
+        func twoStops() async throws {
+            try await Network.with(hosts: 2) { network in
+                let terminal = try await RealTerminal(on: network[0])
+                try await terminal.chat("kitchen", as: "Alice")
+                let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
+                try await terminal.wait("Bob") { $0.has("* Bob is here") }
+                for length in [0.5, 6] {
+                    let mark = bob.mark
+                    try await terminal.press("C-z")
+                    try await bob.wait("a goodbye", from: mark) { $0.isPresence("offline", of: "Alice") }
+                    try await terminal.wait("the shell") { $0.last == "#" }
+                    try await pause(length)
+                    try await terminal.type("fg")
+                    try await terminal.press("Enter")
+                    try await bob.wait("Alice again", from: mark) { $0.isPresence("online", of: "Alice") }
+                    try await terminal.wait("the prompt") { $0.last == PromptTests.emptyPrompt }
+                }
+                try await pause(3)
+                let rows = try await terminal.everything()
+                #expect(rows.count { $0.contains("Bob") && $0.contains("* ") } == 1, "\(rows)")
+            }
+        }
+
         @Test("continued in the background and then in front, the program goes on, with its draft")
         func background() async throws {
             try await Network.with(hosts: 2) { network in

@@ -1,4 +1,5 @@
 import Foundation
+import Inkling
 import Testing
 
 import inkling
@@ -10,9 +11,31 @@ struct TextsTests {
         arguments: [
             ("kitchen", "kitchen"), ("Küche", "Küche"), ("a/b.txt", "a/b.txt"), ("two words", "'two words'"),
             ("", "''"), ("it's", #"'it'\''s'"#), ("$(x)", "'$(x)'"), ("~", "'~'"), ("#1", "'#1'"),
+            ("'\u{301};x", "''\\''\u{301};x'"), ("\u{D4E};x", "'\u{D4E};x'"), ("\u{D4E}'", "'\u{D4E}'\\'''"),
         ])
     func word(_ text: String, _ quoted: String) {
         #expect(Shell.word(text) == quoted)
+    }
+
+    @Test("a command is told of an open chat by its name, and of a secret one by its invite, which stays unsaid")
+    func chatArguments() throws {
+        let secret = "abcdefghijklmnopqrstuvwxya"
+        #expect(Shell.arguments(naming: try Chat("kitchen")) == " kitchen")
+        #expect(Shell.arguments(naming: try Chat("x; rm -r y")) == " 'x; rm -r y'")
+        #expect(Shell.arguments(naming: try Chat("-x")) == " -- -x")
+        #expect(Shell.arguments(naming: try Chat(invite: "inkling:x%3B%20rm#\(secret)")) == " --invite INVITE")
+    }
+
+    @Test("too many events that wait are told, but not once the session ends by itself")
+    func backlog() {
+        let backlog = Backlog()
+        for _ in 0..<Backlog.limit where !backlog.grow() { Issue.record("within the limit") }
+        #expect(!backlog.grow())
+        backlog.shrink()
+        backlog.shrink()
+        #expect(backlog.grow() && !backlog.grow())
+        backlog.liftLimit()
+        #expect(backlog.grow())
     }
 
     @Test("the name of the last chat is kept for its owner alone, and read again")

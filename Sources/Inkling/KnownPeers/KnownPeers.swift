@@ -42,7 +42,9 @@ package struct KnownPeers: Equatable, Sendable {
         }
 
         /// Since when the key has come under a name.
-        fileprivate func since(_ name: String) -> Double { named[KnownPeers.folded(name)] ?? firstSeen }
+        fileprivate func since(_ name: String) -> Double { since(folded: KnownPeers.folded(name)) }
+
+        fileprivate func since(folded name: String) -> Double { named[name] ?? firstSeen }
     }
 
     private var entries: [PublicKey: Entry] = [:]
@@ -59,10 +61,11 @@ package struct KnownPeers: Equatable, Sendable {
     ///   under it yet. Blocked ones don't count: nobody takes the newcomer for them.
     package mutating func met(_ key: PublicKey, name: String, chat: String, at time: Double) -> [PublicKey] {
         var entry = entries[key] ?? Entry(key: key, names: [], firstSeen: time, lastSeen: time, chats: [:])
-        let isNew = !entry.names.contains { Self.folded($0) == Self.folded(name) }
-        let others = isNew ? holders(of: name, but: key) : []
+        let folded = Self.folded(name)
+        let isNew = !entry.names.contains { Self.folded($0) == folded }
+        let others = isNew ? holders(of: folded, but: key).sorted() : []
         entry.names = Self.limited([name] + entry.names)
-        if isNew { entry.named[Self.folded(name)] = time }
+        if isNew { entry.named[folded] = time }
         entry.lastSeen = max(entry.lastSeen, time)
         entry.chats[chat] = max(entry.chats[chat] ?? 0, time)
         put(entry)
@@ -137,19 +140,20 @@ package struct KnownPeers: Equatable, Sendable {
     /// The others for whom somebody under that name might be taken, in the order of their keys: those who had it
     /// before, and those who are verified. Whoever had it first is taken for nobody else.
     package func namesakes(of key: PublicKey, name: String) -> [PublicKey] {
-        let since = entries[key]?.since(name) ?? .infinity
-        return holders(of: name, but: key).filter { other in
-            entries[other].map { $0.isVerified || $0.since(name) <= since } ?? false
-        }
+        // Folding takes its time, and a whole crowd may hold the name.
+        let folded = Self.folded(name)
+        let since = entries[key]?.since(folded: folded) ?? .infinity
+        return holders(of: folded, but: key).filter { other in
+            entries[other].map { $0.isVerified || $0.since(folded: folded) <= since } ?? false
+        }.sorted()
     }
 
     // MARK: Helpers
 
-    /// The others who are known under a name, in the order of their keys, without blocked ones.
-    private func holders(of name: String, but key: PublicKey) -> [PublicKey] {
-        let folded = Self.folded(name)
+    /// The others who are known under a name, given in its folded form, without blocked ones, in any order.
+    private func holders(of folded: String, but key: PublicKey) -> [PublicKey] {
         guard !folded.isEmpty else { return [] }
-        return (holders[folded] ?? []).filter { $0 != key && entries[$0]?.isBlocked == false }.sorted()
+        return (holders[folded] ?? []).filter { $0 != key && entries[$0]?.isBlocked == false }
     }
 
     private mutating func put(_ entry: Entry) {

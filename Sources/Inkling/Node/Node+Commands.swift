@@ -146,27 +146,45 @@ extension Node {
     /// they were last seen. Empty for a chat that the node is not in.
     public func peers(in chat: String) -> [Peer] {
         guard let entry = joined.first(where: { $0.chat.name == chat }) else { return [] }
-        var roundTrips: [PublicKey: Duration] = [:]
-        for state in endpoint.present(in: entry.keys.tag) { roundTrips[state.person.key] = state.roundTrip }
-        return (met[chat] ?? [:]).map { key, peer in
-            let isThere = peer.presence != .offline
-            let entry = knownPeers[key]
-            return Peer(
-                user: peer.user, name: peer.name, presence: Presence(peer.presence), key: peer.key,
-                lastSeen: isThere ? nil : peer.since, onlineSince: isThere ? peer.since : nil,
-                roundTrip: roundTrips[key], firstSeen: entry?.firstSeen, isVerified: entry?.isVerified ?? false,
-                isBlocked: entry?.isBlocked ?? false,
-                namesakes: knownPeers.namesakes(of: key, name: peer.name).map { UserID($0) })
-        }.sorted { ($0.name, $0.key) < ($1.name, $1.key) }
+        let roundTrips = roundTrips(in: entry)
+        return (met[chat] ?? [:]).map { peer($0, $1, in: chat, roundTrip: roundTrips[$0]) }
+            .sorted { ($0.name, $0.key) < ($1.name, $1.key) }
     }
 
     /// Somebody in a chat; nil if the node has not met them there.
-    public func peer(_ user: UserID, in chat: String) -> Peer? { peers(in: chat).first { $0.user == user } }
+    public func peer(_ user: UserID, in chat: String) -> Peer? { peers([user], in: chat).first }
 
     /// Several at once, in the order of `users`; those not met are left out.
     public func peers(_ users: [UserID], in chat: String) -> [Peer] {
-        let all = peers(in: chat)
-        return users.compactMap { user in all.first { $0.user == user } }
+        guard let entry = joined.first(where: { $0.chat.name == chat }), let met = met[chat] else { return [] }
+        let wanted = Set(users)
+        var keys: [UserID: PublicKey] = [:]
+        for (key, peer) in met where wanted.contains(peer.user) {
+            // Should somebody have made a second key for the user ID, it is the first of them as the list has them.
+            let isLater = keys[peer.user].flatMap { met[$0] }.map { ($0.name, $0.key) < (peer.name, peer.key) } ?? false
+            if !isLater { keys[peer.user] = key }
+        }
+        let roundTrips = roundTrips(in: entry)
+        return users.compactMap { user in
+            guard let key = keys[user], let peer = met[key] else { return nil }
+            return self.peer(key, peer, in: chat, roundTrip: roundTrips[key])
+        }
+    }
+
+    private func roundTrips(in entry: JoinedChat) -> [PublicKey: Duration] {
+        var roundTrips: [PublicKey: Duration] = [:]
+        for state in endpoint.present(in: entry.keys.tag) { roundTrips[state.person.key] = state.roundTrip }
+        return roundTrips
+    }
+
+    private func peer(_ key: PublicKey, _ peer: MetPeer, in chat: String, roundTrip: Duration?) -> Peer {
+        let isThere = peer.presence != .offline
+        let known = knownPeers[key]
+        return Peer(
+            user: peer.user, name: peer.name, presence: Presence(peer.presence), key: peer.key,
+            lastSeen: isThere ? nil : peer.since, onlineSince: isThere ? peer.since : nil, roundTrip: roundTrip,
+            firstSeen: known?.firstSeen, isVerified: known?.isVerified ?? false, isBlocked: known?.isBlocked ?? false,
+            namesakes: knownPeers.namesakes(of: key, name: peer.name).map { met[chat]?[$0]?.user ?? UserID($0) })
     }
 
     /// The counters since the start.

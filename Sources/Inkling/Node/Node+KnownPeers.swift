@@ -31,6 +31,13 @@ extension Node {
     /// Those who are known by a user ID: one, unless somebody made a second key for it.
     public func knownPeers(_ user: UserID) -> [KnownPeer] { allKnownPeers.filter { $0.user == user } }
 
+    /// For whom somebody might be taken by the name: one who is verified, if there is any.
+    package func namesake(of peer: Peer) -> KnownPeer? {
+        guard let key = PublicKey(base64url: peer.key) else { return nil }
+        let namesakes = knownPeers.namesakes(of: key, name: peer.name).compactMap { knownPeers[$0] }
+        return (namesakes.first(where: \.isVerified) ?? namesakes.first)?.known
+    }
+
     /// What the user and the owner of a key, in base64url, compare: both are shown the same.
     ///
     /// - Throws: ``NodeError/unknownPeer(_:)`` for what is no key.
