@@ -46,6 +46,8 @@ package struct Scenario: Sendable {
         package var discoveryDelay = 1_000
         /// All hosts but the first know it by hand alone: discovery finds nobody.
         package var isByHand = false
+        /// When the faults end, discovery tells of everybody anew; else only what it had not yet told.
+        package var isFoundAnew = true
     }
 
     /// One thing that happens.
@@ -64,6 +66,8 @@ package struct Scenario: Sendable {
         case empty(chat: Int)
         /// Sends a message of so many bytes.
         case send(chat: Int, size: Int)
+        /// Goes to another chat at the prompt: what is being typed elsewhere is typed no more.
+        case open(chat: Int)
         case join(chat: Int)
         case leave(chat: Int)
         case goAway, comeBack

@@ -19,8 +19,13 @@ extension Scenario {
         var drawing = Drawing(hosts: hosts, mix: mix, generator: generator, duration: duration)
         drawing.draw()
         steps = drawing.steps
+        // What lasts for minutes lasts to its end.
         let ends = steps.map { step in
-            if case .sleep(let length) = step.action { step.at + length } else { step.at }
+            switch step.action {
+            case .sleep(let length): step.at + length
+            case .partition(_, let length), .unplug(let length): step.at + (length < 60_000 ? 0 : length)
+            default: step.at
+            }
         }
         faultsEnd = max(duration, ends.max() ?? 0)
     }
@@ -124,6 +129,7 @@ extension Scenario {
         if mix.replay { network.replay = generator.pick([10, 100]) }
         network.discoveryDelay = generator.pick([300, 1_000, 3_000])
         network.isByHand = generator.oneIn(15)
+        network.isFoundAnew = generator.oneIn(2)
         return network
     }
 }
@@ -176,6 +182,7 @@ private struct Drawing {
         // In the hours of a long scenario people rest.
         while at < min(duration, 30_000) {
             let chat = generator.number(in: 0...mix.chats - 1)
+            if mix.chats > 1, generator.oneIn(3) { add(.open(chat: chat), at: at, on: host) }
             if mix.typing { at = compose(in: chat, at: at, host) }
             if mix.messages, !generator.oneIn(4) {
                 add(.send(chat: chat, size: size()), at: at, on: host)
@@ -241,13 +248,16 @@ private struct Drawing {
         }
     }
 
-    /// A machine sleeps, or all do at once and for hours: if some did not, their heartbeats would be all there is.
+    /// A machine sleeps, or all do at once and for hours. Where some are awake meanwhile, and more than one, it is for
+    /// an hour at most: their heartbeats would be all there is.
     private mutating func sleep() {
         guard mix.sleep else { return }
         let at = moment()
         let hours = generator.number(in: 1...9) * 3_600_000
-        let length = generator.pick([5_000, 60_000, 600_000, hours, hours])
-        for host in length == hours ? Array(hosts.indices) : [generator.number(in: 0...hosts.count - 1)] {
+        let isForAll = !generator.oneIn(3)
+        let long = isForAll || hosts.count == 2 ? hours : 3_600_000
+        let length = generator.pick([5_000, 60_000, 600_000, long, long])
+        for host in isForAll && length == long ? Array(hosts.indices) : [generator.number(in: 0...hosts.count - 1)] {
             add(.sleep(length - generator.number(in: 0...4_000)), at: at, on: host)
         }
     }
@@ -256,11 +266,13 @@ private struct Drawing {
 
     private mutating func cables(_ host: Int) {
         if mix.unplugging, generator.oneIn(2) {
-            add(.unplug(generator.pick([300, 1_500, 2_800, 4_000, 12_000])), at: moment(), on: host)
+            let length = generator.oneIn(12) ? 75_000 : generator.pick([300, 1_500, 2_800, 4_000, 12_000])
+            add(.unplug(length), at: moment(), on: host)
         }
         if mix.partitions, generator.oneIn(2) {
             let (other, at) = (other(than: host), moment())
-            let length = generator.pick([1_500, 3_000, 5_000, 15_000])
+            let isLong = generator.oneIn(12)
+            let length = isLong ? generator.pick([60_000, 120_000]) : generator.pick([1_500, 3_000, 5_000, 15_000])
             add(.partition(to: other, length), at: at, on: host)
             if generator.oneIn(2) { add(.partition(to: host, length), at: at, on: other) }
         }

@@ -9,7 +9,7 @@ extension Simulation {
         trace { "host \(host.index): \(step.action) (step \(step.number))" }
         coverage.actions[step.action.name, default: 0] += 1
         switch step.action {
-        case .edit, .empty, .send, .join, .leave, .goAway, .comeBack, .block, .unblock, .suspend, .resume:
+        case .edit, .empty, .open, .send, .join, .leave, .goAway, .comeBack, .block, .unblock, .suspend, .resume:
             if host.isPaused || !host.isRunning { return }
             person(host, step.action)
         case .quit, .crash, .start, .pause, .sleep:
@@ -28,6 +28,8 @@ extension Simulation {
         switch action {
         case .edit(let chat): edit(host, chat)
         case .empty(let chat): empty(host, chat)
+        case .open(let chat):
+            for other in host.chats.sorted() where other != chat { empty(host, other) }
         case .send(let chat, let size): send(host, chat, size)
         case .join(let chat): join(host, chat)
         case .leave(let chat): leave(host, chat)
@@ -396,7 +398,7 @@ extension Simulation {
             if host.isSuspended { resume(host) }
             for chat in host.chats.sorted() {
                 finally(host, .empty(chat: chat))
-                browse(host, chat)
+                if scenario.network.isFoundAnew { browse(host, chat) }
             }
         }
     }
@@ -412,6 +414,7 @@ extension Scenario.Action {
         switch self {
         case .edit: "edit"
         case .empty: "empty"
+        case .open: "open"
         case .send: "send"
         case .join: "join"
         case .leave: "leave"

@@ -42,8 +42,9 @@ struct TrafficMeter {
         }
         let counters = endpoint.counters.sent
         func sent(_ kind: String) -> Int { (counters[kind] ?? 0) - (second.counters[kind] ?? 0) }
-        // One more of each may have come and gone between two ticks.
-        let (links, sessions) = (second.mostLinks + 1, second.mostSessions + 1)
+        // Those to all others, and one more, may have come and gone between two ticks.
+        let links = max(second.mostLinks, witness.mostLinks) + 1
+        let sessions = max(second.mostSessions, witness.mostLinks) + 1
         // Heartbeats: 2 a second while typing, and one more when a status changes. Typing: at most 2 starts a second
         // and as many stops, one more as the second ends, each with two copies.
         let budgets = [

@@ -101,8 +101,16 @@ struct Verdict {
 }
 
 extension Simulation {
-    /// How long the nodes have to agree. A peer known by hand alone is tried once a minute when it was away for long.
-    var patience: Duration { .seconds(scenario.network.isByHand && scenario.faultsEnd > 80_000 ? 80 : 10) }
+    /// How long the nodes have to agree. A peer of whom discovery says nothing new is tried once a minute when it was
+    /// away for long (L-5).
+    var patience: Duration {
+        let isFoundAnew = scenario.network.isFoundAnew && !scenario.network.isByHand
+        // Of a partition neither side's discovery has noticed anything.
+        let isParted = scenario.steps.contains { step in
+            if case .partition(_, let length) = step.action { length >= 90_000 } else { false }
+        }
+        return .seconds((!isFoundAnew || isParted) && scenario.faultsEnd > 80_000 ? 80 : 10)
+    }
 
     /// Whose typing and messages are tried when all have converged: a few of many.
     var speakers: [SimulatedHost] { Array(hosts.filter(\.isActive).prefix(6)) }

@@ -71,6 +71,15 @@ struct SimulationTests {
         #expect(offline == 0)
     }
 
+    @Test("the promises hold in larger chats too", arguments: [12, 20, 30, 50])
+    func manyHosts(_ hosts: Int) {
+        for seed in 0..<(hosts < 50 ? 5 : 2) as Range<UInt64> {
+            let result = Simulation(Scenario(seed: seed, hosts: hosts)).run()
+            #expect(
+                result.violation == nil, "inkling-sim replay \(seed) --hosts \(hosts): \(result.violation as Any)")
+        }
+    }
+
     @Test("sixty nodes in one chat meet, type and talk, and who falls silent is gone in time")
     func crowd() {
         let result = Simulation(.crowd(seed: 1, hosts: 60, seconds: 10)).run()
