@@ -219,7 +219,9 @@ extension Simulation {
             if sizes.messages != 0 {
                 witness.report(.tableGrowth, "host \(host.index) keeps \(sizes.messages) messages", now)
             }
-            if host.isActive, sizes.sessions > sizes.links * (1 + Limits.supersededSessions) + 4 {
+            // Sessions that the faults left behind live for 10 s more at most.
+            let isCalm = now - (.zero + .milliseconds(scenario.faultsEnd)) > .seconds(12)
+            if host.isActive, isCalm, sizes.sessions > sizes.links * (1 + Limits.supersededSessions) + 4 {
                 witness.report(.tableGrowth, "host \(host.index) keeps \(sizes.sessions) sessions", now)
             }
             // Those that a crash left behind in discovery stay, and so do peers known by hand and where they went.
