@@ -220,15 +220,13 @@ struct Witness {
         for chat in viewer.chats.sorted() {
             for identity in devices.keys.sorted() {
                 let id = PersonID(viewer: viewer.index, chat: chat, identity: identity)
-                guard shown[id]?.presence ?? .offline != .offline else { continue }
+                guard let state = shown[id], state.presence != .offline else { continue }
                 let last = devices[identity]?.compactMap {
                     lastSign[DeviceID(viewer: viewer.index, chat: chat, host: $0)]
                 }.max()
-                guard let last else {
-                    report(.ghost, "\(describe(id)), never heard of", now)
-                    continue
-                }
-                if now - last > limit { report(.ghost, "\(describe(id)), silent for \(now - last)", now) }
+                // A hello that had waited shows somebody, and is no sign of life (L-30).
+                let since = max(last ?? state.since, state.since)
+                if now - since > limit { report(.ghost, "\(describe(id)), silent for \(now - since)", now) }
             }
         }
     }
