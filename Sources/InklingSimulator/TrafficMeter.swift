@@ -42,16 +42,19 @@ struct TrafficMeter {
         }
         let counters = endpoint.counters.sent
         func sent(_ kind: String) -> Int { (counters[kind] ?? 0) - (second.counters[kind] ?? 0) }
-        // Those to all others, and one more, may have come and gone between two ticks.
-        let links = max(second.mostLinks, witness.mostLinks) + 1
-        let sessions = max(second.mostSessions, witness.mostLinks) + 1
+        let (links, sessions) = (second.mostLinks + 1, second.mostSessions + 1)
+        // Those to all others may have come and gone between two ticks; where many are awaited and few were seen, the
+        // few count, more amply.
+        let (mostLinks, mostSessions) = (max(links, witness.mostLinks + 1), max(sessions, witness.mostLinks + 1))
+        let ample = Int(length.nanoseconds / 1_000_000_000) + 1
         // Heartbeats: 2 a second while typing, and one more when a status changes. Typing: at most 2 starts a second
         // and as many stops, one more as the second ends, each with two copies.
         let budgets = [
-            ("heartbeat", links * budget(2, 1)), ("typing", links * budget(12, 6)),
+            ("heartbeat", min(mostLinks * budget(2, 1), links * 5 * ample)),
+            ("typing", min(mostLinks * budget(12, 6), links * 18 * ample)),
             // Every 250 ms until the peer's has come, and answers; pings go to all addresses that are known.
-            ("hello", sessions * budget(9, 4)),
-            ("ping", links * budget(8, 2) * (1 + Limits.addressesPerInstance)),
+            ("hello", min(mostSessions * budget(9, 4), sessions * 18 * ample)),
+            ("ping", min(mostLinks * budget(8, 2) * (1 + Limits.addressesPerInstance), links * 192 * ample)),
             ("message", links * budget(Limits.recordsPerSecondPerLink, Limits.recordBurstPerLink)),
         ]
         for (kind, budget) in budgets where sent(kind) > budget {

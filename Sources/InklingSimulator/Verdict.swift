@@ -182,7 +182,7 @@ extension Simulation {
     /// somebody who has left, for 3 s.
     func missing(_ messages: [Int]) -> [Missing] {
         messages.map { witness.messages.sent[$0] }.flatMap { message in
-            let present = Set(surelySeen(by: hosts[message.host], in: message.chat).map(\.plan.identity))
+            let present = Set(others(of: hosts[message.host], in: message.chat).map(\.plan.identity))
             return message.outcomes.sorted { $0.key < $1.key }
                 .filter { present.contains($0.key) && !message.shownTo.contains($0.key) }
                 .map { Missing(message: message, identity: $0.key, outcome: $0.value) }

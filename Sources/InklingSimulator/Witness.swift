@@ -225,7 +225,7 @@ struct Witness {
                     lastSign[DeviceID(viewer: viewer.index, chat: chat, host: $0)]
                 }.max()
                 // A hello that had waited shows somebody, and is no sign of life (L-30).
-                let since = max(last ?? state.since, state.since)
+                let since = last ?? state.since
                 if now - since > limit { report(.ghost, "\(describe(id)), silent for \(now - since)", now) }
             }
         }

@@ -160,6 +160,18 @@ final class Host: Sendable {
             """)
     }
 
+    /// From now on all UDP that arrives is dropped, until ``passUDP()``.
+    func dropUDP() async throws {
+        try await run(
+            """
+            nft add table inet hole
+            nft add chain inet hole input '{ type filter hook input priority 0; }'
+            nft add rule inet hole input meta l4proto udp drop
+            """)
+    }
+
+    func passUDP() async throws { try await run("nft delete table inet hole") }
+
     /// Runs `body` on this thread inside the host's network: a socket made there stays there.
     func inNetwork<Result>(_ body: () throws -> Result) throws -> Result {
         guard let symbol = dlsym(nil, "setns") else { throw HarnessError("no setns") }

@@ -181,16 +181,11 @@ extension NetworkTests {
                     try await terminal.type("hello")
                     try await terminal.press("Enter")
                     try await bob.wait("hello", from: mark) { $0.on == "message" && $0.text == "hello" }
-                    try await network[1].run(
-                        """
-                        nft add table inet hole
-                        nft add chain inet hole input '{ type filter hook input priority 0; }'
-                        nft add rule inet hole input meta l4proto udp drop
-                        """)
+                    try await network[1].dropUDP()
                     try await terminal.type(text)
                     try await terminal.press("Enter", "C-d")
                     try await pause(outage)
-                    try await network[1].run("nft delete table inet hole")
+                    try await network[1].passUDP()
                     try await bob.wait("the end", from: mark) { $0.isPresence("offline", of: "Alice") }
                     try await terminal.wait("the shell") { $0.last == "#" }
                 }
