@@ -10,6 +10,9 @@ struct SimulatorCommand: ParsableCommand {
             Each seed draws a scenario of its own: nodes, faults of the network, what people and machines do. Every \
             promise is held against every step. Equal seeds give equal runs, to the byte.
             """,
-        subcommands: [RunCommand.self, ReplayCommand.self, AccuracyCommand.self, IdleCommand.self, CrowdCommand.self],
+        subcommands: [
+            RunCommand.self, ReplayCommand.self, AccuracyCommand.self, IdleCommand.self, CrowdCommand.self,
+            DigestCommand.self, CostCommand.self,
+        ],
         defaultSubcommand: RunCommand.self)
 }
