@@ -50,8 +50,10 @@ public struct Statistics: Codable, Sendable, Equatable {
     public var roundTripMaximum: Double?
 
     init(_ counters: Counters, sendErrors: [String: Int], links: Int, roundTrips: [Duration]) {
-        datagramsReceived = counters.received
-        datagramsSent = counters.sent
+        datagramsReceived = [:]
+        for (kind, count) in counters.received { datagramsReceived["\(kind)"] = count }
+        datagramsSent = [:]
+        for (kind, count) in counters.sent { datagramsSent[kind.rawValue] = count }
         bytesReceived = counters.bytesReceived
         bytesSent = counters.bytesSent
         drops = [:]

@@ -28,29 +28,22 @@ extension Endpoint {
             drop(.malformed)
             return
         }
+        counters.received[datagram.kind, default: 0] += 1
         switch datagram {
         case .initiation(let initiation):
-            count("initiation")
             receive(initiation, bytes: bytes, from: address, now)
         case .response(let response):
-            count("response")
             receive(response, from: address, now)
         case .sealed(let sealed):
-            count("sealed")
             receive(sealed, from: address, now)
         case .retry(let retry):
-            count("retry")
             receive(retry, from: address, now)
         case .ask(let ask):
-            count("ask")
             receive(ask, from: address, now)
         case .tell(let tell):
-            count("tell")
             receive(tell, from: address, now)
         }
     }
-
-    private mutating func count(_ kind: String) { counters.received[kind, default: 0] += 1 }
 
     // MARK: Initiations
 
@@ -64,7 +57,7 @@ extension Endpoint {
         if let index = answeredInitiations[bytes], let session = sessions[index],
             case .unconfirmed(let unconfirmed) = session.phase
         {
-            emit(unconfirmed.response, to: address, as: "response")
+            emit(unconfirmed.response, to: address, as: .response)
             return
         }
         guard passesLoad(initiation, from: address, now) else { return }
@@ -123,7 +116,7 @@ extension Endpoint {
                 localIndex: index, remoteIndex: initiation.senderIndex, chat: initiation.tag, key: received.remote,
                 role: .responder, keys: transport, createdAt: now, instance: nil, phase: .unconfirmed(unconfirmed),
                 address: address, lastReceived: now))
-        emit(response, to: address, as: "response")
+        emit(response, to: address, as: .response)
     }
 
     /// A handshake that the peer began takes the place of our own that are pending: all that have its address among
@@ -162,7 +155,7 @@ extension Endpoint {
             if initiation.cookie != nil { drop(.cookie) }
             let cookie = limiters.cookieSecret.cookie(for: initiation, address: address.bytes, port: address.port)
             let retry = Datagram.retry(Retry(receiverIndex: initiation.senderIndex, cookie: cookie))
-            emit(retry.encode(), to: address, as: "retry")
+            emit(retry.encode(), to: address, as: .retry)
             return false
         }
         return true
@@ -199,6 +192,6 @@ extension Endpoint {
         }
         let nonce = keys.isOpen ? 0 : random.next()
         let tell = Tell(token: ask.token, nonce: nonce, key: keys.masked(ownKey, nonce: nonce))
-        emit(Datagram.tell(tell).encode(), to: address, as: "tell")
+        emit(Datagram.tell(tell).encode(), to: address, as: .tell)
     }
 }

@@ -6,7 +6,7 @@ extension Endpoint {
         guard let instance = instances[id], let address = instance.addresses.first else { return }
         let token = UInt32(truncatingIfNeeded: random.next())
         instances[id]?.askToken = token
-        emit(Datagram.ask(Ask(tag: instance.chat, token: token)).encode(), to: address, as: "ask")
+        emit(Datagram.ask(Ask(tag: instance.chat, token: token)).encode(), to: address, as: .ask)
     }
 
     mutating func receive(_ tell: Tell, from address: Address, _ now: Instant) {

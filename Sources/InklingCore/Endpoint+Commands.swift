@@ -41,7 +41,7 @@ extension Endpoint {
                 continue
             }
             for id in linkIDs(in: tag) {
-                send([.heartbeat(heartbeat(in: tag))], over: id, as: "heartbeat", now)
+                send([.heartbeat(heartbeat(in: tag))], over: id, as: .heartbeat, now)
             }
         }
     }

@@ -350,7 +350,7 @@ extension Endpoint {
         pending.unansweredAddresses = Set(addresses)
         instances[id]?.opening = .pending(pending)
         let bytes = pending.initiation.encode()
-        for address in addresses { emit(bytes, to: address, as: "initiation") }
+        for address in addresses { emit(bytes, to: address, as: .initiation) }
     }
 
     /// No response, or no hello on the session that came of it.
@@ -426,6 +426,6 @@ extension Endpoint {
         let initiation = Initiation(
             senderIndex: pending.initiation.senderIndex, tag: pending.initiation.tag, noise: pending.initiation.noise,
             cookie: retry.cookie)
-        emit(initiation.encode(), to: address, as: "initiation")
+        emit(initiation.encode(), to: address, as: .initiation)
     }
 }

@@ -307,12 +307,12 @@ extension Endpoint {
             links[id]?.typedSinceMessage = false
             outputs.append(.message(link.chat, from: link.person, number: lastMessageReceived, text: text))
         }
-        if let ack = links[id]?.incoming.ack { send([.ack(ack)], over: id, as: "ack", now) }
+        if let ack = links[id]?.incoming.ack { send([.ack(ack)], over: id, as: .ack, now) }
     }
 
     private mutating func reply(to token: UInt16, over id: LinkID, _ now: Instant) {
         guard let link = links[id] else { return }
-        send([.heartbeat(heartbeat(in: link.chat)), .pong(token)], over: id, as: "pong", now)
+        send([.heartbeat(heartbeat(in: link.chat)), .pong(token)], over: id, as: .pong, now)
     }
 }
 

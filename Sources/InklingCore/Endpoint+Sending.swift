@@ -12,9 +12,9 @@ extension Endpoint {
     }
 
     /// Sends frames over a link. Until the peer has shown that it got our hello, that goes along.
-    mutating func send(_ frames: [Frame], over id: LinkID, as kind: String, _ now: Instant) {
+    mutating func send(_ frames: [Frame], over id: LinkID, as kind: DatagramKind, _ now: Instant) {
         guard let link = links[id] else { return }
-        let frames = kind == "message" ? frames : frames + outstandingHello(on: link.sendingSession, now)
+        let frames = kind == .message ? frames : frames + outstandingHello(on: link.sendingSession, now)
         guard let bytes = seal(frames, on: link.sendingSession) else { return }
         emit(bytes, to: link.address, as: kind)
     }
@@ -55,7 +55,7 @@ extension Endpoint {
             let bytes = seal([.heartbeat(heartbeat(in: session.chat)), .hello(hello)], on: index)
         else { return }
         sessions[index]?.hello.sent(hello, now: now)
-        emit(bytes, to: session.address, as: "hello")
+        emit(bytes, to: session.address, as: .hello)
     }
 
     mutating func advanceSession(_ index: UInt32, _ now: Instant) {
@@ -120,7 +120,7 @@ extension Endpoint {
         if emission == .start { counters.typingStartsSent += 1 }
         for id in linkIDs(in: chat) {
             if emission == .start { links[id]?.nextHeartbeat = now + Limits.typingHeartbeatInterval }
-            if !excluded.contains(id) { send([.typing(status)], over: id, as: "typing", now) }
+            if !excluded.contains(id) { send([.typing(status)], over: id, as: .typing, now) }
         }
     }
 
@@ -136,7 +136,7 @@ extension Endpoint {
         }
         if !advanceLiveness(id, now) { return }
         if link.nextHeartbeat <= now {
-            send([.heartbeat(heartbeat(in: link.chat))], over: id, as: "heartbeat", now)
+            send([.heartbeat(heartbeat(in: link.chat))], over: id, as: .heartbeat, now)
             let next = nextHeartbeat(in: link.chat, now)
             links[id]?.nextHeartbeat = next
             renewIfDue(id, now)
@@ -176,7 +176,7 @@ extension Endpoint {
         guard let link = links[id], let token = links[id]?.pings.next(now) else { return }
         let frames = [.ping(token)] + outstandingHello(on: link.sendingSession, now)
         guard let bytes = seal(frames, on: link.sendingSession) else { return }
-        for address in addresses(of: link) { emit(bytes, to: address, as: "ping") }
+        for address in addresses(of: link) { emit(bytes, to: address, as: .ping) }
     }
 
     /// Where the peer of a link may be: the address that it was heard from, then the candidates of its instances.
@@ -245,7 +245,7 @@ extension Endpoint {
             if isRepeat { counters.retransmissions += 1 }
             recordsThisInput += 1
             hasSent = true
-            send([.typing(status(in: link.chat)), .message(record)], over: id, as: "message", now)
+            send([.typing(status(in: link.chat)), .message(record)], over: id, as: .message, now)
         }
         return hasSent
     }
@@ -297,7 +297,7 @@ extension Endpoint {
 
     private mutating func sayBye(on index: UInt32, to address: Address, _ reason: ByeReason, _ now: Instant) {
         guard let bytes = seal([.bye(reason)], on: index) else { return }
-        emit(bytes, to: address, as: "bye")
+        emit(bytes, to: address, as: .bye)
         for delay in Limits.edgeCopies {
             guard let copy = seal([.bye(reason)], on: index) else { return }
             let farewell = Farewell(at: now + delay, bytes: copy, address: address)
@@ -310,6 +310,6 @@ extension Endpoint {
     mutating func sendFarewells(_ now: Instant) {
         let due = farewells.prefix { $0.at <= now }
         farewells.removeFirst(due.count)
-        for farewell in due { emit(farewell.bytes, to: farewell.address, as: "bye") }
+        for farewell in due { emit(farewell.bytes, to: farewell.address, as: .bye) }
     }
 }

@@ -221,10 +221,10 @@ package struct Endpoint: Sendable {
 
     mutating func drop(_ reason: DropReason) { counters.drops[reason, default: 0] += 1 }
 
-    mutating func emit(_ bytes: [UInt8], to address: Address, as kind: String) {
+    mutating func emit(_ bytes: [UInt8], to address: Address, as kind: DatagramKind) {
         counters.sent[kind, default: 0] += 1
         counters.bytesSent += bytes.count
-        outputs.append(.send(bytes, to: address))
+        outputs.append(.send(bytes, to: address, kind))
     }
 
     mutating func randomInstant(after now: Instant, _ duration: Duration, percent: ClosedRange<Int>) -> Instant {

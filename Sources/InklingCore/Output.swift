@@ -27,10 +27,16 @@ package struct Person: Hashable, Sendable {
     }
 }
 
+/// What a datagram that goes out is for: its kind on the wire, and of a sealed one the frame that it was made for.
+package enum DatagramKind: String, CaseIterable, Sendable, Hashable {
+    case initiation, response, retry, ask, tell
+    case hello, heartbeat, typing, message, ack, ping, pong, bye
+}
+
 /// What the core asks of its owner, in the order in which it has to happen.
 package enum Output: Equatable, Sendable {
     /// Send these bytes as one datagram.
-    case send([UInt8], to: Address)
+    case send([UInt8], to: Address, DatagramKind)
     /// All who are typing in a chat, in the order in which to name them; on each change.
     case typing(ChatTag, [Person])
     /// A person's presence changed.
@@ -67,8 +73,8 @@ package enum DropReason: String, CaseIterable, Sendable, Hashable {
 
 /// Counters of a node since its start.
 package struct Counters: Equatable, Sendable {
-    package var received: [String: Int] = [:]
-    package var sent: [String: Int] = [:]
+    package var received: [Datagram.Kind: Int] = [:]
+    package var sent: [DatagramKind: Int] = [:]
     package var bytesReceived = 0
     package var bytesSent = 0
     package var drops: [DropReason: Int] = [:]

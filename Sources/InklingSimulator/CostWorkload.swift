@@ -163,7 +163,7 @@ package struct CostWorkload {
     private mutating func drain(_ index: Int) -> [Datagram] {
         var sent: [Datagram] = []
         while let output = nodes[index].endpoint.nextOutput() {
-            guard case .send(let bytes, let destination) = output else { continue }
+            guard case .send(let bytes, let destination, _) = output else { continue }
             sent.append(Datagram(bytes: bytes, source: nodes[index].address, destination: destination))
         }
         return sent

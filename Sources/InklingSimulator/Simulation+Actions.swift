@@ -228,7 +228,7 @@ extension Simulation {
         while endpoint.hasFarewells, let deadline = endpoint.nextDeadline {
             endpoint.advance(to: deadline)
             while let output = endpoint.nextOutput() {
-                guard case .send(let bytes, let address) = output else { continue }
+                guard case .send(let bytes, let address, _) = output else { continue }
                 witness.sealed(bytes, by: host.index, now)
                 note(bytes)
                 guard let source = host.source(for: address) else { continue }

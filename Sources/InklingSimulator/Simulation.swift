@@ -250,7 +250,7 @@ package final class Simulation {
 
     private func act(_ output: Output, _ host: SimulatedHost, cause: Flight?) {
         switch output {
-        case .send(let bytes, let address):
+        case .send(let bytes, let address, _):
             witness.sealed(bytes, by: host.index, now)
             note(bytes)
             guard let source = host.source(for: address) else { return }

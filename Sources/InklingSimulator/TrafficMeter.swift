@@ -6,7 +6,7 @@ struct TrafficMeter {
     private struct Second {
         var since = Instant.zero
         var initiations = 0
-        var counters: [String: Int] = [:]
+        var counters: [DatagramKind: Int] = [:]
         var mostLinks = 0
         var mostSessions = 0
     }
@@ -41,7 +41,7 @@ struct TrafficMeter {
             Int(Int64(rate) * length.nanoseconds / 1_000_000_000) + 1 + besides
         }
         let counters = endpoint.counters.sent
-        func sent(_ kind: String) -> Int { (counters[kind] ?? 0) - (second.counters[kind] ?? 0) }
+        func sent(_ kind: DatagramKind) -> Int { (counters[kind] ?? 0) - (second.counters[kind] ?? 0) }
         let (links, sessions) = (second.mostLinks + 1, second.mostSessions + 1)
         // Those to all others may have come and gone between two ticks; where many are awaited and few were seen, the
         // few count, more amply.
@@ -50,12 +50,12 @@ struct TrafficMeter {
         // Heartbeats: 2 a second while typing, and one more when a status changes. Typing: at most 2 starts a second
         // and as many stops, one more as the second ends, each with two copies.
         let budgets = [
-            ("heartbeat", min(mostLinks * budget(2, 1), links * 5 * ample)),
-            ("typing", min(mostLinks * budget(12, 6), links * 18 * ample)),
+            (DatagramKind.heartbeat, min(mostLinks * budget(2, 1), links * 5 * ample)),
+            (DatagramKind.typing, min(mostLinks * budget(12, 6), links * 18 * ample)),
             // Every 250 ms until the peer's has come, and answers; pings go to all addresses that are known.
-            ("hello", min(mostSessions * budget(9, 4), sessions * 18 * ample)),
-            ("ping", min(mostLinks * budget(8, 2) * (1 + Limits.addressesPerInstance), links * 192 * ample)),
-            ("message", links * budget(Limits.recordsPerSecondPerLink, Limits.recordBurstPerLink)),
+            (DatagramKind.hello, min(mostSessions * budget(9, 4), sessions * 18 * ample)),
+            (DatagramKind.ping, min(mostLinks * budget(8, 2) * (1 + Limits.addressesPerInstance), links * 192 * ample)),
+            (DatagramKind.message, links * budget(Limits.recordsPerSecondPerLink, Limits.recordBurstPerLink)),
         ]
         for (kind, budget) in budgets where sent(kind) > budget {
             witness.report(.traffic, "host \(host.index) sent \(sent(kind)) of \(kind), \(links) links", now)

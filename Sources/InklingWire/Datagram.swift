@@ -31,7 +31,7 @@ package enum Datagram: Equatable, Sendable {
     case tell(Tell)
 
     /// The kinds, as the low four bits of the first byte.
-    enum Kind: UInt8 {
+    package enum Kind: UInt8, CaseIterable, Sendable {
         case initiation = 1
         case response
         case sealed
@@ -41,6 +41,18 @@ package enum Datagram: Equatable, Sendable {
 
         /// The first byte of a datagram of this kind.
         var firstByte: UInt8 { 0x10 | rawValue }
+    }
+
+    /// Which of the six kinds it is.
+    package var kind: Kind {
+        switch self {
+        case .initiation: .initiation
+        case .response: .response
+        case .sealed: .sealed
+        case .retry: .retry
+        case .ask: .ask
+        case .tell: .tell
+        }
     }
 
     /// The datagram that `bytes` are.

@@ -257,7 +257,7 @@ struct LoadTests {
         #expect(try answers(HandPeer(lan, identity: 9, address: known)) == [2], "a candidate of an instance")
         lan.run(for: .seconds(1))
         flood(lan, 110, first: 9_000)
-        #expect(lan.hosts[0].endpoint.counters.sent["response"] ?? 0 <= 200)
+        #expect(lan.hosts[0].endpoint.counters.sent[.response] ?? 0 <= 200)
     }
 
     @Test("an unconfirmed session shows nothing and is dropped after 5 s (L-12)")

@@ -133,8 +133,8 @@ struct LostLinkTests {
         #expect(lan.messages(0) == ["new of 1"])
         #expect(lan.messages(1) == ["new of 0"])
         #expect(lan.offline(0).isEmpty && lan.offline(1).isEmpty)
-        let hellos = lan.hosts.map { $0.endpoint.counters.sent["hello"] ?? 0 }
+        let hellos = lan.hosts.map { $0.endpoint.counters.sent[.hello] ?? 0 }
         lan.run(for: .seconds(5))
-        #expect(lan.hosts.map { $0.endpoint.counters.sent["hello"] ?? 0 } == hellos, "nothing is left to be said")
+        #expect(lan.hosts.map { $0.endpoint.counters.sent[.hello] ?? 0 } == hellos, "nothing is left to be said")
     }
 }

@@ -562,9 +562,9 @@ struct MessageTests {
         #expect(after.staleClears == 1)
         #expect(after.drops[.malformed] == 1 && after.drops[.replayed] == 1)
         #expect(after.retransmissions == 0 && after.lateTimers == 0)
-        #expect(after.sent["typing"] == 1 + 1 + 2)
-        #expect(after.sent["message"] == 1 && after.sent["ack"] == 3)
-        #expect((after.received["sealed"] ?? 0) > (before.received["sealed"] ?? 0))
+        #expect(after.sent[.typing] == 1 + 1 + 2)
+        #expect(after.sent[.message] == 1 && after.sent[.ack] == 3)
+        #expect((after.received[.sealed] ?? 0) > (before.received[.sealed] ?? 0))
         #expect(after.bytesSent - before.bytesSent == peer.lan.hosts[0].sent.map(\.bytes.count).reduce(0, +))
         #expect(after.handshakesCompleted == 1 && after.linksMade == 1)
     }

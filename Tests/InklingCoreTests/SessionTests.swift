@@ -430,8 +430,8 @@ struct SessionTests {
         let peer = HandPeer(lan, identity: 8)
         peer.interval = 10
         var session = try peer.link()
-        let before = lan.hosts[0].endpoint.counters.sent["pong"] ?? 0
-        func pongs() -> Int { (lan.hosts[0].endpoint.counters.sent["pong"] ?? 0) - before }
+        let before = lan.hosts[0].endpoint.counters.sent[.pong] ?? 0
+        func pongs() -> Int { (lan.hosts[0].endpoint.counters.sent[.pong] ?? 0) - before }
         for _ in 0..<1_100 { peer.send([.ping(1)], on: &session) }
         #expect((990...1_000).contains(pongs()))
         let dropped = lan.drops(0, .peerLimit)

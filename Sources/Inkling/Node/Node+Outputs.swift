@@ -20,7 +20,7 @@ extension Node {
 
     private func perform(_ output: Output, _ doubts: inout [Address]) {
         switch output {
-        case .send(let bytes, let address):
+        case .send(let bytes, let address, _):
             guard let error = socket.send(bytes, to: address) else { return }
             sendErrors[UDPSocket.errorText(error), default: 0] += 1
             if error != EAGAIN, !doubts.contains(address) { doubts.append(address) }

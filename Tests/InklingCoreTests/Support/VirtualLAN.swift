@@ -241,7 +241,7 @@ final class VirtualLAN {
 
     private func drain(_ index: Int) {
         while let output = hosts[index].endpoint.nextOutput() {
-            guard case .send(let bytes, let destination) = output else {
+            guard case .send(let bytes, let destination, _) = output else {
                 hosts[index].log.append(Entry(at: now, output: output))
                 continue
             }

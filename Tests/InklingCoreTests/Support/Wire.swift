@@ -33,7 +33,7 @@ struct Wire {
     mutating func perform(_ index: Int, _ input: (inout Endpoint, Instant) -> Void) {
         input(&endpoints[index], now)
         while let output = endpoints[index].nextOutput() {
-            if case .send(let bytes, Wire.addresses[1 - index]) = output {
+            if case .send(let bytes, Wire.addresses[1 - index], _) = output {
                 flights.append(Flight(from: index, bytes: bytes))
             } else {
                 outputs[index].append(output)
