@@ -209,7 +209,11 @@ package struct SealedDatagram: Hashable, Sendable {
 
     /// The header of a datagram that is yet to be sealed.
     package static func header(receiverIndex: UInt32, counter: UInt32) -> [UInt8] {
-        [Datagram.Kind.sealed.firstByte] + receiverIndex.bigEndianBytes + counter.bigEndianBytes
+        var writer = ByteWriter(capacity: headerSize)
+        writer.append(Datagram.Kind.sealed.firstByte)
+        writer.append(receiverIndex)
+        writer.append(counter)
+        return writer.bytes
     }
 
     /// The datagram's bytes.

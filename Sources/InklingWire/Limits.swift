@@ -66,6 +66,10 @@ extension Limits {
     package static let helloAnswersPerSession = 12
     /// The pings that a suspected peer gets before it is down (L-26).
     package static let suspicionPings = 10
+    /// The pings of a link whose pongs are awaited: with more, the earlier ones are forgotten (L-28).
+    package static let pingsInFlight = 16
+    /// The sources of initiations with a valid cookie that a node keeps count of (L-10).
+    package static let initiationSources = 1_024
     /// How many of these count as sent when the peer says that it hears nothing (L-45).
     package static let pingsSpentUnheard = 5
 }
@@ -196,6 +200,12 @@ extension Limits {
     package static let openingPauseAfterBye = Duration.seconds(60)
     /// How long after a bye an address added by hand is not opened to (L-35).
     package static let openingPauseAfterByeByHand = Duration.seconds(5)
+    /// How long a transmission waits for the initiations that a node may send (L-6).
+    package static let transmissionDelay = Duration.milliseconds(50)
+    /// How long an attempt waits for a place among the pending ones, or for the initiations that may be sent (L-6).
+    package static let crowdedOpeningDelay = Duration.milliseconds(250)
+    /// How long an opening waits that gave its place to one never tried (L-6).
+    package static let displacedOpeningDelay = Duration.seconds(1)
     /// How far, in percent and both ways, jitter moves transmissions and pauses (L-4, L-5).
     package static let openingJitterPercent = 25
 }
@@ -204,6 +214,8 @@ extension Limits {
 extension Limits {
     /// How long a stream may go without an acknowledgement while something waits (M-19).
     package static let stalledStream = Duration.seconds(30)
+    /// How long records wait when as many went out as may between two reads of the socket (M-13).
+    package static let recordRest = Duration.milliseconds(1)
     /// The shortest retransmission timeout (M-11).
     package static let minimumRTO = Duration.milliseconds(200)
     /// The retransmission timeout before a round trip was measured (M-11).

@@ -143,7 +143,7 @@ struct TypingSenderTests {
         peer.lan.compose(0, row.text)
         peer.run(for: 100)
         #expect(peer.typingFrames.isEmpty == !row.counts)
-        #expect(isTyping(row.text) == row.counts)
+        #expect(countsAsTyping(row.text) == row.counts)
     }
 
     @Test("what a minute of edits announces keeps the rules of edges (T-3, T-5 to T-9, R2)", arguments: 1...12)

@@ -11,8 +11,8 @@ struct HandshakeVectorTests {
 
     private func initiate(
         _ vector: HandshakeVectors.Valid
-    ) throws -> (handshake: NoiseHandshake, message: [UInt8]) {
-        try NoiseHandshake.initiate(
+    ) throws -> (handshake: NoiseInitiator, message: [UInt8]) {
+        try NoiseInitiator.initiate(
             identity: pair(vector.initiator.staticPrivate, vector.initiator.staticPublic),
             ephemeral: pair(vector.initiator.ephemeralPrivate, vector.initiator.ephemeralPublic),
             remote: need(PublicKey(unhex(vector.responder.staticPublic))), preSharedKey: unhex(vector.psk),
@@ -21,8 +21,8 @@ struct HandshakeVectorTests {
 
     private func read(
         _ vector: HandshakeVectors.Valid, _ initiation: Initiation
-    ) throws -> NoiseReceived {
-        try NoiseReceived.read(
+    ) throws -> NoiseResponder {
+        try NoiseResponder.read(
             identity: pair(vector.responder.staticPrivate, vector.responder.staticPublic),
             prologue: initiation.prologue, message: initiation.noise)
     }

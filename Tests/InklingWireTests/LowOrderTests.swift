@@ -40,7 +40,7 @@ struct LowOrderTests {
         let pair = Pair()
         let (_, first) = try pair.initiate()
         #expect(throws: NoiseError.invalidKey) {
-            try NoiseReceived.read(
+            try NoiseResponder.read(
                 identity: pair.responder, prologue: pair.prologue, message: point.bytes + first.dropFirst(32))
         }
     }
@@ -60,7 +60,7 @@ struct LowOrderTests {
         guard let key = PublicKey(point.bytes) else { return }
         let pair = Pair()
         #expect(throws: NoiseError.invalidKey) {
-            try NoiseHandshake.initiate(
+            try NoiseInitiator.initiate(
                 identity: pair.initiator, ephemeral: pair.initiatorEphemeral, remote: key,
                 preSharedKey: pair.preSharedKey, prologue: pair.prologue)
         }

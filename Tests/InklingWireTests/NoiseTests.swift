@@ -44,13 +44,13 @@ struct NoiseTests {
         let psk = try vector.initPsks?.first.map(unhex)
         #expect(hex(other.publicKey.bytes) == vector.initRemoteStatic)
 
-        let (handshake, first) = try NoiseHandshake.initiate(
+        let (handshake, first) = try NoiseInitiator.initiate(
             identity: identity, ephemeral: try #require(KeyPair(privateKey: unhex(vector.initEphemeral))),
             remote: other.publicKey, preSharedKey: psk, prologue: unhex(vector.initPrologue),
             payload: unhex(vector.messages[0].payload))
         #expect(hex(first) == vector.messages[0].ciphertext)
 
-        let received = try NoiseReceived.read(
+        let received = try NoiseResponder.read(
             identity: other, prologue: unhex(vector.initPrologue), message: first, withPreSharedKey: psk != nil)
         #expect(received.remote == identity.publicKey)
         #expect(hex(received.payload) == vector.messages[0].payload)
@@ -90,7 +90,7 @@ struct NoiseTests {
         let (_, first) = try pair.initiate()
         for flip in bitFlips(of: first) {
             #expect(throws: NoiseError.self, "bit \(flip.mask) of byte \(flip.byte)") {
-                try NoiseReceived.read(identity: pair.responder, prologue: pair.prologue, message: flip.bytes)
+                try NoiseResponder.read(identity: pair.responder, prologue: pair.prologue, message: flip.bytes)
             }
         }
     }
@@ -101,7 +101,7 @@ struct NoiseTests {
         let (_, first) = try pair.initiate()
         for flip in bitFlips(of: pair.prologue) {
             #expect(throws: NoiseError.authentication, "bit \(flip.mask) of byte \(flip.byte)") {
-                try NoiseReceived.read(identity: pair.responder, prologue: flip.bytes, message: first)
+                try NoiseResponder.read(identity: pair.responder, prologue: flip.bytes, message: first)
             }
         }
     }
@@ -126,7 +126,7 @@ struct NoiseTests {
         let (second, _) = try pair.reply(to: first)
         for count in first.indices {
             #expect(throws: NoiseError.length) {
-                try NoiseReceived.read(
+                try NoiseResponder.read(
                     identity: pair.responder, prologue: pair.prologue, message: Array(first.prefix(count)))
             }
         }
@@ -141,7 +141,7 @@ struct NoiseTests {
     func wrongPreSharedKey() throws {
         let pair = Pair()
         let (handshake, first) = try pair.initiate()
-        let received = try NoiseReceived.read(identity: pair.responder, prologue: pair.prologue, message: first)
+        let received = try NoiseResponder.read(identity: pair.responder, prologue: pair.prologue, message: first)
         #expect(received.remote == pair.initiator.publicKey)
         for flip in bitFlips(of: pair.preSharedKey).prefix(16) {
             let (second, _) = try received.reply(
@@ -155,7 +155,7 @@ struct NoiseTests {
         let pair = Pair()
         let (_, first) = try pair.initiate()
         #expect(throws: NoiseError.authentication) {
-            try NoiseReceived.read(identity: pair.initiator, prologue: pair.prologue, message: first)
+            try NoiseResponder.read(identity: pair.initiator, prologue: pair.prologue, message: first)
         }
     }
 
@@ -164,7 +164,7 @@ struct NoiseTests {
         let pair = Pair()
         let (_, first) = try pair.initiate()
         #expect(throws: NoiseError.authentication) {
-            try NoiseReceived.read(
+            try NoiseResponder.read(
                 identity: pair.responder, prologue: pair.prologue, message: first, withPreSharedKey: false)
         }
     }

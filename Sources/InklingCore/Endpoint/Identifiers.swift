@@ -7,15 +7,9 @@ package struct LinkID: Hashable, Comparable, Sendable {
 }
 
 /// The number of a set of candidate addresses within its node: a discovered service instance or a peer by hand.
-struct InstanceID: Hashable, Comparable, Sendable {
+struct PeerSourceID: Hashable, Comparable, Sendable {
     let value: UInt64
-    static func < (left: InstanceID, right: InstanceID) -> Bool { left.value < right.value }
-}
-
-/// Where a set of candidate addresses of a chat comes from.
-struct SourceID: Hashable, Sendable {
-    let chat: ChatTag
-    let source: Instance.Source
+    static func < (left: PeerSourceID, right: PeerSourceID) -> Bool { left.value < right.value }
 }
 
 /// One identity in one chat.

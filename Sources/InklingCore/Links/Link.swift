@@ -2,103 +2,346 @@ import InklingWire
 
 /// What this node shares with one run of a peer in one chat.
 struct Link {
-    /// Whether the peer is heard from.
-    enum Liveness {
-        case alive
-        /// Silent for too long: pings go out, and the link ends when none is answered.
-        case suspect(pings: Int, next: Instant)
-    }
-
-    /// What of it was last made known to the user.
-    struct Told: Equatable {
-        let name: String
-        let isAway: Bool
-    }
-
     let id: LinkID
-    let chat: ChatTag
-    let key: PublicKey
+    let personID: PersonID
     let run: UInt64
     let madeAt: Instant
-    var name: String
+    private(set) var status: PeerStatus
+    /// Where the peer was when its newest evidence came.
     var address: Address
-    /// The local index of the session that sends: the one completed last.
-    var sendingSession: UInt32
-    /// The local indices of those before it, oldest first: they only receive.
-    var olderSessions: [UInt32] = []
-    var isAway = false
-    /// Nil before anything was told.
-    var told: Told?
-    var typing: ReceivedTyping
-    var liveness = Liveness.alive
-    var lastEvidence: Instant
-    /// The peer's idle interval, as its last heartbeat announced it.
-    var announcedInterval = Limits.idleInterval
-    /// The order of the newest session that carried a status, and of the newest that carried a hello.
-    var newestStatusOrder: UInt64 = 0
-    var newestHelloOrder: UInt64 = 0
-    var nextHeartbeat: Instant
-    var outgoing: SendStream
-    var incoming = ReceiveStream()
-    /// The last streams that this side has named in this link, by which a hello shows that it speaks of it (M-7).
-    private(set) var ownStreams: [UInt32] = []
-    var datagrams: TokenBucket
-    var records: TokenBucket
-    /// When pacing lets the next record go, if it held one back.
-    var resumeAt: Instant?
-    var lastProbe: Instant?
-    var pings = PingClock()
-    var typedSinceMessage = false
+    var sessions: SessionSet
+    var liveness: Liveness
+    private var pings = PingClock()
+    var outgoing: OutgoingRecords
+    private var incoming = ReceiveStream()
+    private var nextHeartbeat: Instant
+    private var datagrams: TokenBucket
+    private var lastProbe: Instant?
+    private var typedSinceMessage = false
 
-    /// Keeps a stream that a hello has named, or may name next.
-    mutating func rememberStream(_ stream: UInt32? = nil) {
-        let stream = stream ?? outgoing.id
-        guard !ownStreams.contains(stream) else { return }
-        ownStreams = ownStreams.suffix(Limits.rememberedStreams - 1) + [stream]
+    /// A link that a peer's first hello makes; its session sends.
+    init(
+        id: LinkID, personID: PersonID, hello: Hello, session: Session, stream: UInt32, nextHeartbeat: Instant,
+        now: Instant
+    ) {
+        self.id = id
+        self.personID = personID
+        run = hello.run
+        status = PeerStatus(name: hello.name, now: now)
+        madeAt = now
+        address = session.address
+        sessions = SessionSet(session)
+        liveness = Liveness(now: now)
+        outgoing = OutgoingRecords(stream: stream, now: now)
+        self.nextHeartbeat = nextHeartbeat
+        datagrams = TokenBucket(
+            perSecond: Limits.datagramsPerSecondPerLink, burst: Limits.datagramBurstPerLink, now: now)
     }
 
-    /// When silence makes it suspect.
-    var suspectAt: Instant {
-        lastEvidence + announcedInterval * Limits.suspicionQuarterIntervals / 4
-    }
+    // MARK: Queries
 
-    var nextDeadline: Instant? {
-        let silence: Instant =
-            switch liveness {
-            case .alive: suspectAt
-            case .suspect(_, let next): next
-            }
-        return earliest(silence, nextHeartbeat, typing.nextDeadline, outgoing.nextDeadline, resumeAt)
-    }
-
-    var isSuspect: Bool {
-        if case .suspect = liveness { true } else { false }
-    }
-
-    var presence: Presence { isAway ? .away : .online }
-    var sessions: [UInt32] { olderSessions + [sendingSession] }
-    var person: Person { Person(key: key, name: name) }
-    var personID: PersonID { PersonID(chat: chat, key: key) }
+    var chat: ChatTag { personID.chat }
+    var key: PublicKey { personID.key }
+    var person: Person { Person(key: key, name: status.name) }
     /// The smoothed round trip, if one was measured.
     var roundTrip: Duration? { pings.roundTrip ?? outgoing.roundTrip }
-}
 
-/// The pings in flight of one link, and what their pongs tell.
-struct PingClock {
-    private(set) var roundTrip: Duration?
-    private var token: UInt16 = 0
-    private var sentAt: [UInt16: Instant] = [:]
-
-    mutating func next(_ now: Instant) -> UInt16 {
-        token &+= 1
-        if sentAt.count >= 16 { sentAt.removeAll() }
-        sentAt[token] = now
-        return token
+    var nextDeadline: Instant {
+        let own = min(liveness.nextDeadline, nextHeartbeat)
+        return earliest(earliest(status.nextDeadline, outgoing.nextDeadline), or: own)
     }
 
-    mutating func pong(_ token: UInt16, now: Instant) {
-        guard let sent = sentAt.removeValue(forKey: token) else { return }
-        let sample = now - sent
-        roundTrip = roundTrip.map { $0 * 7 / 8 + sample / 8 } ?? sample
+    /// The hello that its sessions would carry now.
+    func hello(_ surroundings: Surroundings) -> Hello {
+        Hello(
+            run: surroundings.configuration.run, stream: outgoing.stream, heldStream: incoming.id,
+            nextRecord: incoming.next, name: surroundings.configuration.name)
+    }
+
+    // MARK: Sealed datagrams in
+
+    /// A sealed datagram came on one of its sessions: what it is evidence of, and whether its frames count.
+    ///
+    /// - Returns: What opened, and was within the limit of the link.
+    mutating func receive(
+        _ sealed: SealedDatagram, from source: Address, _ surroundings: Surroundings, _ directory: PeerDirectory,
+        _ effects: inout Effects, now: Instant
+    ) -> Session.Reception {
+        guard let place = sessions.place(of: sealed.receiverIndex) else {
+            preconditionFailure("a link is given the datagrams of its own sessions")
+        }
+        let reception = sessions[place].receive(sealed, now: now)
+        guard case .opened(let opened) = reception else { return reception }
+        if opened.isNewest { follow(source, at: place, surroundings, directory, &effects) }
+        return takes(opened, surroundings, now: now) ? reception : .dropped(.peerLimit)
+    }
+
+    /// The peer's address follows the newest authenticated datagram: unless it was added by hand, from on-link only
+    /// to on-link (L-24).
+    private mutating func follow(
+        _ source: Address, at place: SessionSet.Place, _ surroundings: Surroundings, _ directory: PeerDirectory,
+        _ effects: inout Effects
+    ) {
+        guard source != address, !surroundings.isBehind, !surroundings.isOneself(source) else { return }
+        if !surroundings.isOnLink(source), surroundings.isOnLink(address),
+            !directory.isByHand(personID, opener: sessions[place].opener, coveredBy: id)
+        {
+            return
+        }
+        address = source
+        sessions[place].address = source
+        guard sessions.sending != nil else { return }
+        sessions[.sending].address = source
+        handOverWill(surroundings, &effects)
+    }
+
+    /// Counts a datagram, which is evidence even when it is more than the link may send (L-25).
+    mutating func takes(_ opened: Session.Opened, _ surroundings: Surroundings, now: Instant) -> Bool {
+        let isWithinLimit = datagrams.take(now)
+        if opened.isEvidence, !surroundings.isBehind { liveness.heard(now) }
+        return isWithinLimit || opened.bye != nil
+    }
+
+    // MARK: Status in
+
+    /// What a datagram changes that others are told of.
+    struct StatusChange {
+        /// The peer's name or presence is not what was last told.
+        let isPresenceNew: Bool
+        let typing: ReceivedTyping.Change
+        /// It came on an older session: the two sides may not agree on which one sends (L-43).
+        let isUnsettled: Bool
+    }
+
+    /// The status of a datagram, if it carries one; then what is to be told, before anything else of that datagram.
+    mutating func receiveStatus(
+        of opened: Session.Opened, on index: UInt32, _ surroundings: Surroundings, _ effects: inout Effects,
+        now: Instant
+    ) -> StatusChange {
+        var change = ReceivedTyping.Change.none
+        var isUnsettled = false
+        if let frame = opened.status, let place = sessions.place(of: index) {
+            let isBehind = surroundings.isBehind
+            switch status.receive(frame, of: opened, on: &sessions[place], isBehind: isBehind, now: now) {
+            case .applied(let applied):
+                change = applied
+                for case .heartbeat(let heartbeat) in opened.frames {
+                    liveness.announced(heartbeat.idleInterval)
+                }
+            case .ignored(let ended):
+                change = ended
+            }
+            isUnsettled = place != .sending
+        }
+        switch change {
+        case .started:
+            effects.counters.typingStartsReceived += 1
+            typedSinceMessage = true
+        case .limited: effects.counters.typingStartsLimited += 1
+        case .ended, .none: break
+        }
+        return StatusChange(isPresenceNew: status.isNews(), typing: change, isUnsettled: isUnsettled)
+    }
+
+    /// Typing of which no evidence came for 3 s ends (T-15).
+    mutating func expireTyping(_ now: Instant) -> ReceivedTyping.Change { status.advance(now) }
+
+    // MARK: Other frames in
+
+    /// What a datagram carries besides status, hello and bye.
+    mutating func receiveRest(
+        of opened: Session.Opened, _ own: Heartbeat, _ surroundings: Surroundings, _ outbox: inout Outbox,
+        _ effects: inout Effects, now: Instant
+    ) {
+        for frame in opened.frames {
+            switch frame {
+            case .ack(let ack):
+                for message in outgoing.receive(ack, now: now) {
+                    outbox.delivered(message, to: personID, over: id, &effects)
+                }
+                pump(own, surroundings, &outbox, &effects, now: now)
+            case .message(let record):
+                receive(record, surroundings, &effects, now: now)
+            case .ping(let token):
+                send([.heartbeat(own), .pong(token)], .pong, surroundings, &effects, now: now)
+            case .pong(let token):
+                pings.pong(token, now: now)
+            case .heartbeat, .typing, .hello, .bye, .unknown:
+                continue
+            }
+        }
+    }
+
+    private mutating func receive(
+        _ record: Record, _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
+    ) {
+        guard let messages = incoming.receive(record) else { return }
+        for text in messages {
+            effects.counters.messagesReceived += 1
+            if typedSinceMessage { effects.counters.messagesPrecededByTyping += 1 }
+            typedSinceMessage = false
+            let number = UInt64(effects.counters.messagesReceived)
+            effects.tell(.message(chat, from: person, number: number, text: text))
+        }
+        send([.ack(incoming.ack)], .ack, surroundings, &effects, now: now)
+    }
+
+    // MARK: Hello in
+
+    /// A hello came on a session of the link.
+    mutating func receive(
+        _ hello: Hello, _ counter: UInt64, on index: UInt32, _ own: Heartbeat, _ surroundings: Surroundings,
+        _ outbox: inout Outbox, _ effects: inout Effects, now: Instant
+    ) {
+        guard let place = sessions.place(of: index), sessions[place].notesHello(counter) else { return }
+        let isSettled = settle(place, own, surroundings, &effects, now: now)
+        apply(hello, on: index, isSettled: isSettled, own, surroundings, &outbox, &effects, now: now)
+    }
+
+    /// The newest hello of a session says who the peer is, and what it holds of our stream (M-4 to M-7).
+    ///
+    /// - Parameter isSettled: Whether this session sends from now on because of it (L-43).
+    mutating func apply(
+        _ hello: Hello, on index: UInt32, isSettled: Bool, _ own: Heartbeat, _ surroundings: Surroundings,
+        _ outbox: inout Outbox, _ effects: inout Effects, now: Instant
+    ) {
+        guard let place = sessions.place(of: index), status.receive(hello, of: sessions[place]) else { return }
+        let replacement = effects.stream(after: outgoing.stream)
+        let changes = outgoing.synchronise(
+            held: hello.heldStream, next: hello.nextRecord, replacement: replacement, now: now)
+        // A hello that holds a stream of a link that is over speaks of a stream of that link: begun, and not for this.
+        if hello.heldStream == 0 || outgoing.hasNamed(hello.heldStream) { incoming.hold(hello.stream) }
+        for message in changes.delivered { outbox.delivered(message, to: personID, over: id, &effects) }
+        for message in changes.failed { outbox.failed(message, to: personID, over: id, .lostState, &effects) }
+        // An older session only receives.
+        guard place == .sending else { return }
+        let current = self.hello(surroundings)
+        let isHeld = hello.heldStream == current.stream
+        switch sessions[place].hello.received(isHeld: isHeld, current: current, now: now) {
+        case .sendNow: sessions[place].sendHello(current, own, &effects, now: now)
+        case .none: break
+        }
+        // If that hello was late, the peer sees by ours what it has to say again.
+        if isSettled { sessions[place].hello.begin(now) }
+        pump(own, surroundings, &outbox, &effects, now: now)
+    }
+
+    // MARK: Sealed datagrams out
+
+    /// Sends frames on the sending session. Until the peer has shown that it got our hello, that goes along (L-18).
+    mutating func send(
+        _ frames: [Frame], _ kind: DatagramKind, _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
+    ) {
+        guard let bytes = seal(frames, kind, surroundings, now: now) else { return }
+        effects.send(bytes, to: address, kind)
+    }
+
+    private mutating func seal(
+        _ frames: [Frame], _ kind: DatagramKind, _ surroundings: Surroundings, now: Instant
+    ) -> [UInt8]? {
+        guard let session = sessions.sending else { return nil }
+        guard kind != .message, session.hello.isOutstanding else { return sessions[.sending].seal(frames) }
+        let hello = self.hello(surroundings)
+        sessions[.sending].hello.sent(hello, now: now)
+        return sessions[.sending].seal(frames + [.hello(hello)])
+    }
+
+    /// Our hello on a session, if it is due for repetition (L-16).
+    mutating func repeatHello(
+        at place: SessionSet.Place, _ own: Heartbeat, _ surroundings: Surroundings, _ effects: inout Effects,
+        now: Instant
+    ) {
+        let current = hello(surroundings)
+        sessions[place].sendHello(current, own, &effects, now: now)
+    }
+
+    /// Asks all addresses of the peer at once, with one sealed datagram: the first that arrives counts (L-26).
+    mutating func ping(
+        _ directory: PeerDirectory, _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
+    ) {
+        let token = pings.next(now)
+        guard let bytes = seal([.ping(token)], .ping, surroundings, now: now) else { return }
+        for address in addresses(directory) { effects.send(bytes, to: address, .ping) }
+    }
+
+    /// Asks whether a peer is there that is not suspected, at most once a second (L-29).
+    mutating func probe(
+        _ directory: PeerDirectory, _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
+    ) {
+        guard !liveness.isSuspect else { return }
+        if let lastProbe, now - lastProbe < Limits.probeInterval { return }
+        lastProbe = now
+        ping(directory, surroundings, &effects, now: now)
+    }
+
+    /// Where the peer may be: the address that it was heard from, then the candidates of its sources.
+    func addresses(_ directory: PeerDirectory) -> [Address] {
+        var addresses = [address]
+        for candidate in directory.candidates(coveredBy: self) where !addresses.contains(candidate) {
+            addresses.append(candidate)
+        }
+        return addresses
+    }
+
+    /// Our status goes out on it now, so the next heartbeat is due an interval later.
+    mutating func putOffHeartbeat(_ now: Instant) { nextHeartbeat = now + Limits.typingHeartbeatInterval }
+
+    /// Sends the records that the window and the pacing let go.
+    ///
+    /// - Returns: Whether any went out.
+    @discardableResult
+    mutating func pump(
+        _ own: Heartbeat, _ surroundings: Surroundings, _ outbox: inout Outbox, _ effects: inout Effects,
+        now: Instant
+    ) -> Bool {
+        var hasSent = false
+        while sessions.canSend, let (record, isRepeat) = outgoing.next(&outbox.pacer, now: now) {
+            if isRepeat { effects.counters.retransmissions += 1 }
+            hasSent = true
+            send([.typing(own.status), .message(record)], .message, surroundings, &effects, now: now)
+        }
+        return hasSent
+    }
+
+    // MARK: Time
+
+    /// What comes of its own deadlines.
+    enum Advance: Equatable {
+        case up(isRekeyDue: Bool)
+        /// Silence is over its time: the link ends.
+        case down
+    }
+
+    /// Runs what is due: pings, heartbeat, retransmissions.
+    mutating func advance(
+        _ own: Heartbeat, _ surroundings: Surroundings, _ directory: PeerDirectory, _ outbox: inout Outbox,
+        _ effects: inout Effects, now: Instant
+    ) -> Advance {
+        switch liveness.advance(now, isBehind: surroundings.isBehind) {
+        case .none: break
+        case .ping: ping(directory, surroundings, &effects, now: now)
+        case .down: return .down
+        }
+        var isRekeyDue = false
+        if nextHeartbeat <= now {
+            send([.heartbeat(own)], .heartbeat, surroundings, &effects, now: now)
+            nextHeartbeat = Link.nextHeartbeat(after: own, &effects, now: now)
+            isRekeyDue = sessions.sending?.isRekeyDue(now) ?? false
+        }
+        switch outgoing.advance(now) {
+        case .none: break
+        case .stalled(let failed):
+            outgoing.restart(effects.stream(after: outgoing.stream))
+            for message in failed { outbox.failed(message, to: personID, over: id, .stalled, &effects) }
+            if sessions.sending != nil { sessions[.sending].hello.begin(now) }
+        }
+        pump(own, surroundings, &outbox, &effects, now: now)
+        return .up(isRekeyDue: isRekeyDue)
+    }
+
+    /// When the heartbeat that follows one is due (T-8, T-11).
+    static func nextHeartbeat(after own: Heartbeat, _ effects: inout Effects, now: Instant) -> Instant {
+        if own.status.isTyping { return now + Limits.typingHeartbeatInterval }
+        return effects.instant(after: now, own.idleInterval, percent: Limits.idleJitterPercent)
     }
 }

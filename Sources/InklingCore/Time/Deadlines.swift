@@ -4,7 +4,7 @@ import InklingWire
 enum Timer: Hashable, Comparable, Sendable {
     case node
     case chat(ChatTag)
-    case instance(InstanceID)
+    case source(PeerSourceID)
     case session(UInt32)
     case link(LinkID)
 }
@@ -53,32 +53,5 @@ struct Deadlines {
 
     private mutating func dropStale() {
         while let first = heap.first, registered[first.timer] != first.instant { _ = heap.popFirst() }
-    }
-}
-
-/// A dictionary that remembers which entries were opened for writing, so that their deadlines are looked at again.
-struct Table<ID: Hashable & Comparable & Sendable, Value: Sendable>: Sendable {
-    private var values: [ID: Value] = [:]
-    private(set) var touched: Set<ID> = []
-
-    var count: Int { values.count }
-    var isEmpty: Bool { values.isEmpty }
-    /// The identifiers in ascending order: nothing that leaves the node may depend on hash order.
-    var sortedIDs: [ID] { values.keys.sorted() }
-    /// The values in no particular order, for questions whose answer does not depend on it.
-    var unorderedValues: Dictionary<ID, Value>.Values { values.values }
-
-    subscript(id: ID) -> Value? {
-        get { values[id] }
-        _modify {
-            touched.insert(id)
-            yield &values[id]
-        }
-    }
-
-    mutating func takeTouched() -> [ID] {
-        guard !touched.isEmpty else { return [] }
-        defer { touched.removeAll(keepingCapacity: true) }
-        return touched.sorted()
     }
 }

@@ -16,19 +16,25 @@ package struct Instant: Hashable, Comparable, Sendable {
     }
 
     package static func - (later: Instant, earlier: Instant) -> Duration {
-        .nanoseconds(later.nanoseconds - earlier.nanoseconds)
+        Duration(attoseconds: Int128(later.nanoseconds - earlier.nanoseconds) * Duration.attosecondsPerNanosecond)
     }
 }
 
 extension Duration {
     /// The duration in whole nanoseconds, rounded toward zero.
-    package var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
-    }
+    package var nanoseconds: Int64 { Int64(truncatingIfNeeded: attoseconds / Duration.attosecondsPerNanosecond) }
+
+    fileprivate static let attosecondsPerNanosecond: Int128 = 1_000_000_000
 }
 
-/// The earlier of those that exist.
-func earliest(_ instants: Instant?...) -> Instant? {
-    instants.compactMap(\.self).min()
+/// The earlier of two; of those that exist.
+func earliest(_ one: Instant?, _ other: Instant?) -> Instant? {
+    guard let one else { return other }
+    return earliest(other, or: one)
+}
+
+/// The earlier of two, of which one exists.
+func earliest(_ one: Instant?, or other: Instant) -> Instant {
+    guard let one, one < other else { return other }
+    return one
 }

@@ -5,6 +5,8 @@ package struct CipherKey: Sendable {
     /// The size of the tag behind each ciphertext, in bytes.
     package static let tagSize = 16
 
+    private static let nonceSize = 12
+
     private let key: SymmetricKey
 
     /// The key of 32 bytes: another count is the caller's bug.
@@ -18,9 +20,9 @@ package struct CipherKey: Sendable {
     /// - Parameter counter: must never be used twice with this key for different content.
     package func seal(_ plaintext: [UInt8], counter: UInt64, associatedData: [UInt8]) -> [UInt8] {
         do {
-            let box = try ChaChaPoly.seal(
-                plaintext, using: key, nonce: try CipherKey.nonce(counter), authenticating: associatedData)
-            return box.combined.withUnsafeBytes { Array($0.dropFirst(12)) }
+            let nonce = try ChaChaPoly.Nonce(data: CipherKey.nonceBytes(counter, capacity: CipherKey.nonceSize))
+            let box = try ChaChaPoly.seal(plaintext, using: key, nonce: nonce, authenticating: associatedData)
+            return box.combined.withUnsafeBytes { Array($0.dropFirst(CipherKey.nonceSize)) }
         } catch {
             preconditionFailure("sealing fails only for a wrong size of key or nonce")
         }
@@ -31,10 +33,11 @@ package struct CipherKey: Sendable {
         _ ciphertext: [UInt8], counter: UInt64, associatedData: [UInt8]
     ) throws(NoiseError) -> [UInt8] {
         guard ciphertext.count >= CipherKey.tagSize else { throw .length }
-        let end = ciphertext.count - CipherKey.tagSize
+        // In one piece: a box that is put together from nonce, ciphertext and tag is copied three times.
+        var combined = CipherKey.nonceBytes(counter, capacity: CipherKey.nonceSize + ciphertext.count)
+        combined.append(contentsOf: ciphertext)
         do {
-            let box = try ChaChaPoly.SealedBox(
-                nonce: try CipherKey.nonce(counter), ciphertext: ciphertext[..<end], tag: ciphertext[end...])
+            let box = try ChaChaPoly.SealedBox(combined: combined)
             return try ChaChaPoly.open(box, using: key, authenticating: associatedData).withUnsafeBytes { Array($0) }
         } catch {
             throw .authentication
@@ -42,12 +45,12 @@ package struct CipherKey: Sendable {
     }
 
     /// Four zero bytes, then the counter little-endian: unlike every other number, as Noise has it (W-19).
-    private static func nonce(_ counter: UInt64) throws -> ChaChaPoly.Nonce {
-        var nonce = [UInt8](repeating: 0, count: 12)
-        for index in 0..<8 {
-            nonce[4 + index] = UInt8(truncatingIfNeeded: counter >> UInt64(8 * index))
-        }
-        return try ChaChaPoly.Nonce(data: nonce)
+    private static func nonceBytes(_ counter: UInt64, capacity: Int) -> [UInt8] {
+        var nonce: [UInt8] = []
+        nonce.reserveCapacity(capacity)
+        for _ in 0..<4 { nonce.append(0) }
+        for index in 0..<8 { nonce.append(UInt8(truncatingIfNeeded: counter >> UInt64(8 * index))) }
+        return nonce
     }
 }
 

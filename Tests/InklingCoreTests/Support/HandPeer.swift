@@ -14,7 +14,7 @@ final class HandPeer {
 
     /// A handshake of this side that waits for its response.
     struct Opening {
-        let handshake: NoiseHandshake
+        let handshake: NoiseInitiator
         let initiation: Initiation
         var bytes: [UInt8] { initiation.encode() }
     }
@@ -83,7 +83,7 @@ final class HandPeer {
     /// An initiation that was not sent yet.
     func initiation(index: UInt32? = nil, remote: PublicKey? = nil, preSharedKey: [UInt8]? = nil) throws -> Opening {
         let index = index ?? number()
-        let (handshake, message) = try NoiseHandshake.initiate(
+        let (handshake, message) = try NoiseInitiator.initiate(
             identity: identity, ephemeral: KeyPair(using: &random), remote: remote ?? nodeKey,
             preSharedKey: preSharedKey ?? chat.preSharedKey,
             prologue: Initiation.prologue(senderIndex: index, tag: chat.tag))
@@ -114,7 +114,7 @@ final class HandPeer {
     /// Answers an initiation of the node.
     func answer(_ initiation: Initiation, index: UInt32? = nil) throws -> (session: Session, response: [UInt8]) {
         let index = index ?? number()
-        let received = try NoiseReceived.read(
+        let received = try NoiseResponder.read(
             identity: identity, prologue: initiation.prologue, message: initiation.noise)
         let (message, keys) = try received.reply(
             ephemeral: KeyPair(using: &random), preSharedKey: chat.preSharedKey,

@@ -98,7 +98,7 @@ final class ScriptedPeer {
     func answer() throws {
         let mine = lan.sent(node, kind: 1).last { $0.destination == address }
         guard case .initiation(let initiation) = try Datagram.parse(try #require(mine).bytes) else { return }
-        let received = try NoiseReceived.read(
+        let received = try NoiseResponder.read(
             identity: identity, prologue: initiation.prologue, message: initiation.noise)
         let index = UInt32.random(in: .min ... .max, using: &generator)
         let (message, keys) = try received.reply(
@@ -118,7 +118,7 @@ final class ScriptedPeer {
         }
         let index = UInt32.random(in: .min ... .max, using: &generator)
         let remote = lan.hosts[node].endpoint.publicKey
-        let (handshake, message) = try NoiseHandshake.initiate(
+        let (handshake, message) = try NoiseInitiator.initiate(
             identity: identity, ephemeral: KeyPair(using: &generator), remote: remote,
             preSharedKey: chat.preSharedKey, prologue: Initiation.prologue(senderIndex: index, tag: chat.tag))
         inject(Initiation(senderIndex: index, tag: chat.tag, noise: message).encode())

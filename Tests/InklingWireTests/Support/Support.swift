@@ -89,14 +89,14 @@ struct Pair {
 
     var prologue: [UInt8] { Initiation.prologue(senderIndex: senderIndex, tag: tag) }
 
-    func initiate() throws -> (handshake: NoiseHandshake, message: [UInt8]) {
-        try NoiseHandshake.initiate(
+    func initiate() throws -> (handshake: NoiseInitiator, message: [UInt8]) {
+        try NoiseInitiator.initiate(
             identity: initiator, ephemeral: initiatorEphemeral, remote: responder.publicKey,
             preSharedKey: preSharedKey, prologue: prologue)
     }
 
     func reply(to message: [UInt8]) throws -> (message: [UInt8], keys: TransportKeys) {
-        try NoiseReceived.read(identity: responder, prologue: prologue, message: message)
+        try NoiseResponder.read(identity: responder, prologue: prologue, message: message)
             .reply(
                 ephemeral: responderEphemeral, preSharedKey: preSharedKey, payload: responderIndex.bigEndianBytes)
     }

@@ -1,7 +1,7 @@
 /// The initiator of a handshake `IKpsk2` (or `IK`, without a pre-shared key), waiting for message 2.
 ///
 /// Finishing changes nothing here, so a message that fails leaves the handshake as it was, for the genuine one.
-package struct NoiseHandshake: Sendable {
+package struct NoiseInitiator: Sendable {
     private let identity: KeyPair
     private let ephemeral: KeyPair
     private let preSharedKey: [UInt8]?
@@ -18,7 +18,7 @@ package struct NoiseHandshake: Sendable {
     package static func initiate(
         identity: KeyPair, ephemeral: KeyPair, remote: PublicKey, preSharedKey: [UInt8]?, prologue: [UInt8],
         payload: [UInt8] = []
-    ) throws(NoiseError) -> (handshake: NoiseHandshake, message: [UInt8]) {
+    ) throws(NoiseError) -> (handshake: NoiseInitiator, message: [UInt8]) {
         precondition(preSharedKey.map { $0.count == 32 } ?? true, "a pre-shared key has 32 bytes")
         let usesPreSharedKey = preSharedKey != nil
         var state = SymmetricState(usesPreSharedKey: usesPreSharedKey, prologue: prologue, responder: remote)
@@ -27,7 +27,7 @@ package struct NoiseHandshake: Sendable {
         let sealedIdentity = state.encryptAndHash(identity.publicKey.bytes)
         try state.mixSharedSecret(identity, remote.bytes)
         let message = ephemeral.publicKey.bytes + sealedIdentity + state.encryptAndHash(payload)
-        let handshake = NoiseHandshake(
+        let handshake = NoiseInitiator(
             identity: identity, ephemeral: ephemeral, preSharedKey: preSharedKey, state: state)
         return (handshake, message)
     }
@@ -50,7 +50,7 @@ package struct NoiseHandshake: Sendable {
 }
 
 /// The responder of a handshake, after message 1: it knows who asks, and not yet whether they know the chat.
-package struct NoiseReceived: Sendable {
+package struct NoiseResponder: Sendable {
     /// The initiator's static key. A recorded message 1 shows it too: only what is sealed under the session's keys
     /// proves that the initiator is there.
     package let remote: PublicKey
@@ -69,7 +69,7 @@ package struct NoiseReceived: Sendable {
     ///   - withPreSharedKey: false for `IK`, which Inkling itself never uses.
     package static func read(
         identity: KeyPair, prologue: [UInt8], message: [UInt8], withPreSharedKey: Bool = true
-    ) throws(NoiseError) -> NoiseReceived {
+    ) throws(NoiseError) -> NoiseResponder {
         var reader = ByteReader(message)
         guard
             let remoteEphemeral = reader.take(32), let sealedIdentity = reader.take(32 + CipherKey.tagSize),
@@ -82,7 +82,7 @@ package struct NoiseReceived: Sendable {
         guard let remote = PublicKey(try state.decryptAndHash(sealedIdentity)) else { throw .invalidKey }
         try state.mixSharedSecret(identity, remote.bytes)
         let payload = try state.decryptAndHash(reader.rest())
-        return NoiseReceived(
+        return NoiseResponder(
             remote: remote, payload: payload, remoteEphemeral: remoteEphemeral, usesPreSharedKey: withPreSharedKey,
             state: state)
     }

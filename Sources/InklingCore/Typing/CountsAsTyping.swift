@@ -2,7 +2,7 @@
 /// command.
 ///
 /// - Parameter text: the whole content of the input field.
-package func isTyping(_ text: String) -> Bool {
+package func countsAsTyping(_ text: String) -> Bool {
     guard text.unicodeScalars.first != "/" else { return false }
     return text.unicodeScalars.contains(where: isVisible)
 }

@@ -1,0 +1,65 @@
+import InklingWire
+
+/// What an input brings about: outputs in their order, counters, and the random numbers that it takes.
+struct Effects: Sendable {
+    private var outputs: [Output] = []
+    private var head = 0
+    private var random: any RandomNumberGenerator & Sendable
+    private var orders = SessionOrder.first
+    /// Counters since the start.
+    var counters = Counters()
+
+    init(random: any RandomNumberGenerator & Sendable) { self.random = random }
+
+    // MARK: Outputs
+
+    /// The next output, in order; nil when all was taken.
+    mutating func next() -> Output? {
+        guard head < outputs.count else {
+            outputs.removeAll(keepingCapacity: true)
+            head = 0
+            return nil
+        }
+        defer { head += 1 }
+        return outputs[head]
+    }
+
+    mutating func tell(_ output: Output) { outputs.append(output) }
+
+    mutating func send(_ bytes: [UInt8], to address: Address, _ kind: DatagramKind) {
+        counters.sent[kind, default: 0] += 1
+        counters.bytesSent += bytes.count
+        outputs.append(.send(bytes, to: address, kind))
+    }
+
+    mutating func drop(_ reason: DropReason) { counters.drops[reason, default: 0] += 1 }
+
+    // MARK: Numbers
+
+    mutating func number() -> UInt64 { random.next() }
+
+    mutating func token() -> UInt32 { UInt32(truncatingIfNeeded: random.next()) }
+
+    /// A stream identifier: not 0, and not `previous`.
+    mutating func stream(after previous: UInt32 = 0) -> UInt32 {
+        while true {
+            let stream = token()
+            if stream != 0 && stream != previous { return stream }
+        }
+    }
+
+    mutating func keyPair() -> KeyPair { KeyPair(using: &random) }
+
+    mutating func cookieSecret() -> CookieSecret { CookieSecret(using: &random) }
+
+    /// An instant at a duration from `start` that is varied at random within `percent`.
+    mutating func instant(after start: Instant, _ duration: Duration, percent: ClosedRange<Int>) -> Instant {
+        start + duration * (percent.lowerBound + Int(random.next() % UInt64(percent.count))) / 100
+    }
+
+    /// The place of a session that sends from now on: after all others.
+    mutating func nextOrder() -> SessionOrder {
+        orders = orders.next
+        return orders
+    }
+}

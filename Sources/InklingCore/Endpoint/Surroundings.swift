@@ -1,0 +1,90 @@
+import InklingWire
+
+/// What all parts of a node go by: its identity and settings, its networks, and whether it takes part. Only commands
+/// and a late timer change it.
+struct Surroundings: Sendable {
+    /// Whether the node takes part.
+    enum Activity: Equatable {
+        case running
+        /// Our own timer was late, and what the socket still holds is old (L-30).
+        case catchingUp
+        /// Nothing is received or opened: the user suspended the program, or it ends.
+        ///
+        /// `isBehind`: our own timer was late meanwhile, so that catching up comes next.
+        case suspended(isBehind: Bool)
+
+        /// Our own timer was late.
+        mutating func fallBehind() {
+            switch self {
+            case .running, .catchingUp: self = .catchingUp
+            case .suspended: self = .suspended(isBehind: true)
+            }
+        }
+
+        /// The socket was read until it was empty.
+        mutating func catchUp() {
+            switch self {
+            case .running, .catchingUp: self = .running
+            case .suspended: self = .suspended(isBehind: false)
+            }
+        }
+
+        mutating func suspend() {
+            switch self {
+            case .running: self = .suspended(isBehind: false)
+            case .catchingUp: self = .suspended(isBehind: true)
+            case .suspended: break
+            }
+        }
+
+        mutating func resume() {
+            guard case .suspended(let isBehind) = self else { return }
+            self = isBehind ? .catchingUp : .running
+        }
+    }
+
+    let configuration: Endpoint.Configuration
+    let ownKey: PublicKey
+    var activity = Activity.running
+    /// The user said to be away.
+    var isAway = false
+    /// Whether somebody keeps last wills (L-33).
+    var keepsWills = false
+    var blocked: Set<UserID> = []
+    var networks: [LocalNetwork] = []
+    var ownPort: UInt16 = 0
+
+    init(configuration: Endpoint.Configuration) {
+        self.configuration = configuration
+        ownKey = configuration.identity.publicKey
+    }
+
+    var isSuspended: Bool {
+        if case .suspended = activity { true } else { false }
+    }
+
+    /// Whether what is received may have waited in the socket for long.
+    var isBehind: Bool {
+        switch activity {
+        case .running: false
+        case .catchingUp: true
+        case .suspended(let isBehind): isBehind
+        }
+    }
+
+    /// Whether a key's node is opened to and shown.
+    func admits(_ key: PublicKey) -> Bool { key != ownKey && !isBlocked(key) }
+
+    func isBlocked(_ key: PublicKey) -> Bool { !blocked.isEmpty && blocked.contains(key.userID) }
+
+    func isOnLink(_ address: Address) -> Bool { networks.contains { $0.contains(address) } }
+
+    /// Whether it is an address of this host together with our own port.
+    func isOneself(_ address: Address) -> Bool {
+        address.port == ownPort
+            && networks.contains { $0.address.high == address.high && $0.address.low == address.low }
+    }
+
+    /// When a handshake with that key may begin: the larger key leaves it to the other for a while (L-1).
+    func turn(with key: PublicKey, _ now: Instant) -> Instant { ownKey < key ? now : now + Limits.openingDelay }
+}

@@ -1,0 +1,325 @@
+import InklingWire
+
+/// Opening links: initiations and asks out, responses and retries in.
+extension PeerDirectory {
+    // MARK: Beginning
+
+    /// Begins opening from the first attempt, unless a live link covers the source.
+    mutating func start(_ id: PeerSourceID, _ links: LinkTable, _ surroundings: Surroundings, now: Instant) {
+        guard !surroundings.isSuspended else { return }
+        sources[id].pace = .untried
+        guard let person = sources[id].person else {
+            sources.move(id, to: .waiting(until: now))
+            return
+        }
+        guard surroundings.admits(person.key), !sources[id].addresses.isEmpty else {
+            sources.move(id, to: .idle)
+            return
+        }
+        if let link = links.link(to: person, at: sources[id].addresses) {
+            sources[id].link = link
+            sources.move(id, to: .idle)
+            return
+        }
+        sources.move(id, to: .waiting(until: surroundings.turn(with: person.key, now)))
+    }
+
+    /// Opens to all of them: after a suspension, or to those of a user who is no longer blocked.
+    mutating func startAll(
+        where condition: (PeerSource) -> Bool = { _ in true }, _ links: LinkTable, _ surroundings: Surroundings,
+        now: Instant
+    ) {
+        for id in sources.sortedIDs where condition(sources[id]) { start(id, links, surroundings, now: now) }
+    }
+
+    /// Begins anew all openings that were tried already and go on, with the first attempt (L-40).
+    mutating func restartUnderWay(_ links: LinkTable, _ surroundings: Surroundings, now: Instant) {
+        for id in sources.sortedIDs where sources[id].link == nil && sources[id].pace.attempts > 0 {
+            switch sources[id].opening {
+            case .waiting, .attempting: start(id, links, surroundings, now: now)
+            case .idle, .resting, .greeting: continue
+            }
+        }
+    }
+
+    // MARK: Time
+
+    /// What an opening goes by besides the directory itself.
+    struct OpeningContext {
+        /// The keys of the source's chat; nil when the node has left it.
+        let keys: ChatKeys?
+        let links: LinkTable
+        let handshakes: Handshakes
+        let surroundings: Surroundings
+        let now: Instant
+    }
+
+    /// Runs what is due of a source.
+    mutating func advance(_ id: PeerSourceID, _ context: OpeningContext, _ effects: inout Effects) {
+        guard let source = sources.find(id) else { return }
+        let now = context.now
+        if case .lastKnown(let expires) = source.origin, expires <= now {
+            sources.remove(id)
+            return
+        }
+        switch source.opening {
+        case .idle, .greeting:
+            return
+        case .waiting(let until), .resting(let until):
+            if until <= now { attempt(id, context, &effects) }
+        case .attempting(var attempt):
+            switch attempt.step(now) {
+            case .none: return
+            case .fail: failed(id, context.links, context.handshakes, &effects, now: now)
+            case .transmit:
+                if takeInitiations(source.addresses.count, now) {
+                    attempt.takeTransmission()
+                    transmit(attempt, of: id, &effects)
+                } else {
+                    attempt.putOff(until: now + Limits.transmissionDelay)
+                    sources.move(id, to: .attempting(attempt))
+                }
+            }
+        }
+    }
+
+    // MARK: Attempts
+
+    /// What keeps an attempt from beginning.
+    private enum Obstacle {
+        /// Nothing has to be opened.
+        case none
+        /// A live link covers the source.
+        case covered(LinkID)
+        /// It may begin then.
+        case wait(until: Instant)
+    }
+
+    private mutating func attempt(_ id: PeerSourceID, _ context: OpeningContext, _ effects: inout Effects) {
+        guard let keys = context.keys, !context.surroundings.isSuspended else {
+            sources.move(id, to: .idle)
+            return
+        }
+        guard let person = sources[id].person else {
+            askAgain(id, &effects, now: context.now)
+            return
+        }
+        let addresses = addresses(of: id, context.links)
+        switch obstacle(to: id, at: addresses, person, context) {
+        case .covered(let link):
+            sources[id].link = link
+            sources.move(id, to: .idle)
+        case .wait(let until):
+            sources.move(id, to: .waiting(until: until))
+        case .none:
+            sources[id].addresses = addresses
+            initiate(id, person, keys, context, &effects)
+        }
+    }
+
+    /// Where to send initiations: for a new session of a link to its address, and to all candidates if it is suspect.
+    private func addresses(of id: PeerSourceID, _ links: LinkTable) -> [Address] {
+        guard case .rekey(let link) = sources[id].origin else { return sources[id].addresses }
+        return links[link].liveness.isSuspect ? links[link].addresses(self) : [links[link].address]
+    }
+
+    private mutating func obstacle(
+        to id: PeerSourceID, at addresses: [Address], _ person: PersonID, _ context: OpeningContext
+    ) -> Obstacle {
+        let now = context.now
+        let isRekey = if case .rekey = sources[id].origin { true } else { false }
+        if !isRekey, let link = context.links.link(to: person, at: addresses) { return .covered(link) }
+        if context.surroundings.ownKey > person.key, let until = context.handshakes.openingIsLeft(to: person),
+            until > now
+        {
+            return .wait(until: until)
+        }
+        if isUnderWay(to: person, addresses, except: id) { return .wait(until: now + Limits.openingDelay) }
+        guard makePendingRoom(for: id, now), takeInitiations(addresses.count, now) else {
+            return .wait(until: now + Limits.crowdedOpeningDelay)
+        }
+        return .none
+    }
+
+    /// Whether a handshake with that person at one of those addresses was begun for another source: two at once would
+    /// leave it to chance which of their sessions each side takes for the later one (L-3).
+    private func isUnderWay(to person: PersonID, _ addresses: [Address], except id: PeerSourceID) -> Bool {
+        sources.sources(of: person).contains { other in
+            guard other.id != id else { return false }
+            switch other.opening {
+            case .attempting, .greeting: return other.addresses.contains { addresses.contains($0) }
+            case .idle, .waiting, .resting: return false
+            }
+        }
+    }
+
+    /// With too many pending the most often tried gives way to one never tried (L-6).
+    private mutating func makePendingRoom(for id: PeerSourceID, _ now: Instant) -> Bool {
+        guard sources.attemptCount >= Limits.pendingInitiations else { return true }
+        guard sources[id].pace.attempts == 0 else { return false }
+        let victim = sources.attempting.filter { $0.pace.attempts > 1 }
+            .max { ($0.pace.attempts, $1.id) < ($1.pace.attempts, $0.id) }
+        guard let victim else { return false }
+        sources.move(victim.id, to: .waiting(until: now + Limits.displacedOpeningDelay))
+        return true
+    }
+
+    /// Takes what a transmission to so many addresses costs of the initiations that may be sent; all of it or nothing.
+    private mutating func takeInitiations(_ count: Int, _ now: Instant) -> Bool {
+        var window = initiationsSent
+        for _ in 0..<count {
+            guard window.take(now) else { return false }
+        }
+        initiationsSent = window
+        return true
+    }
+
+    private mutating func initiate(
+        _ id: PeerSourceID, _ person: PersonID, _ keys: ChatKeys, _ context: OpeningContext, _ effects: inout Effects
+    ) {
+        let now = context.now
+        if sources[id].isByHand { ask(id, &effects) }
+        let index = freshIndex(context.links, context.handshakes, &effects)
+        let ephemeral = effects.keyPair()
+        let prologue = Initiation.prologue(senderIndex: index, tag: person.chat)
+        guard
+            let (handshake, message) = try? NoiseInitiator.initiate(
+                identity: context.surroundings.configuration.identity, ephemeral: ephemeral, remote: person.key,
+                preSharedKey: keys.preSharedKey, prologue: prologue)
+        else {
+            // Its key is a point of low order: no handshake with it can be secret. Whoever told it may have forged it.
+            if sources[id].isByHand {
+                sources.setKey(of: id, to: nil)
+                sources.move(id, to: .waiting(until: now + Limits.openingPauseAfterByeByHand))
+            } else {
+                sources.move(id, to: .idle)
+            }
+            return
+        }
+        sources[id].pace.attempted(now)
+        let initiation = Initiation(senderIndex: index, tag: person.chat, noise: message)
+        transmit(Attempt(initiation, handshake, now: now, &effects), of: id, &effects)
+    }
+
+    /// A number for a session or handshake of ours that is not in use.
+    func freshIndex(_ links: LinkTable, _ handshakes: Handshakes, _ effects: inout Effects) -> UInt32 {
+        while true {
+            let index = effects.token()
+            let isInUse = handshakes.isInUse(index) || links.link(ofSession: index) != nil
+            if !isInUse && sources.id(ofAttempt: index) == nil { return index }
+        }
+    }
+
+    private mutating func transmit(_ attempt: Attempt, of id: PeerSourceID, _ effects: inout Effects) {
+        let addresses = sources[id].addresses
+        var attempt = attempt
+        attempt.transmitted(to: addresses)
+        sources.move(id, to: .attempting(attempt))
+        let bytes = attempt.initiation.encode()
+        for address in addresses { effects.send(bytes, to: address, .initiation) }
+    }
+
+    /// No response, or no hello on the session that came of it.
+    mutating func failed(
+        _ id: PeerSourceID, _ links: LinkTable, _ handshakes: Handshakes, _ effects: inout Effects, now: Instant
+    ) {
+        guard let source = sources.find(id) else { return }
+        let began: Instant
+        switch source.opening {
+        case .attempting(let attempt):
+            began = attempt.startedAt
+        case .greeting(let index, let since):
+            guard !handshakes.isInUse(index), links.link(ofSession: index) == nil else { return }
+            began = since
+        case .idle, .waiting, .resting:
+            return
+        }
+        guard source.isListed || source.link != nil else {
+            sources.remove(id)
+            return
+        }
+        if case .rekey = source.origin {
+            sources.move(id, to: .waiting(until: began + Limits.rekeyRepeat))
+            return
+        }
+        let pause = source.pace.pause(afterAttemptAt: began, now)
+        sources.move(id, to: .waiting(until: effects.instant(after: pause.since, pause.duration, percent: Pace.jitter)))
+    }
+
+    /// A handshake that the peer began takes the place of our own that are pending: all that have its address among
+    /// their candidates, else the only one for that key and chat (L-14).
+    mutating func abandon(_ person: PersonID, at address: Address, until later: Instant) {
+        let pending = sources.sources(of: person).filter(\.opening.isAttempting)
+        let there = pending.filter { $0.addresses.contains(address) }
+        for source in there.isEmpty && pending.count == 1 ? pending : there {
+            sources.move(source.id, to: .waiting(until: later))
+        }
+    }
+
+    // MARK: Asks
+
+    /// Asks an address by hand whose it is (D-11).
+    private mutating func ask(_ id: PeerSourceID, _ effects: inout Effects) {
+        guard let address = sources[id].addresses.first else { return }
+        let token = effects.token()
+        sources[id].askToken = token
+        effects.send(Datagram.ask(Ask(tag: sources[id].chat, token: token)).encode(), to: address, .ask)
+    }
+
+    private mutating func askAgain(_ id: PeerSourceID, _ effects: inout Effects, now: Instant) {
+        ask(id, &effects)
+        let pause = sources[id].pace.pauseAfterAsk
+        sources[id].pace.asked()
+        sources.move(id, to: .waiting(until: effects.instant(after: now, pause, percent: Pace.jitter)))
+    }
+
+    // MARK: Responses and retries
+
+    /// A handshake of ours that is complete.
+    struct Completion {
+        let source: PeerSource
+        let person: PersonID
+        let localIndex: UInt32
+        let remoteIndex: UInt32
+        let keys: TransportKeys
+    }
+
+    /// What a response comes to.
+    enum ResponseAnswer {
+        case drop(DropReason)
+        case completed(Completion)
+    }
+
+    /// A response came: it completes a handshake, or leaves it as it was (L-7).
+    mutating func receive(_ response: Response, now: Instant) -> ResponseAnswer {
+        guard let id = sources.id(ofAttempt: response.receiverIndex), let person = sources[id].person,
+            case .attempting(let attempt) = sources[id].opening
+        else { return .drop(.unknownIndex) }
+        guard let (payload, keys) = try? attempt.handshake.finish(response.noise), payload.count == 4 else {
+            return .drop(.unauthenticated)
+        }
+        let source = sources[id]
+        sources.move(id, to: .greeting(attempt.index, since: attempt.startedAt))
+        let remoteIndex = payload.reduce(0) { $0 << 8 | UInt32($1) }
+        return .completed(
+            Completion(
+                source: source, person: person, localIndex: attempt.index, remoteIndex: remoteIndex, keys: keys))
+    }
+
+    /// A retry came: the same initiation goes out with its cookie, to that address alone (L-13).
+    mutating func receive(_ retry: Retry, from address: Address, _ effects: inout Effects, now: Instant) {
+        guard let id = sources.id(ofAttempt: retry.receiverIndex),
+            case .attempting(var attempt) = sources[id].opening, attempt.obeysRetry(from: address),
+            takeInitiations(1, now)
+        else {
+            effects.drop(.unexpected)
+            return
+        }
+        attempt.obeyRetry(from: address)
+        sources.move(id, to: .attempting(attempt))
+        let initiation = Initiation(
+            senderIndex: attempt.index, tag: attempt.initiation.tag, noise: attempt.initiation.noise,
+            cookie: retry.cookie)
+        effects.send(initiation.encode(), to: address, .initiation)
+    }
+}
