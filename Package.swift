@@ -8,8 +8,9 @@ let package = Package(
     name: "inkling",
     products: [
         .library(name: "Inkling", targets: ["Inkling"]),
-        .executable(name: "inkling", targets: ["inkling"]),
-        .executable(name: "inkling-lastwill", targets: ["inkling-lastwill"]),
+        .executable(name: "inkling", targets: ["InklingCLI"]),
+        .executable(name: "inkling-lastwill", targets: ["InklingLastWill"]),
+        .executable(name: "inkling-sim", targets: ["InklingSimulatorCLI"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -37,7 +38,7 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "InklingConsole", swiftSettings: strict),
         .executableTarget(
-            name: "inkling",
+            name: "InklingCLI",
             dependencies: [
                 "Inkling", "InklingConsole",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -45,10 +46,10 @@ let package = Package(
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ],
             swiftSettings: strict),
-        .executableTarget(name: "inkling-lastwill", swiftSettings: strict),
+        .executableTarget(name: "InklingLastWill", swiftSettings: strict),
         .target(name: "InklingSimulator", dependencies: ["InklingCore", "InklingWire"], swiftSettings: strict),
         .executableTarget(
-            name: "inkling-sim",
+            name: "InklingSimulatorCLI",
             dependencies: [
                 "InklingSimulator",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -67,7 +68,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "InklingConsoleTests", dependencies: ["InklingConsole"], swiftSettings: strict),
         .testTarget(
-            name: "InklingProgramTests", dependencies: ["inkling", "Inkling", "InklingConsole"],
+            name: "InklingProgramTests", dependencies: ["Inkling", "InklingCLI", "InklingConsole"],
             swiftSettings: strict),
         .testTarget(name: "InklingNetworkTests", swiftSettings: strict),
         .testTarget(

@@ -1,6 +1,5 @@
+import InklingCLI
 import Testing
-
-import inkling
 
 @Suite("Firewall rules")
 struct FirewallTests {

@@ -1,8 +1,7 @@
 import Foundation
+import InklingCLI
 import InklingConsole
 import Testing
-
-import inkling
 
 @Suite("Settings file")
 struct SettingsFileTests {

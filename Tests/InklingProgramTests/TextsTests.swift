@@ -1,8 +1,7 @@
 import Foundation
 import Inkling
+import InklingCLI
 import Testing
-
-import inkling
 
 @Suite("Texts that commands are given, and give")
 struct TextsTests {
