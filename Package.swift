@@ -8,6 +8,7 @@ let package = Package(
     name: "inkling",
     products: [
         .library(name: "Inkling", targets: ["Inkling"]),
+        .library(name: "InklingText", targets: ["InklingText"]),
         .executable(name: "inkling", targets: ["InklingCLI"]),
         .executable(name: "inkling-lastwill", targets: ["InklingLastWill"]),
         .executable(name: "inkling-sim", targets: ["InklingSimulatorCLI"]),
@@ -21,26 +22,30 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CDNSSD", providers: [.apt(["libavahi-compat-libdnssd-dev"])]),
+        .systemLibrary(name: "CUTF8Proc", providers: [.apt(["libutf8proc-dev"])]),
         .target(
             name: "InklingWire",
             dependencies: [.product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
         .target(name: "InklingCore", dependencies: ["InklingWire"], swiftSettings: strict),
+        .target(name: "InklingModel", dependencies: ["CUTF8Proc", "InklingWire"], swiftSettings: strict),
+        .target(name: "InklingText", dependencies: ["InklingModel"], swiftSettings: strict),
         .target(
             name: "Inkling",
             dependencies: [
-                "CDNSSD", "InklingCore", "InklingWire",
+                "CDNSSD", "InklingCore", "InklingModel", "InklingWire",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: strict),
-        .target(name: "InklingConsole", swiftSettings: strict),
+        .target(name: "InklingConsole", dependencies: ["InklingModel", "InklingText"], swiftSettings: strict),
+        .target(name: "InklingControl", dependencies: ["Inkling", "InklingModel"], swiftSettings: strict),
         .executableTarget(
             name: "InklingCLI",
             dependencies: [
-                "Inkling", "InklingConsole",
+                "Inkling", "InklingConsole", "InklingControl", "InklingModel", "InklingText",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "TOMLKit", package: "TOMLKit"),
@@ -59,14 +64,19 @@ let package = Package(
             name: "InklingWireTests", dependencies: ["InklingWire"], exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(
             name: "InklingCoreTests", dependencies: ["InklingCore", "InklingWire"], swiftSettings: strict),
+        .testTarget(name: "InklingModelTests", dependencies: ["InklingModel"], swiftSettings: strict),
+        .testTarget(name: "InklingTextTests", dependencies: ["InklingModel", "InklingText"], swiftSettings: strict),
+        .testTarget(name: "InklingControlTests", dependencies: ["Inkling", "InklingControl"], swiftSettings: strict),
         .testTarget(
             name: "InklingTests",
             dependencies: [
-                "Inkling", "InklingCore", "InklingWire",
+                "Inkling", "InklingCore", "InklingModel", "InklingWire",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
-        .testTarget(name: "InklingConsoleTests", dependencies: ["InklingConsole"], swiftSettings: strict),
+        .testTarget(
+            name: "InklingConsoleTests", dependencies: ["InklingConsole", "InklingModel", "InklingText"],
+            swiftSettings: strict),
         .testTarget(
             name: "InklingProgramTests", dependencies: ["Inkling", "InklingCLI", "InklingConsole"],
             swiftSettings: strict),

@@ -1,11 +1,11 @@
-import Foundation
+import InklingModel
 import InklingWire
 
 /// How a node is set up.
 public struct Configuration: Sendable {
     /// The display name, 1 to 64 bytes of UTF-8 in NFC, without control characters.
     public var name: String
-    /// Where the identity is kept; nil for the default of the platform (`$XDG_STATE_HOME/inkling`).
+    /// Where identity and known peers are kept; nil for ``defaultStateDirectory``.
     public var stateDirectory: String?
     /// Whether the identity is a new one that is never saved. The state directory is not touched then.
     public var isEphemeral = false
@@ -39,16 +39,15 @@ public struct Configuration: Sendable {
         self.stateDirectory = stateDirectory
     }
 
+    /// Where state is kept if no directory is named: `inkling` in `$XDG_STATE_HOME`, else in `.local/state` of the home
+    /// directory, by `$HOME` or else by the system's list of users. Paths in the environment that are not absolute
+    /// don't count. Nil for a user without a home.
+    public static var defaultStateDirectory: String? { KeyStore.defaultDirectory }
+
     /// The name in NFC.
     func checkedName() throws(NodeError) -> String {
-        let normal = name.precomposedStringWithCanonicalMapping.trimmingCharacters(in: .whitespaces)
-        guard !normal.isEmpty else { throw .name("it is empty") }
-        guard normal.utf8.count <= Limits.maximumNameSize else {
-            throw .name("it has \(normal.utf8.count) bytes, and \(Limits.maximumNameSize) are the most")
-        }
-        guard !normal.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-            throw .name("it holds a control character")
-        }
+        let normal = Blanks.trimmed(NormalForm.canonical(name))
+        if let fault = NameFault(of: normal, maximumSize: Limits.maximumNameSize) { throw .name(fault) }
         return normal
     }
 }

@@ -1,17 +1,18 @@
 import InklingCore
+import InklingWire
 
 /// Counters of a node since its start (R28).
 public struct Statistics: Codable, Sendable, Equatable {
     /// Datagrams received, by kind.
-    public var datagramsReceived: [String: Int]
+    public var datagramsReceived: [ReceivedKind: Int]
     /// Datagrams sent, by kind; sealed ones by what they carried.
-    public var datagramsSent: [String: Int]
+    public var datagramsSent: [SentKind: Int]
     /// Bytes of UDP payload received.
     public var bytesReceived: Int
     /// Bytes of UDP payload sent.
     public var bytesSent: Int
     /// Datagrams that were dropped, by reason.
-    public var drops: [String: Int]
+    public var drops: [Drop: Int]
     /// Errors of the socket, by the system's name for them.
     public var sendErrors: [String: Int]
     /// Statuses that ended because no evidence came for 3 s.
@@ -51,13 +52,13 @@ public struct Statistics: Codable, Sendable, Equatable {
 
     init(_ counters: Counters, sendErrors: [String: Int], links: Int, roundTrips: [Duration]) {
         datagramsReceived = [:]
-        for (kind, count) in counters.received { datagramsReceived["\(kind)"] = count }
+        for (kind, count) in counters.received { datagramsReceived[ReceivedKind(kind)] = count }
         datagramsSent = [:]
-        for (kind, count) in counters.sent { datagramsSent[kind.rawValue] = count }
+        for (kind, count) in counters.sent { datagramsSent[SentKind(kind)] = count }
         bytesReceived = counters.bytesReceived
         bytesSent = counters.bytesSent
         drops = [:]
-        for (reason, count) in counters.drops { drops[reason.rawValue] = count }
+        for (reason, count) in counters.drops { drops[Drop(reason)] = count }
         self.sendErrors = sendErrors
         staleClears = counters.staleClears
         retransmissions = counters.retransmissions
@@ -78,5 +79,103 @@ public struct Statistics: Codable, Sendable, Equatable {
         self.links = links
         roundTripMinimum = roundTrips.min().map { Double($0.nanoseconds) / 1_000_000 }
         roundTripMaximum = roundTrips.max().map { Double($0.nanoseconds) / 1_000_000 }
+    }
+}
+
+extension Statistics {
+    /// What kind of datagram came, as it shows on the wire (W-13).
+    public enum ReceivedKind: String, CaseIterable, Codable, CodingKeyRepresentable, Hashable, Sendable {
+        case initiation, response, sealed, retry, ask, tell
+
+        init(_ kind: Datagram.Kind) {
+            switch kind {
+            case .initiation: self = .initiation
+            case .response: self = .response
+            case .sealed: self = .sealed
+            case .retry: self = .retry
+            case .ask: self = .ask
+            case .tell: self = .tell
+            }
+        }
+    }
+
+    /// What a datagram was sent for: its kind on the wire, and of a sealed one the frame that it was made for.
+    public enum SentKind: String, CaseIterable, Codable, CodingKeyRepresentable, Hashable, Sendable {
+        case initiation, response, retry, ask, tell, hello, heartbeat, typing, message, ack, ping, pong, bye
+
+        init(_ kind: DatagramKind) {
+            switch kind {
+            case .initiation: self = .initiation
+            case .response: self = .response
+            case .retry: self = .retry
+            case .ask: self = .ask
+            case .tell: self = .tell
+            case .hello: self = .hello
+            case .heartbeat: self = .heartbeat
+            case .typing: self = .typing
+            case .message: self = .message
+            case .ack: self = .ack
+            case .ping: self = .ping
+            case .pong: self = .pong
+            case .bye: self = .bye
+            }
+        }
+    }
+
+    /// Why a datagram was dropped.
+    public enum Drop: String, CaseIterable, Codable, CodingKeyRepresentable, Hashable, Sendable {
+        /// It is not a datagram of the protocol.
+        case malformed
+        /// It is for a chat that this node is not in.
+        case unknownChat
+        /// It is for a session that is not there.
+        case unknownIndex
+        /// It came once before.
+        case replayed
+        /// It was not made with the key that it claims.
+        case unauthenticated
+        /// What it carries is not well-formed.
+        case frames
+        /// Its source is not the address of one host.
+        case notUnicast
+        /// It is from a node of the same identity.
+        case ownIdentity
+        /// This user has blocked who sent it.
+        case blocked
+        /// Its cookie is not one of this node.
+        case cookie
+        /// More were answered lately than may be.
+        case answerLimit
+        /// More handshakes came from its source lately than may.
+        case sourceLimit
+        /// The node has as many links as it may.
+        case linkLimit
+        /// More came on its link lately than may.
+        case peerLimit
+        /// It does not fit the state of its handshake or link.
+        case unexpected
+        /// The node is suspended.
+        case suspended
+
+        init(_ reason: DropReason) {
+            switch reason {
+            case .malformed: self = .malformed
+            case .unknownChat: self = .unknownChat
+            case .unknownIndex: self = .unknownIndex
+            case .replayed: self = .replayed
+            case .unauthenticated: self = .unauthenticated
+            case .frames: self = .frames
+            case .notUnicast: self = .notUnicast
+            case .ownIdentity: self = .ownIdentity
+            case .blocked: self = .blocked
+            case .cookie: self = .cookie
+            case .answerLimit: self = .answerLimit
+            case .sourceLimit: self = .sourceLimit
+            case .linkLimit: self = .linkLimit
+            case .peerLimit: self = .peerLimit
+            case .unexpected: self = .unexpected
+            case .suspended: self = .suspended
+            }
+        }
     }
 }

@@ -1,3 +1,6 @@
+import InklingModel
+import InklingText
+
 /// The lines that tell what happens in a chat. Names, texts and reasons come as they were sent and are made safe
 /// here, so that no line can be built from anything unsafe.
 package enum ChatLines {
@@ -42,12 +45,11 @@ package enum ChatLines {
     }
 
     /// What is said of people who came, went or changed in the same way.
-    ///
-    /// - Parameter again: whether it is the last that is said for now of somebody who does so again and again.
-    package static func presence(of labels: [Labels.Label], _ change: PresenceChange, again: Bool = false) -> Line {
-        let names =
-            labels.count > 3 ? labels.prefix(2).map(\.text) + ["\(labels.count - 2) others"] : labels.map(\.text)
-        return notice(list(names) + " " + change.words(forOne: labels.count == 1) + (again ? ", again and again" : ""))
+    package static func presence(_ line: PresenceLine) -> Line { notice(line.text) }
+
+    /// What is said of people who came, went or changed in the same way.
+    package static func presence(of labels: [Labels.Label], _ change: PresenceChange) -> Line {
+        presence(PresenceLine(labels: labels, change: change))
     }
 
     /// What is said, loudly, when a known name comes with another key than before.
@@ -131,12 +133,6 @@ package enum ChatLines {
         Labels.shown(name) ?? "Someone"
     }
 
-    /// Words as a list: "a", "a and b", "a, b and c".
-    static func list(_ words: [String]) -> String {
-        guard let last = words.last, words.count > 1 else { return words.first ?? "" }
-        return words.dropLast().joined(separator: ", ") + " and " + last
-    }
-
     private static func milliseconds(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
@@ -155,35 +151,15 @@ package enum ChatLines {
     }
 
     /// Why somebody does not have a message, in words.
-    static func reason(_ why: String) -> String {
+    static func reason(_ why: FailureReason) -> String {
         switch why {
-        case "bye": "left"
-        case "quit", "left": "you left"
-        case "silence": "out of reach"
-        case "will": "quit"
-        case "stalled": "did not answer"
-        case "lost-state", "replaced": "started anew"
-        default: why
-        }
-    }
-}
-
-/// What can change about somebody's presence, as the prompt tells it.
-package enum PresenceChange: CaseIterable, Sendable {
-    case online
-    case back
-    case away
-    case left
-    case silent
-
-    fileprivate func words(forOne one: Bool) -> String {
-        let verb = one ? "is" : "are"
-        return switch self {
-        case .online: "\(verb) here"
-        case .back: "\(verb) back"
-        case .away: "\(verb) away"
-        case .left: one ? "has left" : "have left"
-        case .silent: "\(verb) out of reach"
+        case .bye: "left"
+        case .quit, .left: "you left"
+        case .silence: "out of reach"
+        case .will: "quit"
+        case .stalled: "did not answer"
+        case .lostState, .replaced: "started anew"
+        case .blocked: "blocked"
         }
     }
 }

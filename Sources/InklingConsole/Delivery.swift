@@ -1,3 +1,6 @@
+import InklingModel
+import InklingText
+
 /// What became of an own message: who has it, and who does not.
 package struct Delivery: Sendable {
     private let text: String
@@ -6,7 +9,7 @@ package struct Delivery: Sendable {
     private var delivered = 0
     private var receiver: Labels.Label?
     private var isShownUnsettled = false
-    private var failures: [(label: Labels.Label, why: String)] = []
+    private var failures: [(label: Labels.Label, why: FailureReason)] = []
 
     /// - Parameters:
     ///   - text: the message; only its beginning is kept.
@@ -25,7 +28,7 @@ package struct Delivery: Sendable {
     }
 
     /// Somebody is not known to have it.
-    package mutating func fail(_ label: Labels.Label, why: String) { failures.append((label, why)) }
+    package mutating func fail(_ label: Labels.Label, why: FailureReason) { failures.append((label, why)) }
 
     /// Whether everybody has answered for it.
     package var isSettled: Bool { delivered + failures.count >= recipients }
@@ -52,7 +55,7 @@ package struct Delivery: Sendable {
 
     private var missed: String {
         let who = failures.prefix(3).map { "\($0.label.text) (\(ChatLines.reason($0.why)))" }
-        return ChatLines.list(who + (failures.count > 3 ? ["\(failures.count - 3) more"] : []))
+        return Words.list(who + (failures.count > 3 ? ["\(failures.count - 3) more"] : []))
     }
 
     /// The line that says so when the message has not reached everybody.

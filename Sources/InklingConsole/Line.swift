@@ -1,3 +1,5 @@
+import InklingText
+
 /// A line of output: pieces of safe text with an emphasis each. Line feeds in it break the line.
 package struct Line: Hashable, Sendable {
     package enum Emphasis: Hashable, Sendable {

@@ -1,3 +1,5 @@
+import InklingText
+
 /// What stands before the input: the open chat, who is there if it is one person, and what is unread elsewhere.
 package struct Prompt: Hashable, Sendable {
     /// A chat in which messages wait to be read.

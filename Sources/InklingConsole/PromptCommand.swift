@@ -1,3 +1,5 @@
+import InklingText
+
 /// What a line that was entered at the prompt means.
 package enum PromptCommand: Equatable, Sendable {
     /// A message for the open chat.

@@ -1,3 +1,5 @@
+import InklingText
+
 /// Draws an inline screen: lines scroll into the terminal's own history, and below them stand the indicator, if
 /// anybody types, and the input. Only that block is ever erased and drawn again.
 package struct Screen: Sendable {

@@ -65,12 +65,12 @@ package struct PublicKey: Hashable, Comparable, Sendable {
 ///
 /// It is for people. Two keys may share one: what a program decides, it decides on whole keys. The order is that of
 /// the text.
-package struct UserID: Hashable, Comparable, CustomStringConvertible, Sendable {
+public struct UserID: Hashable, Comparable, CustomStringConvertible, Sendable {
     /// The 16 characters.
-    package let description: String
+    public let description: String
 
     /// The user ID that `text` spells; nil unless it is 16 characters of lower-case base32.
-    package init?(_ text: String) {
+    public init?(_ text: String) {
         guard TextEncoding.base32.decode(text.utf8, count: 10) != nil else { return nil }
         description = text
     }
@@ -79,7 +79,8 @@ package struct UserID: Hashable, Comparable, CustomStringConvertible, Sendable {
         description = TextEncoding.base32.encode(Array(SHA256.hash(data: key.bytes).prefix(10)))
     }
 
-    package static func < (left: UserID, right: UserID) -> Bool { left.description < right.description }
+    /// By the text.
+    public static func < (left: UserID, right: UserID) -> Bool { left.description < right.description }
 }
 
 /// An X25519 key pair: a node's identity, or the ephemeral key of one handshake.

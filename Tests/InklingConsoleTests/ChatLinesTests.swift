@@ -1,9 +1,11 @@
 import InklingConsole
+import InklingModel
+import InklingText
 import Testing
 
 /// The labels of people whose user IDs are their names.
 func people(_ names: String...) -> [Labels.Label] {
-    var labels = Labels(ownName: "", compatible: TerminalSafetyTests.nfkc)
+    var labels = Labels(ownName: "")
     for name in names { labels.update(Labels.Person(user: name, name: name)) }
     return names.map(labels.label)
 }
@@ -87,14 +89,14 @@ struct ChatLinesTests {
         var reached = delivery
         reached.succeed()
         #expect(reached.isSettled && reached.reachedAll && reached.line == nil)
-        delivery.fail(everybody[0], why: "silence")
+        delivery.fail(everybody[0], why: .silence)
         #expect(delivery.isSettled && !delivery.reachedAll)
         #expect(delivery.line == ChatLines.notice("Delivered to 2 of 3, not to Bob (out of reach): hello..."))
         var one = Delivery(text: "hello", recipients: 1)
-        one.fail(everybody[0], why: "bye")
+        one.fail(everybody[0], why: .bye)
         #expect(one.line?.text == "* Not delivered to Bob (left): hello")
         var many = Delivery(text: "hello", recipients: 5)
-        for person in everybody { many.fail(person, why: "stalled") }
+        for person in everybody { many.fail(person, why: .stalled) }
         #expect(
             many.line?.text == "* Not delivered to Bob (did not answer), Charlie (did not answer), "
                 + "Dora (did not answer) and 2 more: hello")
@@ -117,7 +119,7 @@ struct ChatLinesTests {
 
     @Test("a known name with another key is a loud warning that says what to do")
     func changedKey() {
-        var labels = Labels(ownName: "", compatible: TerminalSafetyTests.nfkc)
+        var labels = Labels(ownName: "")
         labels.update(Labels.Person(user: "mfrg2", name: "Bob", acquaintance: .changedKey))
         let label = labels.label(of: "mfrg2")
         let line = ChatLines.changedKey(label, known: "Bob")
@@ -175,15 +177,15 @@ struct ChatLinesTests {
             mark(3) {
                 $0.succeed()
                 $0.succeed()
-                $0.fail(Self.bob, why: "silence")
+                $0.fail(Self.bob, why: .silence)
             } == "You: hi  (not to Bob (out of reach), to 2 of 3)")
-        #expect(mark(1) { $0.fail(Self.bob, why: "bye") } == "You: hi  (not to Bob (left))")
+        #expect(mark(1) { $0.fail(Self.bob, why: .bye) } == "You: hi  (not to Bob (left))")
         #expect(ChatLines.own(text: "hi").text == "You: hi")
     }
 
     @Test("whoever left is said to have left, oneself or the other")
     func whoLeft() {
-        for (why, words) in [("bye", "left"), ("quit", "you left"), ("left", "you left")] {
+        for (why, words) in [(FailureReason.bye, "left"), (.quit, "you left"), (.left, "you left")] {
             var delivery = Delivery(text: "hi", recipients: 1)
             delivery.fail(Self.bob, why: why)
             #expect(delivery.line?.text == "* Not delivered to Bob (\(words)): hi")
@@ -197,9 +199,9 @@ struct ChatLinesTests {
         var some = none
         some.succeed()
         #expect(some.abandonedLine.text == "* Delivered to 1 of 3; not known to be delivered to all: hi")
-        none.fail(Self.bob, why: "bye")
+        none.fail(Self.bob, why: .bye)
         #expect(none.abandonedLine.text == "* Not delivered to Bob (left); not known to be delivered to the rest: hi")
-        some.fail(Self.bob, why: "silence")
+        some.fail(Self.bob, why: .silence)
         #expect(
             some.abandonedLine.text
                 == "* Delivered to 1 of 3, not to Bob (out of reach); not known to be delivered to the rest: hi")
@@ -321,7 +323,9 @@ struct PresenceLinesTests {
     static func told(_ changes: [(Int64, String, PresenceChange)], until end: Int64 = 200_000) -> [String] {
         var lines = PresenceLines()
         var told: [String] = []
-        func note(_ new: [Line], _ now: Int64) { told += new.map { "\(now) \($0.text)" } }
+        func note(_ new: [PresenceLine], _ now: Int64) {
+            told += new.map { "\(now) \(ChatLines.presence($0).text)" }
+        }
         for (now, name, change) in changes {
             while let deadline = lines.nextDeadline, deadline <= now { note(lines.due(at: deadline), deadline) }
             note(lines.take(people(name)[0], change, at: now), now)
@@ -394,7 +398,7 @@ struct PresenceLinesTests {
     func flush() {
         var lines = PresenceLines()
         #expect(lines.take(people("Bob")[0], .online, at: 0) == [])
-        #expect(lines.flush().map(\.text) == ["* Bob is here"])
+        #expect(lines.flush().map(\.text) == ["Bob is here"])
         #expect(lines.flush() == [])
         #expect(lines.due(at: 500) == [])
         #expect(lines.nextDeadline == nil)

@@ -1,4 +1,6 @@
 import InklingConsole
+import InklingModel
+import InklingText
 import Testing
 
 @Suite("Safe text")
@@ -81,7 +83,7 @@ struct SafeTextTests {
     func lines(text: String) {
         let label = TerminalSafetyTests.labels(text).other
         var delivery = Delivery(text: text, recipients: 1)
-        delivery.fail(label, why: text)
+        delivery.fail(label, why: .silence)
         let lines =
             [
                 ChatLines.message(from: label, text: text), ChatLines.presence(of: [label], .online),

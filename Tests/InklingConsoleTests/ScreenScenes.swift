@@ -1,4 +1,5 @@
 import InklingConsole
+import InklingText
 import Testing
 
 /// Whole screens, as they stand in a terminal.
@@ -6,7 +7,7 @@ import Testing
 struct ScreenScenes {
     /// A chat that has seen some of everything.
     static func scene(columns: Int) -> Stage {
-        var labels = Labels(ownName: "Alice", compatible: TerminalSafetyTests.nfkc)
+        var labels = Labels(ownName: "Alice")
         labels.update(Labels.Person(user: "mfrgsylz2aaaaaaa", name: "Bob", acquaintance: .known))
         labels.update(Labels.Person(user: "nzxw4zi3bbbbbbbb", name: "Жанна"))
         labels.update(Labels.Person(user: "orsxg5baccccccc2", name: "bob"))

@@ -1,4 +1,6 @@
 import InklingConsole
+import InklingModel
+import InklingText
 import Testing
 
 /// A screen on a tiny terminal, with an editor.
@@ -264,7 +266,7 @@ struct ScreenTests {
     @Test("a message that was not delivered names who did not get it")
     func notDelivered() {
         var delivery = Delivery(text: "hello\nthere", recipients: 1)
-        delivery.fail(people("Bob")[0], why: "silence")
+        delivery.fail(people("Bob")[0], why: .silence)
         #expect(delivery.line?.text == "* Not delivered to Bob (out of reach): hello...")
     }
 

@@ -1,5 +1,7 @@
 import Foundation
 import InklingConsole
+import InklingModel
+import InklingText
 import Testing
 
 /// What the screen itself writes besides text, and nothing else.
@@ -53,7 +55,7 @@ struct TerminalSafetyTests {
 
     /// A chat with Bob and with somebody whose name is the text.
     static func labels(_ text: String) -> (bob: Labels.Label, other: Labels.Label) {
-        var labels = Labels(ownName: "Alice", compatible: nfkc)
+        var labels = Labels(ownName: "Alice")
         labels.update(Labels.Person(user: "bbbbbbbbbbbbbbbb", name: "Bob", acquaintance: .known, isVerified: true))
         labels.update(Labels.Person(user: "mallorymallory22", name: text.precomposedStringWithCanonicalMapping))
         return (labels.label(of: "bbbbbbbbbbbbbbbb"), labels.label(of: "mallorymallory22"))
@@ -63,7 +65,7 @@ struct TerminalSafetyTests {
     static func lines(_ text: String, _ other: Labels.Label, _ mallory: Labels.Label) -> [Line] {
         var delivery = Delivery(text: text, recipients: 2)
         delivery.succeed()
-        delivery.fail(other, why: text)
+        delivery.fail(other, why: .silence)
         var timeline = Timeline()
         let time = LocalTime(day: LocalTime.Day(year: 2026, month: 3, day: 3), hour: 9, minute: 5)
         let plain = [

@@ -1,4 +1,5 @@
 import InklingConsole
+import InklingText
 
 /// A terminal that understands just the sequences that the screen writes, and records any other.
 struct TinyTerminal {

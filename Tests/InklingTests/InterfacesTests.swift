@@ -62,7 +62,7 @@ struct InterfacesTests {
     @Test("an unknown name to use is an error that lists the known ones, and is safe to show (R29)")
     func unknown() throws {
         let interfaces = [Self.interface("eth0", 3), Self.loopback]
-        let error = #expect(throws: InterfaceError.self) {
+        let error = #expect(throws: NodeError.self) {
             try Interfaces.select(.named(["eth0", "e\u{1B}th9"]), from: interfaces)
         }
         #expect(error == .unknown(name: "e\u{1B}th9", known: ["eth0", "lo"]))

@@ -86,7 +86,7 @@ struct KeyStoreTests {
         let second = try KeyStore.open(directory: scratch.path)
         #expect(second.temporary == .inUse(directory: scratch.path))
         #expect(second.directory == nil && second.privateKey != first.privateKey)
-        #expect(second.temporary?.description.contains("--state-dir") == true)
+        #expect(second.temporary?.description.contains("another state directory") == true)
         second.close()
         let third = try KeyStore.open(directory: scratch.path)
         #expect(third.temporary != nil)
@@ -118,7 +118,7 @@ struct KeyStoreTests {
     func corrupt(text: String) throws {
         let scratch = try Scratch()
         try scratch.write(text, to: "identity")
-        #expect(throws: KeyStoreError.corrupt(path: "\(scratch.path)/identity")) {
+        #expect(throws: StateDirectoryFault.corrupt(path: "\(scratch.path)/identity")) {
             try KeyStore.open(directory: scratch.path)
         }
         try scratch.write("inkling-identity-1 \(Self.digits)\n", to: "identity")
@@ -130,7 +130,7 @@ struct KeyStoreTests {
     func newer() throws {
         let scratch = try Scratch()
         try scratch.write("inkling-identity-2 whatever\n", to: "identity")
-        #expect(throws: KeyStoreError.newer(path: "\(scratch.path)/identity")) {
+        #expect(throws: StateDirectoryFault.newer(path: "\(scratch.path)/identity")) {
             try KeyStore.open(directory: scratch.path)
         }
     }
@@ -148,12 +148,12 @@ struct KeyStoreTests {
         let scratch = try Scratch()
         try scratch.write("inkling-identity-1 \(Self.digits)\n", to: "elsewhere")
         symlink("elsewhere", "\(scratch.path)/identity")
-        #expect(throws: KeyStoreError.unreadable(path: "\(scratch.path)/identity", reason: "it is a link")) {
+        #expect(throws: StateDirectoryFault.unreadable(path: "\(scratch.path)/identity", reason: "it is a link")) {
             try KeyStore.open(directory: scratch.path)
         }
         unlink("\(scratch.path)/identity")
         mkfifo("\(scratch.path)/identity", 0o600)
-        #expect(throws: KeyStoreError.corrupt(path: "\(scratch.path)/identity")) {
+        #expect(throws: StateDirectoryFault.corrupt(path: "\(scratch.path)/identity")) {
             try KeyStore.open(directory: scratch.path)
         }
     }
@@ -168,7 +168,7 @@ struct KeyStoreTests {
         let used = try Scratch()
         try used.write("", to: "other")
         chmod(used.path, 0o1777)
-        #expect(throws: KeyStoreError.shared(path: used.path)) { try KeyStore.open(directory: used.path) }
+        #expect(throws: StateDirectoryFault.shared(path: used.path)) { try KeyStore.open(directory: used.path) }
         #expect(used.mode("") == 0o1777)
 
         let readable = try Scratch()

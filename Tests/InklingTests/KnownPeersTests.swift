@@ -350,12 +350,11 @@ extension NodeTests {
         }
         let events = await alice.events()
         await alice.stop()
-        var texts: [String] = []
+        var users: [UserID] = []
         for await timed in events {
-            if case .notice("key-changed", let text) = timed.event { texts.append(text) }
+            if case .notice(.keyChanged(let person, _, _)) = timed.event { users.append(person.user) }
         }
-        #expect(texts.count == 32)
-        #expect(zip(texts, bobs.suffix(32)).allSatisfy { $0.contains("that name: \($1.user)") }, "\(texts)")
+        #expect(users == bobs.suffix(32).map(\.user))
         await withDiscardingTaskGroup { group in
             for bob in bobs { group.addTask { await bob.stop() } }
         }
@@ -375,7 +374,7 @@ extension NodeTests {
 
         alice = try await NodeTests.keeping("Alice", in: directory, peers: [bob])
         #expect(await alice.peer(bob.user, in: "lobby")?.isBlocked == true)
-        for _ in 0..<100 where await alice.statistics().drops["blocked", default: 0] == 0 {
+        for _ in 0..<100 where await alice.statistics().drops[.blocked, default: 0] == 0 {
             try await Task.sleep(for: .milliseconds(20))
         }
         #expect(await alice.peer(bob.user, in: "lobby")?.presence == .offline)
@@ -392,15 +391,15 @@ extension NodeTests {
         await NodeTests.meet(alice, bob)
         let events = await alice.events()
         let other = try await NodeTests.node("bob", peers: [alice])
-        var codes: [String] = []
+        var notices: [Notice] = []
         for await timed in events {
-            if case .notice(let code, let text) = timed.event {
-                codes.append(code)
-                #expect(text.contains(bob.user.description) && text.contains(other.user.description))
+            if case .notice(let notice) = timed.event {
+                notices.append(notice)
+                #expect("\(notice)".contains(bob.user.description) && "\(notice)".contains(other.user.description))
             }
             if case .peer(_, let person, .online, _) = timed.event, person.user == other.user { break }
         }
-        #expect(codes == ["key-changed"])
+        #expect(notices == [.keyChanged(Person(user: other.user, name: "bob"), known: bob.user, isVerified: false)])
         #expect(await alice.peer(other.user, in: "lobby")?.namesakes == [bob.user])
         #expect(await alice.peer(bob.user, in: "lobby")?.namesakes == [])
         for node in [alice, bob, other] { await node.stop() }
@@ -413,11 +412,8 @@ extension NodeTests {
         let alice = try await NodeTests.keeping("Alice", in: directory)
         let bob = try await NodeTests.node("Bob", peers: [alice])
         let notice = await NodeTests.first(of: alice.events()) { _ in true }
-        guard case .notice("known-peers-damaged", let text)? = notice?.event else {
-            Issue.record("\(String(describing: notice))")
-            return
-        }
-        #expect(text.contains("\(directory.path)/\(KnownPeersFile.damagedName)"))
+        #expect(
+            notice?.event == .notice(.knownPeersDamaged(file: "\(directory.path)/\(KnownPeersFile.damagedName)")))
         await NodeTests.meet(alice, bob)
         await alice.stop()
         await bob.stop()

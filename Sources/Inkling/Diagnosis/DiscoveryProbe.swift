@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import InklingModel
 import InklingWire
 import Logging
 import Synchronization
@@ -9,8 +10,8 @@ package enum DiscoveryProbe {
     package enum Result: Equatable, Sendable {
         /// A service was announced, and found again after so long.
         case found(after: Duration)
-        /// The daemon does not answer; the text says why and what to do.
-        case unavailable(String)
+        /// Discovery does not work.
+        case unavailable(DiscoveryOutage)
         /// The daemon answers, and nothing was found in time.
         case nothing
     }
@@ -30,12 +31,12 @@ package enum DiscoveryProbe {
         }
         let quiet = Logger(label: "probe") { _ in SwiftLogNoOpLogHandler() }
         let announcing = Discovery(interfaces: interfaces, logger: quiet) { event in
-            if case .unavailable(let text) = event { end(.unavailable(text)) }
+            if case .unavailable(let outage) = event { end(.unavailable(outage)) }
         }
         let finding = Discovery(interfaces: interfaces, logger: quiet) { event in
             switch event {
             case .found(subtype, announced, _, _): end(.found(after: start.duration(to: .now)))
-            case .unavailable(let text): end(.unavailable(text))
+            case .unavailable(let outage): end(.unavailable(outage))
             case .found, .lost, .available: break
             }
         }
@@ -76,8 +77,9 @@ package enum DiscoveryProbe {
         }
         return names
     }
+}
 
-    private static func randomHex(_ count: Int) -> String {
-        (0..<count).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
-    }
+/// So many random lower-case hex digits.
+func randomHex(_ count: Int) -> String {
+    (0..<count).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
 }

@@ -69,6 +69,6 @@ extension Address {
         return host + "%" + String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// The address with its port, as `--peer` takes it.
+    /// The address with its port, HOST:PORT or [IPV6]:PORT.
     package var peerText: String { ipv4 == nil ? "[\(hostText)]:\(port)" : "\(hostText):\(port)" }
 }

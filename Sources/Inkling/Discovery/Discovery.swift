@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import InklingCore
+import InklingModel
 import Logging
 import Synchronization
 
@@ -11,9 +12,9 @@ package enum DiscoveryEvent: Hashable, Sendable {
     case found(subtype: String, instance: String, txt: [UInt8], addresses: [Address])
     /// An instance that was found is not listed any more.
     case lost(subtype: String, instance: String)
-    /// Discovery does not work for now; the text says why and what to do. Once for each outage.
-    case unavailable(String)
-    /// Discovery works again, behind `unavailable`.
+    /// Discovery does not work for now. Once for each outage.
+    case unavailable(DiscoveryOutage)
+    /// Discovery works again, after `unavailable`.
     case available
 }
 
@@ -51,7 +52,7 @@ package final class Discovery: Sendable {
         self.mailbox = Mutex(started == nil ? nil : mailbox)
         thread = Mutex(started)
         if started == nil {
-            handler(.unavailable(DiscoveryOutage.noThread.text))
+            handler(.unavailable(.noThread))
         }
     }
 
@@ -113,35 +114,6 @@ package final class Discovery: Sendable {
 
     private func post(_ command: DiscoveryCommand) {
         mailbox.withLock { $0 }?.post(command)
-    }
-}
-
-/// Why discovery does not work.
-enum DiscoveryOutage: Hashable {
-    /// No daemon answered.
-    case absent
-    /// The daemon went away.
-    case gone
-    /// The daemon answers, and refuses one more operation.
-    case refused
-    /// The system gave no thread or descriptors.
-    case noThread
-
-    var text: String {
-        switch self {
-        case .absent:
-            "Peers are not found by themselves: no discovery daemon answers. "
-                + "Start dbus-daemon and avahi-daemon, or add peers with --peer host:port."
-        case .gone:
-            "Peers are not found by themselves: the discovery daemon has gone away. "
-                + "Start avahi-daemon again (it needs dbus-daemon), or add peers with --peer host:port."
-        case .refused:
-            "Not all chats can be found by others: the discovery daemon refuses more. "
-                + "Close other nodes of this user, or leave chats."
-        case .noThread:
-            "Peers are not found by themselves: the system gives no more threads or files. "
-                + "Raise its limits, or add peers with --peer host:port."
-        }
     }
 }
 

@@ -174,7 +174,7 @@ final class DiscoveryLoop {
         let tells = !isTold && (!isRefused || pause >= DiscoveryLimits.refusalTime)
         if tells {
             logger.debug("discovery failed", metadata: ["code": "\(failure.code)", "refused": "\(isRefused)"])
-            handler(.unavailable((isRefused ? DiscoveryOutage.refused : .absent).text))
+            handler(.unavailable(isRefused ? .refused : .absent))
         }
         upkeep = .missing(
             due: .now + pause, pause: min(pause * 2, DiscoveryLimits.longestReconnect), isTold: isTold || tells)
@@ -185,7 +185,7 @@ final class DiscoveryLoop {
         logger.debug("discovery daemon gone", metadata: ["code": "\(error.code)"])
         freeAll()
         table.suspend(now: .now)
-        if case .missing(_, _, true) = upkeep {} else { handler(.unavailable(outage.text)) }
+        if case .missing(_, _, true) = upkeep {} else { handler(.unavailable(outage)) }
         let pause = DiscoveryLimits.firstReconnect
         upkeep = .missing(due: .now + pause, pause: pause * 2, isTold: true)
     }

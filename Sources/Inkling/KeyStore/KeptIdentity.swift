@@ -1,3 +1,4 @@
+import InklingModel
 import InklingWire
 
 /// The identity that a state directory keeps, for people to see, to copy and to put back.
@@ -15,7 +16,7 @@ public struct KeptIdentity: Sendable {
 
     private init(_ privateKey: [UInt8], directory: String) throws(NodeError) {
         guard let pair = KeyPair(privateKey: privateKey) else { throw .identityText }
-        user = UserID(pair.publicKey)
+        user = pair.publicKey.userID
         key = pair.publicKey.base64url
         fingerprint = Fingerprint(of: pair.publicKey)
         self.directory = directory
@@ -24,17 +25,17 @@ public struct KeptIdentity: Sendable {
 
     /// Reads the identity of a state directory, also while a node uses it; nil if there is none yet.
     ///
-    /// - Parameter directory: The directory; nil for the default of the platform.
+    /// - Parameter directory: The directory; nil for ``Configuration/defaultStateDirectory``.
     /// - Throws: ``NodeError/stateDirectory(_:)``.
     public static func read(directory: String?) throws(NodeError) -> KeptIdentity? {
         guard let path = directory ?? KeyStore.defaultDirectory else {
-            throw .stateDirectory(TemporaryIdentity.noHome.description)
+            throw .stateDirectory(.noHome)
         }
         let key: [UInt8]?
         do {
             key = try StateDirectory.existingKey(path)
         } catch {
-            throw .stateDirectory(error.description)
+            throw .stateDirectory(error)
         }
         guard let key else { return nil }
         return try KeptIdentity(key, directory: path)
@@ -43,7 +44,7 @@ public struct KeptIdentity: Sendable {
     /// Puts an identity into a state directory, which is made if it is missing.
     ///
     /// - Parameters:
-    ///   - directory: The directory; nil for the default of the platform.
+    ///   - directory: The directory; nil for ``Configuration/defaultStateDirectory``.
     ///   - text: What ``text`` was.
     ///   - force: Whether an identity that is there is given up.
     /// - Throws: ``NodeError/identityText``, ``NodeError/identityExists(_:)``, ``NodeError/stateDirectoryInUse(_:)``,
@@ -55,29 +56,25 @@ public struct KeptIdentity: Sendable {
             throw .identityText
         }
         guard let path = directory ?? KeyStore.defaultDirectory else {
-            throw .stateDirectory(TemporaryIdentity.noHome.description)
+            throw .stateDirectory(.noHome)
         }
         let identity = try KeptIdentity(key, directory: path)
         let opening: StateDirectory.Opening
         do {
             opening = try StateDirectory.open(path, isNamed: directory != nil)
         } catch {
-            throw .stateDirectory(error.description)
+            throw .stateDirectory(error)
         }
         switch opening {
         case .locked(let state):
             defer { state.close() }
             guard force || !state.hasIdentity else { throw .identityExists(path) }
-            if case .unwritable(let reason) = state.keep(key) { throw unwritable(path, reason) }
+            if case .unwritable(let reason) = state.keep(key) {
+                throw .stateDirectory(.unwritable(path: path, reason: reason))
+            }
             return identity
         case .inUse: throw .stateDirectoryInUse(path)
-        case .unwritable(let reason): throw unwritable(path, reason)
+        case .unwritable(let reason): throw .stateDirectory(.unwritable(path: path, reason: reason))
         }
-    }
-
-    private static func unwritable(_ path: String, _ reason: String) -> NodeError {
-        .stateDirectory(
-            "Nothing can be kept in \(printable(path)) (\(reason)). Make it writable, or choose another with "
-                + "--state-dir.")
     }
 }

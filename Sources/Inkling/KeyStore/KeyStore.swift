@@ -1,62 +1,6 @@
 import Glibc
+import InklingModel
 import Synchronization
-
-/// Why a node runs under an identity that ends with it.
-package enum TemporaryIdentity: Hashable, Sendable, CustomStringConvertible {
-    /// Another running node holds the state directory.
-    case inUse(directory: String)
-    /// Nothing can be kept in the state directory; `reason` is the system's.
-    case unwritable(directory: String, reason: String)
-    /// No directory was given, and the environment names none.
-    case noHome
-
-    package var description: String {
-        switch self {
-        case .inUse(let directory):
-            "Your identity in \(printable(directory)) is in use by another program of yours: here you are somebody "
-                + "new to the others, until it ends. For one more chat, use /join in the other program; for an "
-                + "identity of its own, --state-dir."
-        case .unwritable(let directory, let reason):
-            "Nothing can be kept in \(printable(directory)) (\(reason)): this node runs under a temporary "
-                + "identity. Make it writable, or choose another with --state-dir."
-        case .noHome:
-            "HOME is not set, so nothing can be kept: this node runs under a temporary identity. "
-                + "Set HOME, or choose a directory with --state-dir."
-        }
-    }
-}
-
-/// Why a node must not start with a state directory. Nothing was changed.
-package enum KeyStoreError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The key file is not what this program writes.
-    case corrupt(path: String)
-    /// The key file was written by a later version.
-    case newer(path: String)
-    /// The key file exists and can't be read.
-    case unreadable(path: String, reason: String)
-    /// The file or directory belongs to somebody else, who could change it.
-    case foreign(path: String)
-    /// Others may write to the directory, and it was not made for this program alone.
-    case shared(path: String)
-
-    package var description: String {
-        switch self {
-        case .corrupt(let path):
-            "The identity in \(printable(path)) is damaged. Restore it from a copy, or remove it to get a new "
-                + "identity: peers will then see another person."
-        case .newer(let path):
-            "The identity in \(printable(path)) was made by a later version. Use that, or another --state-dir."
-        case .unreadable(let path, let reason):
-            "The identity in \(printable(path)) can't be read (\(reason)). Make it readable, or choose another "
-                + "directory with --state-dir."
-        case .foreign(let path):
-            "\(printable(path)) belongs to another user. Choose another directory with --state-dir."
-        case .shared(let path):
-            "Others may write to \(printable(path)). Choose another directory with --state-dir, or take their "
-                + "right away: chmod go-w."
-        }
-    }
-}
 
 /// The identity of a node: its private key, and the lock on the directory that keeps it.
 ///
@@ -78,7 +22,7 @@ package final class KeyStore: Sendable {
     /// in the home directory. A directory that is made, is empty, or is the default one gets mode 0700; the key
     /// file has 0600. Where nothing can be kept the identity is temporary; what would put an identity at risk is an
     /// error.
-    package static func open(directory: String?) throws(KeyStoreError) -> KeyStore {
+    package static func open(directory: String?) throws(StateDirectoryFault) -> KeyStore {
         guard let path = directory ?? defaultDirectory else { return KeyStore(temporary: .noHome) }
         switch try StateDirectory.open(path, isNamed: directory != nil) {
         case .locked(let state):
@@ -100,7 +44,7 @@ package final class KeyStore: Sendable {
 
     /// Opens the state directory as a further device of the same person does: with the identity that is kept there,
     /// also while another node has the directory. Where there is no identity yet one is made.
-    package static func openShared(directory: String?) throws(KeyStoreError) -> KeyStore {
+    package static func openShared(directory: String?) throws(StateDirectoryFault) -> KeyStore {
         if let path = directory ?? defaultDirectory, let key = try StateDirectory.existingKey(path) {
             return KeyStore(key: key, directory: path)
         }
@@ -150,9 +94,14 @@ package final class KeyStore: Sendable {
     }
 
     /// Where the state is kept if the user names no directory.
-    package static var defaultDirectory: String? {
+    static var defaultDirectory: String? {
         if let state = environment("XDG_STATE_HOME") { return "\(state)/inkling" }
-        return environment("HOME").map { "\($0)/.local/state/inkling" }
+        return (environment("HOME") ?? registeredHome).map { "\($0)/.local/state/inkling" }
+    }
+
+    /// The user's home by the system's list of users.
+    private static var registeredHome: String? {
+        getpwuid(getuid())?.pointee.pw_dir.flatMap { String(validatingCString: $0) }
     }
 
     /// Whether a process of root's would keep something in another user's state directory, or make one in their home:
@@ -179,19 +128,5 @@ package final class KeyStore: Sendable {
     private static func environment(_ name: String) -> String? {
         guard let value = getenv(name), let path = String(validatingCString: value) else { return nil }
         return path.hasPrefix("/") ? path : nil
-    }
-}
-
-/// A path without what could control a terminal.
-func printable(_ path: String) -> String {
-    String(String.UnicodeScalarView(path.unicodeScalars.map { $0.properties.isWhitespace || $0.isSafe ? $0 : "?" }))
-}
-
-extension Unicode.Scalar {
-    fileprivate var isSafe: Bool {
-        switch properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
-        default: true
-        }
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import InklingModel
 
 /// The state directory while it is locked.
 struct StateDirectory: Sendable {
@@ -20,7 +21,7 @@ struct StateDirectory: Sendable {
 
     /// Opens and locks the directory, and makes it if it is missing. `isNamed`: the user named it, so it may serve
     /// other purposes too.
-    static func open(_ path: String, isNamed: Bool) throws(KeyStoreError) -> Opening {
+    static func open(_ path: String, isNamed: Bool) throws(StateDirectoryFault) -> Opening {
         if let code = make(path) { return .unwritable(reason: reason(code)) }
         let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return .unwritable(reason: reason(errno)) }
@@ -36,7 +37,7 @@ struct StateDirectory: Sendable {
     }
 
     /// The private key that is kept in a directory, whoever has locked it; nil if there is none.
-    static func existingKey(_ path: String) throws(KeyStoreError) -> [UInt8]? {
+    static func existingKey(_ path: String) throws(StateDirectoryFault) -> [UInt8]? {
         let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
             let code = errno
@@ -55,12 +56,12 @@ struct StateDirectory: Sendable {
     }
 
     /// The private key that is kept here; a new one if there is none.
-    func identity() throws(KeyStoreError) -> Key {
+    func identity() throws(StateDirectoryFault) -> Key {
         if let key = try existingKey() { return .kept(key) }
         return keep(Identity.random())
     }
 
-    private func existingKey() throws(KeyStoreError) -> [UInt8]? {
+    private func existingKey() throws(StateDirectoryFault) -> [UInt8]? {
         let file = "\(path)/identity"
         guard let bytes = try readIdentity(file) else { return nil }
         switch Identity.read(bytes) {
@@ -92,7 +93,7 @@ struct StateDirectory: Sendable {
     }
 
     /// Makes sure that nobody else can put another key in the directory.
-    private static func secure(_ descriptor: Int32, path: String, isNamed: Bool) throws(KeyStoreError) {
+    private static func secure(_ descriptor: Int32, path: String, isNamed: Bool) throws(StateDirectoryFault) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return }
         guard status.st_uid == geteuid() else {
@@ -133,7 +134,7 @@ struct StateDirectory: Sendable {
     // MARK: - Key file
 
     /// The content of the key file; nil if there is none.
-    private func readIdentity(_ file: String) throws(KeyStoreError) -> [UInt8]? {
+    private func readIdentity(_ file: String) throws(StateDirectoryFault) -> [UInt8]? {
         // O_NONBLOCK: a pipe in its place must not make us wait.
         let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         var identity = openat(descriptor, "identity", flags)

@@ -37,7 +37,7 @@ package struct KnownPeers: Equatable, Sendable {
 
         package var known: KnownPeer {
             KnownPeer(
-                user: UserID(key), key: key.base64url, names: names, namedSince: since(names.first ?? ""),
+                user: key.userID, key: key.base64url, names: names, namedSince: since(names.first ?? ""),
                 firstSeen: firstSeen, lastSeen: lastSeen, isVerified: isVerified, isBlocked: isBlocked)
         }
 

@@ -52,19 +52,20 @@ public enum InterfaceSelection: Hashable, Sendable {
     case except([String])
 }
 
-/// A chosen interface does not exist.
-public enum InterfaceError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// There is no interface called `name`; `known` lists those that there are.
-    case unknown(name: String, known: [String])
-
-    /// One line that says what to do.
-    public var description: String {
-        switch self {
-        case .unknown(let name, let known):
-            let shown = String(String.UnicodeScalarView(name.unicodeScalars.filter { $0.value > 32 && $0.value < 127 }))
-            return "There is no network interface \"\(shown)\". Choose among: \(known.joined(separator: ", "))."
-        }
-    }
+/// Why an interface is not used.
+package enum LeftOutReason: Hashable, Sendable {
+    /// Others were chosen by name.
+    case notNamed
+    /// It was left out by name.
+    case excluded
+    /// It is down, or has no cable or network.
+    case down
+    /// It has no address.
+    case withoutAddress
+    /// It reaches this machine alone.
+    case loopback
+    /// It looks like a container's or a tunnel's.
+    case virtual
 }
 
 /// The interfaces of this host, and the rules by which some are chosen.
@@ -101,10 +102,10 @@ package enum Interfaces {
     /// left out may come later.
     package static func select(
         _ selection: InterfaceSelection, from interfaces: [NetworkInterface]
-    ) throws(InterfaceError) -> [NetworkInterface] {
+    ) throws(NodeError) -> [NetworkInterface] {
         if case .named(let names) = selection {
             for name in names where !interfaces.contains(where: { $0.name == name }) {
-                throw .unknown(name: name, known: interfaces.map(\.name).sorted())
+                throw .interface(name, known: interfaces.map(\.name).sorted())
             }
         }
         return matching(selection, from: interfaces)
@@ -122,16 +123,17 @@ package enum Interfaces {
     }
 
     /// Why an interface is not among those that `selection` chooses.
-    package static func reasonLeftOut(_ interface: NetworkInterface, _ selection: InterfaceSelection) -> String {
+    package static func reasonLeftOut(
+        _ interface: NetworkInterface, _ selection: InterfaceSelection
+    ) -> LeftOutReason {
         switch selection {
-        case .named(let names) where !names.contains(interface.name): return "it was not chosen"
-        case .except(let names) where names.contains(interface.name): return "it was left out by name"
+        case .named(let names) where !names.contains(interface.name): return .notNamed
+        case .except(let names) where names.contains(interface.name): return .excluded
         case .named, .except, .automatic: break
         }
-        if !interface.isUp { return "it is down, or has no cable or network" }
-        if interface.networks.isEmpty { return "it has no address" }
-        if interface.isLoopback { return "it reaches this machine alone" }
-        return "it looks like a container's or a tunnel's; choose it with --interface \(interface.name)"
+        if !interface.isUp { return .down }
+        if interface.networks.isEmpty { return .withoutAddress }
+        return interface.isLoopback ? .loopback : .virtual
     }
 
     /// The default choice. A virtual interface is left out only if an ordinary one remains; loopback is chosen

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import InklingCore
+import InklingModel
 
 /// Addresses as people write them.
 enum Resolution {
@@ -9,14 +10,14 @@ enum Resolution {
     /// It may ask a name server and wait for it.
     static func peer(_ text: String) throws(NodeError) -> [Address] {
         guard let (host, port) = split(text) else {
-            throw .peerAddress(text, reason: "there is no port from 1 to 65535 behind a colon")
+            throw .peerAddress(text, .port)
         }
         var hints = addrinfo()
         hints.ai_socktype = CInt(SOCK_DGRAM.rawValue)
         var first: UnsafeMutablePointer<addrinfo>?
         let status = getaddrinfo(host, nil, &hints, &first)
         guard status == 0 else {
-            throw .peerAddress(text, reason: "its host is not known (\(String(cString: gai_strerror(status))))")
+            throw .peerAddress(text, .unknownHost(reason: String(cString: gai_strerror(status))))
         }
         defer { freeaddrinfo(first) }
         var addresses: [Address] = []
@@ -26,11 +27,11 @@ enum Resolution {
             guard let name = entry.ai_addr, let address = Address(name, port: port) else { continue }
             if address.isUnicast, !addresses.contains(address) { addresses.append(address) }
         }
-        guard !addresses.isEmpty else { throw .peerAddress(text, reason: "it is no address of one host") }
+        guard !addresses.isEmpty else { throw .peerAddress(text, .notUnicast) }
         return addresses
     }
 
-    /// Reads one own address, for `--bind`.
+    /// Reads one own address.
     static func own(_ text: String) -> Address? {
         var hints = addrinfo()
         hints.ai_flags = CInt(AI_NUMERICHOST)
@@ -38,6 +39,12 @@ enum Resolution {
         guard getaddrinfo(text, nil, &hints, &first) == 0 else { return nil }
         defer { freeaddrinfo(first) }
         return first?.pointee.ai_addr.flatMap { Address($0, port: 0) }
+    }
+
+    /// Why an address that was given is not one to bind to.
+    static func bindFault(_ text: String) -> NodeError {
+        let needsInterface = own(text).map { $0.isIPv6LinkLocal && $0.scope == 0 } ?? false
+        return needsInterface ? .bindAddressWithoutInterface(text) : .bindAddress(text)
     }
 
     private static func split(_ text: String) -> (host: String, port: UInt16)? {

@@ -1,4 +1,5 @@
 import InklingCore
+import InklingModel
 import InklingWire
 
 /// What an app asks of a node.
@@ -21,12 +22,8 @@ extension Node {
         } catch {
             throw nodeError(error, chat: chat.name)
         }
-        let instance = (0..<4).map { _ in
-            let half = String(UInt16.random(in: .min ... .max), radix: 16)
-            return String(repeating: "0", count: 4 - half.count) + half
-        }.joined()
         let entry = JoinedChat(
-            chat: chat, keys: keys, instance: instance, nonce: UInt64.random(in: .min ... .max))
+            chat: chat, keys: keys, instance: randomHex(16), nonce: UInt64.random(in: .min ... .max))
         joined.append(entry)
         recall(entry)
         guard let ownKey = PublicKey(base64url: key) else { return }
@@ -113,14 +110,14 @@ extension Node {
     /// answered. ``setBlocked(_:key:)`` lasts.
     public func block(_ user: UserID) {
         guard !isStopped else { return }
-        endpoint.block(user.wire, now: clock.now)
+        endpoint.block(user, now: clock.now)
         drain()
     }
 
     /// Takes a block back.
     public func unblock(_ user: UserID) {
         guard !isStopped else { return }
-        endpoint.unblock(user.wire, now: clock.now)
+        endpoint.unblock(user, now: clock.now)
         drain()
     }
 
@@ -184,7 +181,7 @@ extension Node {
             user: peer.user, name: peer.name, presence: Presence(peer.presence), key: peer.key,
             lastSeen: isThere ? nil : peer.since, onlineSince: isThere ? peer.since : nil, roundTrip: roundTrip,
             firstSeen: known?.firstSeen, isVerified: known?.isVerified ?? false, isBlocked: known?.isBlocked ?? false,
-            namesakes: knownPeers.namesakes(of: key, name: peer.name).map { met[chat]?[$0]?.user ?? UserID($0) })
+            namesakes: knownPeers.namesakes(of: key, name: peer.name).map { met[chat]?[$0]?.user ?? $0.userID })
     }
 
     /// The counters since the start.
@@ -222,8 +219,9 @@ extension Node {
     /// Who is typing in a chat: first the current state, then each change, until the node leaves the chat or was
     /// stopped. A chat that the node is not in gives an empty sequence. A reader that falls more than 64 changes behind
     /// misses the oldest.
-    public func typing(in chat: String) -> AsyncStream<[Person]> {
-        let (stream, continuation) = AsyncStream<[Person]>.makeStream(bufferingPolicy: .bufferingNewest(64))
+    public func typing(in chat: String) -> AsyncStream<[InklingModel.Person]> {
+        let (stream, continuation) = AsyncStream<[Person]>.makeStream(
+            bufferingPolicy: .bufferingNewest(NodeLimits.waitingChanges))
         guard let entry = joined.first(where: { $0.chat.name == chat }), !isStopped else {
             continuation.finish()
             return stream
@@ -239,7 +237,8 @@ extension Node {
     /// until the node leaves the chat or was stopped. A chat that the node is not in gives an empty sequence. A reader
     /// that falls more than 64 changes behind misses the oldest.
     public func presence(in chat: String) -> AsyncStream<[Peer]> {
-        let (stream, continuation) = AsyncStream<[Peer]>.makeStream(bufferingPolicy: .bufferingNewest(64))
+        let (stream, continuation) = AsyncStream<[Peer]>.makeStream(
+            bufferingPolicy: .bufferingNewest(NodeLimits.waitingChanges))
         guard joined.contains(where: { $0.chat.name == chat }), !isStopped else {
             continuation.finish()
             return stream
@@ -277,7 +276,7 @@ extension Node {
         case .tooManyChats: .tooManyChats
         case .messageEmpty: .messageEmpty
         case .messageTooLong(let bytes): .messageTooLong(bytes: bytes)
-        case .queueFull(let key): .queueFull(UserID(key))
+        case .queueFull(let key): .queueFull(key.userID)
         }
     }
 }

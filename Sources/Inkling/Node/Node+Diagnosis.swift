@@ -6,7 +6,7 @@ package struct Sighting: Hashable, Sendable {
     /// The name of the instance: it tells nothing of the person.
     package let instance: String
     package let user: UserID
-    /// Where it is, as `--peer` takes it.
+    /// Where it is, each as HOST:PORT or [IPV6]:PORT.
     package let addresses: [String]
     /// Whether it is this user, here or on another device.
     package let isOneself: Bool
@@ -30,7 +30,7 @@ extension Node {
         return (found[entry.keys.tag] ?? [:]).map { instance, found in
             let presence = met[chat]?[found.key]?.presence ?? .offline
             return Sighting(
-                instance: instance, user: UserID(found.key), addresses: found.addresses.map(\.peerText),
+                instance: instance, user: found.key.userID, addresses: found.addresses.map(\.peerText),
                 isOneself: found.key == ownKey, isLinked: presence != .offline)
         }.sorted { $0.instance < $1.instance }
     }

@@ -71,7 +71,7 @@ extension Node {
         keepKnownPeers(within: .zero)
         applyBlocks()
         // Also one that was blocked for this run alone.
-        if !isBlocked { unblock(UserID(peer)) }
+        if !isBlocked { unblock(peer.userID) }
         tellPresence(of: peer)
     }
 
@@ -93,12 +93,7 @@ extension Node {
         case .missing: break
         case .peers(let peers): knownPeers = peers
         case .damaged:
-            tell(
-                .notice(
-                    code: "known-peers-damaged",
-                    text: "The list of known peers was damaged: it is \(printable(directory))/"
-                        + "\(KnownPeersFile.damagedName) now, and a new one begins. Verify and block again whom you had."
-                ))
+            tell(.notice(.knownPeersDamaged(file: "\(directory)/\(KnownPeersFile.damagedName)")))
         case .newer: tellNewer(directory)
         // Where nothing can be kept the notice on the identity says it.
         case .unreadable(let reason): if isWritable { tellUnkept(directory, reason) }
@@ -165,26 +160,17 @@ extension Node {
 
     private func tellNewer(_ directory: String) {
         knownPeersFile = .none
-        tell(
-            .notice(
-                code: "known-peers-newer",
-                text: "The list of known peers in \(printable(directory)) was made by a later version: it is left "
-                    + "alone, and whom you meet now is forgotten at the end. Use the later version."))
+        tell(.notice(.knownPeersNewer(directory: directory)))
     }
 
     private func tellUnkept(_ directory: String, _ reason: String) {
         knownPeersFile = .none
-        tell(
-            .notice(
-                code: "known-peers-unkept",
-                text:
-                    "Known peers can't be kept in \(printable(directory)) (\(reason)): whom you meet, verify or block "
-                    + "now is forgotten at the end. Mend the directory, and start again."))
+        tell(.notice(.knownPeersUnkept(directory: directory, reason: reason)))
     }
 
     /// Tells the protocol whom the user has blocked for good.
     private func applyBlocks() {
-        let blocks = Set(knownPeers.blocked.map { UserID($0) })
+        let blocks = Set(knownPeers.blocked.map(\.userID))
         guard blocks != keptBlocks else { return }
         let (added, ended) = (blocks.subtracting(keptBlocks).sorted(), keptBlocks.subtracting(blocks).sorted())
         keptBlocks = blocks
@@ -198,7 +184,7 @@ extension Node {
     func recall(_ entry: JoinedChat) {
         for (peer, time) in knownPeers.seen(in: entry.keys.tag.hex) where peer.key != ownKey {
             met[entry.chat.name, default: [:]][peer.key] = MetPeer(
-                user: UserID(peer.key), key: peer.key.base64url, name: peer.names.first ?? "", presence: .offline,
+                user: peer.key.userID, key: peer.key.base64url, name: peer.names.first ?? "", presence: .offline,
                 since: time)
         }
     }
@@ -209,13 +195,7 @@ extension Node {
         keepKnownPeers()
         guard let known = others.compactMap({ knownPeers[$0] }).max(by: { $0.lastSeen < $1.lastSeen }) else { return }
         let isVerified = others.contains { knownPeers[$0]?.isVerified == true }
-        tell(
-            .notice(
-                code: "key-changed",
-                text:
-                    "\"\(person.name)\" comes with another key than the \(isVerified ? "verified " : "")one known under "
-                    + "that name: \(UserID(person.key)), and not \(UserID(known.key)). It may be another person, or "
-                    + "the same on another device. Ask them by another way before you trust the name."))
+        tell(.notice(.keyChanged(Person(person), known: known.key.userID, isVerified: isVerified)))
     }
 
     func noteDeparture(of key: PublicKey, tag: ChatTag, at time: Double) {

@@ -32,27 +32,23 @@ extension Node {
         case .presence(let tag, let person, let presence, let reason):
             guard let chat = chatName(tag) else { return }
             remember(person, presence, in: chat, tag: tag)
-            tell(.peer(chat: chat, Person(person), Presence(presence), why: reason.rawValue))
+            tell(.peer(chat: chat, Person(person), Presence(presence), why: PresenceReason(reason)))
             if observers.observePresence(in: chat) { observers.presence(peers(in: chat), in: chat) }
         case .message(let tag, let person, let number, let text):
             guard let chat = chatName(tag) else { return }
             tell(.message(chat: chat, from: Person(person), number: number, text: text))
         case .delivered(let message, let tag, let key):
             guard let chat = chatName(tag) else { return }
-            tell(.delivered(chat: chat, message: message, user: UserID(key)))
+            tell(.delivered(chat: chat, message: message, user: key.userID))
         case .failed(let message, let tag, let key, let reason):
             guard let chat = chatName(tag) else { return }
-            tell(.failed(chat: chat, message: message, user: UserID(key), why: reason.rawValue))
+            tell(.failed(chat: chat, message: message, user: key.userID, why: FailureReason(reason)))
         case .keepWill(let session, let bytes, let address):
             informHelper { $0.keep(session, bytes, to: socket.name(of: address)) }
         case .dropWill(let session):
             informHelper { $0.drop(session) }
         case .peerIsOneself:
-            tell(
-                .notice(
-                    code: "peer-is-oneself",
-                    text: "A peer given by hand is this node itself, or another device of the same identity: "
-                        + "they don't link with each other."))
+            tell(.notice(.peerIsOneself))
         }
     }
 
@@ -61,21 +57,22 @@ extension Node {
         lastWill = nil
         // It is waited for elsewhere: nothing of the node may stand still for it.
         Task.detached { helper.end() }
-        tellLastWillOff("it ended")
+        tell(.notice(.lastWillOff(.ended)))
     }
 
     func chatName(_ tag: ChatTag) -> String? { joined.first { $0.keys.tag == tag }?.chat.name }
 
-    /// How many notices wait for whoever listens first; the oldest go.
-    private static let unheardNotices = 32
-
     func tell(_ event: Event) {
+        switch event {
+        case .delivered, .failed: observers.tellAnswer(event)
+        case .peer, .typing, .message, .notice: break
+        }
         let timed = TimedEvent(at: Node.wallClock(), event: event)
         if observers.isListening {
             observers.tell(timed)
         } else if case .notice = event {
             earlyNotices.append(timed)
-            if earlyNotices.count > Node.unheardNotices { earlyNotices.removeFirst() }
+            if earlyNotices.count > NodeLimits.unheardNotices { earlyNotices.removeFirst() }
         }
     }
 
@@ -88,7 +85,7 @@ extension Node {
         let isThere = presence != .offline
         let since = wasThere == isThere ? before?.since ?? now : now
         met[chat, default: [:]][person.key] = MetPeer(
-            user: before?.user ?? UserID(person.key), key: before?.key ?? person.key.base64url, name: person.name,
+            user: before?.user ?? person.key.userID, key: before?.key ?? person.key.base64url, name: person.name,
             presence: presence, since: since)
         if isThere {
             noteArrival(of: person, tag: tag, at: now)
@@ -101,9 +98,9 @@ extension Node {
     /// Of those who went only the last are remembered.
     private func forgetSome(of chat: String) {
         let gone = (met[chat] ?? [:]).filter { $0.value.presence == .offline }
-        guard gone.count > Node.rememberedPeers else { return }
+        guard gone.count > NodeLimits.rememberedPeers else { return }
         let oldest = gone.sorted { ($0.value.since, $0.key) < ($1.value.since, $1.key) }
-        for (key, _) in oldest.prefix(gone.count - Node.rememberedPeers / 2) { met[chat]?[key] = nil }
+        for (key, _) in oldest.prefix(gone.count - NodeLimits.rememberedPeers / 2) { met[chat]?[key] = nil }
     }
 
     /// Seconds since 1970, with microseconds: shown to people, never decided on.
@@ -120,11 +117,13 @@ struct Observers {
     private var events: [Int: AsyncStream<TimedEvent>.Continuation] = [:]
     private var typing: [Int: (chat: String, continuation: AsyncStream<[Person]>.Continuation)] = [:]
     private var presence: [Int: (chat: String, continuation: AsyncStream<[Peer]>.Continuation)] = [:]
+    /// Those who wait for the answers to a message.
+    private var answers: [Int: AsyncStream<Event>.Continuation] = [:]
 
     /// Whether anybody listens to the events.
     var isListening: Bool { !events.isEmpty }
     /// How many sequences are open.
-    var count: Int { events.count + typing.count + presence.count }
+    var count: Int { events.count + typing.count + presence.count + answers.count }
 
     /// Whether anybody observes the presence in a chat.
     func observePresence(in chat: String) -> Bool { presence.values.contains { $0.chat == chat } }
@@ -147,7 +146,15 @@ struct Observers {
         return next
     }
 
+    /// What is answered for messages goes there too; no notice does.
+    mutating func addAnswers(_ continuation: AsyncStream<Event>.Continuation) -> Int {
+        next += 1
+        answers[next] = continuation
+        return next
+    }
+
     mutating func remove(_ id: Int) {
+        answers[id] = nil
         events[id] = nil
         typing[id] = nil
         presence[id] = nil
@@ -155,6 +162,10 @@ struct Observers {
 
     func tell(_ event: TimedEvent) {
         for id in events.keys.sorted() { events[id]?.yield(event) }
+    }
+
+    func tellAnswer(_ event: Event) {
+        for id in answers.keys.sorted() { answers[id]?.yield(event) }
     }
 
     func typing(_ people: [Person], in chat: String) {
@@ -179,9 +190,11 @@ struct Observers {
 
     mutating func finish() {
         for continuation in events.values { continuation.finish() }
+        for continuation in answers.values { continuation.finish() }
         for entry in typing.values { entry.continuation.finish() }
         for entry in presence.values { entry.continuation.finish() }
         events = [:]
+        answers = [:]
         typing = [:]
         presence = [:]
     }

@@ -67,9 +67,6 @@ public actor Node {
         let nonce: UInt64
     }
 
-    /// How many of those who went are remembered in a chat.
-    static let rememberedPeers = 1_024
-
     /// What is known of somebody in a chat, also once they went.
     struct MetPeer {
         let user: UserID
@@ -122,7 +119,7 @@ public actor Node {
         self.socket = socket
         self.keyStore = keyStore
         eventLoop = executor
-        user = UserID(identity.publicKey)
+        user = identity.publicKey.userID
         ownKey = identity.publicKey
         key = identity.publicKey.base64url
         fingerprint = Fingerprint(of: identity.publicKey)
@@ -142,22 +139,19 @@ public actor Node {
                 ? try KeyStore.openShared(directory: configuration.stateDirectory)
                 : try KeyStore.open(directory: configuration.stateDirectory)
         } catch {
-            throw .stateDirectory(error.description)
+            throw .stateDirectory(error)
         }
     }
 
-    /// For so long a port may be held by the helper of a node that was killed: it sends the farewells first.
-    private static let portPatience = Duration.milliseconds(500)
-
     private static func bind(_ configuration: Configuration, address: Address?) async throws(NodeError) -> UDPSocket {
-        let end = ContinuousClock.now + portPatience
+        let end = ContinuousClock.now + NodeLimits.portPatience
         while true {
             do {
                 return try openSocket(configuration, address: address)
             } catch {
                 guard case .portTaken = error, ContinuousClock.now < end, !Task.isCancelled else { throw error }
             }
-            try? await Task.sleep(for: .milliseconds(10))
+            try? await Task.sleep(for: NodeLimits.portStep)
         }
     }
 
@@ -168,30 +162,22 @@ public actor Node {
             switch error {
             case .portTaken: throw .portTaken(configuration.port)
             case .portNotAllowed: throw .portNotAllowed(configuration.port)
-            case .notOwnAddress: throw .bindAddress(configuration.bindAddress ?? "")
+            case .notOwnAddress: throw Resolution.bindFault(configuration.bindAddress ?? "")
             case .system(let reason): throw .socket(reason)
             }
         }
     }
 
     private static func networks(_ configuration: Configuration) throws(NodeError) -> [LocalNetwork] {
-        do {
-            let all = Interfaces.all()
-            let chosen = try Interfaces.select(selection(configuration), from: all)
-            return (chosen + all.filter { $0.isLoopback && $0.isUp }).networks
-        } catch {
-            throw .interface(error.description)
-        }
+        let all = Interfaces.all()
+        let chosen = try Interfaces.select(selection(configuration), from: all)
+        return (chosen + all.filter { $0.isLoopback && $0.isUp }).networks
     }
 
     /// The names of the interfaces that a node set up like this uses.
     package static func interfaceNames(_ configuration: Configuration) throws(NodeError) -> [String] {
-        do {
-            let selected = try Interfaces.select(selection(configuration), from: Interfaces.all())
-            return selected.filter { !$0.isLoopback }.map(\.name)
-        } catch {
-            throw .interface(error.description)
-        }
+        let selected = try Interfaces.select(selection(configuration), from: Interfaces.all())
+        return selected.filter { !$0.isLoopback }.map(\.name)
     }
 
     private static func selection(_ configuration: Configuration) -> InterfaceSelection {
@@ -206,18 +192,11 @@ public actor Node {
             endpoint.keepsWills(now: clock.now)
         } catch {
             switch error {
-            case .missing(let program): tellLastWillOff("there is no \(program)")
-            case .system(let reason): tellLastWillOff(reason)
+            case .missing(let program): tell(.notice(.lastWillOff(.missing(path: program))))
+            case .system(let reason): tell(.notice(.lastWillOff(.failed(reason: reason))))
             }
         }
         drain()
-    }
-
-    func tellLastWillOff(_ reason: String) {
-        let text =
-            "If this program is killed, the others notice after 3 s and not at once: the helper can't run "
-            + "(\(reason)). Install inkling-lastwill beside this program."
-        tell(.notice(code: "last-will-off", text: text))
     }
 
     private func open(peers: [Address], networks: [LocalNetwork]) async throws(NodeError) {
@@ -226,8 +205,10 @@ public actor Node {
         do {
             let receiver = DatagramReceiver(node: self)
             channel = try await DatagramBootstrap(group: eventLoop)
-                .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 2_048))
-                .channelOption(.maxMessagesPerRead, value: 64)
+                .channelOption(
+                    .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: NodeLimits.receiveBufferSize)
+                )
+                .channelOption(.maxMessagesPerRead, value: NodeLimits.datagramsPerRead)
                 .channelInitializer { $0.pipeline.addHandler(receiver) }
                 .withBoundSocket(socket.descriptor).get()
         } catch {
@@ -235,7 +216,7 @@ public actor Node {
         }
         for peer in peers { endpoint.addPeer(peer, now: clock.now) }
         if let temporary = keyStore?.temporary {
-            tell(.notice(code: "identity-temporary", text: temporary.description))
+            tell(.notice(.identityTemporary(temporary)))
         }
         openKnownPeers()
         if configuration.discovery {
@@ -307,10 +288,8 @@ public actor Node {
             guard let chat = joined.first(where: { $0.keys.tag.hex == subtype }) else { return }
             found[chat.keys.tag]?[instance] = nil
             endpoint.lost(instance, chat: chat.keys.tag, now: clock.now)
-        case .unavailable(let text):
-            tell(.notice(code: "discovery-down", text: text))
-        case .available:
-            tell(.notice(code: "discovery-up", text: "Discovery works again."))
+        case .unavailable(let outage): tell(.notice(.discoveryDown(outage)))
+        case .available: tell(.notice(.discoveryUp))
         }
         drain()
     }
@@ -326,7 +305,7 @@ public actor Node {
     // MARK: Timer
 
     /// Sees to it that the protocol is called at its next deadline. The event loop's timers run on a clock that stops
-    /// in suspend: while a name shows as typing, it looks at least every 250 ms.
+    /// in suspend, so while a name shows as typing it looks more often.
     func schedule() {
         guard var deadline = endpoint.nextDeadline else {
             wake?.task.cancel()
@@ -334,7 +313,7 @@ public actor Node {
             return
         }
         if joined.contains(where: { !endpoint.typing(in: $0.keys.tag).isEmpty }) {
-            deadline = min(deadline, clock.now + .milliseconds(250))
+            deadline = min(deadline, clock.now + NodeLimits.longestSleepWhileTyping)
         }
         if let wake, wake.at <= deadline { return }
         wake?.task.cancel()
@@ -382,7 +361,7 @@ public actor Node {
     /// Returns when the copies of all farewells went out.
     func waitForFarewells() async {
         while endpoint.hasFarewells {
-            try? await eventLoop.scheduleTask(in: .milliseconds(10)) {}.futureResult.get()
+            try? await eventLoop.scheduleTask(in: NodeLimits.farewellStep) {}.futureResult.get()
         }
     }
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Inkling
-import InklingConsole
+import InklingText
 import Logging
 
 extension IndicatorStyle: ExpressibleByArgument {}

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Inkling
-import InklingConsole
+import InklingControl
 import Logging
 
 struct DoctorCommand: AsyncParsableCommand {

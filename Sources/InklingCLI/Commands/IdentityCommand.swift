@@ -1,7 +1,8 @@
 import ArgumentParser
 import Foundation
 import Inkling
-import InklingConsole
+import InklingControl
+import InklingText
 
 struct IdentityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -22,7 +23,7 @@ struct IdentityCommand: ParsableCommand {
             help: ArgumentHelp("Where identity and known peers are kept.", valueName: "dir"), completion: .directory)
         var stateDir: String?
 
-        var directory: String? { stateDir ?? ChatSettings.defaultStateDirectory() }
+        var directory: String? { stateDir ?? Configuration.defaultStateDirectory }
 
         /// The identity, which has to be there.
         func identity() throws -> KeptIdentity {

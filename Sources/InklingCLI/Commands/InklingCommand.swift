@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Inkling
-import InklingConsole
+import InklingText
 
 @main
 enum Program {
@@ -63,7 +63,7 @@ struct StartFailure: Error {
         } catch let failure as StartFailure {
             throw failure.report()
         } catch let error as NodeError {
-            throw StartFailure(text: SafeText.line(error.description)).report()
+            throw StartFailure(text: SafeText.line(error.text)).report()
         }
     }
 }

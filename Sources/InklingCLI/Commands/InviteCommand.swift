@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Inkling
+import InklingModel
 
 struct InviteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -31,9 +32,9 @@ struct InviteCommand: AsyncParsableCommand {
             throw ValidationError("This is an invite already; \"inkling chat INVITE\" joins its chat.")
         }
         do {
-            return try Chat(name.precomposedStringWithCanonicalMapping, secret: .random())
+            return try Chat(NormalForm.canonical(name), secret: .random())
         } catch {
-            throw ValidationError(error.description)
+            throw ValidationError(error.text)
         }
     }
 }

@@ -1,7 +1,8 @@
 import ArgumentParser
 import Foundation
 import Inkling
-import InklingConsole
+import InklingControl
+import InklingText
 
 struct PeersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -37,11 +38,14 @@ struct PeersCommand: AsyncParsableCommand {
             try? await Task.sleep(for: wait.duration * 0.8)
             await tool.node.measureRoundTrips(in: tool.chat.name)
             try? await Task.sleep(for: wait.duration * 0.2)
-            let peers = all ? await tool.node.peers(in: tool.chat.name) : await tool.present()
+            let peers = all ? await tool.node.peers(in: tool.chat.name) : await tool.node.others(in: tool.chat.name)
             await tool.node.stop()
             if json {
                 try Output.standard.answer(
-                    json: [("chat", .string(tool.chat.name)), ("peers", .array(peers.map(Self.value)))])
+                    json: [
+                        ("chat", .string(tool.chat.name)),
+                        ("peers", .array(peers.map { .peer($0, [("verified", .boolean($0.isVerified))]) })),
+                    ])
                 return
             }
             if peers.isEmpty { Output.error.write(line: "inkling: " + tool.nobodyText) }
@@ -50,27 +54,9 @@ struct PeersCommand: AsyncParsableCommand {
     }
 
     private static func line(_ peer: Peer) -> String {
-        let state =
-            switch peer.presence {
-            case .online: PresenceText.online
-            case .away: PresenceText.away
-            case .offline:
-                PresenceText.lastSeen(age: peer.lastSeen.map { .seconds(max(Date().timeIntervalSince1970 - $0, 0)) })
-            }
+        let state = PresenceText.text(peer.presence, lastSeen: peer.lastSeen, now: Date().timeIntervalSince1970)
         let time = peer.roundTrip.map { String(format: ", %.1f ms", $0 / .milliseconds(1)) } ?? ""
         return "\(peer.shownName) (\(peer.user)): \(state)\(peer.isVerified ? ", verified" : "")\(time)"
-    }
-
-    private static func value(_ peer: Peer) -> JSONValue {
-        var members: [(String, JSONValue)] = [
-            ("user", .string(peer.user.description)), ("name", .string(peer.name)),
-            ("presence", .string(peer.presence.rawValue)), ("key", .string(peer.key)),
-            ("verified", .boolean(peer.isVerified)),
-        ]
-        if let lastSeen = peer.lastSeen { members.append(("lastSeen", .seconds(lastSeen))) }
-        if let since = peer.onlineSince { members.append(("onlineSince", .seconds(since))) }
-        if let roundTrip = peer.roundTripValue { members.append(("rtt", roundTrip)) }
-        return .object(members)
     }
 }
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Inkling
 import InklingConsole
+import InklingControl
 
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -47,64 +48,23 @@ struct SendCommand: AsyncParsableCommand {
                 throw StartFailure(text: "there is nothing to send: the message is blank", status: 64)
             }
             let tool = try await ToolNode.start(options, chat: chat, isAway: false)
-            let present = await tool.waitForPeers(wait.duration)
-            guard !present.isEmpty else {
-                await tool.node.stop()
+            var outcome: DeliveryOutcome?
+            if await !tool.node.waitForOthers(in: tool.chat.name, within: wait.duration).isEmpty {
+                outcome = try await tool.node.deliver(message, to: tool.chat.name, within: Self.longestDelivery)
+            }
+            await tool.node.stop()
+            guard let outcome, outcome.recipients > 0 else {
                 if json { try report(tool.chat, [], []) }
                 throw StartFailure(text: "not sent: " + tool.nobodyText)
             }
-            guard let (delivered, missed) = try await Self.deliver(message, with: tool) else {
-                if json { try report(tool.chat, [], []) }
-                throw StartFailure(text: "not sent: " + tool.nobodyText)
-            }
-            try report(tool.chat, delivered, missed)
-            if !missed.isEmpty || delivered.isEmpty { throw ExitCode(1) }
+            // Of those who have not answered the node that ends tells nothing more.
+            let missed = outcome.failed.map { ($0.peer, $0.why) } + outcome.unanswered.map { ($0, .quit) }
+            try report(tool.chat, outcome.delivered, missed)
+            if !outcome.reachedAll { throw ExitCode(1) }
         }
     }
 
-    private struct Missed {
-        let peer: Peer
-        let why: String
-    }
-
-    /// Sends and waits for the answers of all, or for their time to be over; `nil` if nobody is there any more.
-    @MainActor
-    private static func deliver(_ text: String, with tool: ToolNode) async throws -> ([Peer], [Missed])? {
-        let node = tool.node
-        let events = await node.events()
-        let (number, recipients) = try await node.send(text, to: tool.chat.name)
-        guard recipients > 0 else {
-            await node.stop()
-            return nil
-        }
-        let people = await node.peers(in: tool.chat.name)
-        // Stopping tells of all that is still open that it failed.
-        let timer = Task {
-            try await Task.sleep(for: longestDelivery)
-            await node.stop()
-        }
-        var delivered: [Peer] = []
-        var missed: [Missed] = []
-        for await timed in events {
-            switch timed.event {
-            case .delivered(tool.chat.name, number, let user):
-                delivered += people.filter { $0.user == user }
-            case .failed(tool.chat.name, number, let user, let why):
-                missed += people.filter { $0.user == user }.map { Missed(peer: $0, why: why) }
-            default: break
-            }
-            if delivered.count + missed.count >= recipients { break }
-        }
-        timer.cancel()
-        _ = await timer.result
-        await node.stop()
-        return (delivered, missed)
-    }
-
-    private func report(_ chat: Chat, _ delivered: [Peer], _ missed: [Missed]) throws {
-        func members(_ peer: Peer) -> [(String, JSONValue)] {
-            [("user", .string(peer.user.description)), ("name", .string(peer.name))]
-        }
+    private func report(_ chat: Chat, _ delivered: [Peer], _ missed: [(peer: Peer, why: FailureReason)]) throws {
         for missed in missed {
             Output.error.write(
                 line: "inkling: not delivered to \(missed.peer.shownName) (\(Self.reason(missed.why))); "
@@ -113,20 +73,27 @@ struct SendCommand: AsyncParsableCommand {
         if json {
             try Output.standard.answer(
                 json: [
-                    ("chat", .string(chat.name)), ("delivered", .array(delivered.map { .object(members($0)) })),
-                    ("missed", .array(missed.map { .object(members($0.peer) + [("why", .string($0.why))]) })),
+                    ("chat", .string(chat.name)), ("delivered", .array(delivered.map { .person($0.person) })),
+                    (
+                        "missed",
+                        .array(
+                            missed.map {
+                                .object(
+                                    JSONValue.members(of: $0.peer.person) + [("why", .string($0.why.rawValue))])
+                            })
+                    ),
                 ])
         } else if !delivered.isEmpty {
             try Output.standard.answer("Delivered to \(delivered.map(\.shownName).joined(separator: ", "))")
         }
     }
 
-    private static func reason(_ why: String) -> String {
+    private static func reason(_ why: FailureReason) -> String {
         switch why {
-        case "silence": "out of reach"
-        case "quit", "stalled": "no answer"
-        case "lost-state", "replaced": "started anew"
-        default: "left"
+        case .silence: "out of reach"
+        case .quit, .stalled: "no answer"
+        case .lostState, .replaced: "started anew"
+        case .bye, .will, .left, .blocked: "left"
         }
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Inkling
 import InklingConsole
+import InklingText
 import Logging
 
 /// A node of a command that is in a chat for a while. It shares the identity with a chat that the user has open: for
@@ -26,31 +27,15 @@ struct ToolNode {
         let events = await node.events()
         Task {
             for await timed in events {
-                guard case .notice(let code, let text) = timed.event, code != "last-will-off" else { continue }
-                Output.error.write(line: "inkling: " + SafeText.line(text))
+                guard case .notice(let notice) = timed.event else { continue }
+                // It ends soon, and says goodbye itself.
+                if case .lastWillOff = notice { continue }
+                Output.error.write(line: "inkling: " + SafeText.line(notice.text))
             }
         }
         try await node.join(chat)
         return ToolNode(
             node: node, chat: chat, settings: settings, arguments: options.arguments(naming: chat, given: name))
-    }
-
-    /// Those who are there now.
-    func present() async -> [Peer] { await node.peers(in: chat.name).filter { $0.presence != .offline } }
-
-    /// Waits until somebody is there and nobody further has come for half a second, for at most so long.
-    func waitForPeers(_ longest: Duration) async -> [Peer] {
-        let end = ContinuousClock.now + longest
-        var known: [Peer] = []
-        var settled = ContinuousClock.now
-        while ContinuousClock.now < end {
-            let present = await present()
-            if present.count != known.count { settled = .now + .milliseconds(500) }
-            known = present
-            if !known.isEmpty, settled <= .now { break }
-            try? await Task.sleep(for: .milliseconds(50))
-        }
-        return known
     }
 
     /// What to do when nobody is there.
@@ -61,10 +46,5 @@ struct ToolNode {
 
 extension Peer {
     /// The name as it may be shown.
-    var shownName: String { ChatLines.shown(name.precomposedStringWithCanonicalMapping) }
-
-    /// The round trip in milliseconds with three decimals.
-    var roundTripValue: JSONValue? {
-        roundTrip.map { .raw(String(($0 / .microseconds(1)).rounded() / 1_000)) }
-    }
+    var shownName: String { ChatLines.shown(name) }
 }

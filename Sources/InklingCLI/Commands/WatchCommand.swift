@@ -1,7 +1,8 @@
 import ArgumentParser
 import Foundation
 import Inkling
-import InklingConsole
+import InklingControl
+import InklingText
 
 struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -99,19 +100,12 @@ struct WatchCommand: AsyncParsableCommand {
     @MainActor
     private func line(_ people: [Person], _ tool: ToolNode) -> String {
         let text = IndicatorText.text(
-            names: people.map { Names.shown($0.name) ?? "" }, style: indicator ?? tool.settings.indicator ?? .standard)
+            names: people.map { SafeText.name($0.name) ?? "" }, style: indicator ?? tool.settings.indicator ?? .standard
+        )
         guard json else { return text }
-        var line = ""
-        JSONValue.object([
+        return JSONValue.object([
             ("chat", .string(tool.chat.name)), ("text", .string(text)),
-            (
-                "users",
-                .array(
-                    people.map {
-                        .object([("user", .string($0.user.description)), ("name", .string($0.name))])
-                    })
-            ),
-        ]).append(to: &line)
-        return line
+            ("users", .array(people.map { .person($0) })),
+        ]).text
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
-import InklingConsole
+import InklingControl
+import InklingText
 
 /// What a doctor found out about one thing.
 struct Finding: Sendable {

@@ -15,7 +15,7 @@ extension Doctor {
         do {
             _ = try Interfaces.select(selection, from: all)
         } catch {
-            say(.problem(check, error.description, mend: "inkling chat --interface NAME"))
+            say(.problem(check, error.text, mend: "inkling chat --interface NAME"))
             // The rest is looked at as if none was named.
             configuration.interfaces = []
             configuration.excludedInterfaces = []
@@ -42,7 +42,7 @@ extension Doctor {
                 : interface.networks.isEmpty ? Self.addressLine(interface) : nil
             say(
                 .note(
-                    check, "\(interface.name) is left out: \(Interfaces.reasonLeftOut(interface, selection))",
+                    check, "\(interface.name) is left out: \(reasonLeftOut(interface))",
                     mend: mend))
         }
         if used.allSatisfy(\.isLoopback) {
@@ -53,6 +53,17 @@ extension Doctor {
                     mend: "ip -brief link    (then: sudo ip link set NAME up)"))
         }
         return used
+    }
+
+    private func reasonLeftOut(_ interface: NetworkInterface) -> String {
+        switch Interfaces.reasonLeftOut(interface, selection) {
+        case .notNamed: "it was not chosen"
+        case .excluded: "it was left out by name"
+        case .down: "it is down, or has no cable or network"
+        case .withoutAddress: "it has no address"
+        case .loopback: "it reaches this machine alone"
+        case .virtual: "it looks like a container's or a tunnel's; choose it with --interface \(interface.name)"
+        }
     }
 
     private static func addressLine(_ interface: NetworkInterface) -> String {

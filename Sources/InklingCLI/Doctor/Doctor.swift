@@ -1,6 +1,6 @@
 import Foundation
 import Inkling
-import InklingConsole
+import InklingText
 import Logging
 
 /// Examines one thing after the other, and says what it finds.
@@ -83,7 +83,7 @@ final class Doctor {
                         mend: "chmod u+rwx \(directory)"))
             }
         } catch {
-            say(.problem(check, error.description, mend: nil))
+            say(.problem(check, error.text, mend: nil))
             // The rest is looked at as somebody new.
             configuration.isEphemeral = true
         }
@@ -93,12 +93,12 @@ final class Doctor {
         do {
             let store = try KeyStore.openShared(directory: configuration.stateDirectory)
             if let temporary = store.temporary {
-                say(.problem(check, temporary.description, mend: "inkling doctor --state-dir DIRECTORY"))
+                say(.problem(check, temporary.text, mend: "inkling doctor --state-dir DIRECTORY"))
             } else {
                 say(.ok(check, "one was made in \(store.directory ?? "")"))
             }
         } catch {
-            say(.problem(check, error.description, mend: nil))
+            say(.problem(check, error.text, mend: nil))
         }
     }
 
@@ -145,10 +145,10 @@ final class Doctor {
             let milliseconds = Int(time / .milliseconds(1))
             say(.ok(check, "a service was announced, and found again after \(milliseconds) ms"))
             return true
-        case .unavailable(let text):
+        case .unavailable(let outage):
             say(
                 .problem(
-                    check, text,
+                    check, outage.text,
                     mend: Machine.start("avahi-daemon", without: Machine.avahiStart, package: "avahi-daemon")))
         case .nothing where isDiscoveryWalled:
             say(
@@ -201,7 +201,7 @@ final class Doctor {
             }
             tellOf(present, others, elsewhere: announced.subtracting(known).count)
         } catch {
-            say(.problem(check, error.description, mend: nil))
+            say(.problem(check, error.text, mend: nil))
         }
     }
 

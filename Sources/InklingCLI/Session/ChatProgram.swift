@@ -1,6 +1,7 @@
 import Foundation
 import Inkling
 import InklingConsole
+import InklingText
 import Logging
 
 /// What the sessions of all modes share.
@@ -126,7 +127,7 @@ enum ChatProgram {
             happenings.follow(await node.events()) { await giveUp(node) }
             try await node.join(settings.chat)
         } catch {
-            throw StartFailure(text: SafeText.line(error.description))
+            throw StartFailure(text: SafeText.line(error.text))
         }
         let input = InputThread(happenings)
         let context = SessionContext(

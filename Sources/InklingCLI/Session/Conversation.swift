@@ -1,6 +1,8 @@
 import Foundation
 import Inkling
 import InklingConsole
+import InklingModel
+import InklingText
 
 /// What a session that shows text knows of one chat: turns what happens there into lines, and tells who is typing.
 ///
@@ -16,7 +18,7 @@ struct Conversation {
     /// How many lines are kept for a chat that is not open.
     static let keptLines = 500
     /// How many of those who went are remembered, as many as a node remembers.
-    private static let rememberedPeople = 1_024
+    private static let rememberedPeople = NodeLimits.rememberedPeers
 
     let chat: Chat
     private(set) var labels: Labels
@@ -53,7 +55,7 @@ struct Conversation {
     init(_ chat: Chat, ownName: String, met: [Peer], at now: Int64) {
         self.chat = chat
         joinedAt = now
-        labels = Labels(ownName: ownName) { $0.precomposedStringWithCompatibilityMapping }
+        labels = Labels(ownName: ownName)
         for peer in met {
             labels.update(Self.person(peer))
             people[peer.user] = Known(lastSeen: peer.lastSeen)
@@ -78,7 +80,7 @@ struct Conversation {
     /// The other one, where there is just one.
     func other(now: Double) -> Prompt.Other? {
         guard people.count == 1, let (user, known) = people.first else { return nil }
-        let presence = Self.presenceText(known.presence, known.lastSeen, now: now)
+        let presence = PresenceText.text(known.presence, lastSeen: known.lastSeen, now: now)
         return Prompt.Other(label: label(of: user), presence: presence)
     }
 
@@ -88,7 +90,7 @@ struct Conversation {
     ///   - peer: what the node knows of the person.
     ///   - warning: what is to be told of their key before anything else.
     mutating func take(
-        _ person: Person, _ presence: Presence, why: String, peer: Peer?, warning: ((Labels.Label) -> Line)?,
+        _ person: Person, _ presence: Presence, why: PresenceReason, peer: Peer?, warning: ((Labels.Label) -> Line)?,
         at now: Int64
     ) -> [Line] {
         labels.update(peer.map(Self.person) ?? Self.person(person))
@@ -102,17 +104,17 @@ struct Conversation {
             typing.removeAll { $0 == person.user }
             defer { forgetSome() }
             // Whom one has blocked leaves without a word, and somebody unseen can't leave.
-            guard wasOnline, why != "blocked", !awaited.contains(person.user) else { return [] }
-            return presenceLines.take(label, why == "silence" ? .silent : .left, at: now)
+            guard wasOnline, why != .blocked, !awaited.contains(person.user) else { return [] }
+            return told(presenceLines.take(label, why == .silence ? .silent : .left, at: now))
         }
         online.insert(person.user)
         metAnybody = true
         var lines: [Line] = []
-        if let warning { lines = presenceLines.flush() + [warning(label)] }
+        if let warning { lines = told(presenceLines.flush()) + [warning(label)] }
         // Another name alone is no news of presence.
         guard awaited.remove(person.user) == nil, before != presence else { return lines }
         let change: PresenceChange = presence == .away ? .away : before == .away ? .back : .online
-        return lines + presenceLines.take(label, change, at: now)
+        return lines + told(presenceLines.take(label, change, at: now))
     }
 
     /// Of those who went only the last are remembered.
@@ -134,7 +136,7 @@ struct Conversation {
     mutating func take(message text: String, from person: Person) -> [Line] {
         if people[person.user] == nil { labels.update(Self.person(person)) }
         let line = ChatLines.message(from: label(of: person.user), text: Self.composed(text))
-        return presenceLines.flush() + releaseHeld() + [line]
+        return told(presenceLines.flush()) + releaseHeld() + [line]
     }
 
     /// A message was sent. Returns what shows at once; what becomes of it follows.
@@ -143,7 +145,7 @@ struct Conversation {
     mutating func take(
         sent text: String, number: UInt64, recipients: Int, isShown: Bool, at now: Int64
     ) -> [Line] {
-        var lines = presenceLines.flush() + releaseHeld()
+        var lines = told(presenceLines.flush()) + releaseHeld()
         guard recipients > 0 else {
             lostMessages += 1
             if isShown { lines.append(ChatLines.own(text: Self.composed(text))) }
@@ -155,7 +157,7 @@ struct Conversation {
     }
 
     /// Somebody has an own message, or does not if there is a reason.
-    mutating func take(answerFor message: UInt64, by user: UserID, failure: String?) -> [Line] {
+    mutating func take(answerFor message: UInt64, by user: UserID, failure: FailureReason?) -> [Line] {
         guard var delivery = sent[message] else { return [] }
         answers += 1
         if let failure {
@@ -182,7 +184,7 @@ struct Conversation {
 
     /// What is to be told by now.
     mutating func due(at now: Int64) -> [Line] {
-        presenceLines.due(at: now) + (held.map { $0.due <= now } == true ? releaseHeld() : [])
+        told(presenceLines.due(at: now)) + (held.map { $0.due <= now } == true ? releaseHeld() : [])
     }
 
     var nextDeadline: Int64? {
@@ -250,30 +252,25 @@ struct Conversation {
         return peers.map { peer in
             ChatLines.person(
                 label(of: peer.user),
-                presence: peer.isBlocked ? "Blocked" : Self.presenceText(peer.presence, peer.lastSeen, now: now),
+                presence: peer.isBlocked
+                    ? "Blocked" : PresenceText.text(peer.presence, lastSeen: peer.lastSeen, now: now),
                 since: peer.onlineSince.map { LocalTime($0) }, roundTrip: peer.roundTrip, isVerified: peer.isVerified)
-        }
-    }
-
-    static func presenceText(_ presence: Presence, _ lastSeen: Double?, now: Double) -> String {
-        switch presence {
-        case .online: PresenceText.online
-        case .away: PresenceText.away
-        case .offline: PresenceText.lastSeen(age: lastSeen.map { .seconds(max(now - $0, 0)) })
         }
     }
 
     private static func person(_ peer: Peer) -> Labels.Person {
         Labels.Person(
-            user: peer.user.description, name: composed(peer.name),
+            user: peer.user.description, name: peer.name,
             acquaintance: peer.namesakes.isEmpty ? .known : .changedKey, isVerified: peer.isVerified)
     }
 
     private static func person(_ person: Person) -> Labels.Person {
-        Labels.Person(user: person.user.description, name: composed(person.name))
+        Labels.Person(user: person.user.description, name: person.name)
     }
 
-    private static func composed(_ text: String) -> String { text.precomposedStringWithCanonicalMapping }
+    private func told(_ lines: [PresenceLine]) -> [Line] { lines.map { ChatLines.presence($0) } }
+
+    private static func composed(_ text: String) -> String { NormalForm.canonical(text) }
 }
 
 extension LocalTime {

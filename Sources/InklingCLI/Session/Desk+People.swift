@@ -1,6 +1,8 @@
 import Foundation
 import Inkling
 import InklingConsole
+import InklingModel
+import InklingText
 
 /// The commands on people: who somebody is, whether the key is theirs, and whether they are to be heard.
 extension Desk {
@@ -23,7 +25,7 @@ extension Desk {
         if shown.lowercased() == SafeText.line(node.name).lowercased(), open.labels.find(shown) == .nobody {
             return .failure(Complaint("That is you. inkling identity show shows your identity"))
         }
-        switch open.labels.find(name.precomposedStringWithCanonicalMapping) {
+        switch open.labels.find(NormalForm.canonical(name)) {
         case .one(let text):
             guard let user = UserID(text), let peer = await node.peer(user, in: open.chat.name) else {
                 return .failure(Complaint("\(shown) is not known in this chat any more"))
@@ -38,13 +40,14 @@ extension Desk {
 
     private func whois(_ peer: Peer, _ label: Labels.Label) async -> [Line] {
         let known = await node.knownPeer(key: peer.key)
-        let presence = Conversation.presenceText(peer.presence, peer.lastSeen, now: Date().timeIntervalSince1970)
+        let presence = PresenceText.text(
+            peer.presence, lastSeen: peer.lastSeen, now: Date().timeIntervalSince1970)
         var lines = ["\(label.text): \(presence)", "identity \(peer.user)", "key \(peer.key)"]
         if let first = known?.firstSeen ?? peer.firstSeen {
             let time = LocalTime(first)
             lines.append("met first on \(time.day.text), \(time.text)")
         }
-        let others = (known?.names ?? []).map { ChatLines.shown($0.precomposedStringWithCanonicalMapping) }
+        let others = (known?.names ?? []).map { ChatLines.shown($0) }
             .filter { $0 != label.name }
         if !others.isEmpty { lines.append("was also called \(others.joined(separator: ", "))") }
         for namesake in peer.namesakes { lines.append("not the \(label.name) known as \(namesake)") }
@@ -63,7 +66,7 @@ extension Desk {
             let rows = stride(from: 0, to: groups.count, by: 4).map { groups[$0..<min($0 + 4, groups.count)] }
             return ChatLines.fingerprint(label, rows: rows.map { $0.joined(separator: " ") })
         } catch {
-            return [ChatLines.error(error.description)]
+            return [ChatLines.error(error.text)]
         }
     }
 
@@ -76,7 +79,7 @@ extension Desk {
                         + "ends it")
             ]
         } catch {
-            return [ChatLines.error(error.description)]
+            return [ChatLines.error(error.text)]
         }
     }
 
@@ -85,10 +88,10 @@ extension Desk {
         var key: String?
         if case .success(let peer) = await find(name, in: open) { key = peer.key }
         let blocked = await node.allKnownPeers.filter(\.isBlocked)
-        let wanted = name.precomposedStringWithCanonicalMapping.lowercased()
+        let wanted = NormalForm.canonical(name).lowercased()
         if key == nil || !blocked.contains(where: { $0.key == key }) {
             let found = blocked.filter { peer in
-                let names = peer.names.map { ChatLines.shown($0.precomposedStringWithCanonicalMapping).lowercased() }
+                let names = peer.names.map { ChatLines.shown($0).lowercased() }
                 return peer.user.description == wanted || names.contains(wanted)
             }
             guard found.count <= 1 else {
@@ -104,7 +107,7 @@ extension Desk {
             try await node.setBlocked(false, key: key)
             return [ChatLines.notice("\(SafeText.line(name)) is not blocked any more")]
         } catch {
-            return [ChatLines.error(error.description)]
+            return [ChatLines.error(error.text)]
         }
     }
 }

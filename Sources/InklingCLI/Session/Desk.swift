@@ -1,6 +1,8 @@
 import Foundation
 import Inkling
 import InklingConsole
+import InklingModel
+import InklingText
 
 /// What the sessions that show text have in common: the chats, which of them is open, and what commands do.
 ///
@@ -111,11 +113,11 @@ final class Desk {
         case .failed(let chat, let message, let user, let why):
             guard let index = index(of: chat) else { return [] }
             return shown(conversations[index].take(answerFor: message, by: user, failure: why), in: index)
-        case .notice("key-changed", _):
+        case .notice(.keyChanged):
             // The presence that follows tells it, with the label.
             return []
-        case .notice(_, let text):
-            return [ChatLines.notice(text)]
+        case .notice(let notice):
+            return [ChatLines.notice(notice.text)]
         }
     }
 
@@ -149,7 +151,7 @@ final class Desk {
         else { return nil }
         let own = await node.knownPeer(key: peer.key)
         guard let namesake = await node.namesake(of: peer) else { return nil }
-        let spelled = { (name: String?) in (name ?? peer.name).precomposedStringWithCanonicalMapping }
+        let spelled = { (name: String?) in NormalForm.canonical(name ?? peer.name) }
         let known = spelled(namesake.names.first { $0.lowercased() == peer.name.lowercased() })
         if let own, own.namedSince < startedAt {
             return { ChatLines.stillAnotherKey($0, known: known, isVerified: namesake.isVerified) }
@@ -256,7 +258,7 @@ final class Desk {
             return (lines, nil)
         } catch {
             await node.compose("", in: chat)
-            return ([ChatLines.error(error.description)], error)
+            return ([ChatLines.error(error.text)], error)
         }
     }
 
@@ -346,7 +348,7 @@ final class Desk {
 
     private func join(_ text: String) async -> [Line] {
         do {
-            let name = text.precomposedStringWithCanonicalMapping
+            let name = NormalForm.canonical(text)
             let chat = Chat.isInvite(text) ? try Chat(invite: text) : try Chat(name)
             if let index = index(of: chat.name) {
                 guard conversations[index].chat == chat else {
@@ -360,7 +362,7 @@ final class Desk {
             let opened = await open(number: conversations.count)
             return opened + (open?.greeting ?? [])
         } catch {
-            return [ChatLines.error(error.description)]
+            return [ChatLines.error(error.text)]
         }
     }
 
@@ -373,7 +375,7 @@ final class Desk {
         do {
             try await node.leave(chat.name)
         } catch {
-            return last + [ChatLines.error(error.description)]
+            return last + [ChatLines.error(error.text)]
         }
         last += conversations[index].abandon()
         if index != openIndex, !last.isEmpty { last.insert(heading(of: index), at: 0) }
@@ -397,7 +399,7 @@ final class Desk {
     }
 
     private func index(named name: String) -> Int? {
-        let name = name.precomposedStringWithCanonicalMapping
+        let name = NormalForm.canonical(name)
         return index(of: name) ?? conversations.firstIndex { $0.chat.name.lowercased() == name.lowercased() }
     }
 

@@ -1,6 +1,8 @@
 import Foundation
 import Inkling
 import InklingConsole
+import InklingModel
+import InklingText
 import TOMLKit
 
 /// Asks somebody who comes for the first time what they want to be called, and keeps the answer.
@@ -10,11 +12,11 @@ enum FirstName {
     ///   - path: the settings file, which is made if there is none; nil if none is to be made.
     /// - Returns: a name that a node can have.
     static func ask(proposal: String, keepingIn path: String?) -> String {
-        let shown = ChatLines.shown(proposal.precomposedStringWithCanonicalMapping)
+        let shown = ChatLines.shown(proposal)
         while true {
             Output.standard.write(Array("What shall the others call you? [\(shown)] ".utf8))
             guard let line = readLine() else { return proposal }
-            let answer = line.trimmingCharacters(in: .whitespaces).precomposedStringWithCanonicalMapping
+            let answer = NormalForm.canonical(line.trimmingCharacters(in: .whitespaces))
             guard !answer.isEmpty else { return proposal }
             guard answer.utf8.count <= 64, SafeText.name(answer) != nil else {
                 Output.standard.write(line: "A name has letters or digits, and takes 64 bytes at most.")

@@ -1,12 +1,15 @@
 import Foundation
 import Inkling
-import InklingConsole
+import InklingControl
+import InklingModel
+import InklingText
 
 /// The node without a terminal: JSON lines in, JSON lines out.
 @MainActor
 final class JSONSession {
     private let context: SessionContext
     private var node: Node { context.node }
+    private let events: JSONEvents
     private var splitter = LineSplitter()
     private var open: String?
     private var readerIsGone = false
@@ -16,6 +19,10 @@ final class JSONSession {
     init(_ context: SessionContext) {
         self.context = context
         open = context.settings.chat.name
+        let style = context.settings.indicator
+        events = JSONEvents(
+            indicator: { IndicatorText.text(names: $0.map { SafeText.name($0.name) ?? "" }, style: style) },
+            notice: \.text)
     }
 
     func run() async -> Int32 {
@@ -82,7 +89,7 @@ final class JSONSession {
     private func refuse(_ failure: any Error, line: Int, tag: String?) {
         switch failure {
         case let refusal as JSONCommand.Refusal: error("bad-command", refusal.text, line: line, tag: tag)
-        case let failure as NodeError: error(failure.code, failure.description, line: line, tag: tag)
+        case let failure as NodeError: error(failure.code, failure.text, line: line, tag: tag)
         default: error("bad-command", "\(failure)", line: line, tag: tag)
         }
     }
@@ -102,12 +109,12 @@ final class JSONSession {
                         ("to", .integer(recipients)),
                     ]))
         case .join(let name, let secret):
-            let chat = try Chat(Self.composed(name), secret: try secret.map { text in try Secret(text) })
+            let chat = try Chat(NormalForm.canonical(name), secret: try secret.map { text in try Secret(text) })
             try await node.join(chat)
             if chat.isOpen { noticeOpen(chat) }
             if open == nil { open = chat.name }
         case .leave(let name):
-            let name = Self.composed(name)
+            let name = NormalForm.canonical(name)
             try await node.leave(name)
             if open == name { open = nil }
         case .open(let name):
@@ -123,21 +130,19 @@ final class JSONSession {
             } else {
                 await who(try await joined(chat))
             }
-        case .stats: await statistics()
+        case .stats: write(text: await node.statistics().line[...])
         case .quit: quitting = true
         }
     }
 
     /// The chat that a command is for: the one it names, else the open one.
     private func joined(_ name: String?) async throws -> String {
-        guard let chat = name.map(Self.composed) ?? open else {
+        guard let chat = name.map({ NormalForm.canonical($0) }) ?? open else {
             throw JSONCommand.Refusal(text: "no chat is open; name one or open it first")
         }
         guard await node.chats.contains(where: { $0.name == chat }) else { throw NodeError.unknownChat(chat) }
         return chat
     }
-
-    private static func composed(_ name: String) -> String { name.precomposedStringWithCanonicalMapping }
 
     private static func user(_ text: String) throws -> UserID {
         guard let user = UserID(text) else { throw JSONCommand.Refusal(text: "\"user\" is not a user ID") }
@@ -145,34 +150,12 @@ final class JSONSession {
     }
 
     private func who(_ chat: String) async {
-        let peers = await node.peers(in: chat).map { peer in
-            var members: [(String, JSONValue)] = [
-                ("user", .string(peer.user.description)), ("name", .string(peer.name)),
-                ("presence", .string(peer.presence.rawValue)), ("key", .string(peer.key)),
-            ]
-            if let lastSeen = peer.lastSeen { members.append(("lastSeen", .seconds(lastSeen))) }
-            if let since = peer.onlineSince { members.append(("onlineSince", .seconds(since))) }
-            if let roundTrip = peer.roundTrip {
-                // Milliseconds with three decimals.
-                members.append(("rtt", .raw(String((roundTrip / .microseconds(1)).rounded() / 1_000))))
-            }
-            return JSONValue.object(members)
-        }
+        let peers = await node.peers(in: chat).map { JSONValue.peer($0) }
         write(JSONLine(on: "who", [("chat", .string(chat)), ("peers", .array(peers))]))
     }
 
-    private func statistics() async {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        guard let data = try? encoder.encode(await node.statistics()),
-            let body = String(data: data, encoding: .utf8), body.hasPrefix("{"), body.count > 2
-        else { return write(JSONLine(on: "stats")) }
-        // The counters stand beside "on" and "at" in one object.
-        write(text: JSONLine(on: "stats").text.dropLast() + "," + body.dropFirst())
-    }
-
     private func tell(_ timed: TimedEvent) {
-        write(JSONEvents.line(for: timed, style: context.settings.indicator))
+        write(events.line(for: timed))
     }
 
     private func noticeOpen(_ chat: Chat) {
@@ -197,56 +180,5 @@ final class JSONSession {
 
     private func write(text: Substring) {
         if !Output.standard.write(line: String(text)) { readerIsGone = true }
-    }
-}
-
-/// What the node tells, as lines.
-enum JSONEvents {
-    static func line(for timed: TimedEvent, style: IndicatorStyle) -> JSONLine {
-        switch timed.event {
-        case .peer(let chat, let person, let presence, let why):
-            return JSONLine(
-                on: "peer", at: timed.at,
-                [
-                    ("chat", .string(chat)), ("user", .string(person.user.description)),
-                    ("name", .string(person.name)), ("presence", .string(presence.rawValue)), ("why", .string(why)),
-                ])
-        case .typing(let chat, let people):
-            let text = IndicatorText.text(names: people.map { Names.shown($0.name) ?? "" }, style: style)
-            return JSONLine(
-                on: "typing", at: timed.at,
-                [("chat", .string(chat)), ("users", .array(people.map(person))), ("text", .string(text))])
-        case .message(let chat, let from, let number, let text):
-            return JSONLine(
-                on: "message", at: timed.at,
-                [
-                    ("chat", .string(chat)), ("from", person(from)), ("message", .unsigned(number)),
-                    ("text", .string(text)),
-                ])
-        case .delivered(let chat, let message, let user):
-            return JSONLine(
-                on: "delivered", at: timed.at,
-                [("chat", .string(chat)), ("message", .unsigned(message)), ("user", .string(user.description))])
-        case .failed(let chat, let message, let user, let why):
-            return JSONLine(
-                on: "failed", at: timed.at,
-                [
-                    ("chat", .string(chat)), ("message", .unsigned(message)), ("user", .string(user.description)),
-                    ("why", .string(why)),
-                ])
-        case .notice(let code, let text):
-            return JSONLine(on: "notice", at: timed.at, [("code", .string(code)), ("text", .string(text))])
-        }
-    }
-
-    private static func person(_ person: Person) -> JSONValue {
-        .object([("user", .string(person.user.description)), ("name", .string(person.name))])
-    }
-}
-
-/// Names as they may be shown. NFC needs Foundation, which the pure target does without.
-enum Names {
-    static func shown(_ name: String) -> String? {
-        SafeText.name(name.precomposedStringWithCanonicalMapping)
     }
 }

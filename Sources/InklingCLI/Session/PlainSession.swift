@@ -1,6 +1,8 @@
 import Foundation
 import Inkling
 import InklingConsole
+import InklingControl
+import InklingText
 
 /// Whole lines, without cursor movement, colour or animation. Standard input is a terminal that edits its own
 /// lines, or else each of its lines is a message.
@@ -131,8 +133,8 @@ final class PlainSession {
     private func send(_ text: String) async -> Bool {
         let (lines, error) = await desk.send(text)
         if let error {
-            if error.code == "queue-full" && !isInteractive { return false }
-            fail(error.description)
+            if case .queueFull = error, !isInteractive { return false }
+            fail(error.text)
         } else {
             show(lines)
         }

@@ -1,6 +1,7 @@
 import Foundation
 import Inkling
 import InklingConsole
+import InklingText
 
 /// The prompt: messages scroll by, below them who is typing, and below that the input.
 @MainActor

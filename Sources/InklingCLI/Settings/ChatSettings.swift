@@ -1,6 +1,6 @@
 import Foundation
 import Inkling
-import InklingConsole
+import InklingText
 import Logging
 
 /// What `inkling chat` was asked for.
@@ -46,14 +46,5 @@ struct ChatSettings: Sendable {
         }
         while name.utf8.count > 64 { name.removeLast() }
         return name.isEmpty ? "somebody" : name
-    }
-
-    /// `$XDG_STATE_HOME/inkling`, or what stands for it; `nil` for a user without a home.
-    static func defaultStateDirectory() -> String? {
-        // The convention's own rule: a path that is not absolute is ignored.
-        if let state = environment("XDG_STATE_HOME"), state.hasPrefix("/") { return state + "/inkling" }
-        if let home = environment("HOME") { return home + "/.local/state/inkling" }
-        guard let entry = getpwuid(getuid()), let home = entry.pointee.pw_dir else { return nil }
-        return String(cString: home) + "/.local/state/inkling"
     }
 }

@@ -1,7 +1,8 @@
 import ArgumentParser
 import Foundation
 import Inkling
-import InklingConsole
+import InklingModel
+import InklingText
 import Logging
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
@@ -66,7 +67,7 @@ struct NodeOptions: ParsableArguments {
         guard interface.isEmpty || withoutInterface.isEmpty else {
             throw ValidationError("--interface and --without-interface exclude each other.")
         }
-        if let name, !(1...64).contains(name.precomposedStringWithCanonicalMapping.utf8.count) {
+        if let name, !(1...64).contains(NormalForm.canonical(name).utf8.count) {
             throw ValidationError("--name takes 1 to 64 bytes.")
         }
     }
@@ -78,9 +79,9 @@ struct NodeOptions: ParsableArguments {
 
     /// What a node is started with. It shares the identity with the node of a chat that the user has open, if `isTool`.
     func configuration(_ settings: SettingsFile, isTool: Bool) -> Configuration {
-        let directory = stateDir ?? ChatSettings.defaultStateDirectory()
+        let directory = stateDir ?? Configuration.defaultStateDirectory
         let given = name ?? settings.name ?? LastName.read(in: directory) ?? ChatSettings.loginName()
-        var node = Configuration(name: given.precomposedStringWithCanonicalMapping)
+        var node = Configuration(name: NormalForm.canonical(given))
         node.stateDirectory = directory
         node.sharesIdentity = isTool
         node.port = port ?? 0
@@ -122,12 +123,12 @@ struct NodeOptions: ParsableArguments {
             let source = try secretSource()
             if case .invite(let text) = source {
                 let invited = try Chat(invite: text)
-                if let chat, chat.precomposedStringWithCanonicalMapping != invited.name {
+                if let chat, NormalForm.canonical(chat) != invited.name {
                     throw ValidationError("The invite is for another chat than the one named; leave the name out.")
                 }
                 return invited
             }
-            let name = (chat ?? fallback ?? "lobby").precomposedStringWithCanonicalMapping
+            let name = NormalForm.canonical(chat ?? fallback ?? "lobby")
             guard Chat.isInvite(name) else {
                 if case .secret(let text) = source { return try Chat(name, secret: try Secret(text)) }
                 return try Chat(name)
@@ -137,7 +138,7 @@ struct NodeOptions: ParsableArguments {
             }
             return try Chat(invite: name)
         } catch let error as NodeError {
-            throw ValidationError(SafeText.line(error.description))
+            throw ValidationError(SafeText.line(error.text))
         }
     }
 

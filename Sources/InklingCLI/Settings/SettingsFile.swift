@@ -1,6 +1,8 @@
 import Foundation
 import Inkling
 import InklingConsole
+import InklingModel
+import InklingText
 import TOMLKit
 
 /// The user's settings, `inkling/config.toml` in `$XDG_CONFIG_HOME`. What is not in it is nil; options on the command
@@ -85,10 +87,10 @@ package struct SettingsFile: Equatable, Sendable {
         }
         sendsTyping = reader.bool(.sendTyping)
         showsTyping = reader.bool(.showTyping)
-        if let name, !(1...64).contains(name.precomposedStringWithCanonicalMapping.utf8.count) {
+        if let name, !(1...64).contains(NormalForm.canonical(name).utf8.count) {
             throw reader.refusal(.name, "takes 1 to 64 bytes")
         }
-        if let chat, !Chat.isInvite(chat), !(1...64).contains(chat.precomposedStringWithCanonicalMapping.utf8.count) {
+        if let chat, !Chat.isInvite(chat), !(1...64).contains(NormalForm.canonical(chat).utf8.count) {
             throw reader.refusal(.chat, "takes 1 to 64 bytes")
         }
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import InklingControl
 
 /// A file descriptor that text goes to by write(2), so that each line is out at once.
 struct Output: Sendable {
@@ -42,9 +43,7 @@ struct Output: Sendable {
     }
 
     func answer(json members: [(String, JSONValue)]) throws {
-        var text = ""
-        JSONValue.object(members).append(to: &text)
-        try answer(text)
+        try answer(JSONValue.object(members).text)
     }
 
     /// Whether whoever read it has gone.

@@ -1,4 +1,4 @@
-import InklingConsole
+import InklingText
 import Testing
 
 @Suite("Indicator text")

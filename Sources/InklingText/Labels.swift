@@ -1,15 +1,17 @@
+import InklingModel
+
 /// What each person of a chat is called on the screen: the name as it was given, with a short piece of the user ID
 /// behind it only where the name alone could mislead.
 ///
 /// A label carries that suffix where two people look alike, where a known name comes with another key, where the name
 /// is one's own or a word of the program, mixes Latin, Cyrillic and Greek, or can't be shown as it was sent. Once a
 /// person has it, it stays for as long as the name does: a label never gets shorter under one's eyes.
-package struct Labels: Sendable {
+public struct Labels: Sendable {
     /// How many characters of the user ID a suffix has, unless more are needed to tell two people apart.
-    package static let suffixLength = 4
+    public static let suffixLength = 4
 
     /// What is known of somebody whose name came with a key.
-    package enum Acquaintance: Hashable, Sendable {
+    public enum Acquaintance: Hashable, Sendable {
         /// Nobody of that name was met before.
         case new
         /// This name was met with this key.
@@ -18,16 +20,19 @@ package struct Labels: Sendable {
         case changedKey
     }
 
-    package struct Person: Hashable, Sendable {
+    /// Somebody who is to have a label.
+    public struct Person: Hashable, Sendable {
         /// The user ID, 16 characters.
-        package var user: String
-        /// The name as it was sent, in NFC.
-        package var name: String
-        package var acquaintance: Acquaintance
+        public var user: String
+        /// The name as it was sent.
+        public var name: String
+        /// What is known of them beside the name.
+        public var acquaintance: Acquaintance
         /// Whether the user has compared fingerprints with this person.
-        package var isVerified: Bool
+        public var isVerified: Bool
 
-        package init(user: String, name: String, acquaintance: Acquaintance = .new, isVerified: Bool = false) {
+        /// Somebody of that identity, under that name.
+        public init(user: String, name: String, acquaintance: Acquaintance = .new, isVerified: Bool = false) {
             self.user = user
             self.name = name
             self.acquaintance = acquaintance
@@ -36,18 +41,23 @@ package struct Labels: Sendable {
     }
 
     /// A safe name and what tells it from others. Only `Labels` makes them.
-    package struct Label: Hashable, Sendable {
-        package internal(set) var user: String
-        package internal(set) var name: String
+    public struct Label: Hashable, Sendable {
+        /// The user ID.
+        public internal(set) var user: String
+        /// The name, made safe: "Someone" where nothing of it can be shown.
+        public internal(set) var name: String
         /// Empty, or such as `~mfrg`.
-        package internal(set) var suffix: String
+        public internal(set) var suffix: String
 
-        package var text: String { suffix.isEmpty ? name : name + " " + suffix }
+        /// What is shown.
+        public var text: String { suffix.isEmpty ? name : name + " " + suffix }
     }
 
     /// Whom a text names.
-    package enum Match: Equatable, Sendable {
+    public enum Match: Equatable, Sendable {
+        /// The user ID of the only one.
         case one(String)
+        /// Nobody is called so.
         case nobody
         /// The labels that tell them apart.
         case several([String])
@@ -62,29 +72,23 @@ package struct Labels: Sendable {
         var isDoubtful: Bool
     }
 
-    private let compatible: @Sendable (String) -> String
     private var ownLikenesses: Set<String> = []
     private var entries: [String: Entry] = [:]
     /// The user IDs of those who look alike, sorted.
     private var alike: [String: [String]] = [:]
 
-    /// - Parameters:
-    ///   - ownName: the own name, in NFC.
-    ///   - compatible: brings a text to NFKC, for which this pure target has no means.
-    package init(ownName: String, compatible: @escaping @Sendable (String) -> String) {
-        self.compatible = compatible
-        setOwnName(ownName)
-    }
+    /// Nobody yet, in the eyes of somebody who is called so.
+    public init(ownName: String) { setOwnName(ownName) }
 
     /// The own name is another one now.
-    package mutating func setOwnName(_ name: String) {
+    public mutating func setOwnName(_ name: String) {
         ownLikenesses = Set((Self.ownWords + [name]).map { likeness(of: SafeText.name($0) ?? "") })
         for person in entries.values.map(\.person).sorted(by: { $0.user < $1.user }) { update(person) }
     }
 
     /// Somebody is known in the chat, or is now known differently. Returns those whose label is another one now.
     @discardableResult
-    package mutating func update(_ person: Person) -> [Label] {
+    public mutating func update(_ person: Person) -> [Label] {
         let old = entries[person.user]
         let name = Self.shown(person.name)
         let likeness = likeness(of: name ?? "")
@@ -102,22 +106,22 @@ package struct Labels: Sendable {
     }
 
     /// Somebody is not known in the chat any more.
-    package mutating func remove(_ user: String) {
+    public mutating func remove(_ user: String) {
         if let entry = entries.removeValue(forKey: user) { part(user, from: entry.likeness) }
     }
 
     /// What the person is called; somebody unknown is "Someone".
-    package func label(of user: String) -> Label {
+    public func label(of user: String) -> Label {
         entries[user]?.label ?? Label(user: user, name: "Someone", suffix: Self.suffix(of: user, Self.suffixLength))
     }
 
     /// All labels, in the order of their texts.
-    package var all: [Label] {
+    public var all: [Label] {
         entries.values.map(\.label).sorted { ($0.text, $0.user) < ($1.text, $1.user) }
     }
 
     /// Who is meant: by the label, the name in any case, the user ID or a suffix, each with or without `@`.
-    package func find(_ text: some StringProtocol) -> Match {
+    public func find(_ text: some StringProtocol) -> Match {
         var wanted = text[...]
         while wanted.first?.isWhitespace == true { wanted.removeFirst() }
         while wanted.last?.isWhitespace == true { wanted.removeLast() }
@@ -128,9 +132,10 @@ package struct Labels: Sendable {
         if let exact = labels.first(where: { $0.text == text || $0.user == text }) {
             return .one(exact.user)
         }
-        let folded = Self.folded(compatible(text))
+        let folded = Self.folded(NormalForm.compatible(text))
         let found = labels.filter {
-            Self.folded(compatible($0.text)) == folded || Self.folded(compatible($0.name)) == folded
+            Self.folded(NormalForm.compatible($0.text)) == folded
+                || Self.folded(NormalForm.compatible($0.name)) == folded
                 || $0.suffix == text
         }
         switch found.count {
@@ -201,12 +206,12 @@ package struct Labels: Sendable {
         if person.acquaintance == .changedKey && !person.isVerified { return true }
         // What looks like a suffix, or was taken away so that the name can't pass for a line, is not left unsaid.
         if name.contains("~") || name != SafeText.name(person.name) { return true }
-        return ownLikenesses.contains(likeness) || Self.mixesScripts(compatible(name))
+        return ownLikenesses.contains(likeness) || Self.mixesScripts(NormalForm.compatible(name))
     }
 
     /// The name as a label shows it: it can't begin like a notice, an error or a separator, and has no colon, which
     /// ends a name. `nil` if nothing to read is left.
-    static func shown(_ name: String) -> String? {
+    public static func shown(_ name: String) -> String? {
         guard let safe = SafeText.name(name) else { return nil }
         var scalars = safe.unicodeScalars[...]
         while let first = scalars.first, beginsLine(first) { scalars.removeFirst() }
@@ -242,7 +247,7 @@ package struct Labels: Sendable {
     /// The name after NFKC and case folding, with letters and digits that look like a Latin one in its place.
     private func likeness(of name: String) -> String {
         var result = String.UnicodeScalarView()
-        for scalar in compatible(Self.folded(compatible(name))).unicodeScalars {
+        for scalar in NormalForm.compatible(Self.folded(NormalForm.compatible(name))).unicodeScalars {
             // The blank Braille cell is seen no more than a blank is.
             if scalar.properties.isWhitespace || scalar == "\u{2800}" { continue }
             if let likeness = Self.lookAlikes[scalar] {

@@ -1,5 +1,5 @@
 import Foundation
-import InklingConsole
+import InklingText
 import Testing
 
 @Suite("Labels")
@@ -7,7 +7,7 @@ struct LabelsTests {
     typealias Person = Labels.Person
 
     static func labels(_ people: [Person], ownName: String = "Alice") -> Labels {
-        var labels = Labels(ownName: ownName, compatible: TerminalSafetyTests.nfkc)
+        var labels = Labels(ownName: ownName)
         for person in people { labels.update(person) }
         return labels
     }

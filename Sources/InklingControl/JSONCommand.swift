@@ -1,7 +1,7 @@
 import Foundation
 
 /// A line of input of the JSON interface.
-enum JSONCommand {
+package enum JSONCommand: Sendable {
     case compose(String, chat: String?)
     case send(String, tag: String?, chat: String?)
     case join(chat: String, secret: String?)
@@ -14,9 +14,11 @@ enum JSONCommand {
     case stats
     case quit
 
-    /// Why a line is no command.
-    struct Refusal: Error {
-        let text: String
+    /// Why a line is not a command.
+    package struct Refusal: Error {
+        package let text: String
+
+        package init(text: String) { self.text = text }
     }
 
     private struct Fields: Decodable {
@@ -44,7 +46,7 @@ enum JSONCommand {
     }
 
     /// What a line with a `send` gives to be told back, also one that is refused; nil for all else.
-    static func tag(of line: [UInt8]) -> String? {
+    package static func tag(of line: [UInt8]) -> String? {
         struct Tagged: Decodable {
             let `do`: String
             let tag: String
@@ -54,7 +56,7 @@ enum JSONCommand {
     }
 
     /// Reads a line. Members that a command does not know are ignored.
-    init(_ line: [UInt8]) throws(Refusal) {
+    package init(_ line: [UInt8]) throws(Refusal) {
         let fields = try Self.fields(of: line)
         switch fields.do {
         case "compose": self = .compose(try Self.need(fields.text, "text"), chat: fields.chat)
@@ -92,55 +94,5 @@ enum JSONCommand {
         } catch {
             throw Refusal(text: "the line is not valid JSON")
         }
-    }
-}
-
-/// Cuts input into lines, and holds no more than a line may have.
-struct LineSplitter {
-    static let longestLine = 1 << 20
-
-    enum Piece {
-        case line([UInt8], number: Int)
-        case tooLong(number: Int)
-    }
-
-    private var held: [UInt8] = []
-    private var overflown = false
-    private var number = 1
-
-    mutating func feed(_ bytes: [UInt8]) -> [Piece] {
-        var pieces: [Piece] = []
-        var rest = bytes[...]
-        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-            hold(rest[..<end])
-            pieces.append(cut())
-            rest = rest[(end + 1)...]
-        }
-        hold(rest)
-        return pieces
-    }
-
-    /// The line that the input ended in, where no line feed ended it.
-    mutating func finish() -> Piece? {
-        held.isEmpty && !overflown ? nil : cut()
-    }
-
-    private mutating func hold(_ bytes: ArraySlice<UInt8>) {
-        if held.count + bytes.count > Self.longestLine {
-            overflown = true
-            held = []
-        }
-        if !overflown { held.append(contentsOf: bytes) }
-    }
-
-    private mutating func cut() -> Piece {
-        defer {
-            held = []
-            overflown = false
-            number += 1
-        }
-        guard !overflown else { return .tooLong(number: number) }
-        if held.last == UInt8(ascii: "\r") { held.removeLast() }
-        return .line(held, number: number)
     }
 }

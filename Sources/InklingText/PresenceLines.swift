@@ -2,15 +2,15 @@
 /// one line that says so, and one more when it is over, if they have ended up otherwise.
 ///
 /// Time is in milliseconds of a clock that never goes back.
-package struct PresenceLines: Sendable {
+public struct PresenceLines: Sendable {
     /// How long a change waits for more of its kind.
-    package static let firstWait: Int64 = 500
+    public static let firstWait: Int64 = 500
     /// How long it waits once there is more of its kind.
-    package static let burst: Int64 = 2_000
+    public static let burst: Int64 = 2_000
     /// How many changes of one person within `flapWindow` are coming and going.
-    package static let flapChanges = 3
+    public static let flapChanges = 3
     /// How long somebody has to stay as they are after coming and going.
-    package static let flapWindow: Int64 = 30_000
+    public static let flapWindow: Int64 = 30_000
 
     private struct Pending {
         var user: String
@@ -37,10 +37,11 @@ package struct PresenceLines: Sendable {
     private var pending: [Pending] = []
     private var openedAt: Int64 = 0
 
-    package init() {}
+    /// Nothing was told yet.
+    public init() {}
 
     /// When to call `due(at:)`, if at all.
-    package var nextDeadline: Int64? {
+    public var nextDeadline: Int64? {
         let flaps = records.values.compactMap { record in
             record.flapping == nil ? nil : record.changes.last.map { $0 + Self.flapWindow }
         }
@@ -48,7 +49,7 @@ package struct PresenceLines: Sendable {
     }
 
     /// Somebody's presence has changed. Returns what is to be told at once.
-    package mutating func take(_ label: Labels.Label, _ change: PresenceChange, at now: Int64) -> [Line] {
+    public mutating func take(_ label: Labels.Label, _ change: PresenceChange, at now: Int64) -> [PresenceLine] {
         var lines = due(at: now)
         var record = records[label.user] ?? Record()
         record.changes = record.changes.filter { now - $0 < Self.flapWindow }.suffix(Self.flapChanges - 1) + [now]
@@ -59,7 +60,7 @@ package struct PresenceLines: Sendable {
             record.flapping = entry
             pending.removeAll { $0.user == label.user }
             record.told = Self.told(change)
-            lines.append(ChatLines.presence(of: [label], change, again: true))
+            lines.append(PresenceLine(labels: [label], change: change, isRepeated: true))
         } else {
             if pending.isEmpty { openedAt = now }
             pending.removeAll { $0.user == label.user }
@@ -70,15 +71,15 @@ package struct PresenceLines: Sendable {
     }
 
     /// Returns what is to be told by now.
-    package mutating func due(at now: Int64) -> [Line] {
-        var lines: [Line] = []
+    public mutating func due(at now: Int64) -> [PresenceLine] {
+        var lines: [PresenceLine] = []
         if let release, release <= now { lines += flush() }
         let calm = records.filter { $0.value.changes.last.map { $0 + Self.flapWindow <= now } ?? false }
         for (user, record) in calm.sorted(by: { $0.key < $1.key }) {
             var record = record
             if let entry = record.flapping {
                 if record.told != Self.told(entry.change) {
-                    lines.append(ChatLines.presence(of: [entry.label], entry.change))
+                    lines.append(PresenceLine(labels: [entry.label], change: entry.change))
                 }
                 record.told = Self.told(entry.change)
                 record.flapping = nil
@@ -90,8 +91,8 @@ package struct PresenceLines: Sendable {
     }
 
     /// Tells what waits, so that a message of somebody never comes before the line that they are here.
-    package mutating func flush() -> [Line] {
-        var lines: [Line] = []
+    public mutating func flush() -> [PresenceLine] {
+        var lines: [PresenceLine] = []
         let entries = pending.filter { entry in
             let told = records[entry.user]?.told ?? .gone
             let new = Self.told(entry.change)
@@ -101,7 +102,7 @@ package struct PresenceLines: Sendable {
         pending = []
         for change in PresenceChange.allCases {
             let labels = entries.filter { $0.change == change }.map(\.label)
-            if !labels.isEmpty { lines.append(ChatLines.presence(of: labels, change)) }
+            if !labels.isEmpty { lines.append(PresenceLine(labels: labels, change: change)) }
         }
         return lines
     }

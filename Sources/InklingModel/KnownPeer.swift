@@ -16,4 +16,18 @@ public struct KnownPeer: Hashable, Sendable {
     public let isVerified: Bool
     /// Whether the user has blocked them, until that is taken back.
     public let isBlocked: Bool
+
+    package init(
+        user: UserID, key: String, names: [String], namedSince: Double, firstSeen: Double, lastSeen: Double,
+        isVerified: Bool, isBlocked: Bool
+    ) {
+        self.user = user
+        self.key = key
+        self.names = names
+        self.namedSince = namedSince
+        self.firstSeen = firstSeen
+        self.lastSeen = lastSeen
+        self.isVerified = isVerified
+        self.isBlocked = isBlocked
+    }
 }

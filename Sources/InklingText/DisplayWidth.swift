@@ -1,7 +1,7 @@
 /// How many columns text takes in a terminal.
-package enum DisplayWidth {
+public enum DisplayWidth {
     /// The columns of a grapheme cluster: 2 for wide characters and pictures, 0 for what combines or can't be seen.
-    package static func of(_ character: Character) -> Int {
+    public static func of(_ character: Character) -> Int {
         if let ascii = character.asciiValue { return (0x20..<0x7F).contains(ascii) ? 1 : 0 }
         let scalars = character.unicodeScalars
         guard let first = scalars.first else { return 0 }
@@ -19,18 +19,18 @@ package enum DisplayWidth {
     }
 
     /// The columns of a cluster's scalars side by side, as a terminal shows them that does not know the cluster.
-    package static func ofScalars(_ character: Character) -> Int {
+    public static func ofScalars(_ character: Character) -> Int {
         if let ascii = character.asciiValue { return (0x20..<0x7F).contains(ascii) ? 1 : 0 }
         return character.unicodeScalars.reduce(0) { $0 + of($1) }
     }
 
     /// The columns of text without line breaks.
-    package static func of(_ text: some StringProtocol) -> Int {
+    public static func of(_ text: some StringProtocol) -> Int {
         text.reduce(0) { $0 + of($1) }
     }
 
     /// The longest beginning of a text that fits, cut between grapheme clusters.
-    package static func prefix(of text: String, columns: Int) -> Substring {
+    public static func prefix(of text: String, columns: Int) -> Substring {
         var used = 0
         var end = text.startIndex
         while end < text.endIndex {

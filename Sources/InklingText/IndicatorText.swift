@@ -1,5 +1,5 @@
 /// How the names of several people who type are put together (R17).
-package enum IndicatorStyle: String, CaseIterable, Sendable {
+public enum IndicatorStyle: String, CaseIterable, Sendable {
     /// Up to three names, from four on two names and a count.
     case standard
     /// Up to two names, from three on one name and a count.
@@ -9,21 +9,21 @@ package enum IndicatorStyle: String, CaseIterable, Sendable {
 }
 
 /// The text that says who is typing.
-package enum IndicatorText {
+public enum IndicatorText {
     /// The longest name that is shown whole, in characters as a person counts them (R19).
-    package static let longestName = 15
+    public static let longestName = 15
 
     /// Says who is typing, without dots; empty when nobody is.
     ///
     /// - Parameter names: safe names in the order in which they are to be named, the latest start first;
     ///   an empty one stands for a person whose name can't be shown.
-    package static func text(names: [String], style: IndicatorStyle = .standard) -> String {
+    public static func text(names: [String], style: IndicatorStyle = .standard) -> String {
         if names.count > 1 && names.allSatisfy(\.isEmpty) { return "\(names.count) people are typing" }
         return text(shown: names.map(shortened), style: style)
     }
 
     /// Says who is typing by their labels: names are shortened, what tells them apart is not.
-    package static func text(people: [Labels.Label], style: IndicatorStyle = .standard) -> String {
+    public static func text(people: [Labels.Label], style: IndicatorStyle = .standard) -> String {
         text(
             shown: people.map { $0.suffix.isEmpty ? shortened($0.name) : shortened($0.name) + " " + $0.suffix },
             style: style)
@@ -48,24 +48,14 @@ package enum IndicatorText {
     }
 
     /// The dots behind the text: one to three in turn, or always three where motion is unwanted (R20).
-    package static func dots(step: Int, reducedMotion: Bool) -> String {
+    public static func dots(step: Int, reducedMotion: Bool) -> String {
         guard !reducedMotion else { return "..." }
         let turn = ((step % 3) + 3) % 3
         return String(repeating: ".", count: turn + 1)
     }
 
-    /// How the text shows: dim when it has just appeared, for a gentle beginning, and plain from then on.
-    ///
-    /// - Parameter age: since when there is an indicator, whoever it named first.
-    package static func emphasis(age: Duration, decorated: Bool, reducedMotion: Bool) -> Line.Emphasis {
-        decorated && !reducedMotion && age < appearance ? .dim : .plain
-    }
-
-    /// How long the beginning takes.
-    package static let appearance = Duration.milliseconds(300)
-
     /// The name as the indicator shows it: its first 15 characters and "...", or "Someone".
-    package static func shortened(_ name: String) -> String {
+    public static func shortened(_ name: String) -> String {
         guard !name.isEmpty else { return "Someone" }
         guard name.count > longestName else { return name }
         return name.prefix(longestName) + "..."

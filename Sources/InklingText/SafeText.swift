@@ -1,30 +1,33 @@
+import InklingModel
+
 /// Makes text from outside harmless before it reaches a terminal or a log.
 ///
-/// The rules work on Unicode scalars: a `Character` may hide any number of them. Text is expected in NFC,
-/// which only the edge can bring about.
-package enum SafeText {
+/// The rules work on Unicode scalars: a `Character` may hide any number of them (S-5).
+public enum SafeText {
     /// How many marks, joiners and variation selectors may follow one base.
-    package static let marksPerBase = 4
+    public static let marksPerBase = 4
     /// How many scalars may be chained by joiners into one picture.
-    package static let joinedPerPicture = 10
+    public static let joinedPerPicture = 10
     /// The widest name that is shown, in columns.
-    package static let nameColumns = 32
+    public static let nameColumns = 32
 
     /// A message: line breaks stay as LF, joiners and emoji variation selectors stay, tabs become blanks.
-    package static func message(_ text: some StringProtocol) -> String {
+    public static func message(_ text: some StringProtocol) -> String {
         filter(text, as: .message)
     }
 
     /// Text that has to stay on one line: an error, a notice, the name of a chat.
-    package static func line(_ text: some StringProtocol) -> String {
+    public static func line(_ text: some StringProtocol) -> String {
         filter(text, as: .line)
     }
 
-    /// A person's name, or `nil` if it has control characters or nothing to read in it.
-    package static func name(_ text: some StringProtocol) -> String? {
+    /// A person's name as it came, in NFC and at most ``nameColumns`` wide; nil if it has control characters or nothing
+    /// to read in it.
+    public static func name(_ text: some StringProtocol) -> String? {
         let refused: (Unicode.Scalar) -> Bool = {
             lineBreaks.contains($0) || $0.properties.generalCategory == .control
         }
+        let text = NormalForm.canonical(text)
         guard !text.unicodeScalars.contains(where: refused) else { return nil }
         var folded = ""
         var readable = false

@@ -1,7 +1,5 @@
-import Foundation
-
 /// A value in a line of JSON.
-enum JSONValue {
+package enum JSONValue: Sendable {
     case string(String)
     case integer(Int)
     case unsigned(UInt64)
@@ -13,7 +11,15 @@ enum JSONValue {
     /// JSON text.
     case raw(String)
 
-    func append(to text: inout String) {
+    /// The value on one line, without blanks.
+    package var text: String {
+        var text = ""
+        append(to: &text)
+        return text
+    }
+
+    /// Adds it to a text, without blanks.
+    private func append(to text: inout String) {
         switch self {
         case .string(let value): Self.append(value, to: &text)
         case .integer(let value): text += String(value)
@@ -68,33 +74,5 @@ enum JSONValue {
         let (whole, rest) = total.magnitude.quotientAndRemainder(dividingBy: 1_000_000)
         let digits = String(rest)
         return (total < 0 ? "-" : "") + "\(whole)." + String(repeating: "0", count: 6 - digits.count) + digits
-    }
-}
-
-/// One line of output: what it is, when it was learned, and its members in order.
-struct JSONLine {
-    private var members: [(String, JSONValue)]
-
-    init(on kind: String, at: Double = Date().timeIntervalSince1970, _ members: [(String, JSONValue?)] = []) {
-        self.members = [("on", .string(kind)), ("at", .seconds(at))]
-        for (name, value) in members {
-            if let value { self.members.append((name, value)) }
-        }
-    }
-
-    var text: String {
-        var text = ""
-        JSONValue.object(members).append(to: &text)
-        return text
-    }
-}
-
-extension Output {
-    /// Writes one JSON object that is the whole answer of a command. `false`: nobody reads any more.
-    @discardableResult
-    func write(json members: [(String, JSONValue)]) -> Bool {
-        var text = ""
-        JSONValue.object(members).append(to: &text)
-        return write(line: text)
     }
 }

@@ -1,26 +1,6 @@
-import InklingCore
-import InklingWire
+@_exported import struct InklingWire.UserID
 
-/// The short form of an identity: 16 base32 characters, 80 bits of a hash of its public key.
-public struct UserID: Hashable, Sendable, Comparable, CustomStringConvertible {
-    let wire: InklingWire.UserID
-
-    /// Reads a user ID; nil for anything but 16 lower-case base32 characters.
-    public init?(_ text: String) {
-        guard let wire = InklingWire.UserID(text) else { return nil }
-        self.wire = wire
-    }
-
-    init(_ key: PublicKey) { wire = key.userID }
-
-    /// The 16 characters.
-    public var description: String { wire.description }
-
-    /// By the text.
-    public static func < (left: UserID, right: UserID) -> Bool { left.wire < right.wire }
-}
-
-/// Somebody in a chat. The name is as the peer sent it: make it safe before you print it.
+/// Somebody in a chat. The name is as the peer sent it: make it safe before you print it, with InklingText.
 public struct Person: Hashable, Sendable {
     /// Whose identity it is.
     public let user: UserID
@@ -32,21 +12,16 @@ public struct Person: Hashable, Sendable {
         self.user = user
         self.name = name
     }
-
-    init(_ person: InklingCore.Person) { self.init(user: UserID(person.key), name: person.name) }
 }
 
 /// Whether somebody can be reached.
-public enum Presence: String, Sendable, Hashable, Codable {
-    case online, away, offline
-
-    init(_ presence: InklingCore.Presence) {
-        switch presence {
-        case .online: self = .online
-        case .away: self = .away
-        case .offline: self = .offline
-        }
-    }
+public enum Presence: String, Sendable, Hashable, Codable, CaseIterable {
+    /// In the chat, and there.
+    case online
+    /// In the chat, but said to be elsewhere. Messages arrive.
+    case away
+    /// Not in the chat, or out of reach.
+    case offline
 }
 
 /// What a node knows of somebody in a chat. Equal when nothing that is shown differs; the round trip is not compared.
@@ -74,6 +49,26 @@ public struct Peer: Hashable, Sendable {
     /// Others who were known under this name before, or are verified: one of them may be who the name says, and not
     /// this one. Without blocked ones.
     public let namesakes: [UserID]
+
+    package init(
+        user: UserID, name: String, presence: Presence, key: String, lastSeen: Double?, onlineSince: Double?,
+        roundTrip: Duration?, firstSeen: Double?, isVerified: Bool, isBlocked: Bool, namesakes: [UserID]
+    ) {
+        self.user = user
+        self.name = name
+        self.presence = presence
+        self.key = key
+        self.lastSeen = lastSeen
+        self.onlineSince = onlineSince
+        self.roundTrip = roundTrip
+        self.firstSeen = firstSeen
+        self.isVerified = isVerified
+        self.isBlocked = isBlocked
+        self.namesakes = namesakes
+    }
+
+    /// The person, as events name them.
+    public var person: Person { Person(user: user, name: name) }
 
     /// Whether nothing that is shown differs.
     public static func == (left: Peer, right: Peer) -> Bool {

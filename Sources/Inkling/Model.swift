@@ -1,0 +1,68 @@
+import Foundation
+import InklingCore
+@_exported import InklingModel
+import InklingWire
+
+// Of the two of a name, one of the protocol and one of what programs speak of, the latter is meant where nothing is said.
+typealias Person = InklingModel.Person
+typealias Presence = InklingModel.Presence
+typealias PresenceReason = InklingModel.PresenceReason
+typealias FailureReason = InklingModel.FailureReason
+
+extension Person {
+    init(_ person: InklingCore.Person) { self.init(user: person.key.userID, name: person.name) }
+}
+
+extension Presence {
+    init(_ presence: InklingCore.Presence) {
+        switch presence {
+        case .online: self = .online
+        case .away: self = .away
+        case .offline: self = .offline
+        }
+    }
+}
+
+extension PresenceReason {
+    init(_ reason: InklingCore.PresenceReason) {
+        switch reason {
+        case .hello: self = .hello
+        case .back: self = .back
+        case .away: self = .away
+        case .bye: self = .bye
+        case .will: self = .will
+        case .silence: self = .silence
+        case .blocked: self = .blocked
+        case .replaced: self = .replaced
+        }
+    }
+}
+
+extension FailureReason {
+    init(_ reason: InklingCore.FailureReason) {
+        switch reason {
+        case .bye: self = .bye
+        case .silence: self = .silence
+        case .will: self = .will
+        case .left: self = .left
+        case .blocked: self = .blocked
+        case .replaced: self = .replaced
+        case .quit: self = .quit
+        case .stalled: self = .stalled
+        case .lostState: self = .lostState
+        }
+    }
+}
+
+extension Secret {
+    /// A new secret, from the system's random source.
+    public static func random() -> Secret {
+        var generator = SystemRandomNumberGenerator()
+        return Secret(using: &generator)
+    }
+}
+
+extension NodeError: LocalizedError {
+    /// The same line as `description`, for `localizedDescription`.
+    public var errorDescription: String? { description }
+}

@@ -1,0 +1,90 @@
+import Inkling
+
+// The library states facts; what to do about them with the options and commands of this program is said here.
+
+extension NodeError {
+    /// What is the case and what to do, in one line.
+    var text: String {
+        if case .stateDirectory(let fault) = self { return fault.text }
+        return fact + " " + (optionAdvice ?? advice)
+    }
+
+    /// Nil where no option or command helps.
+    private var optionAdvice: String? {
+        switch self {
+        case .name: "Choose another with --name."
+        case .secret: "A secret is made by \"inkling invite NAME\"; a passphrase can't be one."
+        case .invite: "An invite reads inkling:NAME#SECRET; \"inkling invite NAME\" makes one."
+        case .portTaken: "Choose another with --port, or none for a free one."
+        case .portNotAllowed: "Choose one above 1023 with --port."
+        case .bindAddress: "Choose one of its own with --bind, or leave it out."
+        case .socket: "\"inkling doctor\" looks for the cause."
+        case .identityText: "\"inkling identity export FILE\" makes one."
+        case .identityExists:
+            "Keep a copy of it with \"inkling identity export FILE\", then replace it with --force."
+        case .chatName, .unknownChat, .chatExists, .tooManyChats, .messageEmpty, .messageTooLong, .queueFull,
+            .bindAddressWithoutInterface, .stateDirectory, .peerAddress, .interface, .unknownPeer,
+            .stateDirectoryInUse, .stopped:
+            nil
+        }
+    }
+}
+
+extension StateDirectoryFault {
+    /// What is the case and what to do, in one line.
+    var text: String {
+        let advice =
+            switch self {
+            case .corrupt: advice
+            case .newer: "Use that, or another --state-dir."
+            case .unreadable: "Make it readable, or choose another directory with --state-dir."
+            case .foreign: "Choose another directory with --state-dir."
+            case .shared:
+                "Choose another directory with --state-dir, or take their right away: chmod go-w."
+            case .unwritable: "Make it writable, or choose another with --state-dir."
+            case .noHome: "Set HOME, or choose a directory with --state-dir."
+            }
+        return fact + " " + advice
+    }
+}
+
+extension Notice {
+    /// What is the case and what to do, in one line. It may hold names as their owners sent them.
+    var text: String {
+        switch self {
+        case .discoveryDown(let outage): outage.text
+        case .identityTemporary(let reason): reason.text
+        case .discoveryUp, .lastWillOff, .peerIsOneself, .keyChanged, .knownPeersDamaged, .knownPeersNewer,
+            .knownPeersUnkept:
+            description
+        }
+    }
+}
+
+extension DiscoveryOutage {
+    /// What is the case and what to do, in one line.
+    var text: String {
+        let advice =
+            switch self {
+            case .absent: "Start dbus-daemon and avahi-daemon, or add peers with --peer host:port."
+            case .gone: "Start avahi-daemon again (it needs dbus-daemon), or add peers with --peer host:port."
+            case .refused: advice
+            case .noThread: "Raise its limits, or add peers with --peer host:port."
+            }
+        return fact + " " + advice
+    }
+}
+
+extension TemporaryIdentity {
+    /// What is the case and what to do, in one line.
+    var text: String {
+        let advice =
+            switch self {
+            case .inUse:
+                "For one more chat, use /join in the other program; for an identity of its own, --state-dir."
+            case .unwritable: "Make it writable, or choose another with --state-dir."
+            case .noHome: "Set HOME, or choose a directory with --state-dir."
+            }
+        return fact + " " + advice
+    }
+}

@@ -1,0 +1,15 @@
+import Foundation
+
+/// One line of output: what it is, when it was learned, and its members in order.
+package struct JSONLine: Sendable {
+    private var members: [(String, JSONValue)]
+
+    package init(on kind: String, at: Double = Date().timeIntervalSince1970, _ members: [(String, JSONValue?)] = []) {
+        self.members = [("on", .string(kind)), ("at", .seconds(at))]
+        for (name, value) in members {
+            if let value { self.members.append((name, value)) }
+        }
+    }
+
+    package var text: String { JSONValue.object(members).text }
+}

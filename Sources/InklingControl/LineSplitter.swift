@@ -1,0 +1,52 @@
+/// Cuts input into lines, and holds no more than a line may have.
+package struct LineSplitter: Sendable {
+    /// In bytes, without the line feed.
+    package static let longestLine = 1 << 20
+
+    package enum Piece: Equatable, Sendable {
+        case line([UInt8], number: Int)
+        case tooLong(number: Int)
+    }
+
+    private var held: [UInt8] = []
+    private var overflown = false
+    private var number = 1
+
+    package init() {}
+
+    package mutating func feed(_ bytes: [UInt8]) -> [Piece] {
+        var pieces: [Piece] = []
+        var rest = bytes[...]
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            hold(rest[..<end])
+            pieces.append(cut())
+            rest = rest[(end + 1)...]
+        }
+        hold(rest)
+        return pieces
+    }
+
+    /// The line that the input ended in, where no line feed ended it.
+    package mutating func finish() -> Piece? {
+        held.isEmpty && !overflown ? nil : cut()
+    }
+
+    private mutating func hold(_ bytes: ArraySlice<UInt8>) {
+        if held.count + bytes.count > Self.longestLine {
+            overflown = true
+            held = []
+        }
+        if !overflown { held.append(contentsOf: bytes) }
+    }
+
+    private mutating func cut() -> Piece {
+        defer {
+            held = []
+            overflown = false
+            number += 1
+        }
+        guard !overflown else { return .tooLong(number: number) }
+        if held.last == UInt8(ascii: "\r") { held.removeLast() }
+        return .line(held, number: number)
+    }
+}

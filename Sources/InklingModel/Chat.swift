@@ -1,0 +1,64 @@
+import InklingWire
+
+/// The secret of a chat: 128 random bits, known to its members alone.
+public struct Secret: Hashable, Sendable {
+    let wire: ChatSecret
+
+    /// Reads a secret: 26 lower-case base32 characters (RFC 4648, no padding, spare bits zero).
+    ///
+    /// - Throws: ``NodeError/secret(_:)`` for anything else. A passphrase of human making is refused: whoever
+    ///   completes one exchange could guess at it offline.
+    public init(_ text: String) throws(NodeError) {
+        guard let wire = ChatSecret(base32: text) else {
+            throw .secret(text.utf8.count == SecretFault.length ? .characters : .length(text.count))
+        }
+        self.wire = wire
+    }
+
+    /// A new secret, from a random source that nobody can foresee.
+    public init(using generator: inout some RandomNumberGenerator) { wire = ChatSecret(using: &generator) }
+
+    /// The 26 characters.
+    public var text: String { wire.base32 }
+}
+
+// Whoever prints or logs a secret, or what holds it, does not want it told.
+extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Says that there is one, and nothing of it.
+    public var description: String { "Secret(…)" }
+    /// The same.
+    public var debugDescription: String { description }
+    /// Without children.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// A chat: a name and, unless it is open, a secret.
+public struct Chat: Hashable, Sendable {
+    /// The name in NFC, 1 to 64 bytes of UTF-8, without control characters.
+    public let name: String
+    /// Nil for an open chat, which anybody on the network may join.
+    public let secret: Secret?
+
+    /// - Throws: ``NodeError/chatName(_:)`` for a name that is empty, too long, holds a control character, or is an
+    ///   invite.
+    public init(_ name: String, secret: Secret? = nil) throws(NodeError) {
+        let normal = NormalForm.canonical(name)
+        // An open chat that was named after an invite would tell its secret to all.
+        guard !Self.isInvite(normal) else { throw .chatName(.invite) }
+        try self.init(normal: normal, secret: secret)
+    }
+
+    init(normal: String, secret: Secret?) throws(NodeError) {
+        if let fault = NameFault(of: normal, maximumSize: Limits.maximumChatNameSize) { throw .chatName(fault) }
+        name = normal
+        self.secret = secret
+    }
+
+    /// Whether anybody on the network may join it.
+    public var isOpen: Bool { secret == nil }
+
+    /// What the protocol derives from it.
+    package var keys: ChatKeys {
+        if let secret { ChatKeys(secret: secret.wire) } else { ChatKeys(openName: name) }
+    }
+}

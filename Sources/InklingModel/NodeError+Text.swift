@@ -1,0 +1,142 @@
+import InklingWire
+
+extension NodeError: CustomStringConvertible {
+    /// What is the case, in one line.
+    public var fact: String {
+        switch self {
+        case .name(let fault): "This display name can't be used: \(fault.reason)."
+        case .chatName(let fault): "This chat name can't be used: \(fault.reason)."
+        case .secret(let fault): "This is not a chat secret: \(fault.reason)."
+        case .invite(let fault): "This is not an invite: \(fault.reason)."
+        case .unknownChat(let name): "This node is not in the chat \"\(name)\"."
+        case .chatExists(let name): "This node is in the chat \"\(name)\", or in one with its secret, already."
+        case .tooManyChats: "This node is in \(Limits.chatsPerNode) chats, which is the most."
+        case .messageEmpty: "There is nothing to send: the message is empty."
+        case .messageTooLong(let bytes):
+            "The message has \(bytes) bytes, and \(Limits.maximumMessageSize) are the most."
+        case .queueFull(let user): "Too much waits for \(user) already: nothing was sent."
+        case .portTaken(let port): "UDP port \(port) is in use by another program."
+        case .portNotAllowed(let port): "UDP port \(port) may not be used by this user."
+        case .bindAddress(let address): "\(address) is not an address of this host."
+        case .bindAddressWithoutInterface(let address):
+            "\(address) is a link-local address, which needs its interface after it."
+        case .socket(let reason): "No UDP socket can be made: \(reason)."
+        case .stateDirectory(let fault): fault.fact
+        case .peerAddress(let address, let fault): "The peer \"\(address)\" can't be used: \(fault.reason)."
+        case .interface(let name, _):
+            "There is no network interface \"\(String(name.unicodeScalars.filter { 33...126 ~= $0.value }))\"."
+        case .unknownPeer(let peer): "Nobody is known by the key or user ID \"\(peer)\"."
+        case .identityText: "This is not an exported identity, or it is damaged."
+        case .identityExists(let path): "\(printable(path)) holds an identity already."
+        case .stateDirectoryInUse(let path): "A running node uses \(printable(path))."
+        case .stopped: "The node was stopped."
+        }
+    }
+
+    /// What to do about it, in one line.
+    public var advice: String {
+        switch self {
+        case .name, .chatName: "Choose another."
+        case .secret: "A secret is 26 random characters; a passphrase can't be one."
+        case .invite: "An invite reads inkling:NAME#SECRET."
+        case .unknownChat: "Join it first."
+        case .chatExists: "Use that one."
+        case .tooManyChats: "Leave one first."
+        case .messageEmpty: "Write some text."
+        case .messageTooLong: "Send it in parts."
+        case .queueFull: "Try again when some of it was delivered."
+        case .portTaken: "Choose another, or 0 for a free one."
+        case .portNotAllowed: "Choose one above 1023."
+        case .bindAddress: "Choose one of its own, or none for all."
+        case .bindAddressWithoutInterface: "Write it as fe80::1%eth0."
+        case .socket: "Look at the limits and rights of this process."
+        case .stateDirectory(let fault): fault.advice
+        case .peerAddress: "Write it as HOST:PORT or [IPV6]:PORT."
+        case .interface(_, let known): "Choose among: \(known.joined(separator: ", "))."
+        case .unknownPeer: "You can only name people you have met in a chat."
+        case .identityText: "Export it again."
+        case .identityExists: "Keep a copy of it, then replace it."
+        case .stateDirectoryInUse: "End it first."
+        case .stopped: "Start another."
+        }
+    }
+
+    /// Both.
+    public var description: String { joined(fact, advice) }
+}
+
+extension NameFault {
+    /// Part of a sentence.
+    var reason: String {
+        switch self {
+        case .empty: "it is empty"
+        case .tooLong(let bytes, let maximum): "it has \(bytes) bytes, and \(maximum) are the most"
+        case .controlCharacter: "it holds a control character"
+        case .invite: "it is an invite, which names a chat and its secret"
+        }
+    }
+}
+
+extension SecretFault {
+    /// Part of a sentence. Nothing of the text is told.
+    var reason: String {
+        switch self {
+        case .length(let count): "it has \(count) characters instead of \(Self.length)"
+        case .characters: "it has a character other than a-z and 2-7, or its last character has spare bits set"
+        }
+    }
+}
+
+extension InviteFault {
+    /// Part of a sentence.
+    var reason: String {
+        switch self {
+        case .scheme: "it does not begin with \"\(Chat.scheme)\""
+        case .separator: "there is no \"#\" before the secret"
+        case .encoding: "its name is not percent-encoded UTF-8"
+        }
+    }
+}
+
+extension PeerAddressFault {
+    /// Part of a sentence.
+    var reason: String {
+        switch self {
+        case .port: "there is no port from 1 to 65535 after a colon"
+        case .unknownHost(let reason): "its host is not known (\(reason))"
+        case .notUnicast: "it is not the address of one host"
+        }
+    }
+}
+
+extension StateDirectoryFault: CustomStringConvertible {
+    /// What is the case, in one line.
+    public var fact: String {
+        switch self {
+        case .corrupt(let path): "The identity in \(printable(path)) is damaged."
+        case .newer(let path): "The identity in \(printable(path)) was made by a later version."
+        case .unreadable(let path, let reason): "The identity in \(printable(path)) can't be read (\(reason))."
+        case .foreign(let path): "\(printable(path)) belongs to another user."
+        case .shared(let path): "Others may write to \(printable(path))."
+        case .unwritable(let path, let reason): "Nothing can be kept in \(printable(path)) (\(reason))."
+        case .noHome: "HOME is not set, so there is no state directory."
+        }
+    }
+
+    /// What to do about it, in one line.
+    public var advice: String {
+        switch self {
+        case .corrupt:
+            "Restore it from a copy, or remove it to get a new identity: peers will then see another person."
+        case .newer: "Use that, or another state directory."
+        case .unreadable: "Make it readable, or choose another state directory."
+        case .foreign: "Choose another directory."
+        case .shared: "Choose another directory, or take their right away: chmod go-w."
+        case .unwritable: "Make it writable, or choose another."
+        case .noHome: "Set HOME, or choose a state directory."
+        }
+    }
+
+    /// Both.
+    public var description: String { joined(fact, advice) }
+}

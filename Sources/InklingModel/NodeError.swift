@@ -1,0 +1,124 @@
+/// Why something could not be done. Nothing was changed then.
+///
+/// `fact` says what is the case, and `advice` what to do about it; a program that has options of its own for that says
+/// so in place of the advice.
+public enum NodeError: Error, Hashable, Sendable {
+    /// The display name can't be one.
+    case name(NameFault)
+    /// The name of a chat can't be one.
+    case chatName(NameFault)
+    /// A text is not the secret of a chat.
+    case secret(SecretFault)
+    /// A text is not an invite.
+    case invite(InviteFault)
+    /// The node is not in the chat of that name.
+    case unknownChat(String)
+    /// The node is in a chat of that name already, or in one with the same secret.
+    case chatExists(String)
+    /// The node is in 32 chats.
+    case tooManyChats
+    /// A message without text.
+    case messageEmpty
+    /// A message of more than 65,536 bytes: how many it has.
+    case messageTooLong(bytes: Int)
+    /// More than 4 MiB would wait for that peer (M-14).
+    case queueFull(UserID)
+    /// Another program, or node, has the UDP port.
+    case portTaken(UInt16)
+    /// The UDP port is for the administrator alone.
+    case portNotAllowed(UInt16)
+    /// An address to bind to is not one of this host.
+    case bindAddress(String)
+    /// An address to bind to is a link-local one without its interface.
+    case bindAddressWithoutInterface(String)
+    /// The system makes no UDP socket: its reason.
+    case socket(String)
+    /// The state directory would put the identity at risk, or can't be used.
+    case stateDirectory(StateDirectoryFault)
+    /// A peer to be reached by hand can't be.
+    case peerAddress(String, PeerAddressFault)
+    /// A network interface that was named is not there; `known` lists those that there are.
+    case interface(String, known: [String])
+    /// Nobody is known by that key or user ID.
+    case unknownPeer(String)
+    /// A text is not an exported identity.
+    case identityText
+    /// An identity is at that path already.
+    case identityExists(String)
+    /// A running node uses that state directory.
+    case stateDirectoryInUse(String)
+    /// The node was stopped.
+    case stopped
+}
+
+/// Why a text can't name a person or a chat.
+public enum NameFault: Hashable, Sendable {
+    case empty
+    /// It has so many bytes in NFC, and `maximum` are the most.
+    case tooLong(bytes: Int, maximum: Int)
+    case controlCharacter
+    /// It is an invite, which names a chat and its secret.
+    case invite
+
+    /// What is wrong with a name in NFC, if anything is (W-2, W-29).
+    package init?(of name: String, maximumSize: Int) {
+        if name.isEmpty {
+            self = .empty
+        } else if name.utf8.count > maximumSize {
+            self = .tooLong(bytes: name.utf8.count, maximum: maximumSize)
+        } else if name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
+            self = .controlCharacter
+        } else {
+            return nil
+        }
+    }
+}
+
+/// Why a text is not the secret of a chat.
+public enum SecretFault: Hashable, Sendable {
+    /// It has so many characters.
+    case length(Int)
+    /// It has a character other than a-z and 2-7, or its last one has spare bits set.
+    case characters
+
+    /// How many characters a secret has.
+    static let length = 26
+}
+
+/// Why a text is not an invite.
+public enum InviteFault: Hashable, Sendable {
+    /// It does not begin with the scheme.
+    case scheme
+    /// It has no "#" before the secret.
+    case separator
+    /// Its name is not percent-encoded UTF-8.
+    case encoding
+}
+
+/// Why a text is not the address of a peer.
+public enum PeerAddressFault: Hashable, Sendable {
+    /// There is no port from 1 to 65535.
+    case port
+    /// The host is not known, by the resolver's reason.
+    case unknownHost(reason: String)
+    /// It is not the address of one host.
+    case notUnicast
+}
+
+/// Why a node can't start with a state directory, or nothing can be kept in it. Nothing was changed then.
+public enum StateDirectoryFault: Error, Hashable, Sendable {
+    /// The key file is not what this library writes.
+    case corrupt(path: String)
+    /// The key file was written by a later version.
+    case newer(path: String)
+    /// The key file exists and can't be read; `reason` is the system's.
+    case unreadable(path: String, reason: String)
+    /// The file or directory belongs to somebody else, who could change it.
+    case foreign(path: String)
+    /// Others may write to the directory, and it was not made for this purpose alone.
+    case shared(path: String)
+    /// Nothing can be kept in the directory; `reason` is the system's.
+    case unwritable(path: String, reason: String)
+    /// No directory was given, and the user has no home.
+    case noHome
+}

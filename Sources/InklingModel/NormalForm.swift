@@ -1,0 +1,26 @@
+import CUTF8Proc
+
+/// Unicode normal forms: what looks the same is spelled the same.
+package enum NormalForm {
+    /// A text in NFC, as names of people and chats are compared and sent (W-2).
+    package static func canonical(_ text: some StringProtocol) -> String {
+        mapped(text, UTF8PROC_STABLE.rawValue | UTF8PROC_COMPOSE.rawValue)
+    }
+
+    /// A text in NFKC: what differs in its look alone is the same.
+    package static func compatible(_ text: some StringProtocol) -> String {
+        mapped(text, UTF8PROC_STABLE.rawValue | UTF8PROC_COMPOSE.rawValue | UTF8PROC_COMPAT.rawValue)
+    }
+
+    private static func mapped(_ text: some StringProtocol, _ options: UInt32) -> String {
+        // ASCII is as it is in all forms.
+        guard text.utf8.contains(where: { $0 >= 0x80 }) else { return String(text) }
+        let bytes = Array(text.utf8)
+        var result: UnsafeMutablePointer<UInt8>?
+        let count = utf8proc_map(bytes, bytes.count, &result, utf8proc_option_t(rawValue: options))
+        defer { free(result) }
+        // Of what comes in as text only want of memory can fail.
+        guard count >= 0, let result else { return String(text) }
+        return String(decoding: UnsafeBufferPointer(start: result, count: count), as: UTF8.self)
+    }
+}

@@ -1,0 +1,183 @@
+/// Something about the node itself that a person may want to know, or its end.
+///
+/// `fact` says what is the case, and `advice` what to do about it; a program that has options of its own for that
+/// says so in place of the advice. The texts may hold names as their owners sent them.
+public enum Notice: Hashable, Sendable {
+    /// Peers are not found by themselves any more.
+    case discoveryDown(DiscoveryOutage)
+    /// They are again.
+    case discoveryUp
+    /// The identity ends with this node.
+    case identityTemporary(TemporaryIdentity)
+    /// If this process is killed, the others notice late.
+    case lastWillOff(LastWillOutage)
+    /// A peer given by hand is this node itself, or another device of the same identity.
+    case peerIsOneself
+    /// Somebody comes under a name that is known with another key; just before the ``Event/peer(chat:_:_:why:)`` of who
+    /// comes. Of the ones who are known, `known` was there last; `isVerified` if any of them is verified.
+    case keyChanged(Person, known: UserID, isVerified: Bool)
+    /// The list of known peers was damaged, and lies in a file of another name now.
+    case knownPeersDamaged(file: String)
+    /// The list of known peers in that directory was made by a later version.
+    case knownPeersNewer(directory: String)
+    /// Known peers can't be kept in that directory, by the system's reason.
+    case knownPeersUnkept(directory: String, reason: String)
+}
+
+/// Why discovery does not work.
+public enum DiscoveryOutage: Hashable, Sendable, CaseIterable {
+    /// No daemon answered.
+    case absent
+    /// The daemon went away.
+    case gone
+    /// The daemon answers, and refuses one more operation.
+    case refused
+    /// The system gave no thread or descriptors.
+    case noThread
+}
+
+/// Why a node runs under an identity that ends with it.
+public enum TemporaryIdentity: Hashable, Sendable {
+    /// Another running node holds the state directory.
+    case inUse(directory: String)
+    /// Nothing can be kept in the state directory; `reason` is the system's.
+    case unwritable(directory: String, reason: String)
+    /// No directory was given, and the environment names none.
+    case noHome
+}
+
+/// Why the helper that says goodbye for a node that was killed does not run.
+public enum LastWillOutage: Hashable, Sendable {
+    /// Its program is not at that path.
+    case missing(path: String)
+    /// It did not start, by the system's reason.
+    case failed(reason: String)
+    /// It ended.
+    case ended
+}
+
+extension Notice: CustomStringConvertible {
+    /// What is the case, in one line.
+    public var fact: String {
+        switch self {
+        case .discoveryDown(let outage): outage.fact
+        case .discoveryUp: "Discovery works again."
+        case .identityTemporary(let reason): reason.fact
+        case .lastWillOff(let outage):
+            "If this program is killed, the others notice after 3 s and not at once: the helper can't run "
+                + "(\(outage.reason))."
+        case .peerIsOneself:
+            "A peer given by hand is this node itself, or another device of the same identity: they don't link with "
+                + "each other."
+        case .keyChanged(let person, let known, let isVerified):
+            "\"\(person.name)\" comes with another key than the \(isVerified ? "verified " : "")one known under that "
+                + "name: \(person.user), and not \(known). It may be another person, or the same on another device."
+        case .knownPeersDamaged(let file):
+            "The list of known peers was damaged: it is \(printable(file)) now, and a new one begins."
+        case .knownPeersNewer(let directory):
+            "The list of known peers in \(printable(directory)) was made by a later version: it is left alone, and "
+                + "whom you meet now is forgotten at the end."
+        case .knownPeersUnkept(let directory, let reason):
+            "Known peers can't be kept in \(printable(directory)) (\(reason)): whom you meet, verify or block now is "
+                + "forgotten at the end."
+        }
+    }
+
+    /// What to do about it, in one line; empty where there is nothing to do.
+    public var advice: String {
+        switch self {
+        case .discoveryDown(let outage): outage.advice
+        case .discoveryUp, .peerIsOneself: ""
+        case .identityTemporary(let reason): reason.advice
+        case .lastWillOff: "Install inkling-lastwill beside this program."
+        case .keyChanged: "Ask them by another way before you trust the name."
+        case .knownPeersDamaged: "Verify and block those people again."
+        case .knownPeersNewer: "Use the later version."
+        case .knownPeersUnkept: "Repair the directory, and start again."
+        }
+    }
+
+    /// Both.
+    public var description: String { joined(fact, advice) }
+}
+
+extension DiscoveryOutage: CustomStringConvertible {
+    /// What is the case, in one line.
+    public var fact: String {
+        switch self {
+        case .absent: "Peers are not found by themselves: no discovery daemon answers."
+        case .gone: "Peers are not found by themselves: the discovery daemon has gone away."
+        case .refused: "Not all chats can be found by others: the discovery daemon refuses more."
+        case .noThread: "Peers are not found by themselves: the system gives no more threads or files."
+        }
+    }
+
+    /// What to do about it, in one line.
+    public var advice: String {
+        switch self {
+        case .absent: "Start dbus-daemon and avahi-daemon, or name peers by hand."
+        case .gone: "Start avahi-daemon again (it needs dbus-daemon), or name peers by hand."
+        case .refused: "Close other nodes of this user, or leave chats."
+        case .noThread: "Raise its limits, or name peers by hand."
+        }
+    }
+
+    /// Both.
+    public var description: String { joined(fact, advice) }
+}
+
+extension TemporaryIdentity: CustomStringConvertible {
+    /// What is the case, in one line.
+    public var fact: String {
+        switch self {
+        case .inUse(let directory):
+            "Your identity in \(printable(directory)) is in use by another program of yours: here you are somebody "
+                + "new to the others, until it ends."
+        case .unwritable(let directory, let reason):
+            "Nothing can be kept in \(printable(directory)) (\(reason)): this node runs under a temporary identity."
+        case .noHome: "HOME is not set, so nothing can be kept: this node runs under a temporary identity."
+        }
+    }
+
+    /// What to do about it, in one line.
+    public var advice: String {
+        switch self {
+        case .inUse:
+            "For one more chat, join it in the other program; for an identity of its own, use another "
+                + "state directory."
+        case .unwritable: "Make it writable, or choose another state directory."
+        case .noHome: "Set HOME, or choose a state directory."
+        }
+    }
+
+    /// Both.
+    public var description: String { joined(fact, advice) }
+}
+
+extension LastWillOutage {
+    /// Part of a sentence.
+    var reason: String {
+        switch self {
+        case .missing(let path): "there is no \(printable(path))"
+        case .failed(let reason): reason
+        case .ended: "it ended"
+        }
+    }
+}
+
+/// Two sentences, of which the second may be empty.
+func joined(_ fact: String, _ advice: String) -> String { advice.isEmpty ? fact : fact + " " + advice }
+
+/// A path without what could control a terminal.
+package func printable(_ path: String) -> String {
+    String(String.UnicodeScalarView(path.unicodeScalars.map { $0.properties.isWhitespace || $0.isSafe ? $0 : "?" }))
+}
+
+extension Unicode.Scalar {
+    fileprivate var isSafe: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
+        default: true
+        }
+    }
+}

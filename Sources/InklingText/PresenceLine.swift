@@ -1,0 +1,58 @@
+/// What is told of people who came, went or changed in the same way.
+public struct PresenceLine: Hashable, Sendable {
+    /// Who did, one or more.
+    public var labels: [Labels.Label]
+    /// What they did.
+    public var change: PresenceChange
+    /// Whether it is the last that is told for now of somebody who does so again and again.
+    public var isRepeated: Bool
+
+    /// That these people did that.
+    public init(labels: [Labels.Label], change: PresenceChange, isRepeated: Bool = false) {
+        self.labels = labels
+        self.change = change
+        self.isRepeated = isRepeated
+    }
+
+    /// Such as "Alice and Bob are here": of more than three people two are named.
+    public var text: String {
+        let names =
+            labels.count > 3 ? labels.prefix(2).map(\.text) + ["\(labels.count - 2) others"] : labels.map(\.text)
+        return Words.list(names) + " " + change.words(forOne: labels.count == 1)
+            + (isRepeated ? ", again and again" : "")
+    }
+}
+
+/// What can change about somebody's presence, as the prompt tells it.
+public enum PresenceChange: CaseIterable, Sendable {
+    /// They came.
+    case online
+    /// They are not away any more.
+    case back
+    /// They say that they are elsewhere.
+    case away
+    /// They went.
+    case left
+    /// Nothing comes from them any more.
+    case silent
+
+    func words(forOne one: Bool) -> String {
+        let verb = one ? "is" : "are"
+        return switch self {
+        case .online: "\(verb) here"
+        case .back: "\(verb) back"
+        case .away: "\(verb) away"
+        case .left: one ? "has left" : "have left"
+        case .silent: "\(verb) out of reach"
+        }
+    }
+}
+
+/// Words side by side.
+package enum Words {
+    /// As a list: "a", "a and b", "a, b and c".
+    package static func list(_ words: [String]) -> String {
+        guard let last = words.last, words.count > 1 else { return words.first ?? "" }
+        return words.dropLast().joined(separator: ", ") + " and " + last
+    }
+}

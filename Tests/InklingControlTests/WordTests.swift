@@ -1,0 +1,119 @@
+import Foundation
+import Inkling
+import InklingControl
+import Testing
+
+/// The words that programs act upon: each is part of the interface, and none may change.
+@Suite("Words of the JSON interface")
+struct WordTests {
+    private static let person = Person(user: UserID("mfrggzdfmztwq2lk") ?? fallback, name: "Bob")
+    private static let fallback = UserID("aaaaaaaaaaaaaaaa").unsafelyUnwrapped
+
+    private static func line(_ event: Event) throws -> String {
+        let events = JSONEvents(indicator: { "\($0.count) typing" }, notice: { _ in "text" })
+        return events.line(for: TimedEvent(at: 1.5, event: event)).text
+    }
+
+    @Test("an event is one object, its members in order")
+    func events() throws {
+        let bob = Self.person
+        let from = #"{"user":"mfrggzdfmztwq2lk","name":"Bob"}"#
+        let rows: [(Event, String)] = [
+            (
+                .peer(chat: "c", bob, .online, why: .hello),
+                #""on":"peer","at":1.500000,"chat":"c","user":"mfrggzdfmztwq2lk","name":"Bob","presence":"online","#
+                    + #""why":"hello""#
+            ),
+            (
+                .typing(chat: "c", [bob]),
+                #""on":"typing","at":1.500000,"chat":"c","users":[\#(from)],"text":"1 typing""#
+            ),
+            (
+                .message(chat: "c", from: bob, number: 7, text: "a\"\u{1B}"),
+                #""on":"message","at":1.500000,"chat":"c","from":\#(from),"message":7,"text":"a\"\u001b""#
+            ),
+            (
+                .delivered(chat: "c", message: 7, user: bob.user),
+                #""on":"delivered","at":1.500000,"chat":"c","message":7,"user":"mfrggzdfmztwq2lk""#
+            ),
+            (
+                .failed(chat: "c", message: 7, user: bob.user, why: .lostState),
+                #""on":"failed","at":1.500000,"chat":"c","message":7,"user":"mfrggzdfmztwq2lk","why":"lost-state""#
+            ),
+            (.notice(.discoveryUp), #""on":"notice","at":1.500000,"code":"discovery-up","text":"text""#),
+        ]
+        for (event, members) in rows { #expect(try Self.line(event) == "{" + members + "}") }
+    }
+
+    // R28
+    @Test("reasons, presences and what statistics count have their words")
+    func rawValues() {
+        #expect(
+            PresenceReason.allCases.map(\.rawValue) == [
+                "hello", "back", "away", "bye", "will", "silence", "blocked", "replaced",
+            ])
+        #expect(
+            FailureReason.allCases.map(\.rawValue) == [
+                "bye", "silence", "will", "left", "blocked", "replaced", "quit", "stalled", "lost-state",
+            ])
+        #expect(Presence.allCases.map(\.rawValue) == ["online", "away", "offline"])
+        #expect(
+            Statistics.ReceivedKind.allCases.map(\.rawValue) == [
+                "initiation", "response", "sealed", "retry", "ask", "tell",
+            ])
+        #expect(
+            Statistics.SentKind.allCases.map(\.rawValue) == [
+                "initiation", "response", "retry", "ask", "tell", "hello", "heartbeat", "typing", "message", "ack",
+                "ping", "pong", "bye",
+            ])
+        #expect(
+            Statistics.Drop.allCases.map(\.rawValue) == [
+                "malformed", "unknownChat", "unknownIndex", "replayed", "unauthenticated", "frames", "notUnicast",
+                "ownIdentity", "blocked", "cookie", "answerLimit", "sourceLimit", "linkLimit", "peerLimit",
+                "unexpected", "suspended",
+            ])
+    }
+
+    @Test("notices have their codes")
+    func notices() {
+        let rows: [(Notice, String)] = [
+            (.discoveryDown(.gone), "discovery-down"), (.discoveryUp, "discovery-up"),
+            (.identityTemporary(.noHome), "identity-temporary"), (.lastWillOff(.ended), "last-will-off"),
+            (.peerIsOneself, "peer-is-oneself"),
+            (.keyChanged(Self.person, known: Self.fallback, isVerified: false), "key-changed"),
+            (.knownPeersDamaged(file: "f"), "known-peers-damaged"),
+            (.knownPeersNewer(directory: "d"), "known-peers-newer"),
+            (.knownPeersUnkept(directory: "d", reason: "r"), "known-peers-unkept"),
+        ]
+        for (notice, code) in rows { #expect(notice.code == code) }
+    }
+
+    @Test("errors have their codes")
+    func errors() {
+        let rows: [(NodeError, String)] = [
+            (.name(.empty), "bad-name"), (.chatName(.invite), "bad-chat-name"), (.secret(.characters), "bad-secret"),
+            (.invite(.scheme), "bad-invite"), (.unknownChat("c"), "unknown-chat"), (.chatExists("c"), "chat-exists"),
+            (.tooManyChats, "too-many-chats"), (.messageEmpty, "message-empty"),
+            (.messageTooLong(bytes: 1), "message-too-long"), (.queueFull(Self.fallback), "queue-full"),
+            (.portTaken(1), "port-taken"), (.portNotAllowed(1), "port-not-allowed"),
+            (.bindAddress("a"), "bad-bind-address"), (.bindAddressWithoutInterface("a"), "bad-bind-address"),
+            (.socket("r"), "socket"), (.stateDirectory(.noHome), "state-directory"),
+            (.peerAddress("a", .port), "bad-peer-address"), (.interface("i", known: []), "bad-interface"),
+            (.unknownPeer("p"), "unknown-peer"), (.identityText, "bad-identity"),
+            (.identityExists("p"), "identity-exists"), (.stateDirectoryInUse("p"), "state-directory-in-use"),
+            (.stopped, "stopped"),
+        ]
+        for (error, code) in rows { #expect(error.code == code) }
+    }
+
+    @Test("input is cut into lines, and one that is too long is left out")
+    func lines() {
+        var splitter = LineSplitter()
+        #expect(splitter.feed(Array("one\r\ntw".utf8)) == [.line(Array("one".utf8), number: 1)])
+        let long = [UInt8](repeating: 0x20, count: LineSplitter.longestLine)
+        #expect(splitter.feed(long) == [])
+        #expect(splitter.feed(Array("\nthree".utf8)) == [.tooLong(number: 2)])
+        #expect(splitter.finish() == .line(Array("three".utf8), number: 3))
+        #expect(splitter.finish() == nil)
+    }
+}

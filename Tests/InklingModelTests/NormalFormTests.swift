@@ -1,0 +1,78 @@
+import Foundation
+import InklingModel
+import Testing
+
+@Suite("Normal forms")
+struct NormalFormTests {
+    static let texts = [
+        "", "plain", "caf\u{E9}", "cafe\u{301}", "\u{212B}", "\u{1100}\u{1161}\u{11A8}", "\u{AC00}\u{11A8}", "ﬁ", "Ｂｏｂ",
+        "a\u{316}\u{301}", "a\u{301}\u{316}", "\u{958}", "\u{2126}", "①²", "ſ", "日本", "👨‍👩‍👧", "\u{0}x\u{301}", "\u{1D15E}",
+        "q\u{323}\u{307}", "\u{1E9B}\u{323}", "\u{FB1D}", "\u{F900}", "\u{378}\u{301}", "\u{10FFFF}",
+        String(repeating: "e\u{301}", count: 40_000),
+    ]
+
+    // W-2
+    @Test("NFC and NFKC are what Foundation makes of a text too", arguments: texts)
+    func asFoundation(_ text: String) {
+        #expect(
+            Array(NormalForm.canonical(text).unicodeScalars)
+                == Array(text.precomposedStringWithCanonicalMapping.unicodeScalars))
+        #expect(
+            Array(NormalForm.compatible(text).unicodeScalars)
+                == Array(text.precomposedStringWithCompatibilityMapping.unicodeScalars))
+    }
+
+    @Test("so is each assigned scalar by itself, and before a mark")
+    func everyScalar() {
+        var different: [UInt32] = []
+        for value in UInt32(0x80)...0x2FFFF {
+            guard let scalar = Unicode.Scalar(value), scalar.properties.generalCategory != .unassigned,
+                scalar.properties.age.map({ $0.major < 15 }) == true
+            else { continue }
+            for text in [String(scalar), String(scalar) + "\u{301}"] {
+                let isSame =
+                    NormalForm.canonical(text).unicodeScalars.elementsEqual(
+                        text.precomposedStringWithCanonicalMapping.unicodeScalars)
+                    && NormalForm.compatible(text).unicodeScalars.elementsEqual(
+                        text.precomposedStringWithCompatibilityMapping.unicodeScalars)
+                if !isSame { different.append(value) }
+            }
+        }
+        #expect(different == [])
+    }
+
+    @Test(
+        "blanks around a text are left out, and line ends where that is said",
+        arguments: [
+            "", " ", "\t x\u{3000}", "\n x \r\n", "\u{200B}x\u{2028}", " \u{301}x ", "a b", "\u{85}x\u{A0}",
+            "\u{B}x\u{C}",
+        ])
+    func trimmed(_ text: String) {
+        #expect(
+            Array(Blanks.trimmed(text).unicodeScalars)
+                == Array(text.trimmingCharacters(in: .whitespaces).unicodeScalars))
+        #expect(
+            Array(Blanks.trimmed(text, lineEnds: true).unicodeScalars)
+                == Array(text.trimmingCharacters(in: .whitespacesAndNewlines).unicodeScalars))
+    }
+
+    // W-11
+    @Test(
+        "a name in an invite is encoded and read as a URL's path is",
+        arguments: ["kitchen", "a b", "Küche", "50%", "x;y&z", "~._-", "日本", "\u{301}x", "#", "%41"])
+    func percent(_ name: String) throws {
+        let chat = try Chat(name, secret: Secret("abcdefghijklmnopqrstuvwxya"))
+        let invite = try #require(chat.invite)
+        let unreserved = CharacterSet(
+            charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+        let encoded = try #require(chat.name.addingPercentEncoding(withAllowedCharacters: unreserved))
+        #expect(invite == "inkling:\(encoded)#\(try #require(chat.secret).text)")
+        #expect(try Chat(invite: invite) == chat)
+    }
+
+    @Test(
+        "an invite whose name is not percent-encoded UTF-8 is refused", arguments: ["%", "%4", "%G1", "%FF", "a%C3b"])
+    func notEncoded(_ name: String) {
+        #expect(throws: NodeError.invite(.encoding)) { try Chat(invite: "inkling:\(name)#abcdefghijklmnopqrstuvwxya") }
+    }
+}
