@@ -60,10 +60,15 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
+        .target(
+            name: "InklingTestSupport", dependencies: ["InklingCore", "InklingSimulator", "InklingWire"],
+            path: "Tests/InklingTestSupport", swiftSettings: strict),
         .testTarget(
-            name: "InklingWireTests", dependencies: ["InklingWire"], exclude: ["Fixtures"], swiftSettings: strict),
+            name: "InklingWireTests", dependencies: ["InklingTestSupport", "InklingWire"], exclude: ["Fixtures"],
+            swiftSettings: strict),
         .testTarget(
-            name: "InklingCoreTests", dependencies: ["InklingCore", "InklingWire"], swiftSettings: strict),
+            name: "InklingCoreTests", dependencies: ["InklingCore", "InklingTestSupport", "InklingWire"],
+            swiftSettings: strict),
         .testTarget(name: "InklingModelTests", dependencies: ["InklingModel"], swiftSettings: strict),
         .testTarget(name: "InklingTextTests", dependencies: ["InklingModel", "InklingText"], swiftSettings: strict),
         .testTarget(name: "InklingControlTests", dependencies: ["Inkling", "InklingControl"], swiftSettings: strict),

@@ -122,11 +122,11 @@ package struct CostWorkload {
     // MARK: Nodes
 
     private mutating func add(_ index: Int) {
-        var keys = Generator(seed: 100 + UInt64(index))
+        var keys = SeededGenerator(seed: 100 + UInt64(index))
         let address = Address(ipv4: 0x0A00_0001 + UInt32(index), port: 4_000)
         let configuration = Endpoint.Configuration(
             identity: KeyPair(using: &keys), run: UInt64(index + 1), name: "node \(index)")
-        var endpoint = Endpoint(configuration: configuration, now: now, random: Generator(seed: UInt64(index)))
+        var endpoint = Endpoint(configuration: configuration, now: now, random: SeededGenerator(seed: UInt64(index)))
         let network = LocalNetwork(address: Address(ipv4: 0x0A00_0001 + UInt32(index), port: 0), prefixLength: 120)
         endpoint.setNetworks([network], port: address.port, now: now)
         try? endpoint.join(CostWorkload.chat, now: now)

@@ -68,7 +68,7 @@ struct Cables {
         seed = scenario.seed
         count = scenario.hosts.count
         plan = scenario.network
-        var generator = Generator(seed: seed, purpose: 2)
+        var generator = SeededGenerator(seed: seed, purpose: 2)
         lines = []
         for _ in 0..<count * count {
             lines.append(Line(loss: isUniform ? plan.loss : generator.number(in: 0...plan.loss)))
@@ -101,7 +101,7 @@ struct Cables {
         let index = from * count + to
         lines[index].datagrams += 1
         let purpose = UInt64(index + 16) << 32 | lines[index].datagrams
-        var generator = Generator(seed: seed, purpose: purpose)
+        var generator = SeededGenerator(seed: seed, purpose: purpose)
         var passage = Passage()
         guard lines[index].cutUntil <= now else {
             tally.cut += 1
@@ -134,7 +134,7 @@ struct Cables {
         return passage
     }
 
-    private mutating func isLost(_ generator: inout Generator, _ index: Int) -> Bool {
+    private mutating func isLost(_ generator: inout SeededGenerator, _ index: Int) -> Bool {
         if lines[index].burstLeft > 0 || generator.happens(perMille: plan.bursts) {
             if lines[index].burstLeft == 0 { lines[index].burstLeft = plan.burstLength }
             lines[index].burstLeft -= 1
@@ -146,7 +146,7 @@ struct Cables {
         return true
     }
 
-    private func damaged(_ bytes: [UInt8], _ generator: inout Generator) -> [UInt8] {
+    private func damaged(_ bytes: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
         var bytes = bytes
         switch generator.number(in: 0...5) {
         case 0: bytes.removeLast(generator.number(in: 1...bytes.count))

@@ -27,7 +27,7 @@ extension Scenario {
 
     /// Four people who write in one chat for some minutes: edits, pauses for thought, messages, some given up.
     package static func writing(seed: UInt64, minutes: Int, loss: Loss) -> Scenario {
-        var generator = Generator(seed: seed, purpose: 6)
+        var generator = SeededGenerator(seed: seed, purpose: 6)
         var steps: [(at: Int, host: Int, action: Action)] = []
         let end = minutes * 60_000
         for host in 0..<4 {

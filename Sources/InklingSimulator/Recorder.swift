@@ -2,13 +2,13 @@ import InklingCore
 
 /// Somebody on the LAN who keeps datagrams and sends them again: later, from elsewhere, cut short or changed.
 struct Recorder {
-    private var generator: Generator
+    private var generator: SeededGenerator
     private let ratio: Int
     private var kept: [Flight] = []
     private(set) var replayed = 0
 
     init(_ scenario: Scenario) {
-        generator = Generator(seed: scenario.seed, purpose: 3)
+        generator = SeededGenerator(seed: scenario.seed, purpose: 3)
         ratio = scenario.network.replay
     }
 

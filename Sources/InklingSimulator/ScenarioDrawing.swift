@@ -6,7 +6,7 @@ extension Scenario {
     ///
     /// - Parameter hosts: The number of hosts; drawn as well where nil, 2 to 50, few more often than many.
     package init(seed: UInt64, hosts count: Int? = nil) {
-        var generator = Generator(seed: seed, purpose: 1)
+        var generator = SeededGenerator(seed: seed, purpose: 1)
         let drawn = Scenario.drawSize(&generator)
         let count = count ?? drawn
         let mix = Mix(&generator, hosts: count)
@@ -30,7 +30,7 @@ extension Scenario {
         faultsEnd = max(duration, ends.max() ?? 0)
     }
 
-    private static func drawSize(_ generator: inout Generator) -> Int {
+    private static func drawSize(_ generator: inout SeededGenerator) -> Int {
         switch generator.pick(weights: [6_900, 2_300, 680, 110, 8, 2]) {
         case 0: 2
         case 1: 3
@@ -70,7 +70,7 @@ extension Scenario {
         let replay: Bool
         let lateness: Bool
 
-        init(_ generator: inout Generator, hosts: Int) {
+        init(_ generator: inout SeededGenerator, hosts: Int) {
             chats = generator.pick([1, 1, 1, 2, 3])
             longest = generator.pick([3_000, 4_000, 6_000, 8_000, 15_000])
             hasDevices = generator.oneIn(6)
@@ -100,7 +100,7 @@ extension Scenario {
         }
     }
 
-    private static func drawHosts(_ count: Int, _ mix: Mix, _ generator: inout Generator) -> [HostPlan] {
+    private static func drawHosts(_ count: Int, _ mix: Mix, _ generator: inout SeededGenerator) -> [HostPlan] {
         var identities = Array(0..<count)
         for index in identities.indices.dropLast() {
             identities.swapAt(index, generator.number(in: index...count - 1))
@@ -116,7 +116,7 @@ extension Scenario {
         }
     }
 
-    private static func drawNetwork(_ mix: Mix, _ generator: inout Generator) -> NetworkPlan {
+    private static func drawNetwork(_ mix: Mix, _ generator: inout SeededGenerator) -> NetworkPlan {
         var network = NetworkPlan()
         network.delay = generator.pick([100...400, 1_000...5_000, 5_000...60_000])
         if mix.loss { network.loss = generator.pick([20, 100, 100, 300, 500]) }
@@ -138,12 +138,12 @@ extension Scenario {
 private struct Drawing {
     let hosts: [Scenario.HostPlan]
     let mix: Scenario.Mix
-    var generator: Generator
+    var generator: SeededGenerator
     let duration: Int
     var steps: [Scenario.Step] = []
     private var drawn: [(at: Int, host: Int, action: Scenario.Action)] = []
 
-    init(hosts: [Scenario.HostPlan], mix: Scenario.Mix, generator: Generator, duration: Int) {
+    init(hosts: [Scenario.HostPlan], mix: Scenario.Mix, generator: SeededGenerator, duration: Int) {
         self.hosts = hosts
         self.mix = mix
         self.generator = generator

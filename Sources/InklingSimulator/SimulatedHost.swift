@@ -73,7 +73,7 @@ final class SimulatedHost {
     var advertisements = 0
     /// The current instance name of each chat.
     var instanceNames: [Int: String] = [:]
-    var lateness: Generator
+    var lateness: SeededGenerator
 
     init(
         index: Int, plan: Scenario.HostPlan, identity: KeyPair, addresses: [Address], ipv4Prefix: Int, seed: UInt64
@@ -85,7 +85,7 @@ final class SimulatedHost {
         self.addresses = addresses
         chats = Set(plan.chats)
         writing = Array(repeating: Writing(), count: Simulation.chats.count)
-        lateness = Generator(seed: seed, purpose: 1_000 + UInt64(index))
+        lateness = SeededGenerator(seed: seed, purpose: 1_000 + UInt64(index))
     }
 
     var key: PublicKey { identity.publicKey }

@@ -168,7 +168,7 @@ extension Simulation {
         let port: UInt16 = keepsPort ? 4_000 : 4_000 + UInt16(host.incarnation)
         setAddresses(host, host.addresses.map { $0.withPort(port) })
         let seed = scenario.seed &+ UInt64(host.index) << 40 &+ UInt64(host.incarnation) << 32
-        var random = Generator(seed: seed, purpose: 4)
+        var random = SeededGenerator(seed: seed, purpose: 4)
         let run = random.next()
         host.endpoint = Endpoint(
             configuration: .init(

@@ -41,7 +41,7 @@ package final class Simulation {
         ChatKeys(secret: ChatSecret(Array(repeating: 7, count: 16)) ?? fallbackSecret),
     ]
     private static let fallbackSecret: ChatSecret = {
-        var generator = Generator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         return ChatSecret(using: &generator)
     }()
 
@@ -66,7 +66,7 @@ package final class Simulation {
     /// How often a host got a new address.
     var moves = 0
     /// The chance of what belongs to no line and no host.
-    var chance: Generator
+    var chance: SeededGenerator
     var recorder: Recorder
     var traffic: TrafficMeter
     private var verdict: Verdict
@@ -90,7 +90,7 @@ package final class Simulation {
                 addresses: Simulation.addresses(index, port: 4_000, plan),
                 ipv4Prefix: scenario.hosts.count > 150 ? 112 : 120, seed: scenario.seed)
         }
-        chance = Generator(seed: scenario.seed, purpose: 5)
+        chance = SeededGenerator(seed: scenario.seed, purpose: 5)
         cables = Cables(scenario, isUniform: measuresAccuracy)
         witness = Witness(hosts: hosts, chats: Simulation.chats, scenario: scenario)
         recorder = Recorder(scenario)
@@ -363,13 +363,13 @@ package final class Simulation {
     // MARK: Names and numbers
 
     private static let commonIdentities: [KeyPair] = {
-        var generator = Generator(seed: 42)
+        var generator = SeededGenerator(seed: 42)
         return (0..<64).map { _ in KeyPair(using: &generator) }
     }()
 
     private static func identities(_ highest: Int) -> [KeyPair] {
         guard highest >= commonIdentities.count else { return commonIdentities }
-        var generator = Generator(seed: 43)
+        var generator = SeededGenerator(seed: 43)
         return commonIdentities
             + (commonIdentities.count...highest).map { _ in KeyPair(using: &generator) }
     }

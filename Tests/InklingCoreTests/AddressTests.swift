@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -17,19 +18,19 @@ struct AddressTests {
         ])
     func address(_ row: (name: String, before: Address, after: Address, follows: Bool)) throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8, address: row.before)
-        var session = try peer.link()
-        peer.send([peer.heartbeat()], on: &session, counter: 50, from: row.after)
+        let peer = ScriptedPeer(lan, identity: 8, address: row.before)
+        let session = try peer.link()
+        peer.send([peer.heartbeat()], on: session, counter: 50, from: row.after)
         lan.run(for: .seconds(1))
         let destination = lan.sent(0, kind: 3).last?.destination
         #expect(destination == (row.follows ? row.after : row.before))
         // A late one leads nowhere.
-        peer.send([peer.heartbeat()], on: &session, counter: 55, from: row.follows ? row.after : row.before)
-        peer.send([peer.heartbeat()], on: &session, counter: 40, from: VirtualLAN.address(111))
+        peer.send([peer.heartbeat()], on: session, counter: 55, from: row.follows ? row.after : row.before)
+        peer.send([peer.heartbeat()], on: session, counter: 40, from: VirtualLAN.address(111))
         lan.run(for: .seconds(1))
         #expect(lan.sent(0, kind: 3).last?.destination == destination)
         // Nor does one that does not authenticate.
-        var forged = peer.seal([peer.heartbeat()], on: &session, counter: 60)
+        var forged = peer.seal([peer.heartbeat()], on: session, counter: 60)
         forged[12] ^= 1
         lan.inject(forged, into: 0, from: VirtualLAN.address(111))
         lan.run(for: .seconds(1))
@@ -39,7 +40,7 @@ struct AddressTests {
     @Test("a peer by hand may move from on-link to off-link (L-24)")
     func addressByHand() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         lan.perform(0) { $0.addPeer(peer.address, now: $1) }
         lan.run(for: .zero)
         guard case .ask(let ask)? = try lan.sent(0, kind: 5).first.map({ try Datagram.parse($0.bytes) }) else {
@@ -50,10 +51,10 @@ struct AddressTests {
             Tell(token: ask.token, nonce: 0, key: peer.identity.publicKey.bytes).encode(), into: 0, from: peer.address)
         lan.run(for: .zero)
         let (answered, response) = try peer.answer(try lastInitiation(lan))
-        var session = answered
+        let session = answered
         lan.inject(response, into: 0, from: peer.address)
-        peer.greet(on: &session)
-        peer.send([peer.heartbeat()], on: &session, from: PeerByHandTests.far)
+        peer.greet(on: session)
+        peer.send([peer.heartbeat()], on: session, from: PeerByHandTests.far)
         lan.run(for: .seconds(1))
         #expect(lan.sent(0, kind: 3).last?.destination == PeerByHandTests.far)
     }
@@ -61,10 +62,10 @@ struct AddressTests {
     @Test("evidence on an older session moves the address as well (L-24)")
     func addressOfOlder() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
-        var first = try peer.link()
+        let peer = ScriptedPeer(lan, identity: 8)
+        let first = try peer.link()
         _ = try peer.link()
-        peer.send([peer.heartbeat()], on: &first, from: VirtualLAN.address(105))
+        peer.send([peer.heartbeat()], on: first, from: VirtualLAN.address(105))
         lan.run(for: .seconds(1))
         #expect(lan.sent(0, kind: 3).last?.destination == VirtualLAN.address(105))
     }

@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -98,7 +99,7 @@ struct AwakeningTests {
     @Test("a node that had no link notices that it was stopped, and shows nothing that waited as new (L-46, L-30, R10)")
     func alone() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         let opening = try peer.initiation()
         lan.run(for: .seconds(10))
         #expect(lan.hosts[0].endpoint.nextDeadline.map { $0 - lan.now <= .seconds(1) } == true)
@@ -114,21 +115,23 @@ struct AwakeningTests {
         lan.run(for: .milliseconds(2_000))
         lan.perform(0) { $0.advance(to: $1) }
         #expect(lan.hosts[0].endpoint.wantsSocketDrained)
-        var session = try peer.open(opening)
-        peer.send([peer.heartbeat(typing: true), peer.hello], on: &session)
+        let session = try peer.open(opening)
+        peer.send([peer.heartbeat(typing: true), peer.hello], on: session)
         #expect(lan.online(0) == ["Hand"])
         #expect(lan.hosts[0].endpoint.typing(in: lobby).isEmpty)
         lan.resume(0)
-        peer.send([peer.heartbeat(typing: true)], on: &session)
+        peer.send([peer.heartbeat(typing: true)], on: session)
         #expect(lan.hosts[0].endpoint.typing(in: lobby).count == 1, "what comes from then on is new")
     }
 
     // MARK: Peers that have given the node up
 
     /// A node that slept, with a link to a peer at `VirtualLAN.address(100)`, which discovery lists at 101 too.
-    private func asleep(_ identity: Int, for duration: Duration) throws -> (VirtualLAN, HandPeer, HandPeer.Session) {
+    private func asleep(_ identity: Int, for duration: Duration) throws -> (
+        VirtualLAN, ScriptedPeer, ScriptedPeer.Session
+    ) {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: identity)
+        let peer = ScriptedPeer(lan, identity: identity)
         peer.interval = 10
         lan.find("a", key: peer.identity.publicKey, at: [peer.address, VirtualLAN.address(101)])
         let session = try peer.link()
@@ -152,24 +155,24 @@ struct AwakeningTests {
             #expect(lan.initiationTimes(0, to: address) == [start + row.delay])
         }
         // The peer has forgotten the link: it answers the handshake, and no ping.
-        var (next, response) = try peer.answer(try lastInitiation(lan))
+        let (next, response) = try peer.answer(try lastInitiation(lan))
         lan.inject(response, into: 0, from: peer.address)
         peer.heldStream = 0
         peer.stream += 1
-        peer.greet(on: &next)
-        peer.live(on: &next, for: .seconds(3))
+        peer.greet(on: next)
+        peer.live(on: next, for: .seconds(3))
         #expect(lan.presences(0).isEmpty, "the user is told nothing")
         #expect(lan.hosts[0].endpoint.tableSizes.links == 1)
-        peer.send([peer.heartbeat(typing: true)], on: &next)
+        peer.send([peer.heartbeat(typing: true)], on: next)
         #expect(lan.hosts[0].endpoint.typing(in: lobby).count == 1)
     }
 
     @Test("after a stop that nobody can have noticed no handshake begins (L-42)")
     func shortStop() throws {
-        var (lan, peer, session) = try asleep(8, for: .milliseconds(2_400))
+        let (lan, peer, session) = try asleep(8, for: .milliseconds(2_400))
         #expect(!peer.receive(on: session).isEmpty)
-        peer.send([peer.heartbeat(), .pong(1)], on: &session)
-        peer.live(on: &session, for: .seconds(5))
+        peer.send([peer.heartbeat(), .pong(1)], on: session)
+        peer.live(on: session, for: .seconds(5))
         #expect(lan.initiations(0).isEmpty)
     }
 
@@ -189,11 +192,11 @@ struct AwakeningTests {
         arguments: [("in the sleep", 7_300_000), ("after the peer has answered", 7_199_900)])
     func twoHours(_ row: (name: String, wake: Int)) throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         peer.interval = 10
-        var session = try peer.opened()
-        peer.greet(on: &session)
-        peer.live(on: &session, for: .seconds(600), step: .milliseconds(750))
+        let session = try peer.opened()
+        peer.greet(on: session)
+        peer.live(on: session, for: .seconds(600), step: .milliseconds(750))
         lan.stop(0)
         lan.run(until: .at(row.wake))
         lan.forget()
@@ -201,15 +204,15 @@ struct AwakeningTests {
         lan.resume(0)
         if row.wake < 7_200_000 {
             let ping = try #require(peer.receive(on: session).compactMap(\.ping).first)
-            peer.send([peer.heartbeat(), .pong(ping)], on: &session)
+            peer.send([peer.heartbeat(), .pong(ping)], on: session)
         }
         lan.run(for: .milliseconds(300))
         #expect(lan.hosts[0].endpoint.tableSizes.sessions == 0, "no session is older than 2 h")
         #expect(lan.hosts[0].endpoint.tableSizes.links == 1)
-        var (next, response) = try peer.answer(try lastInitiation(lan))
+        let (next, response) = try peer.answer(try lastInitiation(lan))
         lan.inject(response, into: 0, from: peer.address)
-        peer.greet(on: &next)
-        peer.live(on: &next, for: .seconds(20))
+        peer.greet(on: next)
+        peer.live(on: next, for: .seconds(20))
         #expect(lan.presences(0).isEmpty, "nobody was away")
         lan.send(0, "back")
         #expect(peer.receive(on: next).contains { $0.frames.contains { $0.isMessage } })

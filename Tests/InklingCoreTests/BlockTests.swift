@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -9,19 +10,19 @@ struct BlockTests {
         arguments: [8, 2])
     func block(_ identity: Int) throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: identity)
+        let peer = ScriptedPeer(lan, identity: identity)
         lan.find("a", key: peer.identity.publicKey, at: [peer.address])
-        var session = try peer.link()
-        peer.send([peer.heartbeat(typing: true)], on: &session)
-        var waiting = try peer.open()
+        let session = try peer.link()
+        peer.send([peer.heartbeat(typing: true)], on: session)
+        let waiting = try peer.open()
         let user = peer.identity.publicKey.userID
         lan.perform(0) { $0.block(user, now: $1) }
         #expect(lan.typing(0).last?.names == [])
         #expect(lan.offline(0) == [.blocked])
         lan.run(for: .seconds(1))
         lan.forget()
-        peer.send([peer.heartbeat(typing: true)], on: &session)
-        peer.send([peer.heartbeat(), peer.hello], on: &waiting)
+        peer.send([peer.heartbeat(typing: true)], on: session)
+        peer.send([peer.heartbeat(), peer.hello], on: waiting)
         #expect(peer.exchange(try peer.initiation().bytes).isEmpty)
         #expect(lan.drops(0, .blocked) == 1)
         lan.find("a", key: peer.identity.publicKey, at: [peer.address, VirtualLAN.address(101)])
@@ -79,28 +80,28 @@ struct BlockTests {
     @Test("what another member forges changes nothing about somebody else's link (R12)")
     func forged() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
-        let thief = HandPeer(lan, identity: 9, address: VirtualLAN.address(101), name: "Thief", seed: 9)
+        let peer = ScriptedPeer(lan, identity: 8)
+        let thief = ScriptedPeer(lan, identity: 9, address: VirtualLAN.address(101), name: "Thief", seed: 9)
         let session = try peer.link()
-        var own = try thief.link()
+        let own = try thief.link()
         lan.forget()
         // Its own keys, the other's index: also with the other's address as the source.
-        var mixed = HandPeer.Session(localIndex: own.localIndex, remoteIndex: session.remoteIndex, keys: own.keys)
+        let mixed = ScriptedPeer.Session(localIndex: own.localIndex, remoteIndex: session.remoteIndex, keys: own.keys)
         for source in [thief.address, peer.address] {
-            thief.send([thief.heartbeat(typing: true)], on: &mixed, counter: 500, from: source)
-            thief.send([.bye(.lastWill)], on: &mixed, counter: Limits.lastWillCounter, from: source)
+            thief.send([thief.heartbeat(typing: true)], on: mixed, counter: 500, from: source)
+            thief.send([.bye(.lastWill)], on: mixed, counter: Limits.lastWillCounter, from: source)
         }
         #expect(lan.drops(0, .unauthenticated) == 4)
         // Records of the other's stream, in its own session.
         let record = Record(stream: peer.stream, number: 0, isFirst: true, isLast: true, text: "forged")
         thief.stream = 78
-        thief.send([thief.heartbeat(), thief.hello], on: &own)
-        thief.send([.typing(Status(isTyping: false, isAway: false)), .message(record)], on: &own)
+        thief.send([thief.heartbeat(), thief.hello], on: own)
+        thief.send([.typing(Status(isTyping: false, isAway: false)), .message(record)], on: own)
         #expect(lan.messages(0).isEmpty)
         // The other's run, in its own hello: it is another key, and another link.
         thief.run = peer.run
-        var again = try thief.link()
-        thief.send([.bye(.quit)], on: &again)
+        let again = try thief.link()
+        thief.send([.bye(.quit)], on: again)
         #expect(lan.presences(0).allSatisfy { $0.name == "Thief" })
         #expect(lan.online(0).contains("Hand"))
     }

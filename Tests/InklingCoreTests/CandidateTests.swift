@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -12,7 +13,7 @@ struct CandidateTests {
         lan.find("a", key: lan.hosts[0].endpoint.publicKey, at: [there])
         lan.run(for: .seconds(2))
         #expect(lan.hosts[0].sent.isEmpty)
-        let twin = HandPeer(lan, identity: 5)
+        let twin = ScriptedPeer(lan, identity: 5)
         #expect(twin.exchange(try twin.initiation().bytes).isEmpty)
         #expect(lan.drops(0, .ownIdentity) == 1)
     }
@@ -65,16 +66,16 @@ struct CandidateTests {
     @Test("eight candidates an instance, among them always that of the live link (D-9)")
     func eightCandidates() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8, address: VirtualLAN.address(150))
+        let peer = ScriptedPeer(lan, identity: 8, address: VirtualLAN.address(150))
         let many = (100..<112).map { VirtualLAN.address($0) }
         lan.find("a", key: peer.identity.publicKey, at: many)
         lan.run(for: .milliseconds(1))
         #expect(lan.initiations(0).count == 8)
         lan.run(for: .seconds(1))
         peer.interval = 10
-        var session = try peer.link()
+        let session = try peer.link()
         lan.find("a", key: peer.identity.publicKey, at: many + [peer.address])
-        peer.send([peer.heartbeat()], on: &session)
+        peer.send([peer.heartbeat()], on: session)
         _ = peer.arrived()
         // Silence: pings go to the link's address and all candidates.
         lan.run(for: .milliseconds(1_800))
@@ -101,9 +102,9 @@ struct CandidateTests {
     @Test("four instances a key; that of a live link stays (D-9, R24)")
     func fourInstances() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         lan.find("live", key: peer.identity.publicKey, at: [there])
-        var session = try peer.link()
+        let session = try peer.link()
         lan.forget()
         for index in 1..<8 {
             lan.find("\(index)", key: peer.identity.publicKey, at: [VirtualLAN.address(110 + index)])
@@ -111,7 +112,7 @@ struct CandidateTests {
         #expect(lan.hosts[0].endpoint.tableSizes.instances == 4)
         lan.find("other", key: VirtualLAN.identities[9].publicKey, at: [VirtualLAN.address(120)])
         #expect(lan.hosts[0].endpoint.tableSizes.instances == 5, "another key has its own four")
-        peer.live(on: &session, for: .seconds(4))
+        peer.live(on: session, for: .seconds(4))
         #expect(lan.initiations(0, to: there).isEmpty, "the live link's instance is still covered")
         #expect(lan.online(0) == ["Hand"], "one person, however many instances")
     }
@@ -119,16 +120,16 @@ struct CandidateTests {
     @Test("a peer on several interfaces and families is one peer (D-9, R24)")
     func oneOfMany() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         let addresses = (100..<105).map { VirtualLAN.address($0) }
         lan.find("a", key: peer.identity.publicKey, at: addresses)
         lan.run(for: .milliseconds(1))
         let initiation = try lastInitiation(lan)
         // The same initiation came five times; it is answered from each address.
         let (answered, response) = try peer.answer(initiation)
-        var session = answered
+        let session = answered
         for address in addresses { lan.inject(response, into: 0, from: address) }
-        peer.greet(on: &session)
+        peer.greet(on: session)
         #expect(lan.presences(0).count == 1)
         #expect(lan.hosts[0].endpoint.tableSizes.links == 1)
         #expect(lan.hosts[0].endpoint.counters.handshakesCompleted == 1)

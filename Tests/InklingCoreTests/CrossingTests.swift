@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -74,7 +75,7 @@ struct CrossingTests {
         arguments: ["source among its candidates", "the only one pending"])
     func larger(_ row: String) throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 2)
+        let peer = ScriptedPeer(lan, identity: 2)
         let isCandidate = row == "source among its candidates"
         lan.find("a", key: peer.identity.publicKey, at: [isCandidate ? peer.address : VirtualLAN.address(101)])
         lan.run(for: .milliseconds(320))
@@ -95,7 +96,7 @@ struct CrossingTests {
     @Test("the larger key abandons the one that was sent to the source, and no other (L-14)")
     func largerOfTwo() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 2)
+        let peer = ScriptedPeer(lan, identity: 2)
         let other = VirtualLAN.address(101)
         lan.find("a", key: peer.identity.publicKey, at: [peer.address])
         lan.find("b", key: peer.identity.publicKey, at: [other])
@@ -110,7 +111,7 @@ struct CrossingTests {
     @Test("with two pending and the source among neither's candidates the larger key abandons none (L-14)")
     func largerOfNeither() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 2)
+        let peer = ScriptedPeer(lan, identity: 2)
         lan.find("a", key: peer.identity.publicKey, at: [VirtualLAN.address(101)])
         lan.find("b", key: peer.identity.publicKey, at: [VirtualLAN.address(102)])
         lan.run(for: .milliseconds(320))
@@ -123,22 +124,22 @@ struct CrossingTests {
     @Test("the smaller key answers and goes on; a sealed datagram on the peer's session ends its own (L-15)")
     func smallerBefore() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         lan.find("a", key: peer.identity.publicKey, at: [peer.address])
         lan.run(for: .milliseconds(1))
         let own = try lastInitiation(lan)
         let (late, response) = try peer.answer(own)
-        var session = try peer.open()
+        let session = try peer.open()
         lan.forget()
         lan.run(for: .seconds(1))
         #expect(lan.initiations(0).allSatisfy { $0.bytes == own.encode() })
         #expect(lan.initiations(0).count >= 1)
-        peer.greet(on: &session)
+        peer.greet(on: session)
         lan.forget()
         _ = peer.arrived()
         lan.inject(response, into: 0, from: peer.address)
         #expect(peer.receive(on: late).isEmpty)
-        peer.live(on: &session, for: .seconds(5))
+        peer.live(on: session, for: .seconds(5))
         #expect(lan.initiations(0).isEmpty)
     }
 
@@ -147,30 +148,30 @@ struct CrossingTests {
         arguments: ["answered while pending", "answered before it began"])
     func smallerAfter(_ row: String) throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
-        var theirs: HandPeer.Session?
+        let peer = ScriptedPeer(lan, identity: 8)
+        var theirs: ScriptedPeer.Session?
         if row == "answered before it began" { theirs = try peer.open() }
         lan.find("a", key: peer.identity.publicKey, at: [peer.address])
         lan.run(for: .milliseconds(1))
         let own = try lastInitiation(lan)
         if row == "answered while pending" { theirs = try peer.open() }
-        var older = try #require(theirs)
-        var (mine, response) = try peer.answer(own)
+        let older = try #require(theirs)
+        let (mine, response) = try peer.answer(own)
         lan.inject(response, into: 0, from: peer.address)
         _ = peer.arrived()
-        peer.send([peer.heartbeat(), peer.hello], on: &older)
-        peer.greet(on: &mine)
+        peer.send([peer.heartbeat(), peer.hello], on: older)
+        peer.greet(on: mine)
         _ = peer.arrived()
         // Statuses of the newer session count, those of the older one no longer do.
-        peer.send([peer.heartbeat(typing: true)], on: &older)
+        peer.send([peer.heartbeat(typing: true)], on: older)
         #expect(lan.hosts[0].endpoint.typing(in: VirtualLAN.lobby.tag).isEmpty)
-        peer.send([peer.heartbeat(typing: true)], on: &mine)
+        peer.send([peer.heartbeat(typing: true)], on: mine)
         #expect(lan.hosts[0].endpoint.typing(in: VirtualLAN.lobby.tag).count == 1)
         // It still receives: a ping on it is answered on the one that sends.
-        peer.send([.ping(7)], on: &older)
-        let flights = peer.arrived()
-        #expect(peer.open(flights, on: mine).contains { $0.pong == 7 })
-        #expect(peer.open(flights, on: older).isEmpty)
+        peer.send([.ping(7)], on: older)
+        let packets = peer.arrived()
+        #expect(peer.open(packets, on: mine).contains { $0.pong == 7 })
+        #expect(peer.open(packets, on: older).isEmpty)
         lan.run(for: .seconds(3))
         #expect(peer.receive(on: older).isEmpty, "an older session only receives")
         #expect(lan.hosts[0].endpoint.tableSizes.links == 1)

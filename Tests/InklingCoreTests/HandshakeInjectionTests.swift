@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -41,11 +42,11 @@ struct HandshakeInjectionTests {
         let addresses = lan.hosts.map(\.address)
         let keys = lan.hosts.map(\.endpoint.publicKey)
         let last = lan.hosts[other].sent.last
-        let normal: (VirtualLAN.Flight) -> [Duration] = { _ in [.milliseconds(1)] }
+        let normal: (VirtualLAN.Packet) -> [Duration] = { _ in [.milliseconds(1)] }
         func next(_ delays: [Duration]) {
             var isFirst = true
-            lan.transit = { flight in
-                guard isFirst, flight.source == addresses[target] else { return normal(flight) }
+            lan.transit = { packet in
+                guard isFirst, packet.source == addresses[target] else { return normal(packet) }
                 isFirst = false
                 return delays
             }
@@ -80,8 +81,8 @@ struct HandshakeInjectionTests {
         case .quit: lan.perform(target) { $0.quit(now: $1) }
         case .replay:
             // All that was sent so far, again and from elsewhere.
-            for flight in lan.hosts[other].sent where flight.destination == addresses[target] {
-                lan.inject(flight.bytes, into: target, from: VirtualLAN.address(99))
+            for packet in lan.hosts[other].sent where packet.destination == addresses[target] {
+                lan.inject(packet.bytes, into: target, from: VirtualLAN.address(99))
             }
         case .garbage:
             var generator = SeededGenerator(seed: 8)
@@ -197,8 +198,8 @@ struct HandshakeInjectionTests {
             lan.discover(second, by: first)
             lan.discover(first, by: second)
             lan.run(for: .microseconds(step * 1_000 - 500))
-            for flight in recorded[0] { lan.inject(flight.bytes, into: second, from: flight.source) }
-            for flight in recorded[1] { lan.inject(flight.bytes, into: first, from: flight.source) }
+            for packet in recorded[0] { lan.inject(packet.bytes, into: second, from: packet.source) }
+            for packet in recorded[1] { lan.inject(packet.bytes, into: first, from: packet.source) }
             lan.run(for: .milliseconds(400))
             lan.expectWorking(first, second, "step \(step)")
         }

@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 

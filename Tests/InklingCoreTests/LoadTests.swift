@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -19,7 +20,7 @@ struct LoadTests {
         datagrams.compactMap { if case .retry(let retry) = $0 { retry } else { nil } }.first
     }
 
-    private func withCookie(_ opening: HandPeer.Opening, _ cookie: [UInt8]) -> [UInt8] {
+    private func withCookie(_ opening: ScriptedPeer.Opening, _ cookie: [UInt8]) -> [UInt8] {
         opening.bytes + cookie
     }
 
@@ -40,21 +41,21 @@ struct LoadTests {
         ] as [(String, [UInt8])])
     func silence(_ row: (name: String, bytes: [UInt8])) throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
-        var session = try peer.link()
+        let peer = ScriptedPeer(lan, identity: 8)
+        let session = try peer.link()
         lan.forget()
         lan.inject(row.bytes, into: 0, from: VirtualLAN.address(60))
         lan.inject(row.bytes, into: 0, from: peer.address)
         #expect(lan.hosts[0].sent.isEmpty)
         #expect(lan.hosts[0].log.isEmpty)
-        peer.send([.ping(1)], on: &session)
+        peer.send([.ping(1)], on: session)
         #expect(peer.receive(on: session).first?.pong == 1, "the link is as it was")
     }
 
     @Test("an unauthenticated datagram draws one reply at most, no longer than itself, to its source (S-3)")
     func oneReply() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         lan.find("a", key: VirtualLAN.identities[9].publicKey, at: [VirtualLAN.address(101)])
         flood(lan, 40)
         var rows = [
@@ -78,25 +79,25 @@ struct LoadTests {
     @Test("a doubled initiation gets the very same response, whatever the load, until it is confirmed (L-8)")
     func doubled() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         let opening = try peer.initiation()
         let first = peer.exchange(opening.bytes)
         #expect(kinds(first) == [2])
         flood(lan, 150)
         for _ in 0..<300 { #expect(peer.exchange(opening.bytes) == first) }
         #expect(lan.hosts[0].endpoint.tableSizes.sessions == 1)
-        guard case .response(let response)? = first.first, var session = peer.finish(opening, response) else {
+        guard case .response(let response)? = first.first, let session = peer.finish(opening, response) else {
             Issue.record("no response")
             return
         }
-        peer.greet(on: &session)
+        peer.greet(on: session)
         #expect(peer.exchange(opening.bytes) != first)
     }
 
     @Test("initiations of other chats and doubled ones count against no limit (L-8)")
     func uncounted() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         flood(lan, 500, tag: ChatTag(1))
         let opening = try peer.initiation()
         for _ in 0..<200 { #expect(kinds(peer.exchange(opening.bytes)) == [2]) }
@@ -106,7 +107,7 @@ struct LoadTests {
     @Test("over 100 initiations a second are answered with a retry, and nothing is computed for them (L-9)")
     func overload() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         flood(lan, 100)
         #expect(lan.drops(0, .unauthenticated) == 100)
         let opening = try peer.initiation()
@@ -137,7 +138,7 @@ struct LoadTests {
     @Test("with 64 sessions unconfirmed nothing is computed without a cookie, whatever the rate (L-9)")
     func unconfirmedLoad() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         for _ in 0..<64 {
             #expect(kinds(peer.exchange(try peer.initiation().bytes)) == [2])
             lan.run(for: .milliseconds(15))
@@ -150,7 +151,7 @@ struct LoadTests {
     @Test("a cookie is worthless for another address, port, index or ephemeral key (L-11)")
     func cookieBinding() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         try putUnderLoad(lan)
         let opening = try peer.initiation()
         let cookie = try #require(retry(peer.exchange(opening.bytes))?.cookie)
@@ -168,7 +169,7 @@ struct LoadTests {
     /// Whether a cookie that was made at `made` is good at `used`, both in seconds; initiations came between.
     private func isCookieGood(made: Int, used: Int, between: [Int] = []) throws -> Bool {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         lan.run(until: .at(made * 1_000))
         flood(lan, 100)
         let opening = try peer.initiation()
@@ -186,7 +187,7 @@ struct LoadTests {
 
     /// Leaves 64 sessions unconfirmed within a second: that leaves room for answers, unlike too high a rate.
     private func putUnderLoad(_ lan: VirtualLAN) throws {
-        let stranger = HandPeer(lan, identity: 9, address: VirtualLAN.address(90))
+        let stranger = ScriptedPeer(lan, identity: 9, address: VirtualLAN.address(90))
         for _ in 0..<64 {
             _ = try stranger.open()
             lan.run(for: .milliseconds(15))
@@ -213,7 +214,7 @@ struct LoadTests {
     @Test("with a valid cookie a source gets 20 answers in a row, and 5 a second (L-10)")
     func perSource() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         try putUnderLoad(lan)
         func answers(_ count: Int, from source: Address) throws -> Int {
             var answers = 0
@@ -236,25 +237,25 @@ struct LoadTests {
     func halfIsKept() throws {
         let lan = lonely()
         let known = VirtualLAN.address(101)
-        let peer = HandPeer(lan, identity: 8)
-        var session = try peer.link()
+        let peer = ScriptedPeer(lan, identity: 8)
+        let session = try peer.link()
         lan.find("a", key: VirtualLAN.identities[9].publicKey, at: [known])
-        peer.live(on: &session, for: .seconds(2))
+        peer.live(on: session, for: .seconds(2))
         flood(lan, 100)
-        let stranger = HandPeer(lan, identity: 9, address: VirtualLAN.address(120))
-        func answers(_ peer: HandPeer) throws -> [UInt8] {
+        let stranger = ScriptedPeer(lan, identity: 9, address: VirtualLAN.address(120))
+        func answers(_ peer: ScriptedPeer) throws -> [UInt8] {
             let opening = try peer.initiation()
             guard let cookie = retry(peer.exchange(opening.bytes))?.cookie else { return [0] }
             return kinds(peer.exchange(withCookie(opening, cookie)))
         }
         for source in 0..<5 {
-            let other = HandPeer(lan, identity: 9, address: VirtualLAN.address(130 + source))
+            let other = ScriptedPeer(lan, identity: 9, address: VirtualLAN.address(130 + source))
             for _ in 0..<20 { #expect(try answers(other) == [2], "what fails to open uses up nothing") }
         }
         #expect(try answers(stranger) == [], "strangers have used up their half")
         #expect(lan.drops(0, .answerLimit) == 1)
         #expect(try answers(peer) == [2], "a live link's address")
-        #expect(try answers(HandPeer(lan, identity: 9, address: known)) == [2], "a candidate of an instance")
+        #expect(try answers(ScriptedPeer(lan, identity: 9, address: known)) == [2], "a candidate of an instance")
         lan.run(for: .seconds(1))
         flood(lan, 110, first: 9_000)
         #expect(lan.hosts[0].endpoint.counters.sent[.response] ?? 0 <= 200)
@@ -263,15 +264,15 @@ struct LoadTests {
     @Test("an unconfirmed session shows nothing and is dropped after 5 s (L-12)")
     func unconfirmed() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         for (wait, isKept) in [(4_999, true), (5_000, false)] {
-            var session = try peer.open()
+            let session = try peer.open()
             lan.forget()
             lan.run(for: .milliseconds(wait))
             #expect(lan.hosts[0].log.isEmpty)
             #expect(lan.hosts[0].sent.isEmpty)
             #expect(lan.hosts[0].endpoint.tableSizes.sessions == (isKept ? 1 : 0))
-            peer.send([.bye(.quit)], on: &session)
+            peer.send([.bye(.quit)], on: session)
             #expect(lan.hosts[0].endpoint.tableSizes.sessions == 0)
         }
         #expect(lan.drops(0, .unknownIndex) == 1)
@@ -280,10 +281,10 @@ struct LoadTests {
     @Test("of more than 128 unconfirmed sessions the oldest goes, and links stay (L-12)")
     func manyUnconfirmed() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
-        var live = try peer.link()
-        let stranger = HandPeer(lan, identity: 9, address: VirtualLAN.address(110))
-        var sessions: [HandPeer.Session] = []
+        let peer = ScriptedPeer(lan, identity: 8)
+        let live = try peer.link()
+        let stranger = ScriptedPeer(lan, identity: 9, address: VirtualLAN.address(110))
+        var sessions: [ScriptedPeer.Session] = []
         for index in 0..<130 {
             stranger.address = VirtualLAN.address(110 + index / 12)
             let opening = try stranger.initiation()
@@ -298,28 +299,28 @@ struct LoadTests {
         #expect(sessions.count == 130)
         #expect(lan.hosts[0].endpoint.tableSizes.sessions == 1 + 128)
         for (index, isKept) in [(0, false), (1, false), (2, true), (129, true)] {
-            stranger.send([stranger.heartbeat()], on: &sessions[index])
+            stranger.send([stranger.heartbeat()], on: sessions[index])
             lan.run(for: .zero)
             #expect(!stranger.receive(on: sessions[index], anywhere: true).isEmpty == isKept, "session \(index)")
         }
-        peer.send([.ping(3)], on: &live)
+        peer.send([.ping(3)], on: live)
         #expect(peer.receive(on: live).contains { $0.pong == 3 })
     }
 
     @Test("a replayed initiation changes nothing about a live link (L-12, R12)", arguments: [8, 2])
     func replayed(_ identity: Int) throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: identity)
+        let peer = ScriptedPeer(lan, identity: identity)
         lan.find("a", key: peer.identity.publicKey, at: [peer.address])
         let opening = try peer.initiation()
-        var session = try peer.open(opening)
-        peer.greet(on: &session)
+        let session = try peer.open(opening)
+        peer.greet(on: session)
         lan.forget()
         let thief = VirtualLAN.address(66)
         for _ in 0..<20 {
             lan.inject(opening.bytes, into: 0, from: thief)
-            peer.live(on: &session, for: .milliseconds(700))
-            peer.send([peer.heartbeat(typing: true), .ping(5)], on: &session)
+            peer.live(on: session, for: .milliseconds(700))
+            peer.send([peer.heartbeat(typing: true), .ping(5)], on: session)
             #expect(peer.receive(on: session).contains { $0.pong == 5 })
             #expect(lan.hosts[0].endpoint.typing(in: VirtualLAN.lobby.tag).count == 1)
         }
@@ -333,7 +334,7 @@ struct LoadTests {
     @Test("a replayed initiation does not keep the larger key from opening for longer than 5 s (L-12, L-14)")
     func replayedWhilePending() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 2)
+        let peer = ScriptedPeer(lan, identity: 2)
         let old = try peer.initiation().bytes
         lan.find("a", key: peer.identity.publicKey, at: [peer.address])
         lan.run(for: .milliseconds(400))
@@ -346,7 +347,7 @@ struct LoadTests {
     @Test("an initiation whose keys give no secret is dropped (W-3, W-4)")
     func lowOrder() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         var noise = try peer.initiation().initiation.noise
         noise.replaceSubrange(0..<32, with: Array(repeating: 0, count: 32))
         let bytes = Initiation(senderIndex: 1, tag: VirtualLAN.lobby.tag, noise: noise).encode()
@@ -360,7 +361,7 @@ struct LoadTests {
         let keys = ChatKeys(secret: secret)
         let lan = VirtualLAN()
         lan.add(identity: 5, chats: [keys])
-        let outsider = HandPeer(lan, identity: 8, chat: keys)
+        let outsider = ScriptedPeer(lan, identity: 8, chat: keys)
         let opening = try outsider.initiation(preSharedKey: VirtualLAN.lobby.preSharedKey)
         guard case .response(let response)? = outsider.exchange(opening.bytes).first else {
             Issue.record("message 1 can be read without the secret")
@@ -385,7 +386,7 @@ struct LoadTests {
     @Test("indices are random and differ from one another (W-16)")
     func indices() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         var indices: Set<UInt32> = []
         for index in 0..<40 {
             indices.insert(try peer.open().remoteIndex)
@@ -399,7 +400,7 @@ struct LoadTests {
         // 0 is an index like any other, and so is one that another peer uses too.
         let first = try peer.initiation(index: 0)
         #expect(kinds(peer.exchange(first.bytes)) == [2])
-        let second = HandPeer(lan, identity: 9, address: VirtualLAN.address(102))
+        let second = ScriptedPeer(lan, identity: 9, address: VirtualLAN.address(102))
         guard case .response(let response)? = second.exchange(try second.initiation(index: 0).bytes).first else {
             Issue.record("no response")
             return

@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -17,20 +18,20 @@ struct LostLinkTests {
     @Test("a link made anew does not hold the stream of one that the peer did not notice the end of (M-7, M-6, R26)")
     func unnoticed() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         peer.interval = 10
         var session = try peer.link()
         lan.run(for: .zero)
         func send(_ number: UInt32, _ text: String) {
             let record = Record(stream: peer.stream, number: number, isFirst: true, isLast: true, text: text)
-            peer.send([.typing(Status(isTyping: false, isAway: false)), .message(record)], on: &session)
+            peer.send([.typing(Status(isTyping: false, isAway: false)), .message(record)], on: session)
         }
         for number in 0..<3 { send(UInt32(number), "\(number)") }
         lan.run(for: .milliseconds(3_100))
         #expect(lan.offline(0) == [.silence])
         let before = peer.heldStream
         session = try peer.open()
-        peer.send([peer.heartbeat(), peer.hello], on: &session)
+        peer.send([peer.heartbeat(), peer.hello], on: session)
         let hello = try #require(peer.receive(on: session).last?.hello)
         #expect(hello.stream != before)
         #expect(hello.heldStream == 0, "the peer's stream is past record 0")
@@ -40,7 +41,7 @@ struct LostLinkTests {
         // That is how the peer learns that it has to begin another.
         peer.stream = 78
         peer.heldStream = hello.stream
-        peer.send([peer.heartbeat(), peer.hello], on: &session)
+        peer.send([peer.heartbeat(), peer.hello], on: session)
         #expect(peer.receive(on: session).last?.hello?.heldStream == 78)
         send(0, "3")
         #expect(lan.messages(0) == ["0", "1", "2", "3"])
@@ -49,17 +50,17 @@ struct LostLinkTests {
     @Test("a stream named in this link is known to it: a hello that holds it is believed (M-7)")
     func known() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
-        var session = try peer.link()
+        let peer = ScriptedPeer(lan, identity: 8)
+        let session = try peer.link()
         var streams = [peer.heldStream]
         // Each message that the peer has lost makes the node begin another stream.
         for step in 0..<8 {
             lan.send(0, "x")
             peer.heldStream = 0
-            peer.send([peer.heartbeat(), peer.hello], on: &session)
+            peer.send([peer.heartbeat(), peer.hello], on: session)
             let named = peer.receive(on: session).compactMap(\.hello?.stream).last
             peer.heldStream = try #require(named, "step \(step)")
-            peer.send([peer.heartbeat(), peer.hello], on: &session)
+            peer.send([peer.heartbeat(), peer.hello], on: session)
             streams.append(peer.heldStream)
             _ = peer.arrived()
         }
@@ -67,10 +68,10 @@ struct LostLinkTests {
         func isTaken(_ held: UInt32) -> Bool {
             peer.stream += 1
             peer.heldStream = held
-            peer.send([peer.heartbeat(), peer.hello], on: &session)
+            peer.send([peer.heartbeat(), peer.hello], on: session)
             let text = "of stream \(peer.stream)"
             let record = Record(stream: peer.stream, number: 0, isFirst: true, isLast: true, text: text)
-            peer.send([.typing(Status(isTyping: false, isAway: false)), .message(record)], on: &session)
+            peer.send([.typing(Status(isTyping: false, isAway: false)), .message(record)], on: session)
             return lan.messages(0).contains(text)
         }
         #expect(!isTaken(12_345))
@@ -82,18 +83,18 @@ struct LostLinkTests {
     @Test("a stream that was given up for another is not begun again, whatever a late hello says (M-7, R26)")
     func givenUp() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
-        var session = try peer.link()
+        let peer = ScriptedPeer(lan, identity: 8)
+        let session = try peer.link()
         func send(_ text: String) {
             let record = Record(stream: peer.stream, number: 0, isFirst: true, isLast: true, text: text)
-            peer.send([.typing(Status(isTyping: false, isAway: false)), .message(record)], on: &session)
+            peer.send([.typing(Status(isTyping: false, isAway: false)), .message(record)], on: session)
         }
         send("first")
         peer.stream = 78
-        peer.send([peer.heartbeat(), peer.hello], on: &session)
+        peer.send([peer.heartbeat(), peer.hello], on: session)
         send("second")
         peer.stream = 77
-        peer.send([peer.heartbeat(), peer.hello], on: &session)
+        peer.send([peer.heartbeat(), peer.hello], on: session)
         #expect(peer.receive(on: session).last?.hello?.heldStream != 77)
         send("first")
         #expect(lan.messages(0) == ["first", "second"])
@@ -126,7 +127,7 @@ struct LostLinkTests {
         for index in 0...1 { lan.send(index, text) }
         lan.run(for: .seconds(32))
         for index in 0...1 { #expect(lan.outcomes(index).last?.failure == .stalled) }
-        lan.mend()
+        lan.repair()
         lan.forget()
         for index in 0...1 { lan.send(index, "new of \(index)") }
         lan.run(for: .seconds(1))

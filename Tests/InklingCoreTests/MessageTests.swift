@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -28,8 +29,8 @@ struct LinkEnd: Sendable, CustomTestStringConvertible {
         .init(name: "suspending", reason: .quit) { peer in peer.lan.perform(0) { $0.suspend(now: $1) } },
         .init(name: "the peer restarts under a new run", reason: .replaced) { peer in
             peer.restart(run: 78, stream: 9_000)
-            try peer.open()
-            peer.greet()
+            try peer.openUncrossed()
+            peer.sayHello()
             peer.sign = [.pong(1)]
             peer.run(for: 3_000)
         },
@@ -180,8 +181,8 @@ struct MessageTests {
     func typingBeforeMessage(_ lost: Int, _ count: Int) {
         let lan = twoNodes()
         nonisolated(unsafe) var left = 0
-        lan.transit = { flight in
-            guard flight.source == VirtualLAN.address(0), left > 0 else { return [.microseconds(200)] }
+        lan.transit = { packet in
+            guard packet.source == VirtualLAN.address(0), left > 0 else { return [.microseconds(200)] }
             left -= 1
             return []
         }
@@ -344,16 +345,16 @@ struct MessageTests {
     func stalled() throws {
         let lan = VirtualLAN()
         lan.add(identity: 0)
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         peer.interval = 10
-        var session = try peer.link()
+        let session = try peer.link()
         let stream = peer.receive(on: session).compactMap(\.hello).last?.stream
         let start = lan.now.milliseconds
         lan.send(0, "first")
         lan.run(for: .seconds(1))
         lan.send(0, "second")
         var streams: Set<UInt32> = []
-        peer.live(on: &session, for: .seconds(40)) { received in
+        peer.live(on: session, for: .seconds(40)) { received in
             if let hello = received.hello { streams.insert(hello.stream) }
         }
         let failures = lan.hosts[0].log.compactMap { entry -> (Int, UInt64, FailureReason)? in
@@ -405,7 +406,7 @@ struct MessageTests {
         let two = ScriptedPeer(lan, identity: 1, host: 102, run: 2, stream: 200)
         for peer in [one, two] {
             try peer.meet()
-            peer.greet()
+            peer.sayHello()
             lan.run(for: .milliseconds(50))
         }
         for peer in [one, two] { peer.send([.pong(1)]) }

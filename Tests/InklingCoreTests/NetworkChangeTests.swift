@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -47,7 +48,7 @@ struct NetworkChangeTests {
     @Test("a ping about a change of networks goes to all candidates, and as often as they change (L-40)")
     func everyChange() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         lan.find("a", key: peer.identity.publicKey, at: [peer.address, VirtualLAN.address(101)])
         let session = try peer.link()
         let own = lan.hosts[0].address
@@ -89,7 +90,7 @@ struct NetworkChangeTests {
         arguments: [true, false])
     func byHand(_ hasLeft: Bool) throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         lan.perform(0) { $0.addPeer(peer.address, now: $1) }
         lan.run(for: .zero)
         if hasLeft {
@@ -99,8 +100,8 @@ struct NetworkChangeTests {
             }
             let tell = Tell(token: ask.token, nonce: 0, key: peer.identity.publicKey.bytes)
             lan.inject(tell.encode(), into: 0, from: peer.address)
-            var session = try peer.link()
-            peer.send([.bye(.quit)], on: &session)
+            let session = try peer.link()
+            peer.send([.bye(.quit)], on: session)
         } else {
             lan.run(for: .seconds(200))
         }
@@ -116,7 +117,7 @@ struct NetworkChangeTests {
     )
     func peerMoved() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         lan.find("a", key: peer.identity.publicKey, at: [peer.address])
         let session = try peer.link()
         _ = peer.arrived(anywhere: true)

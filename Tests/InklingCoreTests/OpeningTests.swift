@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -18,21 +19,21 @@ struct OpeningTests {
     @Test("the larger key leaves the opening to a peer that began it (L-1)")
     func left() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 2)
+        let peer = ScriptedPeer(lan, identity: 2)
         lan.find("a", key: peer.identity.publicKey, at: [there])
         lan.run(for: .milliseconds(200))
-        var session = try peer.open()
+        let session = try peer.open()
         lan.run(for: .milliseconds(250))
         #expect(lan.initiations(0).isEmpty, "300 ms are not over since the peer's initiation")
-        peer.greet(on: &session)
-        peer.live(on: &session, for: .seconds(5))
+        peer.greet(on: session)
+        peer.live(on: session, for: .seconds(5))
         #expect(lan.initiations(0).isEmpty)
     }
 
     @Test("an initiation that leads nowhere holds the larger key back for 300 ms alone (L-1)")
     func heldBack() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 2)
+        let peer = ScriptedPeer(lan, identity: 2)
         lan.find("a", key: peer.identity.publicKey, at: [there])
         lan.run(for: .milliseconds(200))
         _ = try peer.open()
@@ -43,7 +44,7 @@ struct OpeningTests {
     @Test("the smaller key opens at once to a new instance whatever has come of that peer (L-1)")
     func smallerIsNotHeldBack() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         _ = try peer.open()
         lan.find("a", key: peer.identity.publicKey, at: [there])
         lan.run(for: .milliseconds(1))
@@ -55,7 +56,7 @@ struct OpeningTests {
         arguments: [8, 2])
     func afterSilence(_ identity: Int) throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: identity)
+        let peer = ScriptedPeer(lan, identity: identity)
         peer.interval = 10
         lan.find("a", key: peer.identity.publicKey, at: [there])
         _ = try peer.link()
@@ -71,25 +72,25 @@ struct OpeningTests {
     @Test("an initiation goes to all candidates, and any valid response completes it (L-2)")
     func candidates() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         let addresses = [101, 102, 103].map { VirtualLAN.address($0) }
         lan.find("a", key: peer.identity.publicKey, at: addresses)
         lan.run(for: .seconds(2.9))
-        let flights = lan.initiations(0)
-        #expect(Set(flights.map(\.bytes)).count == 1)
-        for address in addresses { #expect(flights.filter { $0.destination == address }.count == 5) }
+        let packets = lan.initiations(0)
+        #expect(Set(packets.map(\.bytes)).count == 1)
+        for address in addresses { #expect(packets.filter { $0.destination == address }.count == 5) }
         let initiation = try lastInitiation(lan)
         // From an address that is none of the candidates.
         peer.address = VirtualLAN.address(104)
-        var (session, response) = try peer.answer(initiation)
+        let (session, response) = try peer.answer(initiation)
         _ = peer.arrived()
         lan.inject(response, into: 0, from: peer.address)
         #expect(peer.receive(on: session).first?.hello != nil)
-        peer.greet(on: &session)
+        peer.greet(on: session)
         #expect(lan.online(0) == ["Hand"])
         #expect(lan.hosts[0].endpoint.present(in: VirtualLAN.lobby.tag).first?.addresses == [peer.address])
         lan.forget()
-        peer.live(on: &session, for: .seconds(10))
+        peer.live(on: session, for: .seconds(10))
         #expect(lan.initiations(0).isEmpty, "that link is its instance's link")
     }
 
@@ -109,28 +110,28 @@ struct OpeningTests {
     @Test("an instance that a live link covers is not opened to (L-3)", arguments: [8, 2])
     func covered(_ identity: Int) throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: identity)
-        var session = try peer.link()
+        let peer = ScriptedPeer(lan, identity: identity)
+        let session = try peer.link()
         lan.find("a", key: peer.identity.publicKey, at: [VirtualLAN.address(101), there])
         lan.find("b", key: peer.identity.publicKey, at: [there])
-        peer.live(on: &session, for: .seconds(10))
+        peer.live(on: session, for: .seconds(10))
         #expect(lan.initiations(0).isEmpty)
     }
 
     @Test("an instance under way that a live link comes to cover is not opened to any more (L-3, L-24)")
     func comesToCover() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         let other = VirtualLAN.address(101)
-        var session = try peer.link()
+        let session = try peer.link()
         lan.find("a", key: peer.identity.publicKey, at: [other])
-        peer.live(on: &session, for: .seconds(1))
+        peer.live(on: session, for: .seconds(1))
         #expect(!lan.initiations(0).isEmpty)
         peer.address = other
-        peer.send([peer.heartbeat()], on: &session)
+        peer.send([peer.heartbeat()], on: session)
         let attempt = try #require(lan.initiations(0).last)
         lan.forget()
-        peer.live(on: &session, for: .seconds(20))
+        peer.live(on: session, for: .seconds(20))
         #expect(lan.initiations(0).allSatisfy { $0.bytes == attempt.bytes }, "no further attempt")
     }
 
@@ -183,12 +184,12 @@ struct OpeningTests {
     @Test("the last address of a peer that fell silent is tried for 90 s alone (L-5)")
     func lastKnown() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         peer.interval = 10
-        var session = try peer.link()
+        let session = try peer.link()
         for _ in 0..<10 {
             lan.run(for: .seconds(1))
-            peer.send([peer.heartbeat()], on: &session)
+            peer.send([peer.heartbeat()], on: session)
         }
         let last = lan.now.milliseconds
         lan.run(for: .seconds(3))
@@ -202,7 +203,7 @@ struct OpeningTests {
     @Test("a stranger that is there for a moment leaves nothing to try behind (L-35)")
     func passingStranger() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         peer.interval = 10
         _ = try peer.link()
         lan.run(for: .seconds(5))
@@ -261,7 +262,7 @@ struct OpeningTests {
     @Test("a response to no handshake, or one that fails to open, leaves all as it was (L-7, W-15)")
     func badResponses() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         lan.find("a", key: peer.identity.publicKey, at: [there])
         lan.run(for: .milliseconds(1))
         let initiation = try lastInitiation(lan)
@@ -287,8 +288,8 @@ struct OpeningTests {
     @Test("a response whose index or key is another peer's does not open (L-7, R12)")
     func foreignResponse() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
-        let thief = HandPeer(lan, identity: 9, address: VirtualLAN.address(101))
+        let peer = ScriptedPeer(lan, identity: 8)
+        let thief = ScriptedPeer(lan, identity: 9, address: VirtualLAN.address(101))
         lan.find("a", key: peer.identity.publicKey, at: [there])
         lan.run(for: .milliseconds(1))
         let initiation = try lastInitiation(lan)
@@ -303,7 +304,7 @@ struct OpeningTests {
     @Test("a retry is obeyed once a transmission, from where the initiation went, and there alone (L-13)")
     func retry() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         let second = VirtualLAN.address(101)
         lan.find("a", key: peer.identity.publicKey, at: [there, second])
         lan.run(for: .milliseconds(1))
@@ -311,7 +312,7 @@ struct OpeningTests {
         let cookie = [UInt8](repeating: 3, count: 16)
         let retry = Retry(receiverIndex: initiation.senderIndex, cookie: cookie).encode()
         _ = peer.arrived()
-        func answers(_ bytes: [UInt8], from source: Address) -> [VirtualLAN.Flight] {
+        func answers(_ bytes: [UInt8], from source: Address) -> [VirtualLAN.Packet] {
             lan.inject(bytes, into: 0, from: source)
             return peer.arrived(anywhere: true)
         }
@@ -334,13 +335,13 @@ struct OpeningTests {
         #expect(answers(retry, from: there).isEmpty, "the attempt is over")
     }
 
-    private func grouped(_ flights: [VirtualLAN.Flight]) -> [[VirtualLAN.Flight]] {
-        var groups: [[VirtualLAN.Flight]] = []
-        for flight in flights {
-            if groups.last?.first?.bytes == flight.bytes {
-                groups[groups.count - 1].append(flight)
+    private func grouped(_ packets: [VirtualLAN.Packet]) -> [[VirtualLAN.Packet]] {
+        var groups: [[VirtualLAN.Packet]] = []
+        for packet in packets {
+            if groups.last?.first?.bytes == packet.bytes {
+                groups[groups.count - 1].append(packet)
             } else {
-                groups.append([flight])
+                groups.append([packet])
             }
         }
         return groups

@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -8,9 +9,9 @@ struct PeerByHandTests {
     static let far = Address(ipv4: 0xC0A8_0909, port: 7_000)
 
     private func asks(_ lan: VirtualLAN, by index: Int = 0) -> [(at: Int, ask: Ask, to: Address)] {
-        lan.sent(index, kind: 5).compactMap { flight in
-            guard case .ask(let ask)? = try? Datagram.parse(flight.bytes) else { return nil }
-            return (flight.at.milliseconds, ask, flight.destination)
+        lan.sent(index, kind: 5).compactMap { packet in
+            guard case .ask(let ask)? = try? Datagram.parse(packet.bytes) else { return nil }
+            return (packet.at.milliseconds, ask, packet.destination)
         }
     }
 
@@ -92,15 +93,15 @@ struct PeerByHandTests {
         let before = try lastInitiation(lan)
         try tell(lan, VirtualLAN.identities[9].publicKey)
         lan.run(for: .milliseconds(100))
-        let peer = HandPeer(lan, identity: 9, address: PeerByHandTests.far)
+        let peer = ScriptedPeer(lan, identity: 9, address: PeerByHandTests.far)
         #expect(throws: NoiseError.self) { try peer.answer(before) }
         let (answered, response) = try peer.answer(try lastInitiation(lan))
-        var session = answered
+        let session = answered
         lan.inject(response, into: 0, from: peer.address)
-        peer.greet(on: &session)
+        peer.greet(on: session)
         #expect(lan.online(0) == ["Hand"])
         lan.forget()
-        peer.live(on: &session, for: .seconds(20))
+        peer.live(on: session, for: .seconds(20))
         #expect(lan.sent(0, kind: 1).isEmpty && lan.sent(0, kind: 5).isEmpty, "a live link needs neither")
     }
 
@@ -118,8 +119,8 @@ struct PeerByHandTests {
         for token in 0..<5 {
             lan.inject(Ask(tag: keys.tag, token: UInt32(token)).encode(), into: 1, from: PeerByHandTests.far)
         }
-        for flight in lan.sent(1, kind: 6) {
-            guard case .tell(let tell) = try Datagram.parse(flight.bytes) else { continue }
+        for packet in lan.sent(1, kind: 6) {
+            guard case .tell(let tell) = try Datagram.parse(packet.bytes) else { continue }
             seen.insert(tell.key)
             #expect(keys.unmasked(tell.key, nonce: tell.nonce) == lan.hosts[1].endpoint.publicKey)
             #expect(tell.key != lan.hosts[1].endpoint.publicKey.bytes)
@@ -137,9 +138,9 @@ struct PeerByHandTests {
         let tells = lan.sent(0, kind: 6)
         #expect(tells.count == 20)
         #expect(tells.allSatisfy { $0.destination == PeerByHandTests.far })
-        for (token, flight) in tells.enumerated() {
+        for (token, packet) in tells.enumerated() {
             let expected = Tell(token: UInt32(token), nonce: 0, key: lan.hosts[0].endpoint.publicKey.bytes)
-            #expect(flight.bytes == expected.encode())
+            #expect(packet.bytes == expected.encode())
         }
         lan.inject(Ask(tag: ChatTag(9), token: 1).encode(), into: 0, from: PeerByHandTests.far)
         lan.run(for: .seconds(1))
@@ -224,17 +225,17 @@ struct PeerByHandTests {
     @Test("after a bye an address by hand rests 5 s, and is tried from then on (L-35)")
     func bye() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8, address: PeerByHandTests.far)
+        let peer = ScriptedPeer(lan, identity: 8, address: PeerByHandTests.far)
         lan.perform(0) { $0.addPeer(PeerByHandTests.far, now: $1) }
         try tell(lan, peer.identity.publicKey)
         lan.run(for: .milliseconds(1))
         let (answered, response) = try peer.answer(try lastInitiation(lan))
-        var session = answered
+        let session = answered
         lan.inject(response, into: 0, from: peer.address)
-        peer.greet(on: &session)
+        peer.greet(on: session)
         lan.run(until: .at(1_000))
         lan.forget()
-        peer.send([.bye(.quit)], on: &session)
+        peer.send([.bye(.quit)], on: session)
         lan.run(for: .seconds(30))
         #expect(lan.initiationTimes(0).first == 6_000)
         #expect(asks(lan).first?.at == 6_000)

@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -91,7 +92,7 @@ struct PresenceTests {
         let lan = twoNodes()
         lan.cut()
         lan.perform(1) { $0.setAway(true, now: $1) }
-        lan.mend()
+        lan.repair()
         lan.run(for: .milliseconds(1_001))
         #expect(lan.presences(0).map(\.presence) == [.away])
     }
@@ -214,12 +215,12 @@ struct PresenceTests {
     func presenceFirst() throws {
         let lan = VirtualLAN()
         lan.add(identity: 0)
-        let peer = ScriptedPeer(lan)
+        let peer = ScriptedPeer(lan, host: 100)
         lan.perform(0) {
             $0.found("x", chat: peer.chat.tag, key: peer.identity.publicKey, addresses: [peer.address], now: $1)
         }
         lan.run(for: .zero)
-        try peer.answer()
+        try peer.answerNewest()
         peer.send([peer.hello, .typing(Status(isTyping: true, isAway: true))])
         let outputs = lan.hosts[0].log.map(\.output)
         #expect(outputs.count >= 2)

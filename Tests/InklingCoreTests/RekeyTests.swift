@@ -1,17 +1,20 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
 @Suite("Rekeying")
 struct RekeyTests {
     /// A link that is old: its session was made at the start, and the peer goes on answering.
-    private func aged(_ duration: Duration, isInitiator: Bool) throws -> (VirtualLAN, HandPeer, HandPeer.Session) {
+    private func aged(_ duration: Duration, isInitiator: Bool) throws -> (
+        VirtualLAN, ScriptedPeer, ScriptedPeer.Session
+    ) {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
-        var session = isInitiator ? try peer.opened() : try peer.open()
-        peer.greet(on: &session)
+        let peer = ScriptedPeer(lan, identity: 8)
+        let session = isInitiator ? try peer.opened() : try peer.open()
+        peer.greet(on: session)
         lan.forget()
-        peer.live(on: &session, for: duration, step: .seconds(30))
+        peer.live(on: session, for: duration, step: .seconds(30))
         return (lan, peer, session)
     }
 
@@ -19,9 +22,9 @@ struct RekeyTests {
         "the initiator replaces a session after 60 min, the responder after 61; failing, each 60 s, up to 2 h (L-37, L-38)",
         arguments: [(true, 3_600), (false, 3_660)])
     func rekey(_ row: (isInitiator: Bool, seconds: Int)) throws {
-        var (lan, peer, session) = try aged(.seconds(row.seconds - 5), isInitiator: row.isInitiator)
+        let (lan, peer, session) = try aged(.seconds(row.seconds - 5), isInitiator: row.isInitiator)
         #expect(lan.initiations(0).isEmpty)
-        peer.live(on: &session, for: .seconds(300), step: .seconds(30))
+        peer.live(on: session, for: .seconds(300), step: .seconds(30))
         let starts = Set(lan.initiations(0).map(\.bytes)).count
         #expect(starts == 5)
         let first = try #require(lan.initiationTimes(0).first)
@@ -32,36 +35,36 @@ struct RekeyTests {
         #expect(zip(times.dropFirst(), times).allSatisfy { $0 - $1 == 60_000 })
         #expect(lan.online(0) == ["Hand"])
         lan.forget()
-        peer.live(on: &session, for: .seconds(7_190) - (lan.now - .zero), step: .seconds(30))
+        peer.live(on: session, for: .seconds(7_190) - (lan.now - .zero), step: .seconds(30))
         #expect(lan.presences(0).isEmpty)
-        peer.live(on: &session, for: .seconds(20), step: .seconds(5))
+        peer.live(on: session, for: .seconds(20), step: .seconds(5))
         #expect(lan.hosts[0].endpoint.tableSizes.sessions == 0, "no session is older than 2 h")
         // The peer announces 25.5 s, and nothing of it counts any more.
-        peer.live(on: &session, for: .seconds(36), step: .seconds(5))
+        peer.live(on: session, for: .seconds(36), step: .seconds(5))
         #expect(lan.offline(0) == [.silence])
     }
 
     @Test("the peer's new handshake takes the place of the node's own, under way or due (L-37)")
     func rekeyCrossed() throws {
-        var (lan, peer, session) = try aged(.seconds(3_602), isInitiator: true)
+        let (lan, peer, session) = try aged(.seconds(3_602), isInitiator: true)
         #expect(!lan.initiations(0).isEmpty)
-        var next = try peer.link()
+        let next = try peer.link()
         lan.run(for: .seconds(1))
         lan.forget()
-        peer.live(on: &next, for: .seconds(200), step: .seconds(10))
+        peer.live(on: next, for: .seconds(200), step: .seconds(10))
         #expect(lan.initiations(0).isEmpty)
         #expect(lan.hosts[0].endpoint.tableSizes.sessions == 1)
-        peer.send([.ping(1)], on: &session)
+        peer.send([.ping(1)], on: session)
         #expect(lan.drops(0, .unknownIndex) == 1)
     }
 
     @Test("a renewal goes to where the peer is now (L-24, L-37)")
     func rekeyAfterMove() throws {
-        var (lan, peer, session) = try aged(.seconds(3_602), isInitiator: true)
+        let (lan, peer, session) = try aged(.seconds(3_602), isInitiator: true)
         let before = lan.initiations(0).count
         #expect(before > 0)
         peer.address = VirtualLAN.address(105)
-        peer.live(on: &session, for: .seconds(70), step: .seconds(10))
+        peer.live(on: session, for: .seconds(70), step: .seconds(10))
         #expect(lan.initiations(0).last?.destination == peer.address)
     }
 

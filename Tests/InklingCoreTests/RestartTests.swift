@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -30,16 +31,16 @@ struct RestartTests {
     @Test("a new run makes the other links of that key suspect, pings at once, and removes none (L-31)")
     func newRun() throws {
         let lan = lonely()
-        let first = HandPeer(lan, identity: 8, seed: 1)
-        var session = try first.link()
+        let first = ScriptedPeer(lan, identity: 8, seed: 1)
+        let session = try first.link()
         lan.run(until: .at(1_000))
         _ = first.arrived()
-        let second = HandPeer(lan, identity: 8, address: VirtualLAN.address(101), name: "Two", seed: 2)
+        let second = ScriptedPeer(lan, identity: 8, address: VirtualLAN.address(101), name: "Two", seed: 2)
         _ = try second.link()
         lan.run(for: .zero)
         #expect(first.receive(on: session).compactMap(\.ping).count == 1)
         lan.run(for: .milliseconds(300))
-        first.send([first.heartbeat(), .pong(1)], on: &session)
+        first.send([first.heartbeat(), .pong(1)], on: session)
         lan.run(for: .seconds(20))
         #expect(lan.hosts[0].endpoint.tableSizes.links == 2)
         #expect(lan.presences(0).map(\.presence) == [.online, .online], "a name changed, nothing else")
@@ -75,7 +76,7 @@ struct RestartTests {
         arguments: [("quit", ByeReason.quit), ("leave", .left), ("suspend", .suspended), ("block", .removed)])
     func farewell(_ row: (name: String, reason: ByeReason)) throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         let session = try peer.link()
         lan.run(until: .at(5_000))
         _ = peer.arrived()
@@ -89,11 +90,11 @@ struct RestartTests {
             }
         }
         lan.run(for: .seconds(5))
-        let flights = peer.arrived()
-        let byes = peer.open(flights, on: session)
+        let packets = peer.arrived()
+        let byes = peer.open(packets, on: session)
         #expect(byes.map(\.frames) == Array(repeating: [.bye(row.reason)], count: 3))
         #expect(byes.map(\.at.milliseconds) == [5_000, 5_030, 5_120])
-        #expect(flights.count == 3)
+        #expect(packets.count == 3)
         #expect(!lan.hosts[0].endpoint.hasFarewells)
         #expect(lan.hosts[0].endpoint.tableSizes.sessions == 0)
     }
@@ -103,13 +104,13 @@ struct RestartTests {
         arguments: [false, true])
     func farewellOnEach(_ isGreeting: Bool) throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
-        var first = try peer.link()
+        let peer = ScriptedPeer(lan, identity: 8)
+        let first = try peer.link()
         lan.run(for: .milliseconds(10))
-        let second: HandPeer.Session
+        let second: ScriptedPeer.Session
         if isGreeting {
             // A second handshake is complete, and the peer's hello has not come on it.
-            peer.send([.bye(.unheard)], on: &first)
+            peer.send([.bye(.unheard)], on: first)
             lan.run(for: .milliseconds(1))
             let (session, response) = try peer.answer(try lastInitiation(lan))
             lan.inject(response, into: 0, from: peer.address)
@@ -122,9 +123,9 @@ struct RestartTests {
         let start = lan.now.milliseconds
         lan.perform(0) { endpoint, now in endpoint.quit(now: now) }
         lan.run(for: .seconds(1))
-        let flights = peer.arrived()
+        let packets = peer.arrived()
         for session in [first, second] {
-            let byes = peer.open(flights, on: session).filter { $0.bye != nil }
+            let byes = peer.open(packets, on: session).filter { $0.bye != nil }
             #expect(byes.map(\.bye) == [.quit, .quit, .quit])
             #expect(byes.map { $0.at.milliseconds - start } == [0, 30, 120])
         }
@@ -136,11 +137,11 @@ struct RestartTests {
         arguments: [ByeReason.quit, .left, .suspended, .removed])
     func bye(_ reason: ByeReason) throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
-        var session = try peer.link()
-        peer.send([peer.heartbeat(typing: true)], on: &session, counter: 100)
+        let peer = ScriptedPeer(lan, identity: 8)
+        let session = try peer.link()
+        peer.send([peer.heartbeat(typing: true)], on: session, counter: 100)
         lan.run(for: .milliseconds(100))
-        peer.send([.bye(reason)], on: &session, counter: 50)
+        peer.send([.bye(reason)], on: session, counter: 50)
         #expect(lan.presences(0).last?.presence == .offline)
         #expect(lan.presences(0).last?.why == .bye)
         #expect(lan.presences(0).last?.at == 100)
@@ -151,29 +152,29 @@ struct RestartTests {
     @Test("a bye on an older session ends that session alone, once the newer one has the peer's hello (L-34, R15)")
     func lateBye() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
-        var first = try peer.link()
-        var second = try peer.open()
-        peer.greet(on: &second)
-        peer.send([.bye(.quit)], on: &first)
+        let peer = ScriptedPeer(lan, identity: 8)
+        let first = try peer.link()
+        let second = try peer.open()
+        peer.greet(on: second)
+        peer.send([.bye(.quit)], on: first)
         #expect(lan.offline(0).isEmpty)
         #expect(lan.hosts[0].endpoint.tableSizes.sessions == 1)
-        peer.send([.bye(.quit)], on: &second)
+        peer.send([.bye(.quit)], on: second)
         #expect(lan.offline(0) == [.bye])
     }
 
     @Test("a bye ends the link while a newer session still awaits the peer's hello (L-34)")
     func byeBeforeNewerHello() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
-        var first = try peer.link()
-        var second = try peer.open()
-        peer.send([peer.heartbeat()], on: &second)
-        peer.send([.bye(.quit)], on: &first)
+        let peer = ScriptedPeer(lan, identity: 8)
+        let first = try peer.link()
+        let second = try peer.open()
+        peer.send([peer.heartbeat()], on: second)
+        peer.send([.bye(.quit)], on: first)
         #expect(lan.offline(0) == [.bye])
         // That session makes the link anew.
         peer.heldStream = 0
-        peer.greet(on: &second)
+        peer.greet(on: second)
         #expect(lan.online(0) == ["Hand"])
     }
 
@@ -182,12 +183,12 @@ struct RestartTests {
     )
     func rest() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         lan.find("a", key: peer.identity.publicKey, at: [peer.address])
         var session = try peer.link()
         lan.run(until: .at(1_000))
         lan.forget()
-        peer.send([.bye(.suspended)], on: &session)
+        peer.send([.bye(.suspended)], on: session)
         lan.run(for: .seconds(20))
         lan.find("a", key: peer.identity.publicKey, at: [peer.address, VirtualLAN.address(101)])
         lan.run(for: .seconds(39))
@@ -196,7 +197,7 @@ struct RestartTests {
         #expect(lan.initiationTimes(0, to: peer.address).first == 61_000)
         #expect(lan.initiationTimes(0, to: VirtualLAN.address(101)).first == 61_000, "it was told of the new address")
         session = try peer.link()
-        peer.send([.bye(.suspended)], on: &session)
+        peer.send([.bye(.suspended)], on: session)
         lan.run(for: .seconds(5))
         session = try peer.link()
         #expect(lan.online(0) == ["Hand"])
@@ -205,11 +206,11 @@ struct RestartTests {
     @Test("after a bye one attempt is made each 60 s (L-35, L-5)")
     func slow() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         lan.find("a", key: peer.identity.publicKey, at: [peer.address])
-        var session = try peer.link()
+        let session = try peer.link()
         lan.forget()
-        peer.send([.bye(.quit)], on: &session)
+        peer.send([.bye(.quit)], on: session)
         lan.run(for: .seconds(600))
         let attempts = Set(lan.initiations(0).map(\.bytes)).count
         #expect((8...13).contains(attempts))
@@ -239,7 +240,7 @@ struct RestartTests {
     @Test("a suspended node sends nothing but its farewell and takes nothing")
     func suspendedIsQuiet() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
+        let peer = ScriptedPeer(lan, identity: 8)
         _ = try peer.link()
         lan.perform(0) { $0.suspend(now: $1) }
         lan.run(for: .milliseconds(200))
@@ -260,8 +261,8 @@ struct RestartTests {
         let lan = pair()
         let quit = lan.now.milliseconds
         var count = 0
-        lan.transit = { flight in
-            guard flight.source == VirtualLAN.address(0) else { return [.microseconds(200)] }
+        lan.transit = { packet in
+            guard packet.source == VirtualLAN.address(0) else { return [.microseconds(200)] }
             count += 1
             return count <= lost ? [] : [.microseconds(200)]
         }

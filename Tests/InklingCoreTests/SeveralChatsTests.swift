@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -56,7 +57,7 @@ struct SeveralChatsTests {
         }
         for (place, peer) in peers.enumerated() {
             peer.poll()
-            let statuses = peer.seen.filter { $0.at > 0 }.flatMap(\.frames).compactMap(\.status)
+            let statuses = peer.seen.filter { $0.at > .zero }.flatMap(\.frames).compactMap(\.status)
             #expect(statuses.count > 3)
             #expect(statuses.allSatisfy { $0.isTyping == (place == 1) })
         }

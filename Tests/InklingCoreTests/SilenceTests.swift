@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -7,9 +8,11 @@ struct SilenceTests {
     private let lobby = VirtualLAN.lobby.tag
 
     /// A link to a hand-driven peer that announces an interval, made in the instant 0.
-    private func linked(interval: UInt8 = 10, identity: Int = 8) throws -> (VirtualLAN, HandPeer, HandPeer.Session) {
+    private func linked(interval: UInt8 = 10, identity: Int = 8) throws -> (
+        VirtualLAN, ScriptedPeer, ScriptedPeer.Session
+    ) {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: identity)
+        let peer = ScriptedPeer(lan, identity: identity)
         peer.interval = interval
         lan.find("a", key: peer.identity.publicKey, at: [peer.address, VirtualLAN.address(101)])
         let session = try peer.link()
@@ -18,10 +21,11 @@ struct SilenceTests {
         return (lan, peer, session)
     }
 
-    private func pings(_ flights: [VirtualLAN.Flight], _ peer: HandPeer, _ session: HandPeer.Session) -> [HandPeer
+    private func pings(_ packets: [VirtualLAN.Packet], _ peer: ScriptedPeer, _ session: ScriptedPeer.Session)
+        -> [ScriptedPeer
         .Received]
     {
-        peer.open(flights, on: session).filter { $0.ping != nil }
+        peer.open(packets, on: session).filter { $0.ping != nil }
     }
 
     @Test(
@@ -34,9 +38,9 @@ struct SilenceTests {
         let (lan, peer, session) = try linked(interval: row.interval)
         lan.run(for: .milliseconds(row.suspect + 1_249))
         #expect(lan.online(0) == ["Hand"])
-        let flights = peer.arrived(anywhere: true)
-        let first = pings(flights.filter { $0.destination == peer.address }, peer, session)
-        let second = pings(flights.filter { $0.destination == VirtualLAN.address(101) }, peer, session)
+        let packets = peer.arrived(anywhere: true)
+        let first = pings(packets.filter { $0.destination == peer.address }, peer, session)
+        let second = pings(packets.filter { $0.destination == VirtualLAN.address(101) }, peer, session)
         #expect(first.map(\.at.milliseconds) == (0..<10).map { row.suspect + 125 * $0 })
         #expect(first.map(\.bytes) == second.map(\.bytes), "the same sealed bytes to all candidates")
         #expect(Set(first.compactMap(\.ping)).count == 10)
@@ -50,18 +54,18 @@ struct SilenceTests {
     @Test("before the first heartbeat the interval counts as 1 s (L-26)")
     func noHeartbeat() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
-        var session = try peer.open()
-        peer.send([peer.hello], on: &session)
+        let peer = ScriptedPeer(lan, identity: 8)
+        let session = try peer.open()
+        peer.send([peer.hello], on: session)
         lan.run(for: .seconds(5))
         #expect(lan.presences(0).last?.at == 3_000)
     }
 
     @Test("any evidence ends the suspicion, at any ping (L-27)", arguments: [1_751, 2_000, 2_999])
     func evidence(_ at: Int) throws {
-        var (lan, peer, session) = try linked()
+        let (lan, peer, session) = try linked()
         lan.run(until: .at(at))
-        peer.send([.pong(999)], on: &session)
+        peer.send([.pong(999)], on: session)
         _ = peer.arrived()
         lan.run(until: .at(at + 1_749))
         #expect(pings(peer.arrived(), peer, session).isEmpty)
@@ -73,18 +77,18 @@ struct SilenceTests {
 
     @Test("a ping is answered at once: heartbeat and pong in one datagram, to the link's address (L-28)")
     func pong() throws {
-        var (lan, peer, session) = try linked()
+        let (lan, peer, session) = try linked()
         lan.compose(0, "x")
         _ = peer.arrived()
-        peer.send([.ping(0xABCD)], on: &session)
+        peer.send([.ping(0xABCD)], on: session)
         let answers = peer.receive(on: session)
         #expect(answers.count == 1)
         #expect(answers.first?.pong == 0xABCD)
         #expect(answers.first?.heartbeat?.status.isTyping == true)
         // One of a lower counter from elsewhere moves nothing, and is answered where the link is.
-        peer.send([.ping(1)], on: &session, counter: 90)
+        peer.send([.ping(1)], on: session, counter: 90)
         _ = peer.arrived(anywhere: true)
-        peer.send([.ping(2)], on: &session, counter: 80, from: VirtualLAN.address(105))
+        peer.send([.ping(2)], on: session, counter: 80, from: VirtualLAN.address(105))
         #expect(peer.arrived(anywhere: true).map(\.destination) == [peer.address])
     }
 
@@ -92,7 +96,7 @@ struct SilenceTests {
         "a vanished instance or an ICMP error draws one ping, at most one a second, and ends nothing (L-29, R24)",
         arguments: ["vanished", "doubted"])
     func doubts(_ row: String) throws {
-        var (lan, peer, session) = try linked()
+        let (lan, peer, session) = try linked()
         var times: [Int] = []
         for step in 0..<40 {
             if row == "vanished" {
@@ -103,7 +107,7 @@ struct SilenceTests {
             }
             times += pings(peer.arrived(), peer, session).map(\.at.milliseconds)
             lan.run(for: .milliseconds(100))
-            if step % 5 == 0 { peer.send([peer.heartbeat()], on: &session) }
+            if step % 5 == 0 { peer.send([peer.heartbeat()], on: session) }
         }
         #expect(times == [0, 1_000, 2_000, 3_000])
         #expect(lan.presences(0).count == 1)
@@ -116,9 +120,9 @@ struct SilenceTests {
         "a peer whose instance vanished stays for as long as it answers, and is opened to anew after silence (L-29, R24)"
     )
     func vanished() throws {
-        var (lan, peer, session) = try linked()
+        let (lan, peer, session) = try linked()
         lan.perform(0) { $0.lost("a", chat: VirtualLAN.lobby.tag, now: $1) }
-        peer.live(on: &session, for: .seconds(120))
+        peer.live(on: session, for: .seconds(120))
         #expect(lan.presences(0).count == 1)
         lan.forget()
         lan.run(for: .seconds(4))
@@ -130,9 +134,9 @@ struct SilenceTests {
     func stretched() throws {
         let lan = lonely()
         let identities = keys(120, seed: 4)
-        var peers: [(HandPeer, HandPeer.Session)] = []
+        var peers: [(ScriptedPeer, ScriptedPeer.Session)] = []
         for (index, identity) in identities.enumerated() {
-            let peer = HandPeer(
+            let peer = ScriptedPeer(
                 lan, identity: identity, address: VirtualLAN.address(1 + index), name: "\(index)", seed: UInt64(index))
             peers.append((peer, try peer.link()))
             lan.run(for: .milliseconds(20))
@@ -190,14 +194,14 @@ struct SilenceTests {
         "datagrams read before the socket is empty are neither status nor evidence; messages, acks, byes and hellos count (L-30)"
     )
     func catchingUp() throws {
-        var (lan, peer, session) = try linked()
+        let (lan, peer, session) = try linked()
         let late = lan.now + .seconds(2)
         lan.stop(0)
         lan.run(until: late)
         let record = Record(stream: peer.stream, number: 0, isFirst: true, isLast: true, text: "waiting")
         let waiting = [
-            peer.seal([peer.heartbeat(typing: true)], on: &session),
-            peer.seal([.typing(Status(isTyping: true, isAway: true)), .message(record)], on: &session),
+            peer.seal([peer.heartbeat(typing: true)], on: session),
+            peer.seal([.typing(Status(isTyping: true, isAway: true)), .message(record)], on: session),
         ]
         lan.perform(0) { $0.advance(to: $1) }
         for bytes in waiting { lan.inject(bytes, into: 0, from: VirtualLAN.address(105)) }
@@ -212,7 +216,7 @@ struct SilenceTests {
         #expect(
             pings(peer.arrived(), peer, session).count == 9, "a whole new round; the first went at once, where it was")
         #expect(lan.online(0) == ["Hand"])
-        peer.send([peer.heartbeat(typing: true)], on: &session)
+        peer.send([peer.heartbeat(typing: true)], on: session)
         #expect(lan.typing(0).last?.names == ["Hand"], "new ones count")
         lan.run(for: .milliseconds(1_700))
         #expect(lan.online(0) == ["Hand"])
@@ -220,24 +224,24 @@ struct SilenceTests {
 
     @Test("a bye that waited in the socket ends the link (L-30, L-34)")
     func byeWhileStopped() throws {
-        var (lan, peer, session) = try linked()
+        let (lan, peer, session) = try linked()
         lan.stop(0)
         lan.run(for: .seconds(2))
         lan.perform(0) { $0.advance(to: $1) }
-        lan.inject(peer.seal([.bye(.quit)], on: &session), into: 0, from: peer.address)
+        lan.inject(peer.seal([.bye(.quit)], on: session), into: 0, from: peer.address)
         #expect(lan.offline(0) == [.bye])
     }
 
     @Test("a timer that is less than 500 ms late changes nothing (L-30)")
     func slightlyLate() throws {
-        var (lan, peer, session) = try linked()
+        let (lan, peer, session) = try linked()
         lan.run(until: .at(500))
         let deadline = try #require(lan.hosts[0].endpoint.nextDeadline)
         lan.stop(0)
         lan.run(until: deadline + .milliseconds(500))
         lan.perform(0) { $0.advance(to: $1) }
         #expect(!lan.hosts[0].endpoint.wantsSocketDrained)
-        peer.send([peer.heartbeat(typing: true)], on: &session)
+        peer.send([peer.heartbeat(typing: true)], on: session)
         #expect(isTyping(lan))
     }
 

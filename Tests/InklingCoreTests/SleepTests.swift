@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -147,14 +148,14 @@ struct SleepTests {
     @Test("on waking nothing is sealed on, or opened from, a session that is older than 2 h (L-38)")
     func oldSession() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
-        var session = try peer.link()
+        let peer = ScriptedPeer(lan, identity: 8)
+        let session = try peer.link()
         lan.run(for: .milliseconds(100))
         _ = peer.arrived(anywhere: true)
         lan.stop(0)
         lan.run(for: .seconds(7_201))
         lan.resume(0)
-        peer.send([peer.heartbeat(), .ping(7)], on: &session)
+        peer.send([peer.heartbeat(), .ping(7)], on: session)
         lan.run(for: .seconds(1))
         let sent = peer.arrived(anywhere: true)
         #expect(peer.open(sent, on: session).isEmpty)

@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -184,14 +185,14 @@ struct StreamTests {
         let peer = try ScriptedPeer.linked()
         peer.send(record: 0, "a", last: false)
         peer.send(record: 2, "c", first: false)
-        peer.greet()
+        peer.sayHello()
         peer.send(record: 1, "b", first: false, last: false)
         #expect(peer.lan.messages(0) == ["abc"], "a hello of the same stream drops nothing")
         peer.send(record: 3, "d", last: false)
         peer.send(record: 5, "f", first: false)
         peer.stream = 6_000
         peer.clear()
-        peer.greet()
+        peer.sayHello()
         #expect(peer.hellos.last?.heldStream == 6_000)
         #expect(peer.hellos.last?.nextRecord == 0)
         peer.send(record: 4, "e", first: false, stream: 5_000)
@@ -209,7 +210,7 @@ struct StreamTests {
     func hello() throws {
         let lan = VirtualLAN()
         lan.add(identity: 0)
-        let peer = ScriptedPeer(lan)
+        let peer = ScriptedPeer(lan, host: 100)
         try peer.meet()
         #expect(peer.hellos.first.map { [$0.heldStream, $0.nextRecord] } == [0, 0])
         #expect(peer.hellos.last.map { [$0.heldStream, $0.nextRecord] } == [5_000, 0])
@@ -218,9 +219,9 @@ struct StreamTests {
         for number in 0..<3 { peer.send(record: UInt32(number), "\(number)") }
         peer.send(record: 4, "4")
         peer.run(for: 100)
-        try peer.open()
+        try peer.openUncrossed()
         peer.clear()
-        peer.greet()
+        peer.sayHello()
         #expect(peer.hellos.last.map { [$0.heldStream, $0.nextRecord] } == [5_000, 3], "streams outlive sessions")
         #expect(peer.hellos.last?.stream == peer.heldStream)
         peer.send(record: 3, "3")
@@ -233,7 +234,7 @@ struct StreamTests {
         for run in 1...3 {
             let lan = VirtualLAN()
             for _ in 0..<run { lan.add(identity: 0) }
-            let peer = ScriptedPeer(lan, node: run - 1)
+            let peer = ScriptedPeer(lan, node: run - 1, host: 100)
             try peer.meet()
             peer.settle()
             streams.append(peer.heldStream)
@@ -242,7 +243,7 @@ struct StreamTests {
                 peer.poll()
                 peer.send([.hello(Hello(run: peer.run, stream: peer.stream, heldStream: 0, nextRecord: 0, name: ""))])
                 peer.poll()
-                peer.greet()
+                peer.sayHello()
                 peer.clear()
                 lan.send(run - 1, "y")
                 peer.poll()
@@ -261,13 +262,13 @@ struct StreamTests {
         for number in 0..<5 { peer.lan.send(0, "\(number)") }
         peer.poll()
         peer.nextRecord = 3
-        peer.greet()
+        peer.sayHello()
         #expect(peer.lan.outcomes(0).map(\.message) == [1, 2, 3])
         #expect(peer.lan.outcomes(0).allSatisfy { $0.failure == nil })
-        try peer.open()
+        try peer.openUncrossed()
         peer.clear()
         peer.nextRecord = 4
-        peer.greet()
+        peer.sayHello()
         #expect(peer.lan.outcomes(0).map(\.message) == [1, 2, 3, 4])
         #expect(peer.records.map(\.record.number) == [4], "sent again at once on the new session")
         peer.send(ack: 5)
@@ -346,7 +347,7 @@ struct StreamTests {
         #expect(outcomes.dropFirst(2).allSatisfy { $0.failure == .lostState })
         #expect(peer.heldStream != old)
         #expect(peer.records.isEmpty, "nothing goes out before the new stream is held")
-        peer.greet()
+        peer.sayHello()
         #expect(peer.records.map(\.record.text) == ["18", "19"])
         #expect(peer.records.map(\.record.number) == [0, 1])
         peer.send(ack: 2)
@@ -365,7 +366,7 @@ struct StreamTests {
         peer.clear()
         peer.send([.hello(Hello(run: 77, stream: 5_000, heldStream: 0, nextRecord: 0, name: "Hand"))])
         peer.poll()
-        peer.greet()
+        peer.sayHello()
         #expect(peer.lan.outcomes(0).map(\.failure) == [.lostState])
         #expect(peer.records.map(\.record.text) == ["next"])
     }
@@ -374,19 +375,19 @@ struct StreamTests {
     func unusedIsKept() throws {
         let lan = VirtualLAN()
         lan.add(identity: 0)
-        let peer = ScriptedPeer(lan)
+        let peer = ScriptedPeer(lan, host: 100)
         lan.perform(0) {
             $0.found("x", chat: peer.chat.tag, key: peer.identity.publicKey, addresses: [peer.address], now: $1)
         }
         lan.run(for: .zero)
-        try peer.answer()
+        try peer.answerNewest()
         let stream = peer.heldStream
         peer.send([.hello(Hello(run: 77, stream: 5_000, heldStream: 0, nextRecord: 0, name: ""))])
         lan.send(0, "early")
         peer.poll()
         #expect(peer.records.isEmpty, "messages wait until the stream is held (L-18)")
         #expect(Set(peer.hellos.map(\.stream)) == [stream])
-        peer.greet()
+        peer.sayHello()
         #expect(peer.records.map(\.record.text) == ["early"])
         #expect(lan.outcomes(0).isEmpty)
     }
@@ -396,15 +397,15 @@ struct StreamTests {
         let peer = try ScriptedPeer.linked()
         peer.lan.send(0, "one")
         peer.poll()
-        try peer.open()
-        peer.send([.ping(1)], session: 1)
+        try peer.openUncrossed()
+        peer.send([.ping(1)], on: peer.sessions[1])
         peer.lan.send(0, "two")
         peer.run(for: 100)
         peer.nextRecord = 0
         peer.clear()
-        peer.greet()
+        peer.sayHello()
         peer.run(for: 100)
-        let fresh = peer.seen.filter { $0.session == 1 && $0.frames.contains(where: \.isMessage) }
+        let fresh = peer.seen.filter { $0.session === peer.sessions[1] && $0.frames.contains(where: \.isMessage) }
         #expect(fresh.count == peer.records.count)
         #expect(peer.records.contains { $0.record.text == "one" })
         peer.send(ack: 2)
@@ -579,7 +580,7 @@ struct StreamTests {
         peer.lan.send(0, "x")
         peer.run(for: 400)
         peer.nextRecord = 1
-        peer.greet()
+        peer.sayHello()
         #expect(peer.lan.outcomes(0).map(\.failure) == [nil])
         peer.clear()
         let start = peer.now

@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -19,16 +20,16 @@ struct TableTests {
     func links() throws {
         let lan = lonely()
         let strangers = keys(1_025, seed: 5)
-        var first: (peer: HandPeer, session: HandPeer.Session)?
-        var last: HandPeer?
+        var first: (peer: ScriptedPeer, session: ScriptedPeer.Session)?
+        var last: ScriptedPeer?
         for (index, identity) in strangers.enumerated() {
-            let peer = HandPeer(
+            let peer = ScriptedPeer(
                 lan, identity: identity, address: VirtualLAN.address(1 + index % 200, port: 5_000 + UInt16(index)),
                 name: "\(index)", seed: UInt64(index))
             last = peer
             guard index < 1_024 else { break }
-            var session = try peer.open()
-            peer.send([peer.heartbeat(), peer.hello], on: &session)
+            let session = try peer.open()
+            peer.send([peer.heartbeat(), peer.hello], on: session)
             lan.forget()
             if first == nil { first = (peer, session) }
             lan.run(for: .milliseconds(12))
@@ -38,9 +39,9 @@ struct TableTests {
         #expect(refused.exchange(try refused.initiation().bytes).isEmpty)
         #expect(lan.drops(0, .linkLimit) == 1)
         #expect(lan.hosts[0].endpoint.tableSizes.links == 1_024)
-        var (peer, session) = try #require(first)
+        let (peer, session) = try #require(first)
         _ = peer.arrived()
-        peer.send([.ping(1)], on: &session)
+        peer.send([.ping(1)], on: session)
         #expect(peer.receive(on: session).contains { $0.pong == 1 })
         // Its own links may still get a new session.
         _ = try peer.link()

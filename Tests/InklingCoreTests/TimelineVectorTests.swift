@@ -1,5 +1,6 @@
 import Foundation
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 

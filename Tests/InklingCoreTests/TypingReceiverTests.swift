@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -36,8 +37,8 @@ struct TypingReceiverTests {
     func expiry() throws {
         for last in [0, 1, 30, 120, 500, 749, 1_000, 2_500] {
             let lan = twoNodes()
-            lan.transit = { flight in
-                flight.at > .at(1_000 + last) && flight.source == VirtualLAN.address(0) ? [] : [.zero]
+            lan.transit = { packet in
+                packet.at > .at(1_000 + last) && packet.source == VirtualLAN.address(0) ? [] : [.zero]
             }
             for step in 0..<60 {
                 lan.compose(0, "\(step)")
@@ -56,7 +57,7 @@ struct TypingReceiverTests {
         for step in 1...12 {
             peer.run(for: 400)
             switch step % 4 {
-            case 0: peer.greet()
+            case 0: peer.sayHello()
             case 1: peer.send([.ping(UInt16(step))])
             case 2:
                 peer.send([
@@ -278,17 +279,17 @@ struct TypingReceiverTests {
         let peer = try ScriptedPeer.linked()
         peer.send(typing: true)
         #expect(peer.shown.map(\.shown) == [true])
-        try peer.open()
-        peer.greet()
+        try peer.openUncrossed()
+        peer.sayHello()
         peer.run(for: 300)
         #expect(peer.sessions.count == 2)
-        peer.send(typing: false, session: 0)
+        peer.send(typing: false, on: peer.sessions[0])
         #expect(peer.shown.map(\.shown) == [true, false], "the newer one has carried none yet")
-        peer.send(typing: true, session: 1)
-        peer.send(typing: false, session: 0)
+        peer.send(typing: true, on: peer.sessions[1])
+        peer.send(typing: false, on: peer.sessions[0])
         #expect(peer.shown.map(\.shown) == [true, false, true])
-        peer.send(typing: false, session: 1)
-        peer.send(typing: true, session: 0)
+        peer.send(typing: false, on: peer.sessions[1])
+        peer.send(typing: true, on: peer.sessions[0])
         #expect(peer.shown.map(\.shown) == [true, false, true, false])
     }
 
@@ -327,8 +328,8 @@ struct TypingReceiverTests {
         lan.run(for: .milliseconds(500))
         #expect(lan.typing(one).isEmpty)
         #expect(lan.presences(one).count <= 1)
-        let peer = ScriptedPeer(lan, node: one, identity: 3, host: 120, name: "Same")
-        #expect(throws: ScriptedPeer.Unanswered.self) { try peer.open() }
+        let peer = ScriptedPeer(lan, identity: 3, node: one, host: 120, name: "Same")
+        #expect(throws: ScriptedPeer.Unanswered.self) { try peer.openUncrossed() }
         #expect(lan.hosts[one].endpoint.counters.drops[.ownIdentity] ?? 0 >= 1)
 
         let plain = VirtualLAN()
@@ -352,7 +353,7 @@ struct TypingReceiverTests {
             lan.compose(1, "\(step)")
             lan.run(for: .milliseconds(100))
             if step == 10 { lan.cut() }
-            if step == 25 { lan.mend() }
+            if step == 25 { lan.repair() }
         }
         lan.run(for: .seconds(9))
         for host in [0, late] {
@@ -401,7 +402,7 @@ struct TypingReceiverTests {
             peer.inject(forged)
         }
         let stranger = ScriptedPeer(peer.lan, identity: 2, host: 101, chat: ChatKeys(openName: "elsewhere"), run: 9)
-        #expect(throws: ScriptedPeer.Unanswered.self) { try stranger.open() }
+        #expect(throws: ScriptedPeer.Unanswered.self) { try stranger.openUncrossed() }
         #expect(peer.shown.map(\.shown) == [true])
         peer.inject(genuine)
         #expect(peer.shown.map(\.shown) == [true, false])

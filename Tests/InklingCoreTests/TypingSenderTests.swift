@@ -1,4 +1,5 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -293,7 +294,7 @@ struct TypingSenderTests {
     @Test("a status is the whole state: typing and away stand in each, so that one lost is healed by the next (T-2)")
     func wholeState() {
         let lan = twoNodes()
-        lan.transit = { flight in flight.at < .at(1_400) && flight.source == VirtualLAN.address(0) ? [] : [.zero] }
+        lan.transit = { packet in packet.at < .at(1_400) && packet.source == VirtualLAN.address(0) ? [] : [.zero] }
         lan.perform(0) { $0.setAway(true, now: $1) }
         lan.compose(0, "x")
         lan.run(to: 1_499)
@@ -498,7 +499,7 @@ struct TypingSenderTests {
         #expect(lan.typing(1).map(\.names) == [["Alice"], []])
         #expect(lan.typing(1).last.map { (4_000...4_120).contains($0.at) } == true)
         #expect(lan.online(1).isEmpty)
-        lan.mend()
+        lan.repair()
         for step in 51...100 {
             lan.run(for: .milliseconds(200))
             lan.compose(0, "h\(step)")

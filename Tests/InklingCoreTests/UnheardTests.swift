@@ -1,12 +1,13 @@
 import InklingCore
+import InklingTestSupport
 import InklingWire
 import Testing
 
 @Suite("A peer that hears nothing")
 struct UnheardTests {
-    private func linked(identity: Int = 8) throws -> (VirtualLAN, HandPeer, HandPeer.Session) {
+    private func linked(identity: Int = 8) throws -> (VirtualLAN, ScriptedPeer, ScriptedPeer.Session) {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: identity)
+        let peer = ScriptedPeer(lan, identity: identity)
         peer.interval = 10
         let session = try peer.link()
         lan.run(for: .milliseconds(1))
@@ -30,25 +31,25 @@ struct UnheardTests {
         "told so, a node asks five times, begins a handshake, and ends the link by silence after 625 ms (L-45, L-42)",
         arguments: [("a larger key, at once", 8, 0), ("a smaller key, later", 2, 300)])
     func isTold(_ row: (name: String, identity: Int, delay: Int)) throws {
-        var (lan, peer, session) = try linked(identity: row.identity)
+        let (lan, peer, session) = try linked(identity: row.identity)
         lan.run(to: 500)
         _ = peer.arrived()
-        peer.send([.bye(.unheard)], on: &session)
+        peer.send([.bye(.unheard)], on: session)
         lan.run(to: 1_124)
         #expect(lan.online(0) == ["Hand"])
-        let flights = peer.arrived()
-        let pings = peer.open(flights, on: session).filter { $0.ping != nil }
+        let packets = peer.arrived()
+        let pings = peer.open(packets, on: session).filter { $0.ping != nil }
         #expect(pings.map(\.at.milliseconds) == [500, 625, 750, 875, 1_000])
-        #expect(flights.first { $0.bytes[0] == 0x11 }?.at.milliseconds == 500 + row.delay)
+        #expect(packets.first { $0.bytes[0] == 0x11 }?.at.milliseconds == 500 + row.delay)
         lan.run(to: 1_125)
         #expect(lan.offline(0) == [.silence])
     }
 
     @Test("typing that was shown goes on being shown for as long as the link lasts (L-45, T-14)")
     func typingStays() throws {
-        var (lan, peer, session) = try linked()
-        peer.send([peer.heartbeat(typing: true)], on: &session)
-        peer.send([.bye(.unheard)], on: &session)
+        let (lan, peer, session) = try linked()
+        peer.send([peer.heartbeat(typing: true)], on: session)
+        peer.send([.bye(.unheard)], on: session)
         #expect(lan.hosts[0].endpoint.typing(in: VirtualLAN.lobby.tag).count == 1)
         lan.run(for: .milliseconds(700))
         #expect(lan.hosts[0].endpoint.typing(in: VirtualLAN.lobby.tag).isEmpty)
@@ -56,23 +57,23 @@ struct UnheardTests {
 
     @Test("a message that it overtook ends typing all the same (L-45, R4)")
     func overtaken() throws {
-        var (lan, peer, session) = try linked()
-        peer.send([peer.heartbeat(typing: true)], on: &session, counter: 80)
-        peer.send([.bye(.unheard)], on: &session, counter: 90)
+        let (lan, peer, session) = try linked()
+        peer.send([peer.heartbeat(typing: true)], on: session, counter: 80)
+        peer.send([.bye(.unheard)], on: session, counter: 90)
         let record = Record(stream: peer.stream, number: 0, isFirst: true, isLast: true, text: "hi")
-        peer.send([.typing(Status(isTyping: false, isAway: false)), .message(record)], on: &session, counter: 89)
+        peer.send([.typing(Status(isTyping: false, isAway: false)), .message(record)], on: session, counter: 89)
         #expect(lan.messages(0) == ["hi"])
         #expect(lan.hosts[0].endpoint.typing(in: VirtualLAN.lobby.tag).isEmpty)
     }
 
     @Test("a link that is suspect already gets no shorter time (L-45, L-27)")
     func suspect() throws {
-        var (lan, peer, session) = try linked()
+        let (lan, peer, session) = try linked()
         lan.run(to: 1_800)
-        peer.send([.pong(9)], on: &session)
+        peer.send([.pong(9)], on: session)
         lan.run(to: 3_600)
         // The newest datagram, and no evidence.
-        peer.send([.bye(.unheard)], on: &session)
+        peer.send([.bye(.unheard)], on: session)
         lan.run(to: 4_799)
         #expect(lan.online(0) == ["Hand"])
         lan.run(to: 4_800)
@@ -81,27 +82,27 @@ struct UnheardTests {
 
     @Test("on a session that the peer has gone on from it ends that session alone (L-45, L-34)")
     func older() throws {
-        var (lan, peer, first) = try linked()
+        let (lan, peer, first) = try linked()
         lan.run(to: 100)
-        var second = try peer.link()
+        let second = try peer.link()
         lan.run(to: 200)
         _ = peer.arrived()
         let sessions = lan.hosts[0].endpoint.tableSizes.sessions
-        peer.send([.bye(.unheard)], on: &first)
+        peer.send([.bye(.unheard)], on: first)
         #expect(lan.hosts[0].endpoint.tableSizes.sessions == sessions - 1)
         lan.run(to: 1_000)
         #expect(peer.receive(on: second).allSatisfy { $0.ping == nil })
-        peer.live(on: &second, for: .seconds(5))
+        peer.live(on: second, for: .seconds(5))
         #expect(lan.offline(0).isEmpty)
     }
 
     @Test("before the peer's hello it ends the session, and the node opens afresh (L-45, L-19)")
     func beforeHello() throws {
         let lan = lonely()
-        let peer = HandPeer(lan, identity: 8)
-        var session = try peer.opened()
+        let peer = ScriptedPeer(lan, identity: 8)
+        let session = try peer.opened()
         _ = peer.arrived()
-        peer.send([.bye(.unheard)], on: &session)
+        peer.send([.bye(.unheard)], on: session)
         #expect(lan.hosts[0].endpoint.tableSizes.sessions == 0)
         lan.run(for: .milliseconds(10))
         #expect(peer.arrived().contains { $0.bytes[0] == 0x11 }, "no rest as after a farewell")
@@ -122,7 +123,7 @@ struct UnheardTests {
             let after = (lan.presences(index).first?.at ?? .max) - cut.milliseconds
             #expect(after < 3_700, "\(index) after \(after) ms")
         }
-        lan.mend()
+        lan.repair()
         lan.run(for: .seconds(4))
         lan.expectWorking(0, 1)
     }
@@ -135,7 +136,7 @@ struct UnheardTests {
         lan.forget()
         lan.transit = { $0.destination == lan.hosts[deaf].address ? [] : [.microseconds(200)] }
         while lan.offline(deaf).isEmpty { lan.run(for: .milliseconds(1)) }
-        lan.mend()
+        lan.repair()
         lan.run(for: .seconds(5))
         #expect(lan.offline(1 - deaf).isEmpty)
         #expect(lan.presences(deaf).map(\.presence) == [.offline, .online])

@@ -1,4 +1,5 @@
 import Foundation
+import InklingTestSupport
 import InklingWire
 import Testing
 

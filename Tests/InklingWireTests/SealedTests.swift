@@ -1,3 +1,4 @@
+import InklingTestSupport
 import InklingWire
 import Testing
 

@@ -3,20 +3,31 @@ import InklingWire
 import Testing
 
 /// A LAN with one node of the middle identity: those below have a smaller key than it has, those above a larger one.
-func lonely(identity: Int = 5) -> VirtualLAN {
+package func lonely(identity: Int = 5) -> VirtualLAN {
     let lan = VirtualLAN()
     lan.add(identity: identity, name: "Node")
     return lan
 }
 
+/// Two nodes with a link, at rest; the first has the smaller key.
+package func twoNodes(sendsTyping: Bool = true) -> VirtualLAN {
+    let lan = VirtualLAN()
+    lan.add(identity: 0, name: "Alice", sendsTyping: sendsTyping)
+    lan.add(identity: 1, name: "Bob")
+    lan.discoverAll()
+    lan.run(until: .at(1_000))
+    lan.forget()
+    return lan
+}
+
 /// Keys of strangers, in no order.
-func keys(_ count: Int, seed: UInt64 = 99) -> [KeyPair] {
+package func keys(_ count: Int, seed: UInt64 = 99) -> [KeyPair] {
     var generator = SeededGenerator(seed: seed)
     return (0..<count).map { _ in KeyPair(using: &generator) }
 }
 
 /// How many of ascending instants in milliseconds lie within one second at most.
-func mostInASecond(_ times: [Int]) -> Int {
+package func mostInASecond(_ times: [Int]) -> Int {
     var most = 0
     var first = 0
     for (last, time) in times.enumerated() {
@@ -27,33 +38,33 @@ func mostInASecond(_ times: [Int]) -> Int {
 }
 
 /// The initiation that a node sent last.
-func lastInitiation(_ lan: VirtualLAN, by index: Int = 0) throws -> Initiation {
+package func lastInitiation(_ lan: VirtualLAN, by index: Int = 0) throws -> Initiation {
     let datagram = lan.initiations(index).last.flatMap { try? Datagram.parse($0.bytes) }
     return try #require(datagram.flatMap { if case .initiation(let initiation) = $0 { initiation } else { nil } })
 }
 
 extension VirtualLAN {
-    /// The runs of nodes from the start, told apart by their addresses and numbers.
-    func initiations(_ index: Int, to address: Address? = nil) -> [Flight] {
+    /// The initiations that a node has sent, to an address or any.
+    package func initiations(_ index: Int, to address: Address? = nil) -> [Packet] {
         sent(index, kind: 1).filter { address == nil || $0.destination == address }
     }
 
     /// The instants of initiations, in milliseconds.
-    func initiationTimes(_ index: Int, to address: Address? = nil) -> [Int] {
+    package func initiationTimes(_ index: Int, to address: Address? = nil) -> [Int] {
         initiations(index, to: address).map(\.at.milliseconds)
     }
 
-    func drops(_ index: Int, _ reason: DropReason) -> Int { hosts[index].endpoint.counters.drops[reason] ?? 0 }
+    package func drops(_ index: Int, _ reason: DropReason) -> Int { hosts[index].endpoint.counters.drops[reason] ?? 0 }
 
     /// Names an instance as discovery would.
-    func find(
+    package func find(
         _ name: String, key: PublicKey, at addresses: [Address], by index: Int = 0, in chat: ChatKeys = lobby
     ) {
         perform(index) { $0.found(name, chat: chat.tag, key: key, addresses: addresses, now: $1) }
     }
 
     /// The next start of a node: the same identity and address, another run, everything else forgotten.
-    func restart(_ index: Int, identity: Int, name: String) -> Int {
+    package func restart(_ index: Int, identity: Int, name: String) -> Int {
         kill(index)
         let address = hosts[index].address
         let next = add(identity: identity, name: name, run: UInt64(90_000 + hosts.count))
@@ -62,7 +73,7 @@ extension VirtualLAN {
     }
 
     /// Whether nodes are online to each other, typing shows on both sides, and messages arrive once.
-    func expectWorking(
+    package func expectWorking(
         _ left: Int, _ right: Int, in chat: ChatKeys = lobby, _ comment: String = "",
         sourceLocation: SourceLocation = #_sourceLocation
     ) {
@@ -94,7 +105,27 @@ extension VirtualLAN {
     }
 
     /// The people who went offline to a node.
-    func offline(_ index: Int) -> [PresenceReason] {
+    package func offline(_ index: Int) -> [PresenceReason] {
         presences(index).filter { $0.presence == .offline }.map(\.why)
     }
+
+    /// The outcomes of messages that a node was told: number, and the reason of a failure.
+    package func outcomes(_ index: Int) -> [(message: UInt64, failure: FailureReason?)] {
+        hosts[index].log.compactMap { entry in
+            switch entry.output {
+            case .delivered(let message, _, _): (message, nil)
+            case .failed(let message, _, _, let reason): (message, reason)
+            default: nil
+            }
+        }
+    }
+
+    /// Loses everything from now on, in both directions.
+    package func cut() { transit = { _ in [] } }
+
+    /// Delivers everything again, after 0.2 ms.
+    package func repair() { transit = { _ in [.microseconds(200)] } }
+
+    /// Runs until a time in milliseconds.
+    package func run(to milliseconds: Int) { run(until: .at(milliseconds)) }
 }

@@ -2,21 +2,21 @@ import InklingCore
 import InklingWire
 
 /// Two nodes and what is on its way between them: a value, so that every order of arrival can be tried from one point.
-struct Wire {
-    struct Flight {
-        let from: Int
-        let bytes: [UInt8]
-        var kind: UInt8 { bytes[0] & 0xF }
+package struct Wire {
+    package struct Packet {
+        package let from: Int
+        package let bytes: [UInt8]
+        package var kind: UInt8 { bytes[0] & 0xF }
     }
 
-    private(set) var now = Instant.zero
-    private(set) var endpoints: [Endpoint] = []
-    private(set) var flights: [Flight] = []
-    private(set) var outputs: [[Output]] = [[], []]
-    static let addresses = [VirtualLAN.address(0), VirtualLAN.address(1)]
+    package private(set) var now = Instant.zero
+    package private(set) var endpoints: [Endpoint] = []
+    package private(set) var packets: [Packet] = []
+    package private(set) var outputs: [[Output]] = [[], []]
+    package static let addresses = [VirtualLAN.address(0), VirtualLAN.address(1)]
 
     /// Two nodes of those identities; the first has the smaller key if its index is lower.
-    init(identities: [Int] = [0, 1]) {
+    package init(identities: [Int] = [0, 1]) {
         for (index, identity) in identities.enumerated() {
             var endpoint = Endpoint(
                 configuration: .init(
@@ -30,18 +30,18 @@ struct Wire {
         }
     }
 
-    mutating func perform(_ index: Int, _ input: (inout Endpoint, Instant) -> Void) {
+    package mutating func perform(_ index: Int, _ input: (inout Endpoint, Instant) -> Void) {
         input(&endpoints[index], now)
         while let output = endpoints[index].nextOutput() {
             if case .send(let bytes, Wire.addresses[1 - index], _) = output {
-                flights.append(Flight(from: index, bytes: bytes))
+                packets.append(Packet(from: index, bytes: bytes))
             } else {
                 outputs[index].append(output)
             }
         }
     }
 
-    mutating func discover(_ other: Int, by index: Int, as name: String = "other") {
+    package mutating func discover(_ other: Int, by index: Int, as name: String = "other") {
         let key = endpoints[other].publicKey
         perform(index) {
             $0.found(name, chat: VirtualLAN.lobby.tag, key: key, addresses: [Wire.addresses[other]], now: $1)
@@ -49,7 +49,7 @@ struct Wire {
     }
 
     /// Lets both wait until an instant; nothing arrives.
-    mutating func wait(until end: Instant) {
+    package mutating func wait(until end: Instant) {
         while let next = endpoints.compactMap(\.nextDeadline).min(), next <= end {
             now = max(now, next)
             for index in endpoints.indices { perform(index) { $0.advance(to: $1) } }
@@ -57,22 +57,22 @@ struct Wire {
         now = max(now, end)
     }
 
-    mutating func deliver(_ index: Int, keeping: Bool = false) {
-        let flight = keeping ? flights[index] : flights.remove(at: index)
-        perform(1 - flight.from) { $0.receive(flight.bytes, from: Wire.addresses[flight.from], now: $1) }
+    package mutating func deliver(_ index: Int, keeping: Bool = false) {
+        let packet = keeping ? packets[index] : packets.remove(at: index)
+        perform(1 - packet.from) { $0.receive(packet.bytes, from: Wire.addresses[packet.from], now: $1) }
     }
 
-    mutating func lose(_ index: Int) { flights.remove(at: index) }
+    package mutating func lose(_ index: Int) { packets.remove(at: index) }
 
     /// Every order of arrival of what is on its way and of what comes of it, `depth` deliveries deep; in each, `faults`
     /// of the datagrams are lost or doubled.
-    func explore(depth: Int, faults: Int = 0, path: String = "", visit: (Wire, String) -> Void) {
-        guard depth > 0, !flights.isEmpty else {
+    package func explore(depth: Int, faults: Int = 0, path: String = "", visit: (Wire, String) -> Void) {
+        guard depth > 0, !packets.isEmpty else {
             if faults == 0 { visit(self, path) }
             return
         }
-        for index in flights.indices {
-            let name = "\(path) \(flights[index].from):\(flights[index].kind)"
+        for index in packets.indices {
+            let name = "\(path) \(packets[index].from):\(packets[index].kind)"
             var next = self
             next.deliver(index)
             next.explore(depth: depth - 1, faults: faults, path: name, visit: visit)
@@ -87,10 +87,10 @@ struct Wire {
     }
 
     /// Lets both go on with a network that delivers everything at once and in order.
-    mutating func settle(for duration: Duration) {
+    package mutating func settle(for duration: Duration) {
         let end = now + duration
         while true {
-            if !flights.isEmpty {
+            if !packets.isEmpty {
                 deliver(0)
                 continue
             }
@@ -101,21 +101,21 @@ struct Wire {
         now = max(now, end)
     }
 
-    func isOnline(_ index: Int) -> Bool { !endpoints[index].present(in: VirtualLAN.lobby.tag).isEmpty }
+    package func isOnline(_ index: Int) -> Bool { !endpoints[index].present(in: VirtualLAN.lobby.tag).isEmpty }
 
-    func isTyping(seenBy index: Int) -> Bool { !endpoints[index].typing(in: VirtualLAN.lobby.tag).isEmpty }
+    package func isTyping(seenBy index: Int) -> Bool { !endpoints[index].typing(in: VirtualLAN.lobby.tag).isEmpty }
 
-    func messages(_ index: Int) -> [String] {
+    package func messages(_ index: Int) -> [String] {
         outputs[index].compactMap { if case .message(_, _, _, let text) = $0 { text } else { nil } }
     }
 
     /// How often a node was told that the other one went offline.
-    func losses(_ index: Int) -> Int {
+    package func losses(_ index: Int) -> Int {
         outputs[index].filter { if case .presence(_, _, .offline, _) = $0 { true } else { false } }.count
     }
 
     /// Whether typing and messages get through both ways: what does not, by name.
-    mutating func faults() -> [String] {
+    package mutating func faults() -> [String] {
         var faults: [String] = []
         for index in 0...1 {
             let other = 1 - index

@@ -1,14 +1,14 @@
 /// The simulator's source of chance: equal seeds give equal numbers, on every platform and in every release.
 ///
 /// All decisions are made with whole numbers, so that no rounding can make two runs of a seed differ.
-package struct Generator: RandomNumberGenerator, Sendable {
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     package init(seed: UInt64) { state = seed }
 
     /// A generator of its own for one purpose, so that what another purpose draws changes nothing here.
     package init(seed: UInt64, purpose: UInt64) {
-        var mixer = Generator(seed: seed ^ (purpose &* 0xD6E8_FEB8_6659_FD93))
+        var mixer = SeededGenerator(seed: seed ^ (purpose &* 0xD6E8_FEB8_6659_FD93))
         state = mixer.next()
     }
 
