@@ -39,7 +39,7 @@ struct Timeline: Decodable, Sendable, CustomTestStringConvertible {
 
     static let file: File = {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        let url = folder.appendingPathComponent("../../Protocol/vectors/timelines.json")
+        let url = folder.appendingPathComponent("../../../Protocol/vectors/timelines.json")
         return (try? JSONDecoder().decode(File.self, from: Data(contentsOf: url))) ?? File()
     }()
 }
