@@ -2,7 +2,7 @@ import InklingCore
 import InklingWire
 
 /// What has to hold when the faults are over, and when the run is done.
-struct Verdict {
+struct ConvergenceChecker {
     private enum Phase {
         case faults
         /// The nodes have until then to agree.
@@ -16,80 +16,80 @@ struct Verdict {
         case done
     }
 
-    private let healsAt: Instant
+    private let faultsEndAt: Instant
     private var phase = Phase.faults
     private var lastMessages: [Int] = []
 
-    init(healsAt: Instant) { self.healsAt = healsAt }
+    init(faultsEndAt: Instant) { self.faultsEndAt = faultsEndAt }
 
     var isDone: Bool {
         if case .done = phase { true } else { false }
     }
 
-    mutating func judge(_ simulation: Simulation) {
+    mutating func check(_ simulation: Simulation) {
         let now = simulation.now
         switch phase {
         case .faults:
             guard !simulation.hasFaults else { return }
-            phase = .converging(until: healsAt + simulation.patience)
+            phase = .converging(until: faultsEndAt + simulation.patience)
         case .converging(let until):
             let disagreements = simulation.disagreements()
             if disagreements.isEmpty, simulation.nobodyIsShownTyping {
                 for host in simulation.speakers {
-                    host.chats.sorted().forEach { simulation.finally(host, .edit(chat: $0)) }
+                    host.chats.sorted().forEach { simulation.act(host, .edit(chat: $0)) }
                 }
                 phase = .typing(until: now + .milliseconds(750))
             } else if now >= until {
                 let text = disagreements.first ?? "typing is still shown"
-                simulation.witness.report(.divergence, "\(disagreements.count): \(text)", now)
+                simulation.checker.report(.divergence, "\(disagreements.count): \(text)", now)
             }
         case .typing(let until):
             guard now >= until else { return }
             if let missing = simulation.missingTypist() {
-                guard now < healsAt + simulation.patience else {
-                    simulation.witness.report(.divergence, missing, now)
+                guard now < faultsEndAt + simulation.patience else {
+                    simulation.checker.report(.divergence, missing, now)
                     return
                 }
                 // They agree on who is there, and a link has yet to find out that the other end has moved.
                 for host in simulation.speakers {
-                    host.chats.sorted().forEach { simulation.finally(host, .empty(chat: $0)) }
+                    host.chats.sorted().forEach { simulation.act(host, .empty(chat: $0)) }
                 }
-                phase = .converging(until: healsAt + simulation.patience)
+                phase = .converging(until: faultsEndAt + simulation.patience)
                 return
             }
-            let first = simulation.witness.messages.sent.count
+            let first = simulation.checker.messages.sent.count
             for host in simulation.speakers {
-                host.chats.sorted().forEach { simulation.finally(host, .send(chat: $0, size: 40)) }
+                host.chats.sorted().forEach { simulation.act(host, .send(chat: $0, size: 40)) }
             }
-            lastMessages = Array(first..<simulation.witness.messages.sent.count)
+            lastMessages = Array(first..<simulation.checker.messages.sent.count)
             phase = .sending(until: now + .seconds(1))
         case .sending(let until):
             guard now >= until else { return }
             let missing = simulation.missing(lastMessages)
-            if !missing.isEmpty, now < healsAt + simulation.patience {
+            if !missing.isEmpty, now < faultsEndAt + simulation.patience {
                 // Two sides that agree on who is there may have yet to agree on the session that sends; where that
                 // has cost a message, the next one has to arrive.
                 if missing.contains(where: { $0.outcome == .failed }) {
-                    phase = .converging(until: healsAt + simulation.patience)
+                    phase = .converging(until: faultsEndAt + simulation.patience)
                 }
                 return
             }
             // In a stream that losses have held up, older messages come first.
             if let lost = missing.first(where: { !simulation.isHeldUp($0) }) {
                 let text = "\(lost.message.text) is not shown to identity \(lost.identity), but \(lost.outcome)"
-                simulation.witness.report(.divergence, text, now)
+                simulation.checker.report(.divergence, text, now)
             }
             phase = .settling(until: now + .seconds(45))
         case .settling(let until):
             // Of a node that ended without a word a status may be left, for its 3 s.
             guard simulation.nobodyIsShownTyping else {
                 if now >= until + .seconds(-41) {
-                    simulation.witness.report(.divergence, "typing outlives its message", now)
+                    simulation.checker.report(.divergence, "typing outlives its message", now)
                 }
                 return
             }
-            if let open = simulation.witness.messages.firstOpen(simulation.hosts) {
-                if now >= until { simulation.witness.report(.lostMessage, "no report of \(open.text.prefix(24))", now) }
+            if let open = simulation.checker.messages.firstOpen(simulation.hosts) {
+                if now >= until { simulation.checker.report(.lostMessage, "no report of \(open.text.prefix(24))", now) }
                 return
             }
             simulation.checkLeftovers()
@@ -115,7 +115,7 @@ extension Simulation {
     /// Whose typing and messages are tried when all have converged: a few of many.
     var speakers: [SimulatedHost] { Array(hosts.filter(\.isActive).prefix(6)) }
 
-    var nobodyIsShownTyping: Bool { hosts.allSatisfy { witness.typistsShown(by: $0.index) == 0 } }
+    var nobodyIsShownTyping: Bool { hosts.allSatisfy { checker.typistsShown(by: $0.index) == 0 } }
 
     /// Where what nodes show of presence differs from who is there.
     func disagreements() -> [String] {
@@ -132,9 +132,9 @@ extension Simulation {
                     let extra = hosts.filter { surplus.contains($0.key) }.map(\.index)
                     disagreements.append("host \(viewer.index), chat \(chat): missing \(missing), gone \(extra)")
                 }
-                let identities = witness.shown(in: chat, by: viewer.index)
-                let told = Set(hosts.filter { identities.contains($0.plan.identity) }.map(\.key))
-                if told != keys { disagreements.append("host \(viewer.index), chat \(chat): told of others") }
+                let identities = checker.shown(in: chat, by: viewer.index)
+                let reported = Set(hosts.filter { identities.contains($0.plan.identity) }.map(\.key))
+                if reported != keys { disagreements.append("host \(viewer.index), chat \(chat): reported others") }
                 let devicesOfKey = Dictionary(grouping: others(of: viewer, in: chat), by: \.key)
                 for person in shown where expected.contains(person.person.key) {
                     let devices = devicesOfKey[person.person.key] ?? []
@@ -181,7 +181,7 @@ extension Simulation {
     /// Of those for whom a message was meant only they count who are there: a hello that came late may have brought back
     /// somebody who has left, for 3 s.
     func missing(_ messages: [Int]) -> [Missing] {
-        messages.map { witness.messages.sent[$0] }.flatMap { message in
+        messages.map { checker.messages.sent[$0] }.flatMap { message in
             let present = Set(others(of: hosts[message.host], in: message.chat).map(\.plan.identity))
             return message.outcomes.sorted { $0.key < $1.key }
                 .filter { present.contains($0.key) && !message.shownTo.contains($0.key) }
@@ -193,7 +193,7 @@ extension Simulation {
     func isHeldUp(_ missing: Missing) -> Bool {
         let message = missing.message
         return missing.outcome == .open
-            && witness.messages.sent.contains {
+            && checker.messages.sent.contains {
                 $0.host == message.host && $0.incarnation == message.incarnation && $0.chat == message.chat
                     && $0.number < message.number && $0.outcomes[missing.identity] == .open
             }
@@ -203,7 +203,7 @@ extension Simulation {
         for writer in speakers where writer.plan.sendsTyping {
             for chat in writer.chats.sorted() {
                 for viewer in surelySeen(by: writer, in: chat)
-                where !witness.isShownTyping(writer.plan.identity, in: chat, by: viewer.index) {
+                where !checker.isShownTyping(writer.plan.identity, in: chat, by: viewer.index) {
                     return "host \(viewer.index) does not show host \(writer.index) typing in chat \(chat)"
                 }
             }
@@ -211,26 +211,26 @@ extension Simulation {
         return nil
     }
 
-    /// When all is said, the tables hold what is needed and no more.
+    /// In the end the tables hold what is needed and no more.
     func checkLeftovers() {
         for host in hosts {
             guard let sizes = host.endpoint?.tableSizes else { continue }
             let peers = host.chats.map { others(of: host, in: $0).count }.reduce(0, +)
             if sizes.messages != 0 {
-                witness.report(.tableGrowth, "host \(host.index) keeps \(sizes.messages) messages", now)
+                checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.messages) messages", now)
             }
             // Sessions that the faults left behind live for 10 s more at most.
             let isCalm = now - (.zero + .milliseconds(scenario.faultsEnd)) > .seconds(12)
             if host.isActive, isCalm, sizes.sessions > sizes.links * (1 + Limits.supersededSessions) + 4 {
-                witness.report(.tableGrowth, "host \(host.index) keeps \(sizes.sessions) sessions", now)
+                checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.sessions) sessions", now)
             }
             // Those that a crash left behind in discovery stay, and so do peers known by hand and where they went.
             let advertised = (Array(instances.values) + Array(withdrawn.values)).count { host.chats.contains($0.chat) }
             if host.isActive, sizes.instances > advertised + 4 * hosts.count {
-                witness.report(.tableGrowth, "host \(host.index) keeps \(sizes.instances) instances", now)
+                checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.instances) instances", now)
             }
             if host.isActive, sizes.links > 2 * peers + 1 {
-                witness.report(.tableGrowth, "host \(host.index) keeps \(sizes.links) links to \(peers) peers", now)
+                checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.links) links to \(peers) peers", now)
             }
         }
     }

@@ -4,7 +4,7 @@ import InklingWire
 /// Holds what the nodes show against what people truly did and what truly arrived.
 ///
 /// It knows the truth from the scenario alone, never from a node's state: what a node believes proves nothing.
-struct Witness {
+struct StateChecker {
     /// How one node shows one person in one chat.
     private struct Shown {
         var presence = Presence.offline
@@ -120,43 +120,43 @@ struct Witness {
     }
 
     /// A sealed datagram was a sign of life.
-    mutating func heard(_ flight: Flight, in tag: ChatTag, by viewer: Int, _ now: Instant) {
+    mutating func heard(_ packet: Packet, in tag: ChatTag, by viewer: Int, _ now: Instant) {
         guard let chat = chatIndices[tag] else { return }
         // Evidence is newer than all before it in its session (L-23).
-        let session = SessionID(viewer: viewer, sender: flight.sender, index: flight.index)
-        guard newest[session].map({ flight.number >= $0 }) ?? true else { return }
-        lastSign[DeviceID(viewer: viewer, chat: chat, host: flight.sender)] = now
+        let session = SessionID(viewer: viewer, sender: packet.sender, index: packet.index)
+        guard newest[session].map({ packet.number >= $0 }) ?? true else { return }
+        lastSign[DeviceID(viewer: viewer, chat: chat, host: packet.sender)] = now
     }
 
     /// A sealed datagram arrived and the node took it.
     ///
     /// - Returns: Whether its status, if it has one, was newer than all that surely came in its session before.
     mutating func took(
-        _ flight: Flight, in tag: ChatTag, by viewer: Int, arrivedAt: Instant, isNew: Bool, _ now: Instant
+        _ packet: Packet, in tag: ChatTag, by viewer: Int, arrivedAt: Instant, isNew: Bool, _ now: Instant
     ) -> Bool {
         guard let chat = chatIndices[tag] else { return false }
-        let session = SessionID(viewer: viewer, sender: flight.sender, index: flight.index)
-        guard flight.isGenuine else { return false }
-        let isNewest = newest[session].map { flight.number > $0 } ?? true
-        let isStatusNewest = newestStatus[session].map { flight.number > $0 } ?? true
-        if isNewest { newest[session] = flight.number }
-        if isStatusNewest, flight.surelyHasStatus, !flight.mayBeUnheard { newestStatus[session] = flight.number }
-        let person = PersonID(viewer: viewer, chat: chat, identity: hosts[flight.sender].plan.identity)
-        let device = DeviceID(viewer: viewer, chat: chat, host: flight.sender)
-        if flight.mayBeUnheard {
+        let session = SessionID(viewer: viewer, sender: packet.sender, index: packet.index)
+        guard packet.isGenuine else { return false }
+        let isNewest = newest[session].map { packet.number > $0 } ?? true
+        let isStatusNewest = newestStatus[session].map { packet.number > $0 } ?? true
+        if isNewest { newest[session] = packet.number }
+        if isStatusNewest, packet.surelyHasStatus, !packet.mayBeUnheard { newestStatus[session] = packet.number }
+        let person = PersonID(viewer: viewer, chat: chat, identity: hosts[packet.sender].plan.identity)
+        let device = DeviceID(viewer: viewer, chat: chat, host: packet.sender)
+        if packet.mayBeUnheard {
             unheard[device] = now
-        } else if isNew, isNewest, flight.number > heard[device]?.number ?? 0 {
-            heard[device] = (now, flight.number)
+        } else if isNew, isNewest, packet.number > heard[device]?.number ?? 0 {
+            heard[device] = (now, packet.number)
         }
         guard isStatusNewest else { return false }
-        if flight.typing & 1 << UInt8(chat) != 0 { evidence[person] = max(evidence[person] ?? arrivedAt, arrivedAt) }
+        if packet.typing & 1 << UInt8(chat) != 0 { evidence[person] = max(evidence[person] ?? arrivedAt, arrivedAt) }
         return true
     }
 
-    /// A node told who is typing.
+    /// A node reported who is typing.
     ///
     /// - Parameter cause: The datagram that was the input, if it was taken and the newest of its session.
-    mutating func typing(_ people: [Person], in tag: ChatTag, by viewer: Int, cause: Flight?, _ now: Instant) {
+    mutating func typing(_ people: [Person], in tag: ChatTag, by viewer: Int, cause: Packet?, _ now: Instant) {
         guard let chat = chatIndices[tag] else { return }
         let before = (typists[viewer] ?? []).filter { $0.chat == chat }
         var after: [PersonID] = []
@@ -356,7 +356,7 @@ struct Witness {
     }
 }
 
-extension Flight {
+extension Packet {
     /// The receiver index of a sealed datagram.
     var index: UInt32 { word(bytes, at: 1) }
     var summary: String {

@@ -24,10 +24,10 @@ struct TrafficMeter {
     mutating func restarted(_ host: Int, _ now: Instant) { seconds[host] = Second(since: now) }
 
     /// Called at each tick: every 250 ms, or 2 s in the hours of a long scenario.
-    mutating func check(_ host: SimulatedHost, _ now: Instant, _ witness: inout Witness) {
+    mutating func check(_ host: SimulatedHost, _ now: Instant, _ checker: inout StateChecker) {
         guard let endpoint = host.endpoint else { return }
         let sizes = endpoint.tableSizes
-        checkTables(sizes, of: host, now, &witness)
+        checkTables(sizes, of: host, now, &checker)
         var second = seconds[host.index]
         second.mostLinks = max(second.mostLinks, sizes.links)
         second.mostSessions = max(second.mostSessions, sizes.sessions)
@@ -45,7 +45,7 @@ struct TrafficMeter {
         let (links, sessions) = (second.mostLinks + 1, second.mostSessions + 1)
         // Those to all others may have come and gone between two ticks; where many are awaited and few were seen, the
         // few count, more amply.
-        let (mostLinks, mostSessions) = (max(links, witness.mostLinks + 1), max(sessions, witness.mostLinks + 1))
+        let (mostLinks, mostSessions) = (max(links, checker.mostLinks + 1), max(sessions, checker.mostLinks + 1))
         let ample = Int(length.nanoseconds / 1_000_000_000) + 1
         // Heartbeats: 2 a second while typing, and one more when a status changes. Typing: at most 2 starts a second
         // and as many stops, one more as the second ends, each with two copies.
@@ -58,10 +58,10 @@ struct TrafficMeter {
             (DatagramKind.message, links * budget(Limits.recordsPerSecondPerLink, Limits.recordBurstPerLink)),
         ]
         for (kind, budget) in budgets where sent(kind) > budget {
-            witness.report(.traffic, "host \(host.index) sent \(sent(kind)) of \(kind), \(links) links", now)
+            checker.report(.traffic, "host \(host.index) sent \(sent(kind)) of \(kind), \(links) links", now)
         }
         if second.initiations > budget(Limits.initiationsSentPerSecond, Limits.initiationsSentPerSecond) {
-            witness.report(.traffic, "host \(host.index) sent \(second.initiations) initiations", now)
+            checker.report(.traffic, "host \(host.index) sent \(second.initiations) initiations", now)
         }
         busiest = max(busiest, counters.values.reduce(0, +) - second.counters.values.reduce(0, +))
         seconds[host.index] = Second(
@@ -70,13 +70,13 @@ struct TrafficMeter {
 
     private func checkTables(
         _ sizes: (links: Int, sessions: Int, instances: Int, messages: Int), of host: SimulatedHost, _ now: Instant,
-        _ witness: inout Witness
+        _ checker: inout StateChecker
     ) {
         // A peer that starts anew again and again is a link for each of its starts until silence ends the old one.
-        let links = min(Limits.linksPerNode, 4 * witness.mostLinks + 4)
+        let links = min(Limits.linksPerNode, 4 * checker.mostLinks + 4)
         let sessions = sizes.links * (1 + Limits.supersededSessions) + min(2 * Limits.unconfirmedSessions, 8 * links)
         if sizes.links > links || sizes.sessions > sessions {
-            witness.report(.tableGrowth, "host \(host.index): \(sizes)", now)
+            checker.report(.tableGrowth, "host \(host.index): \(sizes)", now)
         }
     }
 }

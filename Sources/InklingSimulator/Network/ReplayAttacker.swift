@@ -1,10 +1,10 @@
 import InklingCore
 
 /// Somebody on the LAN who keeps datagrams and sends them again: later, from elsewhere, cut short or changed.
-struct Recorder {
+struct ReplayAttacker {
     private var generator: SeededGenerator
     private let ratio: Int
-    private var kept: [Flight] = []
+    private var kept: [Packet] = []
     private(set) var replayed = 0
 
     init(_ scenario: Scenario) {
@@ -12,30 +12,30 @@ struct Recorder {
         ratio = scenario.network.replay
     }
 
-    mutating func record(_ flight: Flight) {
-        guard ratio > 0, !flight.bytes.isEmpty else { return }
+    mutating func overhear(_ packet: Packet) {
+        guard ratio > 0, !packet.bytes.isEmpty else { return }
         if kept.count < 64 {
-            kept.append(flight)
+            kept.append(packet)
         } else if generator.oneIn(4) {
-            kept[generator.number(in: 0...63)] = flight
+            kept[generator.number(in: 0...63)] = packet
         }
     }
 
     /// Milliseconds until the next one.
     mutating func pause() -> Int { generator.number(in: 1...max(2, 6_000 / max(ratio, 1))) }
 
-    mutating func replay(isOwner: (Address) -> Bool) -> Flight? {
+    mutating func replay(isOwner: (Address) -> Bool) -> Packet? {
         guard !kept.isEmpty else { return nil }
-        let flight = generator.pick(kept)
-        guard isOwner(flight.destination) else { return nil }
+        let packet = generator.pick(kept)
+        guard isOwner(packet.destination) else { return nil }
         replayed += 1
-        var bytes = flight.bytes
+        var bytes = packet.bytes
         let isWhole = !generator.oneIn(4)
         if !isWhole { bytes.removeLast(generator.number(in: 1...bytes.count)) }
-        let source = generator.oneIn(2) ? flight.source : Address(ipv4: 0x0A00_00FA, port: 9)
-        return Flight(
-            number: flight.number, sentAt: flight.sentAt, sender: flight.sender,
-            source: source, destination: flight.destination, bytes: bytes, typing: flight.typing,
-            isGenuine: flight.isGenuine && isWhole, mayBeUnheard: flight.mayBeUnheard)
+        let source = generator.oneIn(2) ? packet.source : Address(ipv4: 0x0A00_00FA, port: 9)
+        return Packet(
+            number: packet.number, sentAt: packet.sentAt, sender: packet.sender,
+            source: source, destination: packet.destination, bytes: bytes, typing: packet.typing,
+            isGenuine: packet.isGenuine && isWhole, mayBeUnheard: packet.mayBeUnheard)
     }
 }

@@ -1,7 +1,7 @@
 import InklingCore
 import InklingWire
 
-/// What discovery would tell: late, sometimes long after the truth, and never across a cut cable.
+/// What discovery would report: late, sometimes long after the truth, and never across a path that is cut.
 extension Simulation {
     struct Advertisement {
         let host: Int
@@ -46,7 +46,7 @@ extension Simulation {
         let host = hosts[instance.host]
         let isReachable =
             !viewer.isUnplugged && !viewer.isPaused && !host.isUnplugged && !host.isAsleep
-            && !cables.isCut(from: host.index, to: viewer.index, now)
+            && !network.isCut(from: host.index, to: viewer.index, now)
         guard isReachable else {
             // Such a peer is heard of when it can be: at the next query or announcement.
             if hasFaults {
@@ -72,7 +72,7 @@ extension Simulation {
         for viewer in hosts where viewer.index != instance.host {
             events.add(
                 .withdrawal(viewer: viewer.index, instance: name),
-                at: now + .milliseconds(chance.number(in: 100...1_000)))
+                at: now + .milliseconds(generator.number(in: 100...1_000)))
         }
         withdrawn[name] = instance
     }
@@ -89,7 +89,7 @@ extension Simulation {
         for viewer in hosts where viewer.index != host.index {
             events.add(
                 .withdrawal(viewer: viewer.index, instance: name),
-                at: now + .milliseconds(chance.number(in: 75_000...120_000)))
+                at: now + .milliseconds(generator.number(in: 75_000...120_000)))
         }
     }
 
@@ -101,6 +101,6 @@ extension Simulation {
     }
 
     private func discoveryDelay() -> Duration {
-        .milliseconds(chance.number(in: 100...(hasFaults ? scenario.network.discoveryDelay : 1_000)))
+        .milliseconds(generator.number(in: 100...(hasFaults ? scenario.network.discoveryDelay : 1_000)))
     }
 }

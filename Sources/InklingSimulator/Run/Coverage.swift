@@ -37,7 +37,7 @@ package struct Coverage: Equatable, Sendable {
         counters.merge(other.counters, uniquingKeysWith: +)
     }
 
-    mutating func count(_ tally: Cables.Tally, replayed: Int) {
+    mutating func count(_ tally: SimulatedNetwork.Tally, replayed: Int) {
         let counts = [
             "lost": tally.lost, "lost in bursts": tally.lostInBursts, "doubled": tally.doubled,
             "reordered": tally.reordered, "damaged": tally.damaged, "cut": tally.cut, "clogged": tally.clogged,

@@ -17,7 +17,7 @@ final class SimulatedHost {
     }
 
     struct Waiting {
-        let flight: Flight
+        let packet: Packet
         let arrivedAt: Instant
     }
 

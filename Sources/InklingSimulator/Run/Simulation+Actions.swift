@@ -1,9 +1,9 @@
 import InklingCore
 import InklingWire
 
-/// What people, machines and cables do.
+/// What people and machines do, and what befalls the network.
 extension Simulation {
-    func take(_ step: Scenario.Step) {
+    func perform(_ step: Scenario.Step) {
         let host = hosts[step.host]
         guard !host.isAsleep else { return }
         trace { "host \(host.index): \(step.action) (step \(step.number))" }
@@ -11,18 +11,18 @@ extension Simulation {
         switch step.action {
         case .edit, .empty, .open, .send, .join, .leave, .goAway, .comeBack, .block, .unblock, .suspend, .resume:
             if host.isPaused || !host.isRunning { return }
-            person(host, step.action)
+            actAsPerson(host, step.action)
         case .quit, .crash, .start, .pause, .sleep:
-            machine(host, step.action)
+            actOnMachine(host, step.action)
         case .unplug, .partition, .clog, .move, .swapAddresses, .flap, .doubt:
-            network(host, step.action)
+            actOnNetwork(host, step.action)
         }
         accuracy?.wrote(host.index, now)
     }
 
     // MARK: People
 
-    private func person(_ host: SimulatedHost, _ action: Scenario.Action) {
+    private func actAsPerson(_ host: SimulatedHost, _ action: Scenario.Action) {
         // What is due at this very moment is still said of the time before.
         input(host) { $0.advance(to: $1) }
         switch action {
@@ -49,7 +49,7 @@ extension Simulation {
     }
 
     /// What a user does while no fault is left.
-    func finally(_ host: SimulatedHost, _ action: Scenario.Action) { person(host, action) }
+    func act(_ host: SimulatedHost, _ action: Scenario.Action) { actAsPerson(host, action) }
 
     func edit(_ host: SimulatedHost, _ chat: Int) {
         guard host.chats.contains(chat), !host.isSuspended else { return }
@@ -72,15 +72,15 @@ extension Simulation {
         let tag = Simulation.chats[chat].tag
         let people = host.endpoint?.present(in: tag).map(\.person.key) ?? []
         let identities = people.compactMap { key in hosts.first { $0.key == key }?.plan.identity }
-        let text = witness.messages.text(size: size, from: host.index)
+        let text = checker.messages.text(size: size, from: host.index)
         host.writing[chat].lastEdit = nil
-        // What comes of it is told in the same input.
+        // What comes of it is reported in the same input.
         let number = UInt64(endpoint.counters.messagesSent + 1)
-        witness.messages.send(text, host: host, chat: chat, number: number, to: identities, now)
+        checker.messages.send(text, host: host, chat: chat, number: number, to: identities, now)
         var sent: (message: UInt64, recipients: Int)?
         input(host) { sent = try? $0.send(text, to: tag, now: $1) }
         if sent?.message != number || sent?.recipients != identities.count {
-            witness.report(
+            checker.report(
                 .wrongReport, "host \(host.index) sends to \(identities), reports \(String(describing: sent))", now)
         }
     }
@@ -99,7 +99,7 @@ extension Simulation {
         sayFarewell(host, chat)
         input(host) { try? $0.leave(Simulation.chats[chat].tag, now: $1) }
         host.writing[chat].lastEdit = nil
-        witness.forget(host.index, chat: chat)
+        checker.forget(host.index, chat: chat)
         withdraw(host, chat)
     }
 
@@ -117,7 +117,7 @@ extension Simulation {
         host.stopWriting()
         host.isSuspended = true
         input(host) { $0.suspend(now: $1) }
-        witness.forgetHeard(by: host.index)
+        checker.forgetHeard(by: host.index)
     }
 
     func resume(_ host: SimulatedHost) {
@@ -145,7 +145,7 @@ extension Simulation {
         if hasFaults, scenario.network.reordering > 0 { time += .milliseconds(scenario.network.reorderingDelay) }
         for viewer in hosts where viewer.index != host.index && viewer.isActive && isCalm(viewer) {
             guard viewer.chats.contains(chat), !host.everBlocked.contains(viewer.plan.identity) else { continue }
-            witness.expectDeparture(
+            checker.expectDeparture(
                 .init(
                     host: host.index, incarnation: host.incarnation, viewer: viewer.index, chat: chat, at: now,
                     due: now + time), identity: identity)
@@ -197,7 +197,7 @@ extension Simulation {
         }
     }
 
-    private func machine(_ host: SimulatedHost, _ action: Scenario.Action) {
+    private func actOnMachine(_ host: SimulatedHost, _ action: Scenario.Action) {
         switch action {
         case .start: start(host)
         case .quit:
@@ -229,7 +229,7 @@ extension Simulation {
             endpoint.advance(to: deadline)
             while let output = endpoint.nextOutput() {
                 guard case .send(let bytes, let address, _) = output else { continue }
-                witness.sealed(bytes, by: host.index, now)
+                checker.sealed(bytes, by: host.index, now)
                 note(bytes)
                 guard let source = host.source(for: address) else { continue }
                 events.add(
@@ -261,7 +261,7 @@ extension Simulation {
         host.socket = []
         host.isSuspended = false
         host.stopWriting()
-        witness.forget(host.index)
+        checker.forget(host.index)
     }
 
     private func pause(_ host: SimulatedHost, _ length: Int) {
@@ -276,7 +276,7 @@ extension Simulation {
         host.pausedSince = nil
         host.wokeAt = now
         host.disturbedAt = now
-        witness.pausedViewerWakes(host.index)
+        checker.pausedViewerWakes(host.index)
         host.timerAt = nil
         input(host) { $0.advance(to: $1) }
         drainSocket(host)
@@ -284,7 +284,7 @@ extension Simulation {
         // Too short a pause for the node to notice: what waited is taken as it is.
         let waiting = host.socket
         host.socket = []
-        for item in waiting { receive(item.flight, arrivedAt: item.arrivedAt, by: host) }
+        for item in waiting { receive(item.packet, arrivedAt: item.arrivedAt, by: host) }
     }
 
     private func sleep(_ host: SimulatedHost, _ length: Int) {
@@ -311,9 +311,9 @@ extension Simulation {
         }
     }
 
-    // MARK: Cables
+    // MARK: SimulatedNetwork
 
-    private func network(_ host: SimulatedHost, _ action: Scenario.Action) {
+    private func actOnNetwork(_ host: SimulatedHost, _ action: Scenario.Action) {
         switch action {
         case .unplug(let length):
             guard !host.isUnplugged else { return }
@@ -322,10 +322,10 @@ extension Simulation {
             if length > 2_000 { changeNetworks(host) }
             events.add(.replug(host: host.index), at: now + .milliseconds(length))
         case .partition(let other, let length):
-            cables.cut(from: host.index, to: other, until: now + .milliseconds(length))
+            network.cut(from: host.index, to: other, until: now + .milliseconds(length))
             disturb(host, hosts[other], for: length)
         case .clog(let other, let length):
-            cables.clog(from: host.index, to: other, until: now + .milliseconds(length))
+            network.clog(from: host.index, to: other, until: now + .milliseconds(length))
             disturb(host, hosts[other], for: length)
         case .move:
             guard !scenario.network.isByHand else { return }
@@ -379,25 +379,25 @@ extension Simulation {
     }
 
     private func setAddresses(_ host: SimulatedHost, _ addresses: [Address]) {
-        for address in host.addresses where owners[address] == host.index { owners[address] = nil }
+        for address in host.addresses where hostsByAddress[address] == host.index { hostsByAddress[address] = nil }
         host.addresses = addresses
-        for address in addresses { owners[address] = host.index }
+        for address in addresses { hostsByAddress[address] = host.index }
     }
 
     // MARK: The end of the faults
 
     /// From now on the network is good and everybody who has a node takes part.
-    func heal() {
+    func endFaults() {
         hasFaults = false
         trace { "the faults end" }
-        cables.mend(now)
+        network.repair(now)
         for host in hosts {
             if host.isAsleep { wake(host) }
             if host.isPaused { unpause(host, host.pauseNumber) }
             if host.isUnplugged { replug(host) }
             if host.isSuspended { resume(host) }
             for chat in host.chats.sorted() {
-                finally(host, .empty(chat: chat))
+                act(host, .empty(chat: chat))
                 if scenario.network.isFoundAnew { browse(host, chat) }
             }
         }

@@ -11,7 +11,7 @@ package final class Simulation {
     package struct Result: Equatable, Sendable {
         package let violation: Violation?
         package let coverage: Coverage
-        /// A digest of every byte that was sent and everything that was told, with its time.
+        /// A digest of every byte that was sent and everything that was reported, with its time.
         package let digest: UInt64
         package let accuracy: Accuracy
         /// The most datagrams that one node sent in a second.
@@ -19,7 +19,7 @@ package final class Simulation {
     }
 
     enum Event {
-        case arrival(Flight)
+        case arrival(Packet)
         case timer(host: Int)
         case step(Int)
         case announcement(viewer: Int, instance: String)
@@ -32,7 +32,7 @@ package final class Simulation {
         case replay
         case writingEnds(host: Int)
         case tick
-        case heal
+        case faultsEnd
     }
 
     /// The chats that there are; hosts are in some of them.
@@ -54,23 +54,23 @@ package final class Simulation {
     let onTrace: ((Instant, String) -> Void)?
     var now = Instant.zero
     var events = EventQueue<Event>()
-    var cables: Cables
-    var witness: Witness
+    var network: SimulatedNetwork
+    var checker: StateChecker
     var coverage = Coverage()
     var accuracy: AccuracyMeter?
-    var owners: [Address: Int] = [:]
+    var hostsByAddress: [Address: Int] = [:]
     var instances: [String: Advertisement] = [:]
     /// Instances that were advertised once.
     var withdrawn: [String: Advertisement] = [:]
     var hasFaults = true
     /// How often a host got a new address.
     var moves = 0
-    /// The chance of what belongs to no line and no host.
-    var chance: SeededGenerator
-    var recorder: Recorder
+    /// The generator of what belongs to no line and no host.
+    var generator: SeededGenerator
+    var attacker: ReplayAttacker
     var traffic: TrafficMeter
-    private var verdict: Verdict
-    private var lastFlight: UInt64 = 0
+    private var convergence: ConvergenceChecker
+    private var lastPacket: UInt64 = 0
     private var digest: UInt64 = 0xCBF2_9CE4_8422_2325
     private var lastTimerInstant = Instant.zero
     private var timersOfInstant = 0
@@ -90,12 +90,12 @@ package final class Simulation {
                 addresses: Simulation.addresses(index, port: 4_000, plan),
                 ipv4Prefix: scenario.hosts.count > 150 ? 112 : 120, seed: scenario.seed)
         }
-        chance = SeededGenerator(seed: scenario.seed, purpose: 5)
-        cables = Cables(scenario, isUniform: measuresAccuracy)
-        witness = Witness(hosts: hosts, chats: Simulation.chats, scenario: scenario)
-        recorder = Recorder(scenario)
+        generator = SeededGenerator(seed: scenario.seed, purpose: 5)
+        network = SimulatedNetwork(scenario, isUniform: measuresAccuracy)
+        checker = StateChecker(hosts: hosts, chats: Simulation.chats, scenario: scenario)
+        attacker = ReplayAttacker(scenario)
         traffic = TrafficMeter(hosts: scenario.hosts.count)
-        verdict = Verdict(healsAt: .zero + .milliseconds(scenario.faultsEnd))
+        convergence = ConvergenceChecker(faultsEndAt: .zero + .milliseconds(scenario.faultsEnd))
         if measuresAccuracy { accuracy = AccuracyMeter(hosts: hosts) }
     }
 
@@ -105,10 +105,10 @@ package final class Simulation {
         for (index, step) in scenario.steps.enumerated() {
             events.add(.step(index), at: .zero + .milliseconds(step.at))
         }
-        events.add(.heal, at: .zero + .milliseconds(scenario.faultsEnd))
+        events.add(.faultsEnd, at: .zero + .milliseconds(scenario.faultsEnd))
         events.add(.tick, at: .zero + .milliseconds(250))
         if scenario.network.replay > 0 { events.add(.replay, at: .zero + .milliseconds(50)) }
-        while witness.violation == nil, !verdict.isDone, let next = events.popFirst() {
+        while checker.violation == nil, !convergence.isDone, let next = events.popFirst() {
             now = next.at
             perform(next.event)
         }
@@ -117,23 +117,23 @@ package final class Simulation {
 
     private func result() -> Result {
         var coverage = coverage
-        coverage.add(witness.coverage)
+        coverage.add(checker.coverage)
         coverage.runs = 1
         coverage.hosts = hosts.count
-        coverage.datagrams = Int(lastFlight)
+        coverage.datagrams = Int(lastPacket)
         coverage.virtualSeconds = Int(now.nanoseconds / 1_000_000_000)
-        coverage.count(cables.tally, replayed: recorder.replayed)
+        coverage.count(network.tally, replayed: attacker.replayed)
         for host in hosts { if let counters = host.endpoint?.counters { coverage.count(counters) } }
         return Result(
-            violation: witness.violation, coverage: coverage, digest: digest,
+            violation: checker.violation, coverage: coverage, digest: digest,
             accuracy: accuracy?.finish(now) ?? Accuracy(), busiest: traffic.busiest)
     }
 
     private func perform(_ event: Event) {
         switch event {
-        case .arrival(let flight): arrive(flight)
+        case .arrival(let packet): arrive(packet)
         case .timer(let host): timer(hosts[host])
-        case .step(let index): take(scenario.steps[index])
+        case .step(let index): perform(scenario.steps[index])
         case .announcement(let viewer, let name): announce(name, to: hosts[viewer])
         case .withdrawal(let viewer, let name): withdraw(name, from: hosts[viewer])
         case .doubt(let viewer, let address): input(hosts[viewer]) { $0.doubt(address, now: $1) }
@@ -145,18 +145,18 @@ package final class Simulation {
         case .replay: replay()
         case .writingEnds(let host): accuracy?.wrote(host, now)
         case .tick: tick()
-        case .heal: heal()
+        case .faultsEnd: endFaults()
         }
     }
 
     private func tick() {
         for host in hosts where host.isActive {
-            witness.checkStatuses(of: host.index, now)
-            witness.checkPresence(of: host, now)
-            traffic.check(host, now, &witness)
+            checker.checkStatuses(of: host.index, now)
+            checker.checkPresence(of: host, now)
+            traffic.check(host, now, &checker)
         }
-        witness.checkDepartures(now)
-        verdict.judge(self)
+        checker.checkDepartures(now)
+        convergence.check(self)
         events.add(.tick, at: now + .milliseconds(hasFaults && scenario.faultsEnd > 100_000 ? 2_000 : 250))
     }
 
@@ -166,26 +166,26 @@ package final class Simulation {
     ///
     /// - Parameter cause: The datagram that the input is.
     func input(
-        _ host: SimulatedHost, cause: Flight? = nil, arrivedAt: Instant? = nil,
+        _ host: SimulatedHost, cause: Packet? = nil, arrivedAt: Instant? = nil,
         _ body: (inout Endpoint, Instant) -> Void
     ) {
         guard host.isRunning, !host.isPaused else { return }
-        witness.checkStatuses(of: host.index, now)
+        checker.checkStatuses(of: host.index, now)
         let before = (dropped: host.dropped, surplus: host.surplus)
         let index = cause.flatMap { $0.isSealed ? $0.index : nil }
         guard let reaction = host.endpoint?.react(to: body, ofSession: index, now) else { return }
         host.note(reaction)
-        var newest: Flight?
+        var newest: Packet?
         if let cause, let chat = reaction.chat {
             let isTaken = host.dropped == before.dropped
             let isNew = !reaction.wantsSocketDrained
-            if isNew, isTaken || host.surplus > before.surplus { witness.heard(cause, in: chat, by: host.index, now) }
-            if isTaken, witness.took(cause, in: chat, by: host.index, arrivedAt: arrivedAt ?? now, isNew: isNew, now) {
+            if isNew, isTaken || host.surplus > before.surplus { checker.heard(cause, in: chat, by: host.index, now) }
+            if isTaken, checker.took(cause, in: chat, by: host.index, arrivedAt: arrivedAt ?? now, isNew: isNew, now) {
                 newest = cause
             }
         }
         for output in reaction.outputs { act(output, host, cause: newest) }
-        witness.checkStatuses(of: host.index, now)
+        checker.checkStatuses(of: host.index, now)
         schedule(host)
     }
 
@@ -194,7 +194,7 @@ package final class Simulation {
         host.timerAt = nil
         timersOfInstant = lastTimerInstant == now ? timersOfInstant + 1 : 1
         lastTimerInstant = now
-        if timersOfInstant > 1_000 * hosts.count { witness.report(.spinning, "host \(host.index)", now) }
+        if timersOfInstant > 1_000 * hosts.count { checker.report(.spinning, "host \(host.index)", now) }
         input(host) { $0.advance(to: $1) }
         drainSocket(host)
     }
@@ -211,59 +211,59 @@ package final class Simulation {
         events.add(.timer(host: host.index), at: due)
     }
 
-    private func arrive(_ flight: Flight) {
-        guard let index = owners[flight.destination] else { return }
+    private func arrive(_ packet: Packet) {
+        guard let index = hostsByAddress[packet.destination] else { return }
         let host = hosts[index]
         guard !host.isUnplugged, !host.isAsleep else { return }
         guard host.isRunning else {
             // Nobody listens at the port: the sender hears so.
-            if flight.isGenuine {
-                events.add(.doubt(viewer: flight.sender, flight.destination), at: now + .milliseconds(1))
+            if packet.isGenuine {
+                events.add(.doubt(viewer: packet.sender, packet.destination), at: now + .milliseconds(1))
             }
             return
         }
         guard !host.isPaused else {
-            if host.socket.count < 400 { host.socket.append(.init(flight: flight, arrivedAt: now)) }
+            if host.socket.count < 400 { host.socket.append(.init(packet: packet, arrivedAt: now)) }
             return
         }
-        receive(flight, arrivedAt: now, by: host)
+        receive(packet, arrivedAt: now, by: host)
         drainSocket(host)
     }
 
-    func receive(_ flight: Flight, arrivedAt: Instant, by host: SimulatedHost) {
+    func receive(_ packet: Packet, arrivedAt: Instant, by host: SimulatedHost) {
         trace {
-            "host \(host.index) receives \(flight.bytes.count) bytes of host \(flight.sender), number \(flight.number), typing \(flight.typing)"
-                + (flight.isSealed ? ", session \(flight.index)" : "")
+            "host \(host.index) receives \(packet.bytes.count) bytes of host \(packet.sender), number \(packet.number), typing \(packet.typing)"
+                + (packet.isSealed ? ", session \(packet.index)" : "")
         }
-        input(host, cause: flight, arrivedAt: arrivedAt) { $0.receive(flight.bytes, from: flight.source, now: $1) }
+        input(host, cause: packet, arrivedAt: arrivedAt) { $0.receive(packet.bytes, from: packet.source, now: $1) }
     }
 
     func drainSocket(_ host: SimulatedHost) {
         guard !host.isPaused, host.wantsSocketDrained else { return }
         let waiting = host.socket
         host.socket = []
-        for item in waiting { receive(item.flight, arrivedAt: item.arrivedAt, by: host) }
+        for item in waiting { receive(item.packet, arrivedAt: item.arrivedAt, by: host) }
         input(host) { $0.socketDrained(now: $1) }
     }
 
     // MARK: Outputs
 
-    private func act(_ output: Output, _ host: SimulatedHost, cause: Flight?) {
+    private func act(_ output: Output, _ host: SimulatedHost, cause: Packet?) {
         switch output {
         case .send(let bytes, let address, _):
-            witness.sealed(bytes, by: host.index, now)
+            checker.sealed(bytes, by: host.index, now)
             note(bytes)
             guard let source = host.source(for: address) else { return }
             launch(bytes, to: address, from: source, host: host)
         case .typing(let chat, let people):
             note(people.map(\.key))
             trace { "host \(host.index) shows typing: \(self.names(people))" }
-            witness.typing(people, in: chat, by: host.index, cause: cause, now)
+            checker.typing(people, in: chat, by: host.index, cause: cause, now)
             accuracy?.shown(by: host.index, in: chat, people.map(\.key), now)
         case .presence(let chat, let person, let presence, let why):
             note([person.key])
             trace { "host \(host.index) shows \(self.names([person])) \(presence) (\(why))" }
-            witness.presence(person, in: chat, is: presence, why: why, by: host.index, now)
+            checker.presence(person, in: chat, is: presence, why: why, by: host.index, now)
         case .message(let chat, let person, _, let text):
             note(Array(text.utf8))
             trace { "host \(host.index) shows message \(text.prefix(24))" }
@@ -275,7 +275,7 @@ package final class Simulation {
             trace { "host \(host.index): message \(number) failed (\(reason))" }
             report(number, key, .failed, host)
         case .keepWill(let session, let bytes, let address):
-            witness.sealed(bytes, by: host.index, now)
+            checker.sealed(bytes, by: host.index, now)
             host.wills[session] = (bytes, address)
         case .dropWill(let session):
             host.wills[session] = nil
@@ -287,11 +287,11 @@ package final class Simulation {
     private func show(_ text: String, of person: Person, in tag: ChatTag, on host: SimulatedHost) {
         guard let chat = Simulation.chats.firstIndex(where: { $0.tag == tag }) else { return }
         let identity = hosts.first { $0.key == person.key }?.plan.identity
-        switch witness.messages.show(text, from: identity, in: chat, by: host, hosts: hosts) {
+        switch checker.messages.show(text, from: identity, in: chat, by: host, hosts: hosts) {
         case .failure(let fault):
-            witness.report(fault.rule, "host \(host.index): \(fault.text)", now)
+            checker.report(fault.rule, "host \(host.index): \(fault.text)", now)
         case .success(let message):
-            guard let identity, witness.isShownTyping(identity, in: chat, by: host.index) else { return }
+            guard let identity, checker.isShownTyping(identity, in: chat, by: host.index) else { return }
             // They may have begun again since; a node that crashed before may still be shown for 3 s from its last
             // datagram, which may have been late, and another device may be the one that types.
             let writer = hosts[message.host]
@@ -299,44 +299,48 @@ package final class Simulation {
             let isFresh = writer.incarnation > 1 && now - writer.startedAt < .seconds(4) + longestDelay
             let isMultiple = hosts.filter { $0.plan.identity == identity }.count > 1
             guard !isAgain, !isFresh, !isMultiple else { return }
-            witness.report(.typingAfterMessage, "host \(host.index): \(text.prefix(24))", now)
+            checker.report(.typingAfterMessage, "host \(host.index): \(text.prefix(24))", now)
         }
     }
 
     private func report(_ number: UInt64, _ key: PublicKey, _ outcome: MessageLedger.Outcome, _ host: SimulatedHost) {
         let identity = hosts.first { $0.key == key }?.plan.identity
-        if let fault = witness.messages.report(number, for: identity, is: outcome, by: host) {
-            witness.report(fault.rule, fault.text, now)
+        if let fault = checker.messages.report(number, for: identity, is: outcome, by: host) {
+            checker.report(fault.rule, fault.text, now)
         }
     }
 
     /// Puts a datagram on its line.
     func launch(_ bytes: [UInt8], to address: Address, from source: Address, host: SimulatedHost) {
-        guard !host.isUnplugged, !host.isAsleep, let target = owners[address], target != host.index else { return }
-        lastFlight += 1
+        guard !host.isUnplugged, !host.isAsleep, let target = hostsByAddress[address], target != host.index else {
+            return
+        }
+        lastPacket += 1
         for chat in host.farewell.keys where host.isGone(from: chat) || now <= host.farewellsEnd {
-            host.farewell[chat] = lastFlight
+            host.farewell[chat] = lastPacket
         }
         traffic.sent(by: host.index, bytes)
-        let passage = cables.send(bytes, from: host.index, to: target, hasFaults: hasFaults, now)
-        for copy in passage.copies {
-            let flight = Flight(
-                number: lastFlight, sentAt: now, sender: host.index, source: source,
+        let transit = network.send(bytes, from: host.index, to: target, hasFaults: hasFaults, now)
+        for copy in transit.copies {
+            let packet = Packet(
+                number: lastPacket, sentAt: now, sender: host.index, source: source,
                 destination: address, bytes: copy.bytes, typing: host.typingChats(now), isGenuine: copy.isGenuine,
                 mayBeUnheard: host.saysBye && bytes.count == 27)
-            events.add(.arrival(flight), at: now + copy.delay)
-            if hasFaults { recorder.record(flight) }
+            events.add(.arrival(packet), at: now + copy.delay)
+            if hasFaults { attacker.overhear(packet) }
         }
     }
 
     /// The number that the last datagram sent so far has.
-    var lastNumber: UInt64 { lastFlight }
+    var lastNumber: UInt64 { lastPacket }
 
     private func replay() {
         // In the hours of a long scenario that, too, gets tired.
         guard hasFaults, now < .zero + .seconds(60) else { return }
-        if let flight = recorder.replay(isOwner: { owners[$0] != nil }) { events.add(.arrival(flight), at: now) }
-        events.add(.replay, at: now + .milliseconds(recorder.pause()))
+        if let packet = attacker.replay(isOwner: { hostsByAddress[$0] != nil }) {
+            events.add(.arrival(packet), at: now)
+        }
+        events.add(.replay, at: now + .milliseconds(attacker.pause()))
     }
 
     // MARK: Digest and trace

@@ -15,7 +15,7 @@ extension Scenario {
             self.bursts = bursts
         }
 
-        /// The rates for which the accuracy of the indicator is told.
+        /// The rates for which the accuracy of the indicator is measured.
         package static let measured = [
             Loss(name: "0 %", perMille: 0, bursts: 0), Loss(name: "2 %", perMille: 20, bursts: 0),
             Loss(name: "10 %", perMille: 100, bursts: 0), Loss(name: "20 %", perMille: 200, bursts: 0),

@@ -46,7 +46,7 @@ package struct Scenario: Sendable {
         package var discoveryDelay = 1_000
         /// All hosts but the first know it by hand alone: discovery finds nobody.
         package var isByHand = false
-        /// When the faults end, discovery tells of everybody anew; else only what it had not yet told.
+        /// When the faults end, discovery reports everybody again; else only what it had not yet reported.
         package var isFoundAnew = true
     }
 

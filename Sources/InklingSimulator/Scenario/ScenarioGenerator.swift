@@ -16,9 +16,9 @@ extension Scenario {
         var duration = generator.number(in: 1_000...(count > 10 ? 8_000 : mix.longest))
         // Long enough for the keys of a session to be renewed.
         if count == 2, generator.oneIn(1_500) { duration = generator.number(in: 3_590_000...7_300_000) }
-        var drawing = Drawing(hosts: hosts, mix: mix, generator: generator, duration: duration)
-        drawing.draw()
-        steps = drawing.steps
+        var stepGenerator = StepGenerator(hosts: hosts, mix: mix, generator: generator, duration: duration)
+        stepGenerator.draw()
+        steps = stepGenerator.steps
         // What lasts for minutes lasts to its end.
         let ends = steps.map { step in
             switch step.action {
@@ -134,8 +134,8 @@ extension Scenario {
     }
 }
 
-/// Draws what people, machines and cables do.
-private struct Drawing {
+/// Draws what people and machines do, and what befalls the network.
+private struct StepGenerator {
     let hosts: [Scenario.HostPlan]
     let mix: Scenario.Mix
     var generator: SeededGenerator
@@ -154,7 +154,7 @@ private struct Drawing {
         for host in hosts.indices {
             people(host)
             machine(host)
-            cables(host)
+            network(host)
         }
         sleep()
         let sorted = drawn.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
@@ -262,9 +262,9 @@ private struct Drawing {
         }
     }
 
-    // MARK: Cables
+    // MARK: SimulatedNetwork
 
-    private mutating func cables(_ host: Int) {
+    private mutating func network(_ host: Int) {
         if mix.unplugging, generator.oneIn(2) {
             let length = generator.oneIn(12) ? 75_000 : generator.pick([300, 1_500, 2_800, 4_000, 12_000])
             add(.unplug(length), at: moment(), on: host)

@@ -1,4 +1,4 @@
-/// The simulator's source of chance: equal seeds give equal numbers, on every platform and in every release.
+/// The simulator's source of generator: equal seeds give equal numbers, on every platform and in every release.
 ///
 /// All decisions are made with whole numbers, so that no rounding can make two runs of a seed differ.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
