@@ -45,7 +45,7 @@ struct IdleCommand: ParsableCommand {
             let loss = Scenario.Loss(name: "", perMille: loss * 10, bursts: 0)
             let result = Simulation(.idle(seed: seed, minutes: 60, loss: loss), measuresAccuracy: true).run()
             try refuse(result.violation, of: "link \(seed)")
-            offline += result.coverage.presences["silence"] ?? 0
+            offline += result.coverage.presences[.silence] ?? 0
         }
         show("\(links) hours of a link with \(loss) % lost: \(offline) times offline that was not so")
     }

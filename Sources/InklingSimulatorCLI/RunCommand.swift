@@ -70,19 +70,5 @@ struct RunCommand: ParsableCommand {
     private func seconds(since start: ContinuousClock.Instant) -> Int { Int((.now - start).components.seconds) }
 }
 
-/// What runs covered, as lines of text.
-func report(_ coverage: Coverage) -> String {
-    func line(_ name: String, _ counts: [String: Int]) -> String {
-        "\(name) (\(counts.count)): "
-            + counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
-    }
-    return [
-        "\(coverage.runs) runs: \(coverage.hosts) hosts, \(coverage.datagrams) datagrams, \(coverage.virtualSeconds) s of virtual time",
-        line("actions", coverage.actions), line("faults", coverage.faults), line("states of a person", coverage.states),
-        line("edges between them", coverage.edges), line("presence", coverage.presences),
-        line("failed messages", coverage.failures), line("drops", coverage.drops), line("nodes", coverage.counters),
-    ].joined(separator: "\n")
-}
-
 /// Prints a line at once, into a pipe as well.
 func show(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }

@@ -66,7 +66,7 @@ struct SimulationTests {
         for seed in 0..<4 as Range<UInt64> {
             let result = Simulation(.idle(seed: seed, minutes: 60, loss: loss), measuresAccuracy: true).run()
             #expect(result.violation == nil && result.coverage.virtualSeconds >= 3_600)
-            offline += result.coverage.presences["silence"] ?? 0
+            offline += result.coverage.presences[.silence] ?? 0
         }
         #expect(offline == 0)
     }
@@ -84,7 +84,7 @@ struct SimulationTests {
     func crowd() {
         let result = Simulation(.crowd(seed: 1, hosts: 60, seconds: 10)).run()
         #expect(result.violation == nil)
-        #expect(result.coverage.presences["hello"] ?? 0 >= 60 * 59)
+        #expect(result.coverage.presences[.hello] ?? 0 >= 60 * 59)
     }
 
     @Test("steps and faults can be left out of a scenario, to narrow a failure down")

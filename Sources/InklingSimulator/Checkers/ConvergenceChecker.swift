@@ -124,7 +124,7 @@ extension Simulation {
             for chat in viewer.chats.sorted() {
                 let expected = Set(others(of: viewer, in: chat).map(\.key))
                 let required = Set(surelySeen(by: viewer, in: chat).map(\.key))
-                let shown = viewer.endpoint?.present(in: Simulation.chats[chat].tag) ?? []
+                let shown = viewer.node?.endpoint.present(in: Simulation.chats[chat].tag) ?? []
                 let keys = Set(shown.map(\.person.key))
                 let (absent, surplus) = (required.subtracting(keys), keys.subtracting(expected))
                 if !absent.isEmpty || !surplus.isEmpty {
@@ -138,7 +138,7 @@ extension Simulation {
                 let devicesOfKey = Dictionary(grouping: others(of: viewer, in: chat), by: \.key)
                 for person in shown where expected.contains(person.person.key) {
                     let devices = devicesOfKey[person.person.key] ?? []
-                    let isAway = devices.allSatisfy(\.isAway)
+                    let isAway = devices.allSatisfy { $0.node?.isAway ?? false }
                     if (person.presence == .away) != isAway {
                         disagreements.append("host \(viewer.index), chat \(chat): \(devices.map(\.index)) away or not")
                     }
@@ -152,7 +152,7 @@ extension Simulation {
     private func others(of viewer: SimulatedHost, in chat: Int) -> [SimulatedHost] {
         hosts.filter { other in
             other.isActive && other.chats.contains(chat) && other.plan.identity != viewer.plan.identity
-                && !viewer.blocked.contains(other.plan.identity) && !other.blocked.contains(viewer.plan.identity)
+                && !viewer.blocks(other.plan.identity) && !other.blocks(viewer.plan.identity)
                 && (!scenario.network.isByHand || other.index == 0 || viewer.index == 0)
         }
     }
@@ -168,7 +168,7 @@ extension Simulation {
     /// Of a user with more devices than are kept of one key (D-9), one is overlooked that rests after a farewell (L-35).
     private func mayBeOverlooked(_ device: SimulatedHost, by other: SimulatedHost, in chat: Int) -> Bool {
         crowds.contains(device.plan.identity)
-            && (other.farewell[chat] != nil || other.everBlocked.contains(device.plan.identity))
+            && (other.farewells[chat] != nil || other.blocks[device.plan.identity] != nil)
     }
 
     /// A message that somebody who is there was not shown.
@@ -214,7 +214,7 @@ extension Simulation {
     /// In the end the tables hold what is needed and no more.
     func checkLeftovers() {
         for host in hosts {
-            guard let sizes = host.endpoint?.tableSizes else { continue }
+            guard let sizes = host.node?.endpoint.tableSizes else { continue }
             let peers = host.chats.map { others(of: host, in: $0).count }.reduce(0, +)
             if sizes.messages != 0 {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.messages) messages", now)

@@ -92,7 +92,7 @@ struct MessageLedger {
     func firstOpen(_ hosts: [SimulatedHost]) -> Sent? {
         sent.first { message in
             message.outcomes.values.contains(.open) && hosts[message.host].incarnation == message.incarnation
-                && hosts[message.host].isRunning
+                && hosts[message.host].node != nil
         }
     }
 }

@@ -12,7 +12,7 @@ struct StateChecker {
         var since = Instant.zero
         var isTyping = false
 
-        var name: String { presence.rawValue + (isTyping ? ", typing" : "") }
+        var visible: Coverage.PersonState { .init(presence: presence, isTyping: isTyping) }
     }
 
     /// A farewell that one viewer has to show.
@@ -121,34 +121,33 @@ struct StateChecker {
 
     /// A sealed datagram was a sign of life.
     mutating func heard(_ packet: Packet, in tag: ChatTag, by viewer: Int, _ now: Instant) {
-        guard let chat = chatIndices[tag] else { return }
+        guard let chat = chatIndices[tag], let index = packet.session else { return }
         // Evidence is newer than all before it in its session (L-23).
-        let session = SessionID(viewer: viewer, sender: packet.sender, index: packet.index)
+        let session = SessionID(viewer: viewer, sender: packet.sender, index: index)
         guard newest[session].map({ packet.number >= $0 }) ?? true else { return }
         lastSign[DeviceID(viewer: viewer, chat: chat, host: packet.sender)] = now
     }
 
     /// A sealed datagram arrived and the node took it.
     ///
-    /// - Returns: Whether its status, if it has one, was newer than all that surely came in its session before.
+    /// - Returns: Whether it has a status that is newer than all that came in its session before.
     mutating func took(
         _ packet: Packet, in tag: ChatTag, by viewer: Int, arrivedAt: Instant, isNew: Bool, _ now: Instant
     ) -> Bool {
-        guard let chat = chatIndices[tag] else { return false }
-        let session = SessionID(viewer: viewer, sender: packet.sender, index: packet.index)
-        guard packet.isGenuine else { return false }
+        guard let chat = chatIndices[tag], let index = packet.session, packet.isGenuine else { return false }
+        let session = SessionID(viewer: viewer, sender: packet.sender, index: index)
         let isNewest = newest[session].map { packet.number > $0 } ?? true
-        let isStatusNewest = newestStatus[session].map { packet.number > $0 } ?? true
         if isNewest { newest[session] = packet.number }
-        if isStatusNewest, packet.surelyHasStatus, !packet.mayBeUnheard { newestStatus[session] = packet.number }
-        let person = PersonID(viewer: viewer, chat: chat, identity: hosts[packet.sender].plan.identity)
         let device = DeviceID(viewer: viewer, chat: chat, host: packet.sender)
-        if packet.mayBeUnheard {
+        // A bye may say that nothing is heard (L-44): no sign of life.
+        if packet.kind == .bye {
             unheard[device] = now
         } else if isNew, isNewest, packet.number > heard[device]?.number ?? 0 {
             heard[device] = (now, packet.number)
         }
-        guard isStatusNewest else { return false }
+        guard packet.kind.hasStatus, newestStatus[session].map({ packet.number > $0 }) ?? true else { return false }
+        newestStatus[session] = packet.number
+        let person = PersonID(viewer: viewer, chat: chat, identity: hosts[packet.sender].plan.identity)
         if packet.typing & 1 << UInt8(chat) != 0 { evidence[person] = max(evidence[person] ?? arrivedAt, arrivedAt) }
         return true
     }
@@ -168,7 +167,7 @@ struct StateChecker {
             let id = PersonID(viewer: viewer, chat: chat, identity: identity)
             after.append(id)
             if identity == hosts[viewer].plan.identity { report(.ownTyping, describe(id), now) }
-            if hosts[viewer].blocked.contains(identity) { report(.absentTyping, "\(describe(id)), blocked", now) }
+            if hosts[viewer].blocks(identity) { report(.absentTyping, "\(describe(id)), blocked", now) }
             guard !before.contains(id) else { continue }
             let isTrue = cause.map { hosts[$0.sender].plan.identity == identity && $0.typing & 1 << UInt8(chat) != 0 }
             if isTrue != true {
@@ -250,7 +249,7 @@ struct StateChecker {
     ) {
         guard let chat = chatIndices[tag], let identity = identities[person.key] else { return }
         let id = PersonID(viewer: viewer, chat: chat, identity: identity)
-        coverage.presences[why.rawValue, default: 0] += 1
+        coverage.presences[why, default: 0] += 1
         change(id) { state in
             if state.presence == .offline { state.since = now }
             state.presence = presence
@@ -267,7 +266,7 @@ struct StateChecker {
             for host in devices[identity] ?? [] {
                 guard let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)],
                     // What came in this very input came too late.
-                    last.number > hosts[host].farewell[chat] ?? 0, last.at < now,
+                    last.number > hosts[host].farewells[chat] ?? 0, last.at < now,
                     now - last.at < silence(of: host, now),
                     // Whoever said since that they hear nothing is gone sooner (L-45).
                     unheard[DeviceID(viewer: viewer, chat: chat, host: host)].map({ $0 < last.at }) ?? true
@@ -278,12 +277,12 @@ struct StateChecker {
             // Of two devices one may have been heard of without having been shown.
             for host in devices[identity] ?? [] where devices[identity]?.count == 1 {
                 guard let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)] else { continue }
-                guard last.number > hosts[host].farewell[chat] ?? 0, now - last.at < silence(of: host, now) else {
+                guard last.number > hosts[host].farewells[chat] ?? 0, now - last.at < silence(of: host, now) else {
                     continue
                 }
                 report(.falseFarewell, "\(describe(id)) though host \(host) was heard after its farewell", now)
             }
-            if devices[identity]?.allSatisfy({ hosts[$0].farewell[chat] == nil }) ?? true {
+            if devices[identity]?.allSatisfy({ hosts[$0].farewells[chat] == nil }) ?? true {
                 report(.falseFarewell, "\(describe(id)) has said none", now)
             }
         case .hello, .back, .away, .blocked, .replaced:
@@ -328,21 +327,22 @@ struct StateChecker {
 
     private mutating func change(_ id: PersonID, _ body: (inout Shown) -> Void) {
         var state = shown[id] ?? Shown()
-        let before = state.name
+        let before = state.visible
         body(&state)
         shown[id] = state
-        let after = state.name
+        let after = state.visible
         guard before != after else { return }
         coverage.states[after, default: 0] += 1
-        coverage.edges["\(before) → \(after)", default: 0] += 1
+        coverage.edges[.init(from: before, to: after), default: 0] += 1
     }
 
     // MARK: Nonces
 
-    /// Every datagram that was sealed, with its bytes.
-    mutating func sealed(_ bytes: [UInt8], by sender: Int, _ now: Instant) {
-        guard bytes.count >= 27, bytes[0] & 0xF == 3 else { return }
-        let id = NonceID(sender: sender, index: word(bytes, at: 1), counter: word(bytes, at: 5))
+    /// A node sent a datagram: no two that are sealed have one nonce.
+    mutating func sent(_ bytes: [UInt8], _ kind: DatagramKind, by sender: Int, _ now: Instant) {
+        guard kind.isSealed else { return }
+        let header = SealedHeader(bytes)
+        let id = NonceID(sender: sender, index: header.index, counter: header.counter)
         var hash = 0xCBF2_9CE4_8422_2325 as UInt64
         for byte in bytes.suffix(16) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         let digest = Int(truncatingIfNeeded: hash)
@@ -354,19 +354,4 @@ struct StateChecker {
     private func describe(_ id: PersonID) -> String {
         "host \(id.viewer), chat \(id.chat), identity \(id.identity)"
     }
-}
-
-extension Packet {
-    /// The receiver index of a sealed datagram.
-    var index: UInt32 { word(bytes, at: 1) }
-    var summary: String {
-        "number \(number) of host \(sender), sent at \(sentAt.nanoseconds / 1_000), typing \(typing)"
-    }
-    /// By its size it is a typing frame, or a record behind one; heartbeats are as long as pings, which have no status.
-    var surelyHasStatus: Bool { bytes.count == 27 || bytes.count > 65 }
-    var isSealed: Bool { bytes.count >= 27 && bytes[0] == 0x13 }
-}
-
-private func word(_ bytes: [UInt8], at start: Int) -> UInt32 {
-    bytes[start..<start + 4].reduce(0) { $0 << 8 | UInt32($1) }
 }

@@ -17,15 +17,15 @@ struct TrafficMeter {
 
     init(hosts: Int) { seconds = Array(repeating: Second(), count: hosts) }
 
-    mutating func sent(by host: Int, _ bytes: [UInt8]) {
-        if bytes.first.map({ $0 & 0xF == 1 }) ?? false { seconds[host].initiations += 1 }
+    mutating func sent(by host: Int, _ kind: DatagramKind) {
+        if kind == .initiation { seconds[host].initiations += 1 }
     }
 
     mutating func restarted(_ host: Int, _ now: Instant) { seconds[host] = Second(since: now) }
 
     /// Called at each tick: every 250 ms, or 2 s in the hours of a long scenario.
     mutating func check(_ host: SimulatedHost, _ now: Instant, _ checker: inout StateChecker) {
-        guard let endpoint = host.endpoint else { return }
+        guard let endpoint = host.node?.endpoint else { return }
         let sizes = endpoint.tableSizes
         checkTables(sizes, of: host, now, &checker)
         var second = seconds[host.index]

@@ -4,6 +4,8 @@ import InklingCore
 final class Packet: Sendable {
     /// Counts the datagrams in the order in which nodes sent them; a copy made by the network keeps the number.
     let number: UInt64
+    /// What its sender made it for.
+    let kind: DatagramKind
     let sentAt: Instant
     let sender: Int
     let source: Address
@@ -13,14 +15,13 @@ final class Packet: Sendable {
     let typing: UInt8
     /// It is what a node sent, whole; whoever sent it again.
     let isGenuine: Bool
-    /// It may be a bye that says that nothing is heard (L-44): no sign of life, and no status.
-    let mayBeUnheard: Bool
 
     init(
-        number: UInt64, sentAt: Instant, sender: Int, source: Address, destination: Address,
-        bytes: [UInt8], typing: UInt8, isGenuine: Bool, mayBeUnheard: Bool
+        number: UInt64, kind: DatagramKind, sentAt: Instant, sender: Int, source: Address, destination: Address,
+        bytes: [UInt8], typing: UInt8, isGenuine: Bool
     ) {
         self.number = number
+        self.kind = kind
         self.sentAt = sentAt
         self.sender = sender
         self.source = source
@@ -28,6 +29,41 @@ final class Packet: Sendable {
         self.bytes = bytes
         self.typing = typing
         self.isGenuine = isGenuine
-        self.mayBeUnheard = mayBeUnheard
+    }
+
+    /// The receiver index of a sealed datagram, unless it was cut too short to have one.
+    var session: UInt32? { kind.isSealed && bytes.count >= 27 ? SealedHeader(bytes).index : nil }
+
+    var summary: String {
+        "number \(number), \(kind.rawValue) of host \(sender), sent at \(sentAt.nanoseconds / 1_000), typing \(typing)"
+    }
+}
+
+/// What stands in clear before a sealed datagram's ciphertext.
+struct SealedHeader {
+    let index: UInt32
+    let counter: UInt32
+
+    init(_ bytes: [UInt8]) {
+        func word(at start: Int) -> UInt32 { bytes[start..<start + 4].reduce(0) { $0 << 8 | UInt32($1) } }
+        index = word(at: 1)
+        counter = word(at: 5)
+    }
+}
+
+extension DatagramKind {
+    var isSealed: Bool {
+        switch self {
+        case .initiation, .response, .retry, .ask, .tell: false
+        case .hello, .heartbeat, .typing, .message, .ack, .ping, .pong, .bye: true
+        }
+    }
+
+    /// Whether it says who is typing: in a heartbeat or a typing frame, alone or before what it was made for.
+    var hasStatus: Bool {
+        switch self {
+        case .hello, .heartbeat, .typing, .message, .pong: true
+        case .ack, .ping, .bye, .initiation, .response, .retry, .ask, .tell: false
+        }
     }
 }

@@ -34,8 +34,8 @@ struct ReplayAttacker {
         if !isWhole { bytes.removeLast(generator.number(in: 1...bytes.count)) }
         let source = generator.oneIn(2) ? packet.source : Address(ipv4: 0x0A00_00FA, port: 9)
         return Packet(
-            number: packet.number, sentAt: packet.sentAt, sender: packet.sender,
+            number: packet.number, kind: packet.kind, sentAt: packet.sentAt, sender: packet.sender,
             source: source, destination: packet.destination, bytes: bytes, typing: packet.typing,
-            isGenuine: packet.isGenuine && isWhole, mayBeUnheard: packet.mayBeUnheard)
+            isGenuine: packet.isGenuine && isWhole)
     }
 }

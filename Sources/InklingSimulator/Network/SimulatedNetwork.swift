@@ -19,18 +19,8 @@ struct SimulatedNetwork {
     private let count: Int
     private let plan: Scenario.NetworkPlan
     private var paths: [Path]
-    private(set) var tally = Tally()
-
     /// How many datagrams met which fault.
-    struct Tally: Equatable, Sendable {
-        var lost = 0
-        var lostInBursts = 0
-        var doubled = 0
-        var reordered = 0
-        var damaged = 0
-        var cut = 0
-        var clogged = 0
-    }
+    private(set) var faults: [Coverage.NetworkFault: Int] = [:]
 
     init(_ scenario: Scenario, isUniform: Bool) {
         seed = scenario.seed
@@ -72,7 +62,7 @@ struct SimulatedNetwork {
         var generator = SeededGenerator(seed: seed, purpose: purpose)
         var transit = Transit()
         guard paths[index].cutUntil <= now else {
-            tally.cut += 1
+            faults[.cut, default: 0] += 1
             return transit
         }
         var delay = Duration.microseconds(generator.number(in: plan.delay))
@@ -82,21 +72,21 @@ struct SimulatedNetwork {
         }
         if isLost(&generator, index) { return transit }
         if paths[index].cloggedUntil > now {
-            tally.clogged += 1
+            faults[.clogged, default: 0] += 1
             delay = max(delay, paths[index].cloggedUntil - now)
         }
         if generator.happens(perMille: plan.reordering) {
-            tally.reordered += 1
+            faults[.reordered, default: 0] += 1
             delay += .milliseconds(generator.number(in: 1...plan.reorderingDelay))
         }
         if generator.happens(perMille: plan.corruption) {
-            tally.damaged += 1
+            faults[.damaged, default: 0] += 1
             transit.copies.append((delay, damaged(bytes, &generator), false))
             return transit
         }
         transit.copies.append((delay, bytes, true))
         if generator.happens(perMille: plan.duplication) {
-            tally.doubled += 1
+            faults[.doubled, default: 0] += 1
             transit.copies.append((delay + .microseconds(generator.number(in: 0...50_000)), bytes, true))
         }
         return transit
@@ -106,11 +96,11 @@ struct SimulatedNetwork {
         if paths[index].burstLeft > 0 || generator.happens(perMille: plan.bursts) {
             if paths[index].burstLeft == 0 { paths[index].burstLeft = plan.burstLength }
             paths[index].burstLeft -= 1
-            tally.lostInBursts += 1
+            faults[.lostInBurst, default: 0] += 1
             return true
         }
         guard generator.happens(perMille: paths[index].loss) else { return false }
-        tally.lost += 1
+        faults[.lost, default: 0] += 1
         return true
     }
 

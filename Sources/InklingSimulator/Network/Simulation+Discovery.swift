@@ -11,7 +11,7 @@ extension Simulation {
 
     /// The node advertises itself in a chat, under a new name.
     func advertise(_ host: SimulatedHost, _ chat: Int) {
-        guard !scenario.network.isByHand, host.isRunning else { return }
+        guard !scenario.network.isByHand, host.node != nil else { return }
         if let old = host.instanceNames[chat] { withdraw(old) }
         host.advertisements += 1
         let name = "host \(host.index), \(host.advertisements)"
@@ -42,10 +42,11 @@ extension Simulation {
     }
 
     func announce(_ name: String, to viewer: SimulatedHost) {
-        guard let instance = instances[name], viewer.isRunning, viewer.chats.contains(instance.chat) else { return }
+        guard let instance = instances[name], viewer.node != nil, viewer.chats.contains(instance.chat) else { return }
         let host = hosts[instance.host]
+        let isListening = if case .running = viewer.state { !viewer.isUnplugged } else { false }
         let isReachable =
-            !viewer.isUnplugged && !viewer.isPaused && !host.isUnplugged && !host.isAsleep
+            isListening && !host.isUnplugged && !host.isAsleep
             && !network.isCut(from: host.index, to: viewer.index, now)
         guard isReachable else {
             // Such a peer is heard of when it can be: at the next query or announcement.
@@ -78,7 +79,7 @@ extension Simulation {
     }
 
     func withdraw(_ name: String, from viewer: SimulatedHost) {
-        guard let instance = instances[name] ?? withdrawn[name], viewer.isRunning else { return }
+        guard let instance = instances[name] ?? withdrawn[name], viewer.node != nil else { return }
         trace { "host \(viewer.index) loses \(name)" }
         input(viewer) { $0.lost(name, chat: Simulation.chats[instance.chat].tag, now: $1) }
     }

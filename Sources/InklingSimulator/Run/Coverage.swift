@@ -7,18 +7,41 @@ package struct Coverage: Equatable, Sendable {
     package var datagrams = 0
     package var virtualSeconds = 0
     /// How often people and machines did what.
-    package var actions: [String: Int] = [:]
+    package var actions: [Scenario.Action.Kind: Int] = [:]
     /// How often the network did what.
-    package var faults: [String: Int] = [:]
+    package var faults: [NetworkFault: Int] = [:]
     /// The states in which a node showed a person, and the changes between them.
-    package var states: [String: Int] = [:]
-    package var edges: [String: Int] = [:]
+    package var states: [PersonState: Int] = [:]
+    package var edges: [Edge: Int] = [:]
     /// Why presences changed, messages failed and datagrams were dropped.
-    package var presences: [String: Int] = [:]
-    package var failures: [String: Int] = [:]
-    package var drops: [String: Int] = [:]
+    package var presences: [PresenceReason: Int] = [:]
+    package var failures: [FailureReason: Int] = [:]
+    package var drops: [DropReason: Int] = [:]
     /// The counters of the nodes.
-    package var counters: [String: Int] = [:]
+    package var counters: [NodeCounter: Int] = [:]
+
+    /// How a node shows a person in a chat.
+    package struct PersonState: Hashable, Sendable {
+        package let presence: Presence
+        package let isTyping: Bool
+    }
+
+    /// A change of how a node shows a person.
+    package struct Edge: Hashable, Sendable {
+        package let from: PersonState
+        package let to: PersonState
+    }
+
+    /// What the network, or somebody on it, did to a datagram.
+    package enum NetworkFault: Sendable {
+        case lost, lostInBurst, doubled, reordered, damaged, cut, clogged, replayed
+    }
+
+    /// What of the counters of nodes is added up.
+    package enum NodeCounter: CaseIterable, Sendable {
+        case handshakes, links, lostToSilence, staleClears, retransmissions, lateTimers
+        case typingStarts, typingStartsLimited, messagesSent, messagesReceived, delivered, failed
+    }
 
     package init() {}
 
@@ -37,25 +60,27 @@ package struct Coverage: Equatable, Sendable {
         counters.merge(other.counters, uniquingKeysWith: +)
     }
 
-    mutating func count(_ tally: SimulatedNetwork.Tally, replayed: Int) {
-        let counts = [
-            "lost": tally.lost, "lost in bursts": tally.lostInBursts, "doubled": tally.doubled,
-            "reordered": tally.reordered, "damaged": tally.damaged, "cut": tally.cut, "clogged": tally.clogged,
-            "replayed": replayed,
-        ]
-        faults.merge(counts.filter { $0.value > 0 }, uniquingKeysWith: +)
-    }
-
     mutating func count(_ counters: Counters) {
-        for (reason, count) in counters.drops { drops[reason.rawValue, default: 0] += count }
-        let counts = [
-            "handshakes": counters.handshakesCompleted, "links": counters.linksMade,
-            "lost to silence": counters.linksLostToSilence, "stale clears": counters.staleClears,
-            "retransmissions": counters.retransmissions, "late timers": counters.lateTimers,
-            "typing starts": counters.typingStartsSent, "typing starts limited": counters.typingStartsLimited,
-            "messages sent": counters.messagesSent, "messages received": counters.messagesReceived,
-            "delivered": counters.messagesDelivered, "failed": counters.messagesFailed,
-        ]
-        self.counters.merge(counts, uniquingKeysWith: +)
+        drops.merge(counters.drops, uniquingKeysWith: +)
+        for counter in NodeCounter.allCases { self.counters[counter, default: 0] += counters[counter] }
+    }
+}
+
+extension Counters {
+    fileprivate subscript(_ counter: Coverage.NodeCounter) -> Int {
+        switch counter {
+        case .handshakes: handshakesCompleted
+        case .links: linksMade
+        case .lostToSilence: linksLostToSilence
+        case .staleClears: staleClears
+        case .retransmissions: retransmissions
+        case .lateTimers: lateTimers
+        case .typingStarts: typingStartsSent
+        case .typingStartsLimited: typingStartsLimited
+        case .messagesSent: messagesSent
+        case .messagesReceived: messagesReceived
+        case .delivered: messagesDelivered
+        case .failed: messagesFailed
+        }
     }
 }

@@ -1,24 +1,62 @@
 import InklingCore
 import InklingWire
 
+/// What a host is doing.
+enum HostState {
+    /// No node runs.
+    case off
+    case running(SimulatedNode)
+    /// Its node is stopped as by SIGSTOP: what arrives waits in the socket.
+    case paused(SimulatedNode, Pause)
+    /// The machine is asleep, and so is its node if one runs: what arrives is lost.
+    case asleep(SimulatedNode?)
+}
+
+/// One stop of a node.
+struct Pause {
+    struct Waiting {
+        let packet: Packet
+        let arrivedAt: Instant
+    }
+
+    /// Tells it from other stops of the host.
+    let number: Int
+    private(set) var socket: [Waiting] = []
+
+    init(number: Int) { self.number = number }
+
+    /// A packet waits, if the socket has room for it.
+    mutating func add(_ packet: Packet, arrivedAt: Instant) {
+        if socket.count < 400 { socket.append(Waiting(packet: packet, arrivedAt: arrivedAt)) }
+    }
+}
+
 /// One machine of the virtual LAN: its node, its addresses, and what its user does.
 final class SimulatedHost {
     /// What its user truly does in a chat; what others are shown is held against it.
     struct Writing {
-        var lastEdit: Instant?
         /// The last edit ever, whatever came after.
-        var newestEdit = Instant.zero
-        var edits = 0
+        private(set) var newestEdit = Instant.zero
+        private(set) var edits = 0
+        /// Nothing has ended it since the last edit.
+        private var goesOn = false
+
+        mutating func edit(_ now: Instant) {
+            newestEdit = now
+            edits += 1
+            goesOn = true
+        }
+
+        mutating func end() { goesOn = false }
 
         /// Whether the user types: the last edit is at most 2.9 s old, and nothing has ended it since.
-        func isTyping(_ now: Instant) -> Bool {
-            lastEdit.map { now - $0 < .milliseconds(2_900) } ?? false
-        }
+        func isTyping(_ now: Instant) -> Bool { goesOn && now - newestEdit < .milliseconds(2_900) }
     }
 
-    struct Waiting {
-        let packet: Packet
-        let arrivedAt: Instant
+    /// Whether the host's user blocks somebody.
+    enum Block {
+        case inForce
+        case ended(at: Instant)
     }
 
     let index: Int
@@ -26,49 +64,27 @@ final class SimulatedHost {
     let identity: KeyPair
     /// The length of its IPv4 network's prefix, counted in the mapped address.
     let ipv4Prefix: Int
-    /// Nil while no node runs.
-    var endpoint: Endpoint?
-    var isRunning = false
-    /// When the node wants to be woken.
-    var deadline: Instant?
-    var wantsSocketDrained = false
-    /// How many datagrams its node has dropped.
-    var dropped = 0
-    /// How many of them were more than their link may send: signs of life all the same.
-    var surplus = 0
-    /// What its node has just sent may have been byes.
-    private(set) var saysBye = false
+    var state = HostState.off
     /// Counts the starts of its node.
     var incarnation = 0
     var startedAt = Instant.zero
     /// When something last happened to it that links have to get over.
     var disturbedAt = Instant.zero
+    /// When it last went on after it had been stopped.
+    var wokeAt: Instant?
+    /// Counts the times that it was stopped.
+    var pauses = 0
     /// The one of IPv4 first.
     var addresses: [Address]
     var isUnplugged = false
     var chats: Set<Int>
     var writing: [Writing]
-    var isAway = false
-    var isSuspended = false
-    /// The identities that it blocks.
-    var blocked: Set<Int> = []
-    /// The last wills that the helper process keeps, by session.
-    var wills: [UInt32: (bytes: [UInt8], address: Address)] = [:]
-    /// Stopped: what arrives waits in the socket.
-    var pausedSince: Instant?
-    var pauseNumber = 0
-    /// When it was last stopped and went on.
-    var wokeAt: Instant?
-    var isAsleep = false
-    var socket: [Waiting] = []
-    /// When the timer event that counts comes; others are outdated.
-    var timerAt: Instant?
-    /// All that it ever blocked: these have heard a farewell from a node that went on.
-    var everBlocked: Set<Int> = []
-    /// When it last ended a block.
-    var unblockedAt: [Int: Instant] = [:]
+    /// All identities that it ever blocked: these have heard a farewell from a node that went on.
+    var blocks: [Int: Block] = [:]
     /// The last datagram in each chat that may have been a farewell.
-    var farewell: [Int: UInt64] = [:]
+    var farewells: [Int: UInt64] = [:]
+    /// Until when copies of a farewell may still go out of a node that is back already.
+    var farewellsEnd = Instant.zero
     /// How many instances it has advertised.
     var advertisements = 0
     /// The current instance name of each chat.
@@ -89,13 +105,24 @@ final class SimulatedHost {
     }
 
     var key: PublicKey { identity.publicKey }
-    var isPaused: Bool { pausedSince != nil }
-    /// Whether somebody may still be seeing it go because it blocks them, or did a moment ago.
-    func hasLatelyBlocked(_ identity: Int, _ now: Instant) -> Bool {
-        blocked.contains(identity) || unblockedAt[identity].map { now - $0 < .seconds(10) } ?? false
+
+    /// Its node, whether it is stopped or not.
+    var node: SimulatedNode? {
+        switch state {
+        case .off: nil
+        case .running(let node), .paused(let node, _): node
+        case .asleep(let node): node
+        }
     }
-    /// A node runs and takes part.
-    var isActive: Bool { isRunning && !isSuspended && !isPaused }
+
+    /// A node runs that is not stopped, and takes part.
+    var isActive: Bool {
+        if case .running(let node) = state { !node.isSuspended } else { false }
+    }
+
+    var isAsleep: Bool {
+        if case .asleep = state { true } else { false }
+    }
 
     var networks: [LocalNetwork] {
         guard !isUnplugged else { return [] }
@@ -106,34 +133,43 @@ final class SimulatedHost {
         }
     }
 
-    /// Whether what it sends for a chat can only be farewells.
-    func isGone(from chat: Int) -> Bool { !isRunning || isSuspended || !chats.contains(chat) }
-    /// Until when copies of a farewell may still go out of a node that is back already.
-    var farewellsEnd = Instant.zero
+    /// The own address from which a datagram to another one goes; nil where none of its kind is left.
+    func source(for destination: Address) -> Address? {
+        addresses.first { ($0.ipv4 == nil) == (destination.ipv4 == nil) }
+    }
+
+    // MARK: Its user
 
     /// The chats in which its user is typing, as bits.
     func typingChats(_ now: Instant) -> UInt8 {
-        guard plan.sendsTyping, isRunning, !isSuspended else { return 0 }
+        guard plan.sendsTyping, let node, !node.isSuspended else { return 0 }
         var bits: UInt8 = 0
         for chat in writing.indices where writing[chat].isTyping(now) { bits |= 1 << UInt8(chat) }
         return bits
     }
 
     func stopWriting() {
-        for chat in writing.indices { writing[chat].lastEdit = nil }
+        for chat in writing.indices { writing[chat].end() }
     }
 
-    /// The own address from which a datagram to another one goes; nil where none of its kind is left.
-    func source(for destination: Address) -> Address? {
-        addresses.first { ($0.ipv4 == nil) == (destination.ipv4 == nil) }
+    /// Whether what it sends for a chat can only be farewells.
+    func isGone(from chat: Int) -> Bool { node?.isSuspended ?? true || !chats.contains(chat) }
+
+    func blocks(_ identity: Int) -> Bool {
+        if case .inForce? = blocks[identity] { true } else { false }
     }
 
-    /// Keeps what an input came to.
-    func note(_ reaction: Reaction) {
-        saysBye = reaction.saysBye
-        dropped = reaction.dropped
-        surplus = reaction.surplus
-        wantsSocketDrained = reaction.wantsSocketDrained
-        deadline = reaction.deadline
+    /// Whether somebody may still be seeing it go because it blocks them, or did a moment ago.
+    func hasLatelyBlocked(_ identity: Int, _ now: Instant) -> Bool {
+        switch blocks[identity] {
+        case nil: false
+        case .inForce: true
+        case .ended(let end): now - end < .seconds(10)
+        }
+    }
+
+    /// A node that starts blocks nobody.
+    func endBlocks(_ now: Instant) {
+        for identity in blocks.keys where blocks(identity) { blocks[identity] = .ended(at: now) }
     }
 }

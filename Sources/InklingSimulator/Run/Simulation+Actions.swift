@@ -7,10 +7,10 @@ extension Simulation {
         let host = hosts[step.host]
         guard !host.isAsleep else { return }
         trace { "host \(host.index): \(step.action) (step \(step.number))" }
-        coverage.actions[step.action.name, default: 0] += 1
+        coverage.actions[step.action.kind, default: 0] += 1
         switch step.action {
         case .edit, .empty, .open, .send, .join, .leave, .goAway, .comeBack, .block, .unblock, .suspend, .resume:
-            if host.isPaused || !host.isRunning { return }
+            guard case .running = host.state else { return }
             actAsPerson(host, step.action)
         case .quit, .crash, .start, .pause, .sleep:
             actOnMachine(host, step.action)
@@ -34,13 +34,14 @@ extension Simulation {
         case .join(let chat): join(host, chat)
         case .leave(let chat): leave(host, chat)
         case .goAway, .comeBack:
-            host.isAway = action == .goAway
-            if host.isAway { host.stopWriting() }
+            host.node?.isAway = action == .goAway
+            if action == .goAway { host.stopWriting() }
             input(host) { $0.setAway(action == .goAway, now: $1) }
         case .block(let other): block(host, hosts[other])
         case .unblock(let other):
-            guard host.blocked.remove(hosts[other].plan.identity) != nil else { return }
-            host.unblockedAt[hosts[other].plan.identity] = now
+            let identity = hosts[other].plan.identity
+            guard host.blocks(identity) else { return }
+            host.blocks[identity] = .ended(at: now)
             input(host) { $0.unblock(self.hosts[other].key.userID, now: $1) }
         case .suspend: suspend(host)
         case .resume: resume(host)
@@ -52,10 +53,8 @@ extension Simulation {
     func act(_ host: SimulatedHost, _ action: Scenario.Action) { actAsPerson(host, action) }
 
     func edit(_ host: SimulatedHost, _ chat: Int) {
-        guard host.chats.contains(chat), !host.isSuspended else { return }
-        host.writing[chat].edits += 1
-        host.writing[chat].lastEdit = now
-        host.writing[chat].newestEdit = now
+        guard host.chats.contains(chat), host.node?.isSuspended != true else { return }
+        host.writing[chat].edit(now)
         if accuracy != nil { events.add(.writingEnds(host: host.index), at: now + Limits.typingIdleStop) }
         let text = "draft \(host.writing[chat].edits)"
         input(host) { try? $0.compose(text, in: Simulation.chats[chat].tag, now: $1) }
@@ -63,19 +62,19 @@ extension Simulation {
 
     func empty(_ host: SimulatedHost, _ chat: Int) {
         guard host.chats.contains(chat) else { return }
-        host.writing[chat].lastEdit = nil
+        host.writing[chat].end()
         input(host) { try? $0.compose("", in: Simulation.chats[chat].tag, now: $1) }
     }
 
     func send(_ host: SimulatedHost, _ chat: Int, _ size: Int) {
-        guard host.chats.contains(chat), !host.isSuspended, let endpoint = host.endpoint else { return }
+        guard host.chats.contains(chat), let node = host.node, !node.isSuspended else { return }
         let tag = Simulation.chats[chat].tag
-        let people = host.endpoint?.present(in: tag).map(\.person.key) ?? []
+        let people = node.endpoint.present(in: tag).map(\.person.key)
         let identities = people.compactMap { key in hosts.first { $0.key == key }?.plan.identity }
         let text = checker.messages.text(size: size, from: host.index)
-        host.writing[chat].lastEdit = nil
+        host.writing[chat].end()
         // What comes of it is reported in the same input.
-        let number = UInt64(endpoint.counters.messagesSent + 1)
+        let number = UInt64(node.endpoint.counters.messagesSent + 1)
         checker.messages.send(text, host: host, chat: chat, number: number, to: identities, now)
         var sent: (message: UInt64, recipients: Int)?
         input(host) { sent = try? $0.send(text, to: tag, now: $1) }
@@ -86,7 +85,7 @@ extension Simulation {
     }
 
     private func join(_ host: SimulatedHost, _ chat: Int) {
-        guard !host.isSuspended, host.chats.insert(chat).inserted else { return }
+        guard host.node?.isSuspended != true, host.chats.insert(chat).inserted else { return }
         host.disturbedAt = now
         input(host) { try? $0.join(Simulation.chats[chat], now: $1) }
         advertise(host, chat)
@@ -94,35 +93,34 @@ extension Simulation {
     }
 
     private func leave(_ host: SimulatedHost, _ chat: Int) {
-        guard host.chats.contains(chat), !host.isSuspended else { return }
+        guard host.chats.contains(chat), host.node?.isSuspended != true else { return }
         host.chats.remove(chat)
         sayFarewell(host, chat)
         input(host) { try? $0.leave(Simulation.chats[chat].tag, now: $1) }
-        host.writing[chat].lastEdit = nil
+        host.writing[chat].end()
         checker.forget(host.index, chat: chat)
         withdraw(host, chat)
     }
 
     private func block(_ host: SimulatedHost, _ other: SimulatedHost) {
-        guard other.plan.identity != host.plan.identity, !host.isSuspended,
-            host.blocked.insert(other.plan.identity).inserted
-        else { return }
-        host.everBlocked.insert(other.plan.identity)
+        let identity = other.plan.identity
+        guard identity != host.plan.identity, host.node?.isSuspended != true, !host.blocks(identity) else { return }
+        host.blocks[identity] = .inForce
         input(host) { $0.block(other.key.userID, now: $1) }
     }
 
     func suspend(_ host: SimulatedHost) {
-        guard !host.isSuspended else { return }
+        guard let node = host.node, !node.isSuspended else { return }
         for chat in host.chats.sorted() { sayFarewell(host, chat) }
         host.stopWriting()
-        host.isSuspended = true
+        node.isSuspended = true
         input(host) { $0.suspend(now: $1) }
         checker.forgetHeard(by: host.index)
     }
 
     func resume(_ host: SimulatedHost) {
-        guard host.isSuspended else { return }
-        host.isSuspended = false
+        guard let node = host.node, node.isSuspended else { return }
+        node.isSuspended = false
         host.disturbedAt = now
         input(host) { $0.resume(now: $1) }
     }
@@ -130,7 +128,7 @@ extension Simulation {
     /// Whatever the node sent until now counts as before its farewell; what follows may be one.
     private func sayFarewell(_ host: SimulatedHost, _ chat: Int) {
         expectDeparture(of: host, from: chat)
-        host.farewell[chat] = lastNumber
+        host.farewells[chat] = lastNumber
         host.farewellsEnd = now + .milliseconds(130) + .microseconds(2 * host.plan.lateness)
     }
 
@@ -144,7 +142,7 @@ extension Simulation {
         var time = Duration.milliseconds(50) + .microseconds(scenario.network.delay.upperBound)
         if hasFaults, scenario.network.reordering > 0 { time += .milliseconds(scenario.network.reorderingDelay) }
         for viewer in hosts where viewer.index != host.index && viewer.isActive && isCalm(viewer) {
-            guard viewer.chats.contains(chat), !host.everBlocked.contains(viewer.plan.identity) else { continue }
+            guard viewer.chats.contains(chat), host.blocks[viewer.plan.identity] == nil else { continue }
             checker.expectDeparture(
                 .init(
                     host: host.index, incarnation: host.incarnation, viewer: viewer.index, chat: chat, at: now,
@@ -160,7 +158,7 @@ extension Simulation {
     // MARK: Machines
 
     func start(_ host: SimulatedHost) {
-        guard !host.isRunning else { return }
+        guard case .off = host.state else { return }
         host.incarnation += 1
         host.startedAt = now
         host.disturbedAt = now
@@ -170,19 +168,12 @@ extension Simulation {
         let seed = scenario.seed &+ UInt64(host.index) << 40 &+ UInt64(host.incarnation) << 32
         var random = SeededGenerator(seed: seed, purpose: 4)
         let run = random.next()
-        host.endpoint = Endpoint(
+        let endpoint = Endpoint(
             configuration: .init(
                 identity: host.identity, run: run, name: "host \(host.index)", sendsTyping: host.plan.sendsTyping),
             now: now, random: random)
-        host.isRunning = true
-        host.dropped = 0
-        host.surplus = 0
-        host.isSuspended = false
-        host.isAway = false
-        for identity in host.blocked { host.unblockedAt[identity] = now }
-        host.blocked = []
-        host.wills = [:]
-        host.timerAt = nil
+        host.state = .running(SimulatedNode(endpoint))
+        host.endBlocks(now)
         host.chats = Set(host.plan.chats)
         traffic.restarted(host.index, now)
         input(host) { $0.setNetworks(host.networks, port: port, now: $1) }
@@ -201,19 +192,18 @@ extension Simulation {
         switch action {
         case .start: start(host)
         case .quit:
-            guard host.isRunning, !host.isPaused else { return }
+            guard case .running(let node) = host.state else { return }
             input(host) { $0.advance(to: $1) }
             for chat in host.chats.sorted() { sayFarewell(host, chat) }
-            host.isSuspended = true
+            node.isSuspended = true
             input(host) { $0.quit(now: $1) }
             // The copies of the farewell go out before the process ends; nothing else does.
-            let copies = host.endpoint
             end(host)
-            sendCopies(of: copies, host)
+            sendFarewells(of: node.endpoint, host)
             for chat in host.chats.sorted() { withdraw(host, chat) }
         case .crash(let will):
-            guard host.isRunning else { return }
-            if will, host.plan.keepsWills { sendWills(of: host) }
+            guard let node = host.node else { return }
+            if will, host.plan.keepsWills { sendWills(of: node, host) }
             end(host)
             for chat in host.chats.sorted() where chat % 2 == 0 { withdraw(host, chat) }
         case .pause(let length): pause(host, length)
@@ -223,87 +213,70 @@ extension Simulation {
         }
     }
 
-    private func sendCopies(of endpoint: Endpoint?, _ host: SimulatedHost) {
-        guard var endpoint else { return }
+    private func sendFarewells(of endpoint: Endpoint, _ host: SimulatedHost) {
+        var endpoint = endpoint
         while endpoint.hasFarewells, let deadline = endpoint.nextDeadline {
             endpoint.advance(to: deadline)
             while let output = endpoint.nextOutput() {
-                guard case .send(let bytes, let address, _) = output else { continue }
-                checker.sealed(bytes, by: host.index, now)
+                guard case .send(let bytes, let address, let kind) = output else { continue }
+                checker.sent(bytes, kind, by: host.index, now)
                 note(bytes)
                 guard let source = host.source(for: address) else { continue }
                 events.add(
-                    .will(bytes, to: address, from: source, host: host.index),
-                    at: max(now, deadline))
+                    .farewell(bytes, to: address, from: source, host: host.index), at: max(now, deadline))
             }
         }
     }
 
-    private func sendWills(of host: SimulatedHost) {
-        for session in host.wills.keys.sorted() {
-            guard let will = host.wills[session], let source = host.source(for: will.address) else { continue }
+    private func sendWills(of node: SimulatedNode, _ host: SimulatedHost) {
+        for (_, will) in node.wills.sorted(by: { $0.key < $1.key }) {
+            guard let source = host.source(for: will.address) else { continue }
             for delay in [Duration.milliseconds(1), .milliseconds(31), .milliseconds(121)] {
                 events.add(
-                    .will(will.bytes, to: will.address, from: source, host: host.index),
-                    at: now + delay)
+                    .farewell(will.bytes, to: will.address, from: source, host: host.index), at: now + delay)
             }
         }
         for chat in host.chats.sorted() { sayFarewell(host, chat) }
     }
 
     private func end(_ host: SimulatedHost) {
-        if let counters = host.endpoint?.counters { coverage.count(counters) }
-        host.endpoint = nil
-        host.isRunning = false
-        host.deadline = nil
-        host.wantsSocketDrained = false
-        host.pausedSince = nil
-        host.socket = []
-        host.isSuspended = false
+        if let node = host.node { coverage.count(node.endpoint.counters) }
+        host.state = .off
         host.stopWriting()
         checker.forget(host.index)
     }
 
     private func pause(_ host: SimulatedHost, _ length: Int) {
-        guard host.isRunning, !host.isPaused else { return }
-        host.pausedSince = now
-        host.pauseNumber += 1
-        events.add(.unpause(host: host.index, number: host.pauseNumber), at: now + .milliseconds(length))
+        guard case .running(let node) = host.state else { return }
+        host.pauses += 1
+        host.state = .paused(node, Pause(number: host.pauses))
+        events.add(.unpause(host: host.index, number: host.pauses), at: now + .milliseconds(length))
     }
 
     func unpause(_ host: SimulatedHost, _ number: Int) {
-        guard host.pauseNumber == number, host.isPaused else { return }
-        host.pausedSince = nil
-        host.wokeAt = now
-        host.disturbedAt = now
-        checker.pausedViewerWakes(host.index)
-        host.timerAt = nil
-        input(host) { $0.advance(to: $1) }
-        drainSocket(host)
-        changeNetworks(host)
-        // Too short a pause for the node to notice: what waited is taken as it is.
-        let waiting = host.socket
-        host.socket = []
-        for item in waiting { receive(item.packet, arrivedAt: item.arrivedAt, by: host) }
+        guard case .paused(let node, let pause) = host.state, pause.number == number else { return }
+        goOn(host, node, waiting: pause.socket)
     }
 
     private func sleep(_ host: SimulatedHost, _ length: Int) {
-        guard !host.isPaused else { return }
-        host.isAsleep = true
-        if host.isRunning { host.pausedSince = now }
-        host.pauseNumber += 1
+        switch host.state {
+        case .off: host.state = .asleep(nil)
+        case .running(let node): host.state = .asleep(node)
+        case .paused, .asleep: return
+        }
         let isLong = length > 100_000
         if isLong { for chat in host.chats.sorted() { expire(host, chat) } }
         events.add(.wake(host: host.index), at: now + .milliseconds(length))
     }
 
     func wake(_ host: SimulatedHost) {
-        guard host.isAsleep else { return }
-        host.isAsleep = false
-        let number = host.pauseNumber
-        unpause(host, number)
-        guard host.isRunning else { return }
-        // What discovery holds has run out on both sides, and comes anew.
+        guard case .asleep(let sleeping) = host.state else { return }
+        guard let node = sleeping else {
+            host.state = .off
+            return
+        }
+        goOn(host, node, waiting: [])
+        // What discovery holds has run out on both sides, and comes again.
         for chat in host.chats.sorted() {
             loseAll(host, chat)
             advertise(host, chat)
@@ -311,7 +284,29 @@ extension Simulation {
         }
     }
 
-    // MARK: SimulatedNetwork
+    /// A node that was stopped goes on: its timer first, then what has waited in its socket.
+    private func goOn(_ host: SimulatedHost, _ node: SimulatedNode, waiting: [Pause.Waiting]) {
+        host.state = .running(node)
+        host.wokeAt = now
+        host.disturbedAt = now
+        checker.pausedViewerWakes(host.index)
+        node.timerAt = nil
+        input(host) { $0.advance(to: $1) }
+        func receiveAll() {
+            for item in waiting { receive(item.packet, arrivedAt: item.arrivedAt, by: host) }
+        }
+        if node.wantsSocketDrained {
+            receiveAll()
+            input(host) { $0.socketDrained(now: $1) }
+            changeNetworks(host)
+        } else {
+            // Too short a pause for the node to notice: what waited is taken as it is.
+            changeNetworks(host)
+            receiveAll()
+        }
+    }
+
+    // MARK: The network
 
     private func actOnNetwork(_ host: SimulatedHost, _ action: Scenario.Action) {
         switch action {
@@ -392,10 +387,13 @@ extension Simulation {
         trace { "the faults end" }
         network.repair(now)
         for host in hosts {
-            if host.isAsleep { wake(host) }
-            if host.isPaused { unpause(host, host.pauseNumber) }
+            switch host.state {
+            case .asleep: wake(host)
+            case .paused(_, let pause): unpause(host, pause.number)
+            case .off, .running: break
+            }
             if host.isUnplugged { replug(host) }
-            if host.isSuspended { resume(host) }
+            resume(host)
             for chat in host.chats.sorted() {
                 act(host, .empty(chat: chat))
                 if scenario.network.isFoundAnew { browse(host, chat) }
@@ -406,36 +404,4 @@ extension Simulation {
 
 extension Address {
     fileprivate func withPort(_ port: UInt16) -> Address { Address(high: high, low: low, port: port, scope: scope) }
-}
-
-extension Scenario.Action {
-    /// What is done, without to whom and for how long.
-    package var name: String {
-        switch self {
-        case .edit: "edit"
-        case .empty: "empty"
-        case .open: "open"
-        case .send: "send"
-        case .join: "join"
-        case .leave: "leave"
-        case .goAway: "go away"
-        case .comeBack: "come back"
-        case .block: "block"
-        case .unblock: "unblock"
-        case .quit: "quit"
-        case .crash(let will): will ? "crash with a last will" : "crash"
-        case .start: "start"
-        case .suspend: "suspend"
-        case .resume: "resume"
-        case .pause: "pause"
-        case .sleep: "sleep"
-        case .unplug: "unplug"
-        case .partition: "partition"
-        case .clog: "clog"
-        case .move: "move"
-        case .swapAddresses: "swap addresses"
-        case .flap: "flap"
-        case .doubt: "doubt"
-        }
-    }
 }

@@ -28,7 +28,8 @@ package final class Simulation {
         case unpause(host: Int, number: Int)
         case wake(host: Int)
         case replug(host: Int)
-        case will([UInt8], to: Address, from: Address, host: Int)
+        /// A farewell goes out of a host whose node has ended.
+        case farewell([UInt8], to: Address, from: Address, host: Int)
         case replay
         case writingEnds(host: Int)
         case tick
@@ -122,8 +123,9 @@ package final class Simulation {
         coverage.hosts = hosts.count
         coverage.datagrams = Int(lastPacket)
         coverage.virtualSeconds = Int(now.nanoseconds / 1_000_000_000)
-        coverage.count(network.tally, replayed: attacker.replayed)
-        for host in hosts { if let counters = host.endpoint?.counters { coverage.count(counters) } }
+        coverage.faults = network.faults
+        if attacker.replayed > 0 { coverage.faults[.replayed] = attacker.replayed }
+        for host in hosts { if let counters = host.node?.endpoint.counters { coverage.count(counters) } }
         return Result(
             violation: checker.violation, coverage: coverage, digest: digest,
             accuracy: accuracy?.finish(now) ?? Accuracy(), busiest: traffic.busiest)
@@ -140,8 +142,8 @@ package final class Simulation {
         case .unpause(let host, let number): unpause(hosts[host], number)
         case .wake(let host): wake(hosts[host])
         case .replug(let host): replug(hosts[host])
-        case .will(let bytes, let address, let source, let host):
-            launch(bytes, to: address, from: source, host: hosts[host])
+        case .farewell(let bytes, let address, let source, let host):
+            launch(bytes, .bye, to: address, from: source, host: hosts[host])
         case .replay: replay()
         case .writingEnds(let host): accuracy?.wrote(host, now)
         case .tick: tick()
@@ -169,92 +171,87 @@ package final class Simulation {
         _ host: SimulatedHost, cause: Packet? = nil, arrivedAt: Instant? = nil,
         _ body: (inout Endpoint, Instant) -> Void
     ) {
-        guard host.isRunning, !host.isPaused else { return }
+        guard case .running(let node) = host.state else { return }
         checker.checkStatuses(of: host.index, now)
-        let before = (dropped: host.dropped, surplus: host.surplus)
-        let index = cause.flatMap { $0.isSealed ? $0.index : nil }
-        guard let reaction = host.endpoint?.react(to: body, ofSession: index, now) else { return }
-        host.note(reaction)
+        let reaction = node.react(to: body, ofSession: cause?.session, now)
         var newest: Packet?
         if let cause, let chat = reaction.chat {
-            let isTaken = host.dropped == before.dropped
+            let isTaken = reaction.dropped == 0
             let isNew = !reaction.wantsSocketDrained
-            if isNew, isTaken || host.surplus > before.surplus { checker.heard(cause, in: chat, by: host.index, now) }
+            if isNew, isTaken || reaction.surplus > 0 { checker.heard(cause, in: chat, by: host.index, now) }
             if isTaken, checker.took(cause, in: chat, by: host.index, arrivedAt: arrivedAt ?? now, isNew: isNew, now) {
                 newest = cause
             }
         }
-        for output in reaction.outputs { act(output, host, cause: newest) }
+        for output in reaction.outputs { act(output, host, node, cause: newest) }
         checker.checkStatuses(of: host.index, now)
-        schedule(host)
+        schedule(node, of: host)
     }
 
     private func timer(_ host: SimulatedHost) {
-        guard host.timerAt == now, !host.isPaused, host.isRunning else { return }
-        host.timerAt = nil
+        guard case .running(let node) = host.state, node.timerAt == now else { return }
+        node.timerAt = nil
         timersOfInstant = lastTimerInstant == now ? timersOfInstant + 1 : 1
         lastTimerInstant = now
         if timersOfInstant > 1_000 * hosts.count { checker.report(.spinning, "host \(host.index)", now) }
         input(host) { $0.advance(to: $1) }
-        drainSocket(host)
+        confirmDrained(host)
     }
 
     /// Sees to it that the node is woken at its next deadline, or a little later where its timers are.
-    func schedule(_ host: SimulatedHost) {
-        guard let deadline = host.deadline else { return }
+    private func schedule(_ node: SimulatedNode, of host: SimulatedHost) {
+        guard let deadline = node.deadline else { return }
         let at = max(deadline, now)
-        if let timerAt = host.timerAt, timerAt <= at { return }
+        if let timerAt = node.timerAt, timerAt <= at { return }
         let late = host.plan.lateness > 0 && hasFaults ? host.lateness.number(in: 0...host.plan.lateness) : 0
         let due = at + .microseconds(late)
-        if let timerAt = host.timerAt, timerAt <= due { return }
-        host.timerAt = due
+        if let timerAt = node.timerAt, timerAt <= due { return }
+        node.timerAt = due
         events.add(.timer(host: host.index), at: due)
     }
 
     private func arrive(_ packet: Packet) {
-        guard let index = hostsByAddress[packet.destination] else { return }
+        guard let index = hostsByAddress[packet.destination], !hosts[index].isUnplugged else { return }
         let host = hosts[index]
-        guard !host.isUnplugged, !host.isAsleep else { return }
-        guard host.isRunning else {
+        switch host.state {
+        case .asleep: return
+        case .off:
             // Nobody listens at the port: the sender hears so.
             if packet.isGenuine {
                 events.add(.doubt(viewer: packet.sender, packet.destination), at: now + .milliseconds(1))
             }
-            return
+        case .paused(let node, var pause):
+            pause.add(packet, arrivedAt: now)
+            host.state = .paused(node, pause)
+        case .running:
+            receive(packet, arrivedAt: now, by: host)
+            confirmDrained(host)
         }
-        guard !host.isPaused else {
-            if host.socket.count < 400 { host.socket.append(.init(packet: packet, arrivedAt: now)) }
-            return
-        }
-        receive(packet, arrivedAt: now, by: host)
-        drainSocket(host)
     }
 
     func receive(_ packet: Packet, arrivedAt: Instant, by host: SimulatedHost) {
         trace {
-            "host \(host.index) receives \(packet.bytes.count) bytes of host \(packet.sender), number \(packet.number), typing \(packet.typing)"
-                + (packet.isSealed ? ", session \(packet.index)" : "")
+            "host \(host.index) receives \(packet.bytes.count) bytes, \(packet.summary)"
+                + (packet.session.map { ", session \($0)" } ?? "")
         }
         input(host, cause: packet, arrivedAt: arrivedAt) { $0.receive(packet.bytes, from: packet.source, now: $1) }
     }
 
-    func drainSocket(_ host: SimulatedHost) {
-        guard !host.isPaused, host.wantsSocketDrained else { return }
-        let waiting = host.socket
-        host.socket = []
-        for item in waiting { receive(item.packet, arrivedAt: item.arrivedAt, by: host) }
+    /// Nothing waits in the socket: a node that asked for it hears so.
+    func confirmDrained(_ host: SimulatedHost) {
+        guard case .running(let node) = host.state, node.wantsSocketDrained else { return }
         input(host) { $0.socketDrained(now: $1) }
     }
 
     // MARK: Outputs
 
-    private func act(_ output: Output, _ host: SimulatedHost, cause: Packet?) {
+    private func act(_ output: Output, _ host: SimulatedHost, _ node: SimulatedNode, cause: Packet?) {
         switch output {
-        case .send(let bytes, let address, _):
-            checker.sealed(bytes, by: host.index, now)
+        case .send(let bytes, let address, let kind):
+            checker.sent(bytes, kind, by: host.index, now)
             note(bytes)
             guard let source = host.source(for: address) else { return }
-            launch(bytes, to: address, from: source, host: host)
+            launch(bytes, kind, to: address, from: source, host: host)
         case .typing(let chat, let people):
             note(people.map(\.key))
             trace { "host \(host.index) shows typing: \(self.names(people))" }
@@ -271,14 +268,14 @@ package final class Simulation {
         case .delivered(let number, _, let key):
             report(number, key, .delivered, host)
         case .failed(let number, _, let key, let reason):
-            coverage.failures[reason.rawValue, default: 0] += 1
+            coverage.failures[reason, default: 0] += 1
             trace { "host \(host.index): message \(number) failed (\(reason))" }
             report(number, key, .failed, host)
         case .keepWill(let session, let bytes, let address):
-            checker.sealed(bytes, by: host.index, now)
-            host.wills[session] = (bytes, address)
+            checker.sent(bytes, .bye, by: host.index, now)
+            node.wills[session] = (bytes, address)
         case .dropWill(let session):
-            host.wills[session] = nil
+            node.wills[session] = nil
         case .peerIsOneself:
             return
         }
@@ -311,21 +308,22 @@ package final class Simulation {
     }
 
     /// Puts a datagram on its line.
-    func launch(_ bytes: [UInt8], to address: Address, from source: Address, host: SimulatedHost) {
+    func launch(
+        _ bytes: [UInt8], _ kind: DatagramKind, to address: Address, from source: Address, host: SimulatedHost
+    ) {
         guard !host.isUnplugged, !host.isAsleep, let target = hostsByAddress[address], target != host.index else {
             return
         }
         lastPacket += 1
-        for chat in host.farewell.keys where host.isGone(from: chat) || now <= host.farewellsEnd {
-            host.farewell[chat] = lastPacket
+        for chat in host.farewells.keys where host.isGone(from: chat) || now <= host.farewellsEnd {
+            host.farewells[chat] = lastPacket
         }
-        traffic.sent(by: host.index, bytes)
+        traffic.sent(by: host.index, kind)
         let transit = network.send(bytes, from: host.index, to: target, hasFaults: hasFaults, now)
         for copy in transit.copies {
             let packet = Packet(
-                number: lastPacket, sentAt: now, sender: host.index, source: source,
-                destination: address, bytes: copy.bytes, typing: host.typingChats(now), isGenuine: copy.isGenuine,
-                mayBeUnheard: host.saysBye && bytes.count == 27)
+                number: lastPacket, kind: kind, sentAt: now, sender: host.index, source: source,
+                destination: address, bytes: copy.bytes, typing: host.typingChats(now), isGenuine: copy.isGenuine)
             events.add(.arrival(packet), at: now + copy.delay)
             if hasFaults { attacker.overhear(packet) }
         }
@@ -395,35 +393,5 @@ extension Simulation {
     private func identitiesOfManyDevices() -> Set<Int> {
         let devices = Dictionary(grouping: hosts, by: \.plan.identity)
         return Set(devices.filter { $0.value.count > Limits.instancesPerKey }.keys)
-    }
-}
-
-/// All that an input came to. It is gathered in one access: a node is too large to be copied for each question.
-struct Reaction {
-    let outputs: [Output]
-    /// The chat of the session that the datagram was for, as it was before.
-    let chat: ChatTag?
-    let dropped: Int
-    let surplus: Int
-    /// It had copies of farewells to send, or lost a link to silence.
-    let saysBye: Bool
-    let wantsSocketDrained: Bool
-    let deadline: Instant?
-}
-
-extension Endpoint {
-    fileprivate mutating func react(
-        to body: (inout Endpoint, Instant) -> Void, ofSession index: UInt32?, _ now: Instant
-    ) -> Reaction {
-        let chat = index.flatMap { self.chat(ofSession: $0) }
-        let (hadFarewells, lost) = (hasFarewells, counters.linksLostToSilence)
-        body(&self, now)
-        var outputs: [Output] = []
-        while let output = nextOutput() { outputs.append(output) }
-        return Reaction(
-            outputs: outputs, chat: chat, dropped: counters.drops.values.reduce(0, +),
-            surplus: counters.drops[.peerLimit] ?? 0,
-            saysBye: hadFarewells || counters.linksLostToSilence > lost, wantsSocketDrained: wantsSocketDrained,
-            deadline: nextDeadline)
     }
 }
