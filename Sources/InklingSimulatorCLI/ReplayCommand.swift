@@ -1,7 +1,7 @@
 import ArgumentParser
 import InklingSimulator
 
-/// Runs one seed again and tells all that happens.
+/// Runs one seed again and prints all that happens.
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay", abstract: "Runs one seed again, with a line for everything that happens.")
@@ -10,7 +10,7 @@ struct ReplayCommand: ParsableCommand {
     @Option(help: "Only these steps of the scenario, as 3,17,40; none: no step at all.") var keep: String?
     @Option(help: "Leave out these faults, as loss,lateness.") var without: String?
     @Option(help: "The number of hosts that was asked for.") var hosts: Int?
-    @Flag(help: "Tell the outcome alone.") var quiet = false
+    @Flag(help: "Print only the outcome.") var quiet = false
 
     func run() throws {
         var scenario = Scenario(seed: seed, hosts: hosts)

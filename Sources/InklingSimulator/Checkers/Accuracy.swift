@@ -9,7 +9,7 @@ package struct Accuracy: Equatable, Sendable {
     package var shown = 0
     /// Both at once.
     package var both = 0
-    /// How often a viewer showed somebody anew while that person had been typing on: the indicator flickered.
+    /// How often a viewer showed somebody again although that person had typed all the time: the indicator flickered.
     package var flickers = 0
 
     package init() {}

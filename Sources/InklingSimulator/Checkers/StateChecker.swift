@@ -161,7 +161,7 @@ struct StateChecker {
         var after: [PersonID] = []
         for person in people {
             guard let identity = identities[person.key] else {
-                report(.untrueTyping, "host \(viewer) shows somebody whom there is not", now)
+                report(.untrueTyping, "host \(viewer) shows somebody who does not exist", now)
                 continue
             }
             let id = PersonID(viewer: viewer, chat: chat, identity: identity)

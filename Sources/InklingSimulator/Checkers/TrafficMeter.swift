@@ -72,7 +72,7 @@ struct TrafficMeter {
         _ sizes: (links: Int, sessions: Int, instances: Int, messages: Int), of host: SimulatedHost, _ now: Instant,
         _ checker: inout StateChecker
     ) {
-        // A peer that starts anew again and again is a link for each of its starts until silence ends the old one.
+        // A peer that restarts again and again is a link for each of its starts until silence ends the old one.
         let links = min(Limits.linksPerNode, 4 * checker.mostLinks + 4)
         let sessions = sizes.links * (1 + Limits.supersededSessions) + min(2 * Limits.unconfirmedSessions, 8 * links)
         if sizes.links > links || sizes.sessions > sessions {

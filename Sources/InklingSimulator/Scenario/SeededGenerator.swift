@@ -21,7 +21,7 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
 
     /// A number of the range, all of them about equally likely.
-    mutating func number(in range: ClosedRange<Int>) -> Int {
+    package mutating func number(in range: ClosedRange<Int>) -> Int {
         range.lowerBound + Int(next() % UInt64(range.upperBound - range.lowerBound + 1))
     }
 
