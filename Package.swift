@@ -85,10 +85,11 @@ let package = Package(
         .testTarget(
             name: "InklingProgramTests", dependencies: ["Inkling", "InklingCLI", "InklingConsole"],
             swiftSettings: strict),
-        .testTarget(name: "InklingNetworkTests", swiftSettings: strict),
+        .testTarget(name: "InklingNetworkTests", dependencies: ["InklingTestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "InklingSimulatorTests", dependencies: ["InklingSimulator", "MutatedSimulator"], exclude: ["Mutants"],
-            swiftSettings: strict),
+            name: "InklingSimulatorTests",
+            dependencies: ["InklingSimulator", "InklingTestSupport", "MutatedSimulator"],
+            exclude: ["Mutants"], swiftSettings: strict),
         // The core and the simulator once more, as one module in which mutants of the core can be woken.
         .target(
             name: "MutatedSimulator", dependencies: ["InklingWire"],

@@ -1,3 +1,4 @@
+import InklingTestSupport
 import Testing
 
 extension NetworkTests {
@@ -68,9 +69,9 @@ extension NetworkTests {
                 }
                 defer { typing.cancel() }
                 for round in 0..<8 {
-                    try await pause(Double(random.draw(1_000...2_000)) / 1_000)
+                    try await pause(Double(random.number(in: 1_000...2_000)) / 1_000)
                     lan.switch.darken()
-                    let sent = Double(random.draw(50...1_400)) / 1_000
+                    let sent = Double(random.number(in: 50...1_400)) / 1_000
                     try await pause(sent)
                     nodes[1].send("sent in the dark \(round)")
                     try await pause(1.5 - sent)

@@ -1,4 +1,5 @@
 import Foundation
+import InklingTestSupport
 
 /// What a direction of a wire does to the frames that pass it. Shares are whole percents.
 struct Faults: Sendable, Equatable {
@@ -17,26 +18,6 @@ struct Faults: Sendable, Equatable {
     var scope = Scope.datagrams
 
     static let none = Faults()
-}
-
-/// Randomness that a seed repeats: SplitMix64.
-struct SeededGenerator: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
-    }
-
-    /// A number of the range, both ends included.
-    mutating func draw(_ range: ClosedRange<Int>) -> Int {
-        range.lowerBound + Int(next() % UInt64(range.upperBound - range.lowerBound + 1))
-    }
 }
 
 /// What becomes of one frame: so many milliseconds until each of its copies leaves the switch; none if it is lost.
@@ -58,8 +39,8 @@ struct FaultSequence: Sendable {
 
     mutating func next(_ faults: Faults) -> Fate {
         // As many draws for each frame, whatever comes of them.
-        let draws = (0..<4).map { _ in generator.draw(0...99) }
-        let delays = (0..<2).map { _ in generator.draw(faults.delay) }
+        let draws = (0..<4).map { _ in generator.number(in: 0...99) }
+        let delays = (0..<2).map { _ in generator.number(in: faults.delay) }
         guard draws[0] >= faults.lost else { return Fate(copies: []) }
         var copies = [draws[1] < faults.delayed ? delays[0] : 0]
         if draws[2] < faults.doubled { copies.append(draws[3] < faults.delayed ? delays[1] : 0) }

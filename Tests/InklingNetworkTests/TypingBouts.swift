@@ -1,4 +1,5 @@
 import Foundation
+import InklingTestSupport
 
 /// One stretch of typing: from its first character until it was sent, or taken back.
 struct Bout: Sendable {
@@ -14,21 +15,21 @@ extension NodeProcess {
         var random = SeededGenerator(seed: seed)
         var bouts: [Bout] = []
         while now() < end {
-            let length = Double(random.draw(800...3_500)) / 1_000
-            let thinks = random.draw(1...5) == 1
-            let isSent = random.draw(1...10) <= 7
+            let length = Double(random.number(in: 800...3_500)) / 1_000
+            let thinks = random.number(in: 1...5) == 1
+            let isSent = random.number(in: 1...10) <= 7
             let text = "\(name), number \(bouts.count)"
             var typed = "x"
             let start = compose(typed)
-            if thinks { try await pause(Double(random.draw(1_000...2_400)) / 1_000) }
+            if thinks { try await pause(Double(random.number(in: 1_000...2_400)) / 1_000) }
             while now() < start + length {
-                try await pause(Double(random.draw(60...250)) / 1_000)
+                try await pause(Double(random.number(in: 60...250)) / 1_000)
                 typed += "x"
                 compose(typed)
             }
             let stop = isSent ? send(text) : compose("")
             bouts.append(Bout(interval: Interval(start: start, end: stop), text: isSent ? text : nil))
-            try await pause(Double(random.draw(600...1_400)) / 1_000)
+            try await pause(Double(random.number(in: 600...1_400)) / 1_000)
         }
         return bouts
     }

@@ -1,4 +1,6 @@
+import InklingTestSupport
 import MutatedSimulator
+import Synchronization
 import Testing
 
 /// The simulator has to notice when the core is broken: each mutant is one way, and some seed has to find it.
@@ -22,11 +24,15 @@ struct MutantTests {
     ) -> (seed: UInt64, violation: Violation)? {
         activeMutant = mutant
         defer { activeMutant = nil }
-        for seed in 0..<seeds {
-            guard let violation = Simulation(Scenario(seed: seed)).run().violation else { continue }
-            if rule == nil || violation.rule == rule { return (seed, violation) }
+        let failures = Mutex<[UInt64: Violation]>([:])
+        concurrently(seeds) { seed in
+            guard let violation = Simulation(Scenario(seed: seed)).run().violation,
+                rule == nil || violation.rule == rule
+            else { return true }
+            failures.withLock { $0[seed] = violation }
+            return false
         }
-        return nil
+        return failures.withLock { $0 }.min { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
     @Test("the core as it is breaks no rule")

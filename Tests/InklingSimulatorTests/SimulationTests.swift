@@ -1,30 +1,40 @@
 import Foundation
 import InklingSimulator
+import InklingTestSupport
 import Synchronization
 import Testing
 
 @Suite("The simulated LAN", .serialized)
 struct SimulationTests {
     /// How many seeds one run of the tests takes; `.ci/run` asks for more.
-    private static let seeds = ProcessInfo.processInfo.environment["INKLING_SEEDS"].flatMap(Int.init) ?? 200
+    private static let seeds = ProcessInfo.processInfo.environment["INKLING_SEEDS"].flatMap(UInt64.init) ?? 200
+
+    /// What the scenarios of the first seeds come to, run on all processors.
+    private func results(
+        of seeds: UInt64, measuresAccuracy: Bool = false, _ scenario: @Sendable (UInt64) -> Scenario
+    ) -> [(seed: UInt64, result: Simulation.Result)] {
+        let results = Mutex<[UInt64: Simulation.Result]>([:])
+        concurrently(seeds) { seed in
+            let result = Simulation(scenario(seed), measuresAccuracy: measuresAccuracy).run()
+            results.withLock { $0[seed] = result }
+            return true
+        }
+        return results.withLock { $0 }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
 
     @Test("every promise holds in every scenario that a seed draws (R4, R10 to R16, R22, R24 to R26)")
     func seeds() {
-        let next = Atomic<UInt64>(0)
         let shared = Mutex(SeedSum())
-        DispatchQueue.concurrentPerform(iterations: 2) { _ in
-            while true {
-                let seed = next.wrappingAdd(1, ordering: .relaxed).oldValue
-                guard seed < UInt64(Self.seeds) else { return }
-                let result = Simulation(Scenario(seed: seed)).run()
-                shared.withLock { $0.add(result, of: seed) }
-            }
+        concurrently(Self.seeds) { seed in
+            let result = Simulation(Scenario(seed: seed)).run()
+            shared.withLock { $0.add(result, of: seed) }
+            return true
         }
         let sum = shared.withLock { $0 }
         let (coverage, failed) = (sum.coverage, sum.failed)
         let failures = failed.prefix(5).map { "inkling-sim replay \($0.seed): \($0.violation)" }
         #expect(failed.isEmpty, "\(failures.joined(separator: "\n"))")
-        #expect(coverage.runs == Self.seeds)
+        #expect(coverage.runs == Int(Self.seeds))
         #expect(coverage.actions.count >= 20 && coverage.faults.count >= 7, "\(coverage)")
         #expect(coverage.edges.count >= 8 && coverage.presences.count >= 6, "\(coverage)")
         print(
@@ -45,9 +55,8 @@ struct SimulationTests {
     func accuracy() {
         for loss in Scenario.Loss.measured {
             var accuracy = Accuracy()
-            for seed in 0..<2 as Range<UInt64> {
-                let scenario = Scenario.writing(seed: seed, minutes: 3, loss: loss)
-                let result = Simulation(scenario, measuresAccuracy: true).run()
+            let runs = results(of: 2, measuresAccuracy: true) { .writing(seed: $0, minutes: 3, loss: loss) }
+            for (_, result) in runs {
                 #expect(result.violation == nil)
                 accuracy.add(result.accuracy)
             }
@@ -63,8 +72,8 @@ struct SimulationTests {
     func offline() {
         let loss = Scenario.Loss(name: "10 %", perMille: 100)
         var offline = 0
-        for seed in 0..<4 as Range<UInt64> {
-            let result = Simulation(.idle(seed: seed, minutes: 60, loss: loss), measuresAccuracy: true).run()
+        let runs = results(of: 4, measuresAccuracy: true) { .idle(seed: $0, minutes: 60, loss: loss) }
+        for (_, result) in runs {
             #expect(result.violation == nil && result.coverage.virtualSeconds >= 3_600)
             offline += result.coverage.presences[.silence] ?? 0
         }
@@ -73,8 +82,7 @@ struct SimulationTests {
 
     @Test("the promises hold in larger chats too", arguments: [12, 20, 30, 50])
     func manyHosts(_ hosts: Int) {
-        for seed in 0..<(hosts < 50 ? 5 : 2) as Range<UInt64> {
-            let result = Simulation(Scenario(seed: seed, hosts: hosts)).run()
+        for (seed, result) in results(of: hosts < 50 ? 5 : 2, { Scenario(seed: $0, hosts: hosts) }) {
             #expect(
                 result.violation == nil, "inkling-sim replay \(seed) --hosts \(hosts): \(result.violation as Any)")
         }

@@ -1,0 +1,19 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Runs a body for the numbers from 0, as many at once as there are processors. They are begun in their order, and no
+/// further one is begun once the body has returned false.
+///
+/// What a body finds has to be expected outside of it: there it belongs to no test.
+package func concurrently(_ count: UInt64, _ body: @Sendable (UInt64) -> Bool) {
+    let next = Atomic<UInt64>(0)
+    let isOver = Atomic(false)
+    DispatchQueue.concurrentPerform(iterations: ProcessInfo.processInfo.activeProcessorCount) { _ in
+        while !isOver.load(ordering: .relaxed) {
+            let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
+            guard number < count else { return }
+            if !body(number) { isOver.store(true, ordering: .relaxed) }
+        }
+    }
+}
