@@ -124,9 +124,9 @@ enum LinkSocket {
         let family = Int32(17)  // AF_PACKET
         return try host.inNetwork {
             let everything = UInt16(0x0003).bigEndian
-            let descriptor = socket(family, Int32(SOCK_RAW.rawValue), Int32(everything))
+            let kind = Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue)
+            let descriptor = socket(family, kind, Int32(everything))
             guard descriptor >= 0 else { throw HarnessError("no packet socket: \(String(cString: strerror(errno)))") }
-            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
             var address = [UInt8](repeating: 0, count: 20)
             address.withUnsafeMutableBytes {
                 $0.storeBytes(of: UInt16(family), toByteOffset: 0, as: UInt16.self)

@@ -64,7 +64,7 @@ extension NetworkTests {
         func cable() async throws {
             try await Network.with(hosts: 3) { network in
                 // One that the system tells nothing has to look by itself.
-                let unaware = try TestClock()
+                let unaware = try await TestClock()
                 let alice = try await NodeProcess("Alice", on: network[0])
                 let dora = try await NodeProcess(
                     "Dora", on: network[0], ["--log-level", "info"], environment: unaware.withoutNetlink)

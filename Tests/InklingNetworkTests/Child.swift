@@ -40,6 +40,8 @@ final class Child: Sendable {
     private let lines = Mutex<[OutputLine]>([])
     private let complaints = Mutex<[String]>([])
     private let end = Mutex<Ending?>(nil)
+    /// Of its output and its errors, so many have not come to their end.
+    private let openStreams = Mutex(2)
 
     /// Starts a program that is found along `PATH`.
     ///
@@ -50,9 +52,11 @@ final class Child: Sendable {
         input = Mutex(streams.input)
         Thread.detachNewThread { [self] in
             Child.read(streams.output, splitsLines: splitsLines) { line in lines.withLock { $0.append(line) } }
+            openStreams.withLock { $0 -= 1 }
         }
         Thread.detachNewThread { [self] in
             Child.read(streams.error) { line in complaints.withLock { $0.append(line.text) } }
+            openStreams.withLock { $0 -= 1 }
         }
         Thread.detachNewThread { [self] in awaitEnd() }
     }
@@ -98,6 +102,15 @@ final class Child: Sendable {
             if now() > deadline { throw HarnessError("process \(processID) still runs after \(seconds) s") }
             try await pause(0.002)
         }
+    }
+
+    /// As ``waitForEnd(within:)``, and until all that the process has written is here. A process that it left behind
+    /// may hold its streams open, which is not waited for long.
+    func waitForEndAndOutput(within seconds: Double = 5) async throws -> Ending {
+        let ending = try await waitForEnd(within: seconds)
+        let deadline = now() + 2
+        while openStreams.withLock({ $0 }) > 0 && now() < deadline { try await pause(0.001) }
+        return ending
     }
 
     deinit { closeInput() }
@@ -199,7 +212,7 @@ final class Child: Sendable {
 func run(_ command: [String], within seconds: Double = 20) async throws -> String {
     let child = try Child(command)
     child.closeInput()
-    let ending = try await child.waitForEnd(within: seconds)
+    let ending = try await child.waitForEndAndOutput(within: seconds)
     guard ending == .exited(0) else {
         throw HarnessError("\(command.joined(separator: " ")): \(ending): \(child.errorText)")
     }

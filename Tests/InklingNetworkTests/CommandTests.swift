@@ -25,9 +25,7 @@ extension NetworkTests {
             let child = try command(arguments, on: host, state: state)
             input.forEach { child.write($0) }
             child.closeInput()
-            let ending = try await child.waitForEnd(within: 20)
-            // The last of the output may still be on its way through the pipe.
-            try await pause(0.05)
+            let ending = try await child.waitForEndAndOutput(within: 20)
             return Answer(
                 ending: ending, text: child.output.map(\.text).joined(separator: "\n"), errors: child.errorText)
         }
@@ -92,8 +90,7 @@ extension NetworkTests {
                 let gone = try CommandTests.command(["send", "kitchen", "hello"], on: network[0], state: "second")
                 try await bob.wait("the sender", within: 5) { $0.on == "peer" && $0.presence == "online" }
                 try bob.signal(SIGSTOP)
-                #expect(try await gone.waitForEnd(within: 15) == .exited(1))
-                try await pause(0.05)
+                #expect(try await gone.waitForEndAndOutput(within: 15) == .exited(1))
                 #expect(gone.errorText.contains("not delivered to Bob"), "\(gone.errorText)")
                 try bob.signal(SIGCONT)
                 let answer = try await nobody
@@ -241,8 +238,7 @@ extension NetworkTests {
                         network[0].command(["sh", "-c", script, program]),
                         environment: ["XDG_CONFIG_HOME": "/run/config", "XDG_STATE_HOME": "/run/state"])
                     child.closeInput()
-                    let ending = try await child.waitForEnd(within: 10)
-                    try await pause(0.05)
+                    let ending = try await child.waitForEndAndOutput(within: 10)
                     return Answer(
                         ending: ending, text: child.output.map(\.text).joined(separator: "\n"), errors: child.errorText)
                 }
@@ -343,8 +339,7 @@ extension NetworkTests {
                             "HOME": "/run/home", "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "", "LOGNAME": "tool",
                         ])
                     child.closeInput()
-                    let ending = try await child.waitForEnd(within: 20)
-                    try await pause(0.05)
+                    let ending = try await child.waitForEndAndOutput(within: 20)
                     let answer = Answer(
                         ending: ending, text: child.output.map(\.text).joined(separator: "\n"), errors: child.errorText)
                     return (try answer.json()["checks"] as? [[String: String]] ?? [], answer)

@@ -114,7 +114,7 @@ extension NetworkTests {
                 let taken = try Child(
                     network[0].command(
                         [program, "chat", "--json", "--no-discovery", "--port", "40001", "--state-dir", "/run/second"]))
-                #expect(try await taken.waitForEnd() == .exited(1))
+                #expect(try await taken.waitForEndAndOutput() == .exited(1))
                 #expect(taken.errorText.split(separator: "\n").count == 1, "\(taken.errorText)")
                 #expect(taken.errorText.contains("40001"))
             }

@@ -49,7 +49,7 @@ extension NetworkTests {
                 }
                 let last = bob.mark
                 for typist in typists {
-                    try typist.killHelper()
+                    try await typist.killHelper()
                     try typist.signal(SIGKILL)
                 }
                 var ages: [Double] = []
@@ -155,7 +155,7 @@ extension NetworkTests {
             try await Network.with(hosts: 2) { network in
                 let nodes = try await startNodes(["Alice", "Bob"], on: network.hosts)
                 try await waitUntilAllOnline(nodes)
-                try nodes[0].killHelper()
+                try await nodes[0].killHelper()
                 nodes[1].quit()
                 try await nodes[0].wait("the notice") { $0.on == "notice" && $0.code == "last-will-off" }
                 let bob = try await NodeProcess("Bob 2", on: network[1])
@@ -175,10 +175,10 @@ extension NodeProcess {
         return helper
     }
 
-    func killHelper() throws {
+    func killHelper() async throws {
         let helper = try helper()
         kill(helper, SIGKILL)
-        while NodeProcess.isRunning(helper) { usleep(1_000) }
+        while NodeProcess.isRunning(helper) { try await pause(0.001) }
     }
 
     /// Whether it runs; a process that has ended and was not waited for does not.

@@ -87,7 +87,7 @@ extension NetworkTests {
                 var delays: [Double] = []
                 for round in 0..<10 {
                     // In every other round nobody says goodbye for it.
-                    if !round.isMultiple(of: 2) { try alice.killHelper() }
+                    if !round.isMultiple(of: 2) { try await alice.killHelper() }
                     try alice.signal(SIGKILL)
                     _ = try await alice.waitForEnd()
                     let marks = watchers.map(\.mark)

@@ -146,7 +146,7 @@ extension NetworkTests {
                 $0.isPresence("offline", of: "Alice") && $0.at > again.at
             }
             #expect(end.why == "bye")
-            _ = try await shell.waitForEnd(within: 10)
+            _ = try await shell.waitForEndAndOutput(within: 10)
             let text = shell.output.map(\.text).joined(separator: "\n")
             #expect(text.contains("now it is stopped") && text.contains("now it has ended"), "\(text)")
             #expect(bob.events.count { $0.on == "peer" } == 4)
@@ -167,7 +167,7 @@ extension NetworkTests {
         /// The clock that runs on in suspend is 8 hours ahead when the program goes on, and the others have given it up.
         private static func sleep() async throws {
             try await Network.with(hosts: 3) { network in
-                let clock = try TestClock()
+                let clock = try await TestClock()
                 let alice = try await NodeProcess("Alice", on: network[0], environment: clock.environment)
                 let others = try await startNodes(["Bob", "Charlie"], on: Array(network.hosts[1...]))
                 let nodes = [alice] + others
@@ -204,7 +204,7 @@ extension NetworkTests {
         /// Ten years forth, ten back, and to the right time, each in the midst of typing.
         private static func shiftTimeOfDay() async throws {
             try await Network.with(hosts: 2) { network in
-                let clock = try TestClock()
+                let clock = try await TestClock()
                 let alice = try await NodeProcess("Alice", on: network[0], environment: clock.environment)
                 let bob = try await NodeProcess("Bob", on: network[1])
                 let nodes = [alice, bob]

@@ -143,7 +143,7 @@ private final class PlainSocket: Sendable {
 
     init(on host: Host) throws {
         descriptor = try host.inNetwork {
-            socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+            socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
         }
         var address = PlainSocket.name(of: host)
         let size = socklen_t(MemoryLayout<sockaddr_in>.size)

@@ -7,16 +7,13 @@ import Glibc
 final class TestClock: Sendable {
     private let folder: String
 
-    init() throws {
+    init() async throws {
         var template = Array("/tmp/inkling-clock-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw HarnessError("no folder: \(String(cString: strerror(errno)))") }
         folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         try Data(TestClock.source.utf8).write(to: URL(fileURLWithPath: folder + "/clock.c"))
         try Data(count: 16).write(to: URL(fileURLWithPath: folder + "/shift"))
-        let compiler = try Child(["clang", "-shared", "-fPIC", "-O1", "-o", folder + "/clock.so", folder + "/clock.c"])
-        compiler.closeInput()
-        while compiler.ending == nil { usleep(1_000) }
-        guard compiler.ending == .exited(0) else { throw HarnessError("clang: \(compiler.errorText)") }
+        try await run(["clang", "-shared", "-fPIC", "-O1", "-o", folder + "/clock.so", folder + "/clock.c"])
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
