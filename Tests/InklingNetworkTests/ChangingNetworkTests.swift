@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension NetworkTests {
-    @Suite("Changing networks") struct ChangingNetworkTests {
+    @Suite("Changing networks", .serialized, .sideBySide) struct ChangingNetworkTests {
         // R24, R26, L-24, L-40
         @Test(
             "another address, and another port behind a router: known to all within 2 s, and no message lost, in the midst of talking"

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension NetworkTests {
-    @Suite("Commands around the prompt") struct CommandTests {
+    @Suite("Commands around the prompt", .serialized, .sideBySide) struct CommandTests {
         /// The answer of a command that ends.
         struct Answer {
             let ending: Child.Ending

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 
 extension NetworkTests {
-    @Suite("Discovery daemon") struct DiscoveryTests {
+    @Suite("Discovery daemon", .serialized, .sideBySide) struct DiscoveryTests {
         // D-1, D-2, D-3, D-4
         @Test("an open chat is advertised by its tag, a secret one under a mask, and neither by anybody's name")
         func advertisement() async throws {

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 
 extension NetworkTests {
-    @Suite("JSON lines") struct DriverTests {
+    @Suite("JSON lines", .serialized, .sideBySide) struct DriverTests {
         private static let alone = Network.Options(hosts: 1, discovery: false)
 
         /// Two nodes on one host, by hand.

@@ -3,36 +3,7 @@ import Glibc
 import Testing
 
 extension NetworkTests {
-    @Suite("Last will") struct LastWillTests {
-        // R7, L-33
-        @Test("kill -9 in mid-typing clears typing and presence on the others at once, 20 times in a row")
-        func killed() async throws {
-            try await Network.with(hosts: 3) { network in
-                let watchers = try await startNodes(["Bob", "Charlie"], on: Array(network.hosts[1...]))
-                var delays: [Double] = []
-                for round in 0..<20 {
-                    let name = "Alice \(round)"
-                    let alice = try await NodeProcess(name, on: network[0])
-                    let marks = watchers.map(\.mark)
-                    for watcher in watchers { try await watcher.waitForPresence("online", of: alice) }
-                    for watcher in watchers { try await alice.waitForPresence("online", of: watcher) }
-                    alice.compose("half a sent")
-                    for (watcher, mark) in zip(watchers, marks) {
-                        try await watcher.waitForTyping(of: alice, from: mark)
-                    }
-                    let time = try alice.signal(SIGKILL)
-                    for (watcher, mark) in zip(watchers, marks) {
-                        let end = try await watcher.waitForTyping(of: alice, false, from: mark)
-                        let offline = try await watcher.waitForPresence("offline", of: alice, from: mark)
-                        #expect(offline.why == "will")
-                        delays.append(max(end.at, offline.at) - time)
-                    }
-                }
-                figure("killed: cleared on the others: \(summary(delays))")
-                #expect(percentile(99, of: delays) < 0.050)
-            }
-        }
-
+    @Suite("Last will", .serialized, .sideBySide) struct LastWillTests {
         // R7, R10
         @Test("helper and node killed together, ten times: silence does the rest within 3.0 s of the last datagram")
         func bothKilled() async throws {
@@ -63,6 +34,70 @@ extension NetworkTests {
                 }
                 figure("killed with its helper: typing ends after the last datagram: \(summary(ages))")
                 #expect(ages.allSatisfy { $0 <= 3.1 })
+            }
+        }
+
+        // L-33
+        @Test("the helper outlives its node by less than a second, and a farewell leaves none behind")
+        func helperEnds() async throws {
+            try await Network.with(hosts: 2) { network in
+                let nodes = try await startNodes(["Alice", "Bob"], on: network.hosts)
+                try await waitUntilAllOnline(nodes)
+                let helpers = try nodes.map { try $0.helper() }
+                try nodes[0].signal(SIGKILL)
+                nodes[1].quit()
+                #expect(try await nodes[1].waitForEnd() == .exited(0))
+                #expect(!NodeProcess.isRunning(helpers[1]))
+                try await pause(1)
+                #expect(!NodeProcess.isRunning(helpers[0]))
+            }
+        }
+
+        // L-33
+        @Test("a helper that goes is told of once, and the node goes on")
+        func helperGoes() async throws {
+            try await Network.with(hosts: 2) { network in
+                let nodes = try await startNodes(["Alice", "Bob"], on: network.hosts)
+                try await waitUntilAllOnline(nodes)
+                try await nodes[0].killHelper()
+                nodes[1].quit()
+                try await nodes[0].wait("the notice") { $0.on == "notice" && $0.code == "last-will-off" }
+                let bob = try await NodeProcess("Bob 2", on: network[1])
+                try await nodes[0].waitForPresence("online", of: bob)
+                #expect(nodes[0].events.count { $0.code == "last-will-off" } == 1)
+            }
+        }
+    }
+}
+
+extension NetworkTests {
+    @Suite("Last will, in milliseconds", .serialized, .alone) struct LastWillDelayTests {
+        // R7, L-33
+        @Test("kill -9 in mid-typing clears typing and presence on the others at once, 20 times in a row")
+        func killed() async throws {
+            try await Network.with(hosts: 3) { network in
+                let watchers = try await startNodes(["Bob", "Charlie"], on: Array(network.hosts[1...]))
+                var delays: [Double] = []
+                for round in 0..<20 {
+                    let name = "Alice \(round)"
+                    let alice = try await NodeProcess(name, on: network[0])
+                    let marks = watchers.map(\.mark)
+                    for watcher in watchers { try await watcher.waitForPresence("online", of: alice) }
+                    for watcher in watchers { try await alice.waitForPresence("online", of: watcher) }
+                    alice.compose("half a sent")
+                    for (watcher, mark) in zip(watchers, marks) {
+                        try await watcher.waitForTyping(of: alice, from: mark)
+                    }
+                    let time = try alice.signal(SIGKILL)
+                    for (watcher, mark) in zip(watchers, marks) {
+                        let end = try await watcher.waitForTyping(of: alice, false, from: mark)
+                        let offline = try await watcher.waitForPresence("offline", of: alice, from: mark)
+                        #expect(offline.why == "will")
+                        delays.append(max(end.at, offline.at) - time)
+                    }
+                }
+                figure("killed: cleared on the others: \(summary(delays))")
+                #expect(percentile(99, of: delays) < 0.050)
             }
         }
 
@@ -130,37 +165,6 @@ extension NetworkTests {
                     }
                     #expect(offline.why == "will" && offline.at - time < 0.050)
                 }
-            }
-        }
-
-        // L-33
-        @Test("the helper outlives its node by less than a second, and a farewell leaves none behind")
-        func helperEnds() async throws {
-            try await Network.with(hosts: 2) { network in
-                let nodes = try await startNodes(["Alice", "Bob"], on: network.hosts)
-                try await waitUntilAllOnline(nodes)
-                let helpers = try nodes.map { try $0.helper() }
-                try nodes[0].signal(SIGKILL)
-                nodes[1].quit()
-                #expect(try await nodes[1].waitForEnd() == .exited(0))
-                #expect(!NodeProcess.isRunning(helpers[1]))
-                try await pause(1)
-                #expect(!NodeProcess.isRunning(helpers[0]))
-            }
-        }
-
-        // L-33
-        @Test("a helper that goes is told of once, and the node goes on")
-        func helperGoes() async throws {
-            try await Network.with(hosts: 2) { network in
-                let nodes = try await startNodes(["Alice", "Bob"], on: network.hosts)
-                try await waitUntilAllOnline(nodes)
-                try await nodes[0].killHelper()
-                nodes[1].quit()
-                try await nodes[0].wait("the notice") { $0.on == "notice" && $0.code == "last-will-off" }
-                let bob = try await NodeProcess("Bob 2", on: network[1])
-                try await nodes[0].waitForPresence("online", of: bob)
-                #expect(nodes[0].events.count { $0.code == "last-will-off" } == 1)
             }
         }
     }

@@ -2,7 +2,9 @@ import Glibc
 import Testing
 
 extension NetworkTests {
-    @Suite("Bad LAN: other addresses, other runs", .enabled(if: hasTAP, "left out: there is no /dev/net/tun"))
+    @Suite(
+        "Bad LAN: other addresses, other runs", .serialized, .sideBySide,
+        .enabled(if: hasTAP, "left out: there is no /dev/net/tun"))
     struct MobilityTests {
         // R16, R24, R25, R26
         @Test(

@@ -84,6 +84,7 @@ final class Host: Sendable {
     private let holder: Child
 
     fileprivate init(name: String, number: Int) async throws {
+        precondition(Turn.isTaken, "a suite that makes hosts has to be .sideBySide or .alone")
         self.name = name
         self.number = number
         // `cat` ends when the test run does, and the process namespace with it; ignoring SIGCHLD, it leaves no zombies.
@@ -93,7 +94,8 @@ final class Host: Sendable {
             """
         let unshare = ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
         holder = try Child(unshare + ["sh", "-c", script, name])
-        let deadline = now() + 5
+        // The kernel makes and unmakes networks one at a time, for all suites.
+        let deadline = now() + 20
         while holder.outputCount == 0 {
             if holder.ending != nil || now() > deadline {
                 throw HarnessError("no namespaces for \(name): \(holder.errorText)")

@@ -3,9 +3,9 @@ import Glibc
 import Testing
 
 /// Real nodes on hosts of their own, with real daemons: what only shows on a real network. The rules themselves are
-/// tested elsewhere, under a virtual clock. One at a time: they measure time.
+/// tested elsewhere, under a virtual clock. Each suite says by a ``Turn`` whether it runs side by side with others or alone.
 @Suite(
-    "Real network", .serialized, .enabled(if: hasNamespaces, "left out: only root can make network namespaces"),
+    "Real network", .enabled(if: hasNamespaces, "left out: only root can make network namespaces"),
     .timeLimit(.minutes(3 + enduranceMinutes)))
 enum NetworkTests {}
 

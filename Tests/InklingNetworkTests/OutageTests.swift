@@ -2,7 +2,9 @@ import InklingTestSupport
 import Testing
 
 extension NetworkTests {
-    @Suite("Bad LAN: outages", .enabled(if: hasTAP, "left out: there is no /dev/net/tun"))
+    @Suite(
+        "Bad LAN: outages", .serialized, .sideBySide,
+        .enabled(if: hasTAP, "left out: there is no /dev/net/tun"))
     struct OutageTests {
         // R7, R10, R16, R22
         @Test("cable pulled while typing: it ends 3.0 s after the last datagram and never later; back in, all resumes")

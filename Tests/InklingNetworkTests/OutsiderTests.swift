@@ -1,7 +1,7 @@
 import Testing
 
 extension NetworkTests {
-    @Suite("Outsiders") struct OutsiderTests {
+    @Suite("Outsiders", .serialized, .sideBySide) struct OutsiderTests {
         private static let secret = "abcdefghijklmnopqrstuvwxya"
         private static let otherSecret = "zyxwvutsrqponmlkjihgfedcba"
 

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension NetworkTests {
-    @Suite("Pauses") struct PauseTests {
+    @Suite("Pauses", .serialized, .sideBySide) struct PauseTests {
         // R6, R10, R22, L-30, L-32, L-42
         @Test(
             "stopped for 2, 10 and 60 s, suspended by a signal, and at a terminal by Ctrl-Z: true on both sides, and back at once"

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 
 extension NetworkTests {
-    @Suite("Presence") struct PresenceTests {
+    @Suite("Presence", .serialized, .sideBySide) struct PresenceTests {
         // R22, R24
         @Test("three nodes, started at once, each list the other two as online within 2 s")
         func mutualDiscovery() async throws {
@@ -19,46 +19,6 @@ extension NetworkTests {
                         #expect(delay <= 2.0)
                         figure("online: \(peer.name) at \(node.name) after \(Int(delay * 1_000)) ms")
                     }
-                }
-            }
-        }
-
-        // R6, R14, R22: each also in the middle of typing
-        @Test("quit, interrupt, termination, hang-up and end of input show as offline within 100 ms")
-        func farewells() async throws {
-            try await Network.with(hosts: 3) { network in
-                let watchers = try await startNodes(["Alice", "Bob"], on: network.hosts)
-                let endings: [(name: String, end: (NodeProcess) throws -> Double)] = [
-                    ("quit", { $0.quit() }),
-                    ("end of input", { $0.endInput() }),
-                    ("SIGINT", { try $0.signal(SIGINT) }),
-                    ("SIGTERM", { try $0.signal(SIGTERM) }),
-                    ("SIGHUP", { try $0.signal(SIGHUP) }),
-                ]
-                for ending in endings {
-                    let marks = watchers.map(\.mark)
-                    let leaver = try await NodeProcess("Charlie", on: network[2])
-                    for (watcher, mark) in zip(watchers, marks) {
-                        try await leaver.waitForPresence("online", of: watcher)
-                        try await watcher.waitForPresence("online", of: leaver, from: mark)
-                    }
-                    leaver.compose("I was about to s")
-                    for (watcher, mark) in zip(watchers, marks) {
-                        try await watcher.waitForTyping(of: leaver, from: mark)
-                    }
-                    let time = try ending.end(leaver)
-                    var delays: [Double] = []
-                    for (watcher, mark) in zip(watchers, marks) {
-                        let offline = try await watcher.waitForPresence("offline", of: leaver, from: mark)
-                        #expect(offline.why == "bye", "after \(ending.name)")
-                        let typing = watcher.events.dropFirst(mark).filter { $0.typists != nil }
-                        #expect(typing.last?.typists == [])
-                        #expect((typing.last?.at ?? .infinity) - time <= 0.1, "typing after \(ending.name)")
-                        delays.append(offline.at - time)
-                    }
-                    #expect(try await leaver.waitForEnd() == .exited(0), "after \(ending.name): \(leaver.errorText)")
-                    #expect(delays.allSatisfy { $0 <= 0.1 }, "after \(ending.name)")
-                    figure("offline after \(ending.name): \(summary(delays))")
                 }
             }
         }
@@ -181,6 +141,50 @@ extension NetworkTests {
                 let mark = nodes[1].mark
                 nodes[0].send("over fe80")
                 try await nodes[1].wait("the message", from: mark) { $0.on == "message" && $0.text == "over fe80" }
+            }
+        }
+    }
+}
+
+extension NetworkTests {
+    @Suite("Farewells, in milliseconds", .serialized, .alone) struct FarewellDelayTests {
+        // R6, R14, R22: each also in the middle of typing
+        @Test("quit, interrupt, termination, hang-up and end of input show as offline within 100 ms")
+        func farewells() async throws {
+            try await Network.with(hosts: 3) { network in
+                let watchers = try await startNodes(["Alice", "Bob"], on: network.hosts)
+                let endings: [(name: String, end: (NodeProcess) throws -> Double)] = [
+                    ("quit", { $0.quit() }),
+                    ("end of input", { $0.endInput() }),
+                    ("SIGINT", { try $0.signal(SIGINT) }),
+                    ("SIGTERM", { try $0.signal(SIGTERM) }),
+                    ("SIGHUP", { try $0.signal(SIGHUP) }),
+                ]
+                for ending in endings {
+                    let marks = watchers.map(\.mark)
+                    let leaver = try await NodeProcess("Charlie", on: network[2])
+                    for (watcher, mark) in zip(watchers, marks) {
+                        try await leaver.waitForPresence("online", of: watcher)
+                        try await watcher.waitForPresence("online", of: leaver, from: mark)
+                    }
+                    leaver.compose("I was about to s")
+                    for (watcher, mark) in zip(watchers, marks) {
+                        try await watcher.waitForTyping(of: leaver, from: mark)
+                    }
+                    let time = try ending.end(leaver)
+                    var delays: [Double] = []
+                    for (watcher, mark) in zip(watchers, marks) {
+                        let offline = try await watcher.waitForPresence("offline", of: leaver, from: mark)
+                        #expect(offline.why == "bye", "after \(ending.name)")
+                        let typing = watcher.events.dropFirst(mark).filter { $0.typists != nil }
+                        #expect(typing.last?.typists == [])
+                        #expect((typing.last?.at ?? .infinity) - time <= 0.1, "typing after \(ending.name)")
+                        delays.append(offline.at - time)
+                    }
+                    #expect(try await leaver.waitForEnd() == .exited(0), "after \(ending.name): \(leaver.errorText)")
+                    #expect(delays.allSatisfy { $0 <= 0.1 }, "after \(ending.name)")
+                    figure("offline after \(ending.name): \(summary(delays))")
+                }
             }
         }
     }

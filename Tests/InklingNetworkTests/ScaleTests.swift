@@ -7,7 +7,7 @@ extension NetworkTests {
     ///
     /// The nodes know each other by hand: what so many of them would ask of the few daemons of one machine is more than
     /// it can do, and on a network of as many machines each has a daemon of its own.
-    @Suite("Scale") struct ScaleTests {
+    @Suite("Scale", .serialized, .alone) struct ScaleTests {
         private static let hostCount = 5
 
         private static var sizes: [Int] {

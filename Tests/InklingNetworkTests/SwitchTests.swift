@@ -75,7 +75,9 @@ import Testing
 }
 
 extension NetworkTests {
-    @Suite("Switch of bad networks", .enabled(if: hasTAP, "left out: there is no /dev/net/tun"))
+    @Suite(
+        "Switch of bad networks", .serialized, .sideBySide,
+        .enabled(if: hasTAP, "left out: there is no /dev/net/tun"))
     struct UserSpaceSwitchTests {
         @Test("of 1,000 datagrams it loses, doubles and reorders as many as it says, and in another run the same ones")
         func faults() async throws {
