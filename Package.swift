@@ -75,7 +75,7 @@ let package = Package(
         .testTarget(
             name: "InklingTests",
             dependencies: [
-                "Inkling", "InklingCore", "InklingModel", "InklingWire",
+                "Inkling", "InklingCore", "InklingModel", "InklingText", "InklingWire",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),

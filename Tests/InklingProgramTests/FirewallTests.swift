@@ -57,7 +57,7 @@ struct FirewallTests {
         let lines = ["table inet filter {", "\tchain input {"] + row.chain.map { "\t\t\($0)" } + ["\t}", "}"]
         let found = Firewall.obstacles(nftables: lines.joined(separator: "\n"), port: row.port)
         #expect(found.map(\.rule) == row.rules.map { "\($0) (chain inet filter input)" })
-        #expect(found.allSatisfy { $0.mend.hasPrefix("sudo nft insert rule inet filter input udp dport { 5353, ") })
+        #expect(found.allSatisfy { $0.fix.hasPrefix("sudo nft insert rule inet filter input udp dport { 5353, ") })
     }
 
     @Test(
@@ -147,7 +147,7 @@ struct FirewallTests {
     private func obstacles(_ rules: String, _ rule: String) -> [[String]] {
         Firewall.obstacles(
             nftables: rules.replacing("RULE", with: rule), port: 40_001, interfaces: ["eth0", "wlan0"]
-        ).map { [$0.rule, $0.mend] }
+        ).map { [$0.rule, $0.fix] }
     }
 
     @Test("rules are followed from chain to chain, and whoever manages them is told the port")

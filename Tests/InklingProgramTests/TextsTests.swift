@@ -13,16 +13,52 @@ struct TextsTests {
             ("'\u{301};x", "''\\''\u{301};x'"), ("\u{D4E};x", "'\u{D4E};x'"), ("\u{D4E}'", "'\u{D4E}'\\'''"),
         ])
     func word(_ text: String, _ quoted: String) {
-        #expect(Shell.word(text) == quoted)
+        #expect(ShellQuoting.word(text) == quoted)
     }
 
     @Test("a command is told of an open chat by its name, and of a secret one by its invite, which stays unsaid")
     func chatArguments() throws {
         let secret = "abcdefghijklmnopqrstuvwxya"
-        #expect(Shell.arguments(naming: try Chat("kitchen")) == " kitchen")
-        #expect(Shell.arguments(naming: try Chat("x; rm -r y")) == " 'x; rm -r y'")
-        #expect(Shell.arguments(naming: try Chat("-x")) == " -- -x")
-        #expect(Shell.arguments(naming: try Chat(invite: "inkling:x%3B%20rm#\(secret)")) == " --invite INVITE")
+        #expect(ShellQuoting.arguments(naming: try Chat("kitchen")) == " kitchen")
+        #expect(ShellQuoting.arguments(naming: try Chat("x; rm -r y")) == " 'x; rm -r y'")
+        #expect(ShellQuoting.arguments(naming: try Chat("-x")) == " -- -x")
+        #expect(ShellQuoting.arguments(naming: try Chat(invite: "inkling:x%3B%20rm#\(secret)")) == " --invite INVITE")
+    }
+
+    @Test(
+        "what the library states, the program says with its own options and commands",
+        arguments: [
+            (NodeError.name(.empty), "Choose another with --name."), (.secret(.length(3)), "\"inkling invite NAME\""),
+            (.invite(.scheme), "\"inkling invite NAME\" makes one."),
+            (.portTaken(7), "with --port, or none for a free one."),
+            (.portNotAllowed(7), "Choose one above 1023 with --port."),
+            (.bindAddress("::9"), "with --bind, or leave it out."),
+            (.bindAddressWithoutInterface("fe80::1"), "as fe80::1%eth0."),
+            (.socket("no"), "\"inkling doctor\" looks for the cause."),
+            (.stateDirectory(.newer(path: "/x")), "or another --state-dir."),
+            (.stateDirectory(.foreign(path: "/x")), "directory with --state-dir."),
+            (.stateDirectory(.unwritable(path: "/x", reason: "no")), "choose another with --state-dir."),
+            (.identityText, "\"inkling identity export FILE\" makes one."), (.identityExists("/x"), "with --force."),
+            (.interface("eth9", known: ["eth0", "lo"]), "Choose among: eth0, lo."), (.stopped, "Start another."),
+        ])
+    func advice(_ error: NodeError, _ part: String) {
+        #expect(error.text.contains(part) && error.text.hasPrefix(error.fact), "\(error.text)")
+        #expect(!error.description.contains("--") && !error.description.contains("inkling doctor"))
+        #expect(!error.text.contains("\n"))
+    }
+
+    @Test(
+        "so it does with notices",
+        arguments: [
+            (Notice.discoveryDown(.absent), "--peer host:port."), (.discoveryDown(.gone), "--peer host:port."),
+            (.discoveryDown(.noThread), "--peer host:port."), (.discoveryDown(.refused), "or leave chats."),
+            (.identityTemporary(.inUse(directory: "/x")), "use /join in the other program"),
+            (.identityTemporary(.noHome), "with --state-dir."), (.discoveryUp, "Discovery works again."),
+            (.lastWillOff(.missing(path: "/x")), "Install inkling-lastwill beside this program."),
+        ])
+    func notice(_ notice: Notice, _ part: String) {
+        #expect(notice.text.contains(part) && notice.text.hasPrefix(notice.fact), "\(notice.text)")
+        #expect(!notice.description.contains("--"))
     }
 
     @Test("too many events that wait are told, but not once the session ends by itself")
@@ -42,10 +78,10 @@ struct TextsTests {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        #expect(LastName.read(in: folder.path) == nil)
+        #expect(RememberedName.read(in: folder.path) == nil)
         for name in ["Älice", "Bob"] {
-            LastName.keep(name, in: folder.path)
-            #expect(LastName.read(in: folder.path) == name)
+            RememberedName.keep(name, in: folder.path)
+            #expect(RememberedName.read(in: folder.path) == name)
         }
         let file = folder.appendingPathComponent("name")
         let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
@@ -53,10 +89,10 @@ struct TextsTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["name"])
         for text in ["", "Bob", " \n", "a\u{1B}b\n", "a\nb\n", String(repeating: "x", count: 65) + "\n"] {
             try Data(text.utf8).write(to: file)
-            #expect(LastName.read(in: folder.path) == nil, "\(text)")
+            #expect(RememberedName.read(in: folder.path) == nil, "\(text)")
         }
-        LastName.keep("Carol", in: folder.appendingPathComponent("missing").path)
-        LastName.keep("Carol", in: nil)
+        RememberedName.keep("Carol", in: folder.appendingPathComponent("missing").path)
+        RememberedName.keep("Carol", in: nil)
     }
 
     @Test("a small file is read whole, from a pipe too, and not beyond its limit")

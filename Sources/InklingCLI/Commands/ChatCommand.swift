@@ -54,7 +54,7 @@ struct ChatCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await StartFailure.reporting {
+        try await CommandFailure.reporting {
             let status = try await ChatProgram.run(settings())
             if status != 0 { throw ExitCode(status) }
         }
@@ -62,14 +62,15 @@ struct ChatCommand: AsyncParsableCommand {
 
     private func settings() throws -> ChatSettings {
         let file = try options.settingsOptions.settings(isForProgram: json)
-        var node = options.configuration(file, isTool: false)
+        var node = options.configuration(file, isCommand: false)
         node.sendsTyping = sendTyping ?? file.sendsTyping ?? true
         node.showsTyping = showTyping ?? file.showsTyping ?? true
         let mode = ChatSettings.mode(json: json, plain: plain)
         let given = chat
         let chat = try options.chatToJoin(given, default: file.chat)
-        if mode == .terminal, options.name == nil, file.name == nil, LastName.read(in: node.stateDirectory) == nil {
-            node.name = FirstName.ask(proposal: node.name, keepingIn: options.settingsOptions.pathToMake)
+        if mode == .terminal, options.name == nil, file.name == nil, RememberedName.read(in: node.stateDirectory) == nil
+        {
+            node.name = DisplayNamePrompt.ask(proposal: node.name, keepingIn: options.settingsOptions.pathToMake)
         }
         return ChatSettings(
             node: node, chat: chat, arguments: options.arguments(naming: chat, given: given), mode: mode,

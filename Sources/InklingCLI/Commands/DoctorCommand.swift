@@ -31,11 +31,11 @@ struct DoctorCommand: AsyncParsableCommand {
     func validate() throws { try options.validate(chat: chat) }
 
     func run() async throws {
-        try await StartFailure.reporting {
+        try await CommandFailure.reporting {
             let settings = try options.settingsOptions.settings()
             let chat = try options.chatToJoin(chat, default: settings.chat)
             let doctor = Doctor(
-                configuration: options.configuration(settings, isTool: true), chat: chat,
+                configuration: options.configuration(settings, isCommand: true), chat: chat,
                 arguments: options.arguments(naming: chat, given: self.chat), options: options.words,
                 logLevel: options.logLevel ?? .critical, isTalking: !json)
             let findings = await doctor.run()

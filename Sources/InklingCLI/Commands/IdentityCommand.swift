@@ -29,7 +29,7 @@ struct IdentityCommand: ParsableCommand {
         func identity() throws -> KeptIdentity {
             guard let identity = try KeptIdentity.read(directory: directory) else {
                 let path = SafeText.line(directory ?? "")
-                throw StartFailure(
+                throw CommandFailure(
                     text: "there is no identity in \(path) yet; the first chat makes one, or import one: "
                         + "inkling identity import FILE")
             }
@@ -47,7 +47,7 @@ struct IdentityCommand: ParsableCommand {
         var json = false
 
         func run() async throws {
-            try await StartFailure.reporting {
+            try await CommandFailure.reporting {
                 let identity = try options.identity()
                 let groups = identity.fingerprint.groups
                 if json {
@@ -87,11 +87,11 @@ struct IdentityCommand: ParsableCommand {
         @OptionGroup var options: DirectoryOptions
 
         func run() async throws {
-            try await StartFailure.reporting {
+            try await CommandFailure.reporting {
                 let identity = try options.identity()
                 if file == "-" {
                     guard isatty(STDOUT_FILENO) == 0 else {
-                        throw StartFailure(
+                        throw CommandFailure(
                             text: "a private key is not shown on a terminal; name a file, or lead the output elsewhere",
                             status: 64)
                     }
@@ -120,7 +120,7 @@ struct IdentityCommand: ParsableCommand {
         @OptionGroup var options: DirectoryOptions
 
         func run() async throws {
-            try await StartFailure.reporting {
+            try await CommandFailure.reporting {
                 let text = try ProtectedFile.read(file)
                 let identity = try KeptIdentity.replace(in: options.directory, with: text, force: force)
                 try Output.standard.answer("You are \(identity.user) now, in \(SafeText.line(identity.directory)).")
@@ -139,9 +139,9 @@ private enum ProtectedFile {
         let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else {
             if errno == EEXIST {
-                throw StartFailure(text: "\(shown) is there already; choose another name, or replace it with --force")
+                throw CommandFailure(text: "\(shown) is there already; choose another name, or replace it with --force")
             }
-            throw StartFailure(text: "can't write \(shown) (\(reason(errno))); choose another place")
+            throw CommandFailure(text: "can't write \(shown) (\(reason(errno))); choose another place")
         }
         let bytes = Array(text.utf8)
         var isWhole = Foundation.write(file, bytes, bytes.count) == bytes.count && fsync(file) == 0
@@ -153,7 +153,7 @@ private enum ProtectedFile {
         }
         guard isWhole else {
             unlink(new)
-            throw StartFailure(text: "can't write \(shown) (\(reason(code))); make room, or choose another place")
+            throw CommandFailure(text: "can't write \(shown) (\(reason(code))); make room, or choose another place")
         }
     }
 
@@ -163,7 +163,7 @@ private enum ProtectedFile {
             return try SmallFile.text(path, maximumBytes: 4_096)
         } catch {
             switch error {
-            case .unreadable: throw StartFailure(text: "can't read \(shown); check its path and who may read it")
+            case .unreadable: throw CommandFailure(text: "can't read \(shown); check its path and who may read it")
             case .tooLong, .noText: throw NodeError.identityText
             }
         }

@@ -44,7 +44,7 @@ struct InklingCommand: AsyncParsableCommand {
 }
 
 /// Tells why the program can't go on, in one line on standard error.
-struct StartFailure: Error {
+struct CommandFailure: Error {
     let text: String
     /// 64 for what was asked for wrongly.
     var status: Int32 = 1
@@ -60,10 +60,10 @@ struct StartFailure: Error {
     static func reporting<Result>(_ body: @MainActor () async throws -> Result) async throws -> Result {
         do {
             return try await body()
-        } catch let failure as StartFailure {
+        } catch let failure as CommandFailure {
             throw failure.report()
         } catch let error as NodeError {
-            throw StartFailure(text: SafeText.line(error.text)).report()
+            throw CommandFailure(text: SafeText.line(error.text)).report()
         }
     }
 }

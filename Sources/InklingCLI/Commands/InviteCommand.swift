@@ -21,7 +21,7 @@ struct InviteCommand: AsyncParsableCommand {
     func validate() throws { _ = try chat() }
 
     func run() async throws {
-        try await StartFailure.reporting {
+        try await CommandFailure.reporting {
             guard let invite = try chat().invite else { return }
             try Output.standard.answer(invite)
         }

@@ -33,22 +33,23 @@ struct PeersCommand: AsyncParsableCommand {
     func validate() throws { try options.validate(chat: chat) }
 
     func run() async throws {
-        try await StartFailure.reporting {
-            let tool = try await ToolNode.start(options, chat: chat, isAway: true)
+        try await CommandFailure.reporting {
+            let command = try await CommandNode.start(options, chat: chat, isAway: true)
             try? await Task.sleep(for: wait.duration * 0.8)
-            await tool.node.measureRoundTrips(in: tool.chat.name)
+            await command.node.measureRoundTrips(in: command.chat.name)
             try? await Task.sleep(for: wait.duration * 0.2)
-            let peers = all ? await tool.node.peers(in: tool.chat.name) : await tool.node.others(in: tool.chat.name)
-            await tool.node.stop()
+            let peers =
+                all ? await command.node.peers(in: command.chat.name) : await command.node.others(in: command.chat.name)
+            await command.node.stop()
             if json {
                 try Output.standard.answer(
                     json: [
-                        ("chat", .string(tool.chat.name)),
+                        ("chat", .string(command.chat.name)),
                         ("peers", .array(peers.map { .peer($0, [("verified", .boolean($0.isVerified))]) })),
                     ])
                 return
             }
-            if peers.isEmpty { Output.error.write(line: "inkling: " + tool.nobodyText) }
+            if peers.isEmpty { Output.error.write(line: "inkling: " + command.nobodyText) }
             for peer in peers { try Output.standard.answer(Self.line(peer)) }
         }
     }

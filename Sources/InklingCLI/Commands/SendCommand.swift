@@ -42,24 +42,24 @@ struct SendCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await StartFailure.reporting {
+        try await CommandFailure.reporting {
             let message = try text == "-" ? Self.input() : text
             guard !message.allSatisfy(\.isWhitespace) else {
-                throw StartFailure(text: "there is nothing to send: the message is blank", status: 64)
+                throw CommandFailure(text: "there is nothing to send: the message is blank", status: 64)
             }
-            let tool = try await ToolNode.start(options, chat: chat, isAway: false)
+            let command = try await CommandNode.start(options, chat: chat, isAway: false)
             var outcome: DeliveryOutcome?
-            if await !tool.node.waitForOthers(in: tool.chat.name, within: wait.duration).isEmpty {
-                outcome = try await tool.node.deliver(message, to: tool.chat.name, within: Self.longestDelivery)
+            if await !command.node.waitForOthers(in: command.chat.name, within: wait.duration).isEmpty {
+                outcome = try await command.node.deliver(message, to: command.chat.name, within: Self.longestDelivery)
             }
-            await tool.node.stop()
+            await command.node.stop()
             guard let outcome, outcome.recipients > 0 else {
-                if json { try report(tool.chat, [], []) }
-                throw StartFailure(text: "not sent: " + tool.nobodyText)
+                if json { try report(command.chat, [], []) }
+                throw CommandFailure(text: "not sent: " + command.nobodyText)
             }
             // Of those who have not answered the node that ends tells nothing more.
             let missed = outcome.failed.map { ($0.peer, $0.why) } + outcome.unanswered.map { ($0, .quit) }
-            try report(tool.chat, outcome.delivered, missed)
+            try report(command.chat, outcome.delivered, missed)
             if !outcome.reachedAll { throw ExitCode(1) }
         }
     }
@@ -109,7 +109,7 @@ struct SendCommand: AsyncParsableCommand {
                     "standard input is longer than \(maximumBytes) bytes, which a message may have; send it in parts"
                 case .noText: "standard input is no text: it has bytes that are not UTF-8"
                 }
-            throw StartFailure(text: reason, status: 64)
+            throw CommandFailure(text: reason, status: 64)
         }
     }
 }

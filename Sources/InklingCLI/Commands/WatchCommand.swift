@@ -37,74 +37,75 @@ struct WatchCommand: AsyncParsableCommand {
     func validate() throws { try options.validate(chat: chat) }
 
     func run() async throws {
-        try await StartFailure.reporting {
-            let happenings = Happenings()
-            let signals = SignalWatch(happenings)
-            let tool = try await ToolNode.start(options, chat: chat, isAway: true)
+        try await CommandFailure.reporting {
+            let queue = SessionEventQueue()
+            let signals = SignalWatch(queue)
+            let command = try await CommandNode.start(options, chat: chat, isAway: true)
             if once {
                 try? await Task.sleep(for: Self.onceTime)
             } else {
-                happenings.follow(await tool.node.events()) { await tool.node.stop() }
+                queue.follow(await command.node.events()) { await command.node.stop() }
             }
-            var typing = await tool.node.typing(in: tool.chat.name).makeAsyncIterator()
-            var last = line(await typing.next() ?? [], tool)
-            var goesOn = try await show(last, tool) && !once
-            let lookout = Task { await endWithReader(tool) }
+            var typing = await command.node.typing(in: command.chat.name).makeAsyncIterator()
+            var last = line(await typing.next() ?? [], command)
+            var goesOn = try await show(last, command) && !once
+            let lookout = Task { await endWithReader(command) }
             defer { lookout.cancel() }
-            var stream = happenings.stream.makeAsyncIterator()
-            while goesOn, let happening = await stream.next() {
-                switch happening {
-                case .signal(SIGTSTP): await suspend(tool)
+            var stream = queue.stream.makeAsyncIterator()
+            while goesOn, let event = await stream.next() {
+                switch event {
+                case .signal(SIGTSTP): await suspend(command)
                 case .signal(let number): goesOn = !SignalWatch.ending.contains(number)
                 case .nodeEnded: goesOn = false
                 case .node(let timed):
-                    happenings.dealtWithEvent()
-                    guard case .typing(tool.chat.name, let people) = timed.event else { continue }
-                    let line = line(people, tool)
-                    if line != last { goesOn = try await show(line, tool) }
+                    queue.dealtWithEvent()
+                    guard case .typing(command.chat.name, let people) = timed.event else { continue }
+                    let line = line(people, command)
+                    if line != last { goesOn = try await show(line, command) }
                     last = line
                 default: break
                 }
             }
-            await tool.node.stop()
+            await command.node.stop()
             withExtendedLifetime(signals) {}
         }
     }
 
     /// Returns false when nobody reads any more.
     @MainActor
-    private func show(_ line: String, _ tool: ToolNode) async throws -> Bool {
+    private func show(_ line: String, _ command: CommandNode) async throws -> Bool {
         guard !Output.standard.write(line: line) else { return true }
         let code = errno
-        await tool.node.stop()
+        await command.node.stop()
         guard code == EPIPE else { throw Output.failure(code) }
         return false
     }
 
     /// Ends the node, and the command with it, when whoever read the output has gone, though nothing changes.
     @MainActor
-    private func endWithReader(_ tool: ToolNode) async {
+    private func endWithReader(_ command: CommandNode) async {
         while !Task.isCancelled {
-            if Output.standard.isAbandoned { return await tool.node.stop() }
+            if Output.standard.isAbandoned { return await command.node.stop() }
             try? await Task.sleep(for: Self.lookTime)
         }
     }
 
     @MainActor
-    private func suspend(_ tool: ToolNode) async {
-        await tool.node.suspend()
+    private func suspend(_ command: CommandNode) async {
+        await command.node.suspend()
         raise(SIGSTOP)
-        await tool.node.resume()
+        await command.node.resume()
     }
 
     @MainActor
-    private func line(_ people: [Person], _ tool: ToolNode) -> String {
+    private func line(_ people: [Person], _ command: CommandNode) -> String {
         let text = IndicatorText.text(
-            names: people.map { SafeText.name($0.name) ?? "" }, style: indicator ?? tool.settings.indicator ?? .standard
+            names: people.map { SafeText.name($0.name) ?? "" },
+            style: indicator ?? command.settings.indicator ?? .standard
         )
         guard json else { return text }
         return JSONValue.object([
-            ("chat", .string(tool.chat.name)), ("text", .string(text)),
+            ("chat", .string(command.chat.name)), ("text", .string(text)),
             ("users", .array(people.map { .person($0) })),
         ]).text
     }

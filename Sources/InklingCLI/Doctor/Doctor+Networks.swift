@@ -15,7 +15,7 @@ extension Doctor {
         do {
             _ = try Interfaces.select(selection, from: all)
         } catch {
-            say(.problem(check, error.text, mend: "inkling chat --interface NAME"))
+            say(.problem(check, error.text, fix: "inkling chat --interface NAME"))
             // The rest is looked at as if none was named.
             configuration.interfaces = []
             configuration.excludedInterfaces = []
@@ -24,33 +24,33 @@ extension Doctor {
         for interface in used {
             let addresses = interface.networks.map(\.address.hostText).joined(separator: ", ")
             if interface.networks.isEmpty {
-                say(.problem(check, "\(interface.name) is used, but has no address", mend: Self.addressLine(interface)))
+                say(.problem(check, "\(interface.name) is used, but has no address", fix: Self.addressLine(interface)))
             } else if !interface.isMulticast && !interface.isLoopback {
                 say(
                     .problem(
                         check,
                         "\(interface.name) (\(addresses)) is used, but carries no multicast: nobody is found on it",
-                        mend: "sudo ip link set \(interface.name) multicast on"))
+                        fix: "sudo ip link set \(interface.name) multicast on"))
             } else {
                 say(.ok(check, "\(interface.name) is used: \(addresses)"))
             }
         }
         for interface in all where !used.contains(interface) && !interface.isLoopback {
-            let mend: String? =
+            let fix: String? =
                 !interface.isUp
                 ? "sudo ip link set \(interface.name) up"
                 : interface.networks.isEmpty ? Self.addressLine(interface) : nil
             say(
                 .note(
                     check, "\(interface.name) is left out: \(reasonLeftOut(interface))",
-                    mend: mend))
+                    fix: fix))
         }
         if used.allSatisfy(\.isLoopback) {
             let reason = used.isEmpty ? "no network interface can be used" : "there is no network but loopback"
             say(
                 .problem(
                     check, "\(reason): only nodes on this machine can be met",
-                    mend: "ip -brief link    (then: sudo ip link set NAME up)"))
+                    fix: "ip -brief link    (then: sudo ip link set NAME up)"))
         }
         return used
     }
@@ -72,7 +72,7 @@ extension Doctor {
 
     func examineMulticast(_ interfaces: [NetworkInterface]) {
         guard interfaces.contains(where: { !$0.isLoopback && $0.isMulticast }) else { return }
-        let source = Machine.multicastSource()
+        let source = HostTools.multicastSource()
         say(.ok("multicast", source.map { "it leaves from \($0)" } ?? "it has no route, and discovery needs none"))
     }
 
@@ -93,11 +93,11 @@ extension Doctor {
                 say(
                     .note(
                         check, "port \(wanted) is in use by another program, which may be your own chat",
-                        mend: "sudo ss -ulpn 'sport = :\(wanted)'    (tells which)"))
+                        fix: "sudo ss -ulpn 'sport = :\(wanted)'    (tells which)"))
             case .portNotAllowed:
-                say(.problem(check, "port \(wanted) is for root alone", mend: "inkling chat --port 40123"))
+                say(.problem(check, "port \(wanted) is for root alone", fix: "inkling chat --port 40123"))
             case .other(let reason):
-                say(.problem(check, "no socket can be made: \(reason)", mend: "ulimit -n 1024"))
+                say(.problem(check, "no socket can be made: \(reason)", fix: "ulimit -n 1024"))
             }
         }
         return (0, [])
@@ -114,46 +114,46 @@ extension Doctor {
             say(
                 .problem(
                     check, "datagrams to the own addresses are lost (\(addresses)): \(reason)",
-                    mend: "sudo nft list ruleset    (look for what drops UDP)"))
+                    fix: "sudo nft list ruleset    (look for what drops UDP)"))
         }
     }
 
     func examineFirewall(_ interfaces: [NetworkInterface]) {
         let check = "firewall"
-        guard Machine.path(of: "nft") != nil else {
+        guard HostTools.path(of: "nft") != nil else {
             return say(
                 .note(
                     check, "its rules can't be read without nft; UDP port 5353 and the chat's port have to be open",
-                    mend: "sudo apt-get install nftables"))
+                    fix: "sudo apt-get install nftables"))
         }
         guard geteuid() == 0 else {
             return say(
                 .note(
                     check, "only root can read its rules; UDP port 5353 and the chat's port have to be open",
-                    mend: "sudo -E inkling doctor\(options)\(arguments)"))
+                    fix: "sudo -E inkling doctor\(options)\(arguments)"))
         }
-        guard let rules = Machine.output(of: ["nft", "list", "ruleset"]) else {
+        guard let rules = HostTools.output(of: ["nft", "list", "ruleset"]) else {
             return say(
                 .note(
                     check, "its rules can't be read; UDP port 5353 and the chat's port have to be open",
-                    mend: "sudo nft list ruleset    (tells why)"))
+                    fix: "sudo nft list ruleset    (tells why)"))
         }
         let port = configuration.port == 0 ? nil : configuration.port
         let obstacles = Firewall.obstacles(
-            nftables: rules, port: port, chosen: Machine.chosenPorts() ?? 32_768...60_999,
+            nftables: rules, port: port, chosen: HostTools.chosenPorts() ?? 32_768...60_999,
             interfaces: Set(interfaces.map(\.name)))
         isDiscoveryWalled = obstacles.contains(where: \.dropsDiscovery)
         isChatWalled = obstacles.contains(where: \.dropsChat)
         for obstacle in obstacles {
             let hint = port == nil ? "; with --port N one port is enough" : ""
-            say(.problem(check, "it may drop what others send: \(obstacle.rule)\(hint)", mend: obstacle.mend))
+            say(.problem(check, "it may drop what others send: \(obstacle.rule)\(hint)", fix: obstacle.fix))
         }
-        let hasOlderRules = Machine.hasOlderFirewallRules
+        let hasOlderRules = HostTools.hasOlderFirewallRules
         if hasOlderRules {
             say(
                 .note(
                     check, "there are rules of the older kind as well, which are not looked at",
-                    mend: "sudo iptables-legacy -S; sudo ip6tables-legacy -S    (look for what drops UDP)"))
+                    fix: "sudo iptables-legacy -S; sudo ip6tables-legacy -S    (look for what drops UDP)"))
         }
         if obstacles.isEmpty, !hasOlderRules { say(.ok(check, "no rule drops UDP port 5353 or the chat's")) }
     }

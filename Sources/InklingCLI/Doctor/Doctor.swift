@@ -80,10 +80,10 @@ final class Doctor {
                 say(
                     .note(
                         check, "you are \(identity.user), but nothing new can be kept in \(directory)",
-                        mend: "chmod u+rwx \(directory)"))
+                        fix: "chmod u+rwx \(directory)"))
             }
         } catch {
-            say(.problem(check, error.text, mend: nil))
+            say(.problem(check, error.text, fix: nil))
             // The rest is looked at as somebody new.
             configuration.isEphemeral = true
         }
@@ -93,34 +93,35 @@ final class Doctor {
         do {
             let store = try KeyStore.openShared(directory: configuration.stateDirectory)
             if let temporary = store.temporary {
-                say(.problem(check, temporary.text, mend: "inkling doctor --state-dir DIRECTORY"))
+                say(.problem(check, temporary.text, fix: "inkling doctor --state-dir DIRECTORY"))
             } else {
                 say(.ok(check, "one was made in \(store.directory ?? "")"))
             }
         } catch {
-            say(.problem(check, error.text, mend: nil))
+            say(.problem(check, error.text, fix: nil))
         }
     }
 
     /// Returns whether both answer.
     private func examineDaemons() -> Bool {
         let bus = Self.busPath()
-        let busFailure = Machine.failureToConnect(bus)
+        let busFailure = HostTools.failureToConnect(bus)
         if let reason = busFailure {
-            let start = Machine.start("dbus-daemon", without: Machine.busStart, package: "dbus")
+            let start = HostTools.start("dbus-daemon", without: HostTools.busStart, package: "dbus")
                 .replacingOccurrences(of: "start dbus-daemon", with: "start dbus")
-            say(.problem("D-Bus", "the system bus does not answer at \(bus) (\(reason))", mend: start))
+            say(.problem("D-Bus", "the system bus does not answer at \(bus) (\(reason))", fix: start))
         } else {
             say(.ok("D-Bus", "the system bus answers"))
         }
         let folder = access("/run/avahi-daemon", F_OK) == 0 ? "/run/avahi-daemon" : "/var/run/avahi-daemon"
-        let mend = Machine.start("avahi-daemon", without: Machine.avahiStart, package: "avahi-daemon")
-        if let reason = Machine.failureToConnect("\(folder)/socket") {
+        let fix = HostTools.start("avahi-daemon", without: HostTools.avahiStart, package: "avahi-daemon")
+        if let reason = HostTools.failureToConnect("\(folder)/socket") {
             // Without a bus it can't be asked for anything, whether it runs or not.
-            say(.problem("Avahi", "the discovery daemon does not run (\(reason))", mend: mend))
+            say(.problem("Avahi", "the discovery daemon does not run (\(reason))", fix: fix))
             return false
         }
-        let version = Machine.output(of: ["avahi-daemon", "--version"])?.trimmingCharacters(in: .whitespacesAndNewlines)
+        let version = HostTools.output(of: ["avahi-daemon", "--version"])?.trimmingCharacters(
+            in: .whitespacesAndNewlines)
         say(.ok("Avahi", "the discovery daemon runs\(version.map { " (\($0))" } ?? "")"))
         return busFailure == nil
     }
@@ -149,7 +150,7 @@ final class Doctor {
             say(
                 .problem(
                     check, outage.text,
-                    mend: Machine.start("avahi-daemon", without: Machine.avahiStart, package: "avahi-daemon")))
+                    fix: HostTools.start("avahi-daemon", without: HostTools.avahiStart, package: "avahi-daemon")))
         case .nothing where isDiscoveryWalled:
             say(
                 .note(
@@ -158,7 +159,7 @@ final class Doctor {
             say(
                 .problem(
                     check, "the daemon answers, but a service that was announced is not found within 5 s",
-                    mend: "grep -E 'allow-interfaces|deny-interfaces|disable-publishing' /etc/avahi/avahi-daemon.conf"))
+                    fix: "grep -E 'allow-interfaces|deny-interfaces|disable-publishing' /etc/avahi/avahi-daemon.conf"))
         }
         return false
     }
@@ -197,11 +198,11 @@ final class Doctor {
             let known = Set(sightings.map(\.instance) + [own].compactMap { $0 })
             let others = sightings.filter { !$0.isOneself }
             if !isReachable, present.isEmpty, others.isEmpty, configuration.peers.isEmpty {
-                return say(.note("peers", "without discovery nobody is found; mend the problems above first"))
+                return say(.note("peers", "without discovery nobody is found; fix the problems above first"))
             }
             tellOf(present, others, elsewhere: announced.subtracting(known).count)
         } catch {
-            say(.problem(check, error.text, mend: nil))
+            say(.problem(check, error.text, fix: nil))
         }
     }
 
@@ -218,7 +219,7 @@ final class Doctor {
                     .note(
                         check,
                         "\(sighting.user) is announced at \(sighting.addresses.joined(separator: ", ")), but does not "
-                            + "answer; mend the firewall first"))
+                            + "answer; fix the firewall first"))
                 continue
             }
             let port = sighting.addresses.first?.split(separator: ":").last.map(String.init) ?? "N"
@@ -228,16 +229,16 @@ final class Doctor {
                     "\(sighting.user) is announced at \(sighting.addresses.joined(separator: ", ")), but does not "
                         + "answer. A firewall there or here drops UDP, the wireless network keeps its devices apart, "
                         + "they have blocked you, or they went without a word",
-                    mend: "run \"inkling doctor\" there; if a firewall is in the way: "
+                    fix: "run \"inkling doctor\" there; if a firewall is in the way: "
                         + "sudo nft insert rule inet filter input udp dport \(port) accept"))
         }
         if !configuration.peers.isEmpty, present.isEmpty {
             let text = "none of the peers named with --peer answers: \(configuration.peers.joined(separator: ", "))"
-            guard !isChatWalled else { return say(.note(check, "\(text); mend the firewall first")) }
+            guard !isChatWalled else { return say(.note(check, "\(text); fix the firewall first")) }
             say(
                 .problem(
                     check, text,
-                    mend: "on the other machine: inkling chat --port N\(arguments), with N open in its firewall"))
+                    fix: "on the other machine: inkling chat --port N\(arguments), with N open in its firewall"))
         }
         guard present.isEmpty, silent.isEmpty, configuration.peers.isEmpty else { return }
         let name = SafeText.line(chat.name)
@@ -249,11 +250,11 @@ final class Doctor {
                         + (elsewhere == 1 ? "1 node is" : "\(elsewhere) nodes are")
                         + " announced in other chats. Names have to be equal to the letter, and a secret chat is "
                         + "another one than the open chat of its name",
-                    mend: chat.isOpen
+                    fix: chat.isOpen
                         ? "inkling chat\(arguments)    (on all machines)"
                         : "inkling chat --invite INVITE    (the same invite on all machines)"))
         } else if isDiscoveryWalled {
-            say(.note(check, "nobody else is announced; mend the firewall first"))
+            say(.note(check, "nobody else is announced; fix the firewall first"))
         } else {
             say(
                 .note(
@@ -261,7 +262,7 @@ final class Doctor {
                     "nobody else is announced. Start a chat on the other machine and run this again. If it stays "
                         + "so, multicast does not pass between you: a firewall there, a wireless network that keeps its "
                         + "devices apart, or two networks",
-                    mend: "inkling chat --peer HOST:N\(arguments)    (there: inkling chat --port N\(arguments))"))
+                    fix: "inkling chat --peer HOST:N\(arguments)    (there: inkling chat --port N\(arguments))"))
         }
     }
 }

@@ -6,7 +6,7 @@
 package enum Firewall {
     package struct Obstacle: Equatable {
         package let rule: String
-        package let mend: String
+        package let fix: String
         /// What it drops.
         package let dropsDiscovery: Bool
         package let dropsChat: Bool
@@ -24,26 +24,26 @@ package enum Firewall {
         let some = chosen.lowerBound + (chosen.upperBound - chosen.lowerBound) / 2
         let ports = [5_353] + (port.map { [$0] } ?? [chosen.lowerBound, some, chosen.upperBound])
         let wanted = port.map { $0...$0 } ?? chosen
-        var obstacles: [(mend: String, rules: [String], ports: Set<UInt16>)] = []
+        var obstacles: [(fix: String, rules: [String], ports: Set<UInt16>)] = []
         for table in FirewallTable.tables(in: rules) {
             for (name, chain) in table.chains where chain.isInput != nil {
-                let mend = table.manager.mend(table: table.name, chain: name, ports: wanted)
+                let fix = table.manager.fix(table: table.name, chain: name, ports: wanted)
                 for port in ports {
                     let walk = FirewallWalk(
                         table: table, port: port, isInput: chain.isInput ?? true, interfaces: interfaces)
                     guard let rule = walk.obstacle(in: name) else { continue }
-                    if let index = obstacles.firstIndex(where: { $0.mend == mend }) {
+                    if let index = obstacles.firstIndex(where: { $0.fix == fix }) {
                         if !obstacles[index].rules.contains(rule) { obstacles[index].rules.append(rule) }
                         obstacles[index].ports.insert(port)
                     } else {
-                        obstacles.append((mend, [rule], [port]))
+                        obstacles.append((fix, [rule], [port]))
                     }
                 }
             }
         }
         return obstacles.map {
             Obstacle(
-                rule: $0.rules.joined(separator: ", "), mend: $0.mend, dropsDiscovery: $0.ports.contains(5_353),
+                rule: $0.rules.joined(separator: ", "), fix: $0.fix, dropsDiscovery: $0.ports.contains(5_353),
                 dropsChat: $0.ports != [5_353])
         }
     }
@@ -62,7 +62,7 @@ private struct FirewallTable {
     enum Manager {
         case none, ufw, firewalld
 
-        func mend(table: String, chain: String, ports: ClosedRange<UInt16>) -> String {
+        func fix(table: String, chain: String, ports: ClosedRange<UInt16>) -> String {
             func range(_ sign: String) -> String {
                 ports.count == 1 ? "\(ports.lowerBound)" : "\(ports.lowerBound)\(sign)\(ports.upperBound)"
             }

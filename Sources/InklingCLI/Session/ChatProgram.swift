@@ -9,7 +9,7 @@ import Logging
 struct SessionContext {
     let node: Node
     let settings: ChatSettings
-    let happenings: Happenings
+    let queue: SessionEventQueue
     let input: InputThread
     let signals: SignalWatch
 
@@ -49,7 +49,7 @@ struct SessionContext {
         sigaddset(&stop, SIGTSTP)
         var before = sigset_t()
         pthread_sigmask(SIG_UNBLOCK, &stop, &before)
-        // The rest of the job first, while the own process still takes it for a happening.
+        // The rest of the job first, while the own process still takes it for an event.
         if wholeJob { kill(0, SIGTSTP) }
         // What the signal source has set is put back: the next stop is to be heard of as well.
         var action = sigaction()
@@ -76,17 +76,17 @@ extension SessionContext {
     /// - Returns: Whether all is answered for.
     @discardableResult
     func finish(
-        _ desk: Desk, _ happenings: inout AsyncStream<Happening>.Iterator, show: ([Line]) -> Void
+        _ chats: ChatController, _ events: inout AsyncStream<SessionEvent>.Iterator, show: ([Line]) -> Void
     ) async -> Bool {
         signals.beginStep()
-        show(await desk.finish())
-        self.happenings.after(Self.patience, .patience)
+        show(await chats.finish())
+        self.queue.after(Self.patience, .patience)
         let begin = ContinuousClock.now
-        waiting: while desk.hasUnanswered, let happening = await happenings.next(isolation: #isolation) {
-            switch happening {
+        waiting: while chats.hasUnanswered, let event = await events.next(isolation: #isolation) {
+            switch event {
             case .node(let event):
-                self.happenings.dealtWithEvent()
-                show(await desk.take(event.event))
+                self.queue.dealtWithEvent()
+                show(await chats.take(event.event))
             case .input(let bytes):
                 if settings.mode == .terminal, bytes.contains(where: Self.endingKeys.contains) { break waiting }
                 input.proceed()
@@ -96,15 +96,15 @@ extension SessionContext {
             default: break
             }
         }
-        let isAnswered = !desk.hasUnanswered
-        show(desk.abandon())
+        let isAnswered = !chats.hasUnanswered
+        show(chats.abandon())
         return isAnswered
     }
 
     /// Says goodbye to all.
     func end() async {
         signals.beginStep()
-        happenings.liftLimit()
+        queue.liftLimit()
         await node.stop()
     }
 }
@@ -117,21 +117,21 @@ extension SessionContext {
 enum ChatProgram {
     /// - Returns: the exit status.
     static func run(_ settings: ChatSettings) async throws -> Int32 {
-        let happenings = Happenings()
-        let signals = SignalWatch(happenings)
-        let logger = Logs.logger(settings, happenings)
+        let queue = SessionEventQueue()
+        let signals = SignalWatch(queue)
+        let logger = Logs.logger(settings, queue)
         let node: Node
         do {
             node = try await Node.start(settings.node, logger: logger)
-            if !node.isTemporary { LastName.keep(node.name, in: settings.node.stateDirectory) }
-            happenings.follow(await node.events()) { await giveUp(node) }
+            if !node.isTemporary { RememberedName.keep(node.name, in: settings.node.stateDirectory) }
+            queue.follow(await node.events()) { await giveUp(node) }
             try await node.join(settings.chat)
         } catch {
-            throw StartFailure(text: SafeText.line(error.text))
+            throw CommandFailure(text: SafeText.line(error.text))
         }
-        let input = InputThread(happenings)
+        let input = InputThread(queue)
         let context = SessionContext(
-            node: node, settings: settings, happenings: happenings, input: input, signals: signals)
+            node: node, settings: settings, queue: queue, input: input, signals: signals)
         switch settings.mode {
         case .json: return await JSONSession(context).run()
         case .plain: return await PlainSession(context).run()
@@ -152,11 +152,11 @@ enum ChatProgram {
 
 /// Where log lines go.
 enum Logs {
-    static func logger(_ settings: ChatSettings, _ happenings: Happenings) -> Logger {
+    static func logger(_ settings: ChatSettings, _ queue: SessionEventQueue) -> Logger {
         // A log on the same terminal as the prompt has to pass through its screen.
         let throughScreen = settings.mode == .terminal && isatty(STDERR_FILENO) == 1
         var logger = Logger(label: "inkling") { label in
-            if throughScreen { return ScreenLogHandler(happenings) }
+            if throughScreen { return ScreenLogHandler(queue) }
             return StreamLogHandler.standardError(label: label)
         }
         logger.logLevel = settings.logLevel
@@ -168,10 +168,10 @@ enum Logs {
 struct ScreenLogHandler: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.error
-    private let happenings: Happenings
+    private let queue: SessionEventQueue
 
-    init(_ happenings: Happenings) {
-        self.happenings = happenings
+    init(_ queue: SessionEventQueue) {
+        self.queue = queue
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -182,6 +182,6 @@ struct ScreenLogHandler: LogHandler {
     func log(event: LogEvent) {
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
         let pairs = all.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-        happenings.add(.log("\(event.level): \(event.message)\(pairs)"))
+        queue.add(.log("\(event.level): \(event.message)\(pairs)"))
     }
 }

@@ -38,23 +38,23 @@ final class JSONSession {
         if chat.isOpen {
             noticeOpen(chat)
         }
-        var happenings = context.happenings.stream.makeAsyncIterator()
-        while !quitting, !readerIsGone, let happening = await happenings.next() { await handle(happening) }
+        var events = context.queue.stream.makeAsyncIterator()
+        while !quitting, !readerIsGone, let event = await events.next() { await handle(event) }
         await context.end()
         await node.stopObserving()
         // What the end itself did to messages is told too.
-        while !readerIsGone, !eventsEnded, let happening = await happenings.next() {
-            if case .nodeEnded = happening { eventsEnded = true }
-            if case .node(let event) = happening {
-                context.happenings.dealtWithEvent()
+        while !readerIsGone, !eventsEnded, let event = await events.next() {
+            if case .nodeEnded = event { eventsEnded = true }
+            if case .node(let event) = event {
+                context.queue.dealtWithEvent()
                 tell(event)
             }
         }
         return 0
     }
 
-    private func handle(_ happening: Happening) async {
-        switch happening {
+    private func handle(_ event: SessionEvent) async {
+        switch event {
         case .input(let bytes):
             for piece in splitter.feed(bytes) where !quitting { await take(piece) }
             context.input.proceed()
@@ -64,7 +64,7 @@ final class JSONSession {
         case .signal(SIGTSTP): await context.suspendProgram(wholeJob: false)
         case .signal(let number): quitting = quitting || SignalWatch.ending.contains(number)
         case .node(let event):
-            context.happenings.dealtWithEvent()
+            context.queue.dealtWithEvent()
             tell(event)
         case .nodeEnded: (quitting, eventsEnded) = (true, true)
         case .log, .time: break

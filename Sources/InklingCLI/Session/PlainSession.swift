@@ -9,16 +9,16 @@ import InklingText
 @MainActor
 final class PlainSession {
     /// Whoever is there is found within this time.
-    private static let settling = Duration.milliseconds(Int(Conversation.settling))
+    private static let settling = Duration.milliseconds(Int(ChatState.settling))
     private static let returnWait = Duration.seconds(5)
     private static let longestWaitForPeer = Duration.seconds(5)
     private static let longestWaitForDelivery = Duration.seconds(10)
 
     private let context: SessionContext
     private var node: Node { context.node }
-    private let desk: Desk
-    private var deskRun = 0
-    private var deskDue: Int64?
+    private let chats: ChatController
+    private var dueRun = 0
+    private var scheduledDue: Int64?
     private var returnRun = 0
     private var splitter = LineSplitter()
     private let isInteractive = isatty(STDIN_FILENO) == 1
@@ -40,35 +40,35 @@ final class PlainSession {
 
     init(_ context: SessionContext) {
         self.context = context
-        desk = Desk(context, showsOwn: isatty(STDIN_FILENO) != 1, showsTimes: false)
+        chats = ChatController(context, showsOwn: isatty(STDIN_FILENO) != 1, showsTimes: false)
     }
 
     func run() async -> Int32 {
-        let greeting = await desk.begin()
+        let greeting = await chats.begin()
         if isInteractive {
             show(greeting)
-            context.happenings.after(.seconds(4), .alone)
+            context.queue.after(.seconds(4), .alone)
         } else {
             let chat = context.settings.chat
             if chat.isOpen { show([ChatLines.openWarning(chat: chat.name)]) }
-            context.happenings.after(Self.settling, .settled)
-            context.happenings.after(Self.longestWaitForPeer, .firstPeer)
+            context.queue.after(Self.settling, .settled)
+            context.queue.after(Self.longestWaitForPeer, .firstPeer)
         }
-        var happenings = context.happenings.stream.makeAsyncIterator()
-        while !quitting, let happening = await happenings.next() {
-            await handle(happening)
+        var events = context.queue.stream.makeAsyncIterator()
+        while !quitting, let event = await events.next() {
+            await handle(event)
             if !isInteractive { await pump() }
-            scheduleDesk()
+            scheduleDue()
         }
-        let isAnswered = await context.finish(desk, &happenings, show: show)
+        let isAnswered = await context.finish(chats, &events, show: show)
         // Ended by a signal, with lines of the input left, or by its end, with lines that nobody has.
-        if !isInteractive, !isAnswered || !waiting.isEmpty || desk.lostMessages > 0 { status = 1 }
+        if !isInteractive, !isAnswered || !waiting.isEmpty || chats.lostMessages > 0 { status = 1 }
         await context.end()
         return status
     }
 
-    private func handle(_ happening: Happening) async {
-        switch happening {
+    private func handle(_ event: SessionEvent) async {
+        switch event {
         case .input(let bytes):
             for piece in splitter.feed(bytes) where !quitting { await take(piece) }
             heldChunks += 1
@@ -78,24 +78,24 @@ final class PlainSession {
             inputEnded = true
             if isInteractive { quitting = true }
         case .signal(SIGTSTP):
-            desk.willSuspend()
+            chats.willSuspend()
             returnRun += 1
             guard await context.suspendProgram(wholeJob: false) else { return quitting = true }
-            context.happenings.after(Self.returnWait, .returned(returnRun))
-        case .time(.returned(returnRun)): show(desk.returned())
+            context.queue.after(Self.returnWait, .returned(returnRun))
+        case .time(.returned(returnRun)): show(chats.returned())
         case .time(.settled): isSettled = true
         case .signal(let number): quitting = quitting || SignalWatch.ending.contains(number)
         case .node(let event):
-            context.happenings.dealtWithEvent()
+            context.queue.dealtWithEvent()
             await tell(event)
         case .nodeEnded: quitting = true
         case .time(.firstPeer): allowSending()
         case .time(.delivery): giveUp()
         case .time(.retry): retryTimed = false
-        case .time(.desk(deskRun)):
-            deskDue = nil
-            show(await desk.due())
-        case .time(.alone): show(desk.alone())
+        case .time(.due(dueRun)):
+            scheduledDue = nil
+            show(await chats.due())
+        case .time(.alone): show(chats.alone())
         case .time, .log: break
         }
     }
@@ -118,20 +118,20 @@ final class PlainSession {
             _ = await send(text)
             return
         }
-        show(await desk.perform(command))
-        quitting = quitting || desk.isQuitting
+        show(await chats.perform(command))
+        quitting = quitting || chats.isQuitting
     }
 
-    private func scheduleDesk() {
-        guard let due = desk.nextDeadline, deskDue.map({ due < $0 }) ?? true else { return }
-        deskDue = due
-        deskRun += 1
-        context.happenings.after(.milliseconds(max(due - Desk.now, 0)), .desk(deskRun))
+    private func scheduleDue() {
+        guard let due = chats.nextDeadline, scheduledDue.map({ due < $0 }) ?? true else { return }
+        scheduledDue = due
+        dueRun += 1
+        context.queue.after(.milliseconds(max(due - ChatController.now, 0)), .due(dueRun))
     }
 
     /// `false`: what is queued has to go out first.
     private func send(_ text: String) async -> Bool {
-        let (lines, error) = await desk.send(text)
+        let (lines, error) = await chats.send(text)
         if let error {
             if case .queueFull = error, !isInteractive { return false }
             fail(error.text)
@@ -143,7 +143,7 @@ final class PlainSession {
 
     /// Sends the lines that wait, and leaves once all that was sent is answered for.
     private func pump() async {
-        if !maySend && isSettled && desk.anybodyOnline { allowSending() }
+        if !maySend && isSettled && chats.anybodyOnline { allowSending() }
         guard maySend, !retryTimed, !quitting else { return }
         var sent = 0
         for text in waiting {
@@ -153,12 +153,12 @@ final class PlainSession {
         waiting.removeFirst(sent)
         guard waiting.isEmpty else {
             retryTimed = true
-            context.happenings.after(.milliseconds(50), .retry)
+            context.queue.after(.milliseconds(50), .retry)
             return
         }
         releaseInput()
         guard inputEnded else { return }
-        if !desk.hasUnanswered {
+        if !chats.hasUnanswered {
             finish()
         } else if !deliveryTimed {
             awaitDelivery()
@@ -173,35 +173,35 @@ final class PlainSession {
     private func allowSending() {
         guard !maySend, !isInteractive else { return }
         maySend = true
-        if !desk.metAnybody {
+        if !chats.metAnybody {
             Output.error.write(line: "inkling: nobody is in the chat; messages reach only people who are online")
         }
     }
 
     private func awaitDelivery() {
         deliveryTimed = true
-        answersBefore = desk.answers
-        context.happenings.after(Self.longestWaitForDelivery, .delivery)
+        answersBefore = chats.answers
+        context.queue.after(Self.longestWaitForDelivery, .delivery)
     }
 
     /// As long as answers come there is something to wait for.
     private func giveUp() {
-        guard desk.answers == answersBefore else { return awaitDelivery() }
+        guard chats.answers == answersBefore else { return awaitDelivery() }
         Output.error.write(line: "inkling: some messages are not known to be delivered")
         status = 1
         quitting = true
     }
 
     private func finish() {
-        if desk.lostMessages > 0 || !desk.metAnybody { status = 1 }
+        if chats.lostMessages > 0 || !chats.metAnybody { status = 1 }
         quitting = true
     }
 
     private func tell(_ timed: TimedEvent) async {
-        let lines = await desk.take(timed.event)
+        let lines = await chats.take(timed.event)
         // An indicator that ends is not told: silence is what a reader expects then.
-        if desk.indicator != shownIndicator {
-            shownIndicator = desk.indicator
+        if chats.indicator != shownIndicator {
+            shownIndicator = chats.indicator
             if !shownIndicator.isEmpty { show([ChatLines.notice(shownIndicator)]) }
         }
         show(lines)

@@ -19,7 +19,7 @@ final class TerminalSession {
 
     private let context: SessionContext
     private var node: Node { context.node }
-    private let desk: Desk
+    private let chats: ChatController
     private var timeline = Timeline()
     private var completion = Completion()
     private var screen: Screen
@@ -29,8 +29,8 @@ final class TerminalSession {
     private var step = 0
     private var dotsRun = 0
     private var escapeRun = 0
-    private var deskRun = 0
-    private var deskDue: Int64?
+    private var dueRun = 0
+    private var scheduledDue: Int64?
     private var returnRun = 0
     /// Not any more, if the program was told to end while another job had the terminal.
     private var hasTerminal = true
@@ -40,7 +40,7 @@ final class TerminalSession {
 
     init(_ context: SessionContext) {
         self.context = context
-        desk = Desk(context, showsOwn: true, showsTimes: true)
+        chats = ChatController(context, showsOwn: true, showsTimes: true)
         let size = Terminal.size()
         columns = size.columns
         screen = Screen(columns: size.columns, rows: size.rows, decorated: context.settings.decorated)
@@ -49,15 +49,15 @@ final class TerminalSession {
     func run() async -> Int32 {
         Terminal.prepare()
         takeTerminal()
-        draw(await desk.begin())
-        context.happenings.after(Self.aloneTime, .alone)
-        context.happenings.after(Self.minute, .minute)
-        var happenings = context.happenings.stream.makeAsyncIterator()
-        while !quitting, let happening = await happenings.next() {
-            await handle(happening)
-            scheduleDesk()
+        draw(await chats.begin())
+        context.queue.after(Self.aloneTime, .alone)
+        context.queue.after(Self.minute, .minute)
+        var events = context.queue.stream.makeAsyncIterator()
+        while !quitting, let event = await events.next() {
+            await handle(event)
+            scheduleDue()
         }
-        await context.finish(desk, &happenings, show: showLast)
+        await context.finish(chats, &events, show: showLast)
         if hasTerminal { giveTerminalBack() }
         await context.end()
         return 0
@@ -72,31 +72,31 @@ final class TerminalSession {
         }
     }
 
-    private func handle(_ happening: Happening) async {
-        switch happening {
+    private func handle(_ event: SessionEvent) async {
+        switch event {
         case .input(let bytes):
             await press(decoder.feed(bytes))
             context.input.proceed()
             escapeRun += 1
-            if decoder.isWaiting { context.happenings.after(Self.escapeWait, .escape(escapeRun)) }
-            if decoder.isPasting { context.happenings.after(Self.pasteWait, .escape(escapeRun)) }
+            if decoder.isWaiting { context.queue.after(Self.escapeWait, .escape(escapeRun)) }
+            if decoder.isPasting { context.queue.after(Self.pasteWait, .escape(escapeRun)) }
         case .time(.escape(escapeRun)): await press(decoder.isPasting ? decoder.endPaste() : decoder.flush())
         case .time(.dots(dotsRun)):
             step += 1
             draw()
-            context.happenings.after(Self.dotsStep, .dots(dotsRun))
+            context.queue.after(Self.dotsStep, .dots(dotsRun))
         case .time(.appeared): draw()
-        case .time(.returned(returnRun)): draw(desk.returned())
-        case .time(.alone): draw(desk.alone())
+        case .time(.returned(returnRun)): draw(chats.returned())
+        case .time(.alone): draw(chats.alone())
         case .time(.minute):
             // How long ago somebody was here is told in minutes.
             draw()
-            context.happenings.after(Self.minute, .minute)
-        case .time(.desk(deskRun)):
-            deskDue = nil
-            draw(await desk.due())
+            context.queue.after(Self.minute, .minute)
+        case .time(.due(dueRun)):
+            scheduledDue = nil
+            draw(await chats.due())
         case .node(let event):
-            context.happenings.dealtWithEvent()
+            context.queue.dealtWithEvent()
             await tell(event.event)
         case .log(let text): draw([ChatLines.notice(text)])
         case .endOfInput, .nodeEnded: quitting = true
@@ -122,13 +122,13 @@ final class TerminalSession {
     }
 
     private func tell(_ event: Event) async {
-        let lines = await desk.take(event)
+        let lines = await chats.take(event)
         draw(lines)
     }
 
     /// The dots begin anew with each new indicator, and end with it.
     private func followIndicator() {
-        if desk.indicator.isEmpty {
+        if chats.indicator.isEmpty {
             if appeared != nil { dotsRun += 1 }
             appeared = nil
         } else if appeared == nil {
@@ -136,16 +136,16 @@ final class TerminalSession {
             step = 0
             dotsRun += 1
             guard !context.settings.reducedMotion else { return }
-            context.happenings.after(Self.dotsStep, .dots(dotsRun))
-            context.happenings.after(IndicatorText.appearance, .appeared)
+            context.queue.after(Self.dotsStep, .dots(dotsRun))
+            context.queue.after(IndicatorText.appearance, .appeared)
         }
     }
 
-    private func scheduleDesk() {
-        guard let due = desk.nextDeadline, deskDue.map({ due < $0 }) ?? true else { return }
-        deskDue = due
-        deskRun += 1
-        context.happenings.after(.milliseconds(max(due - Desk.now, 0)), .desk(deskRun))
+    private func scheduleDue() {
+        guard let due = chats.nextDeadline, scheduledDue.map({ due < $0 }) ?? true else { return }
+        scheduledDue = due
+        dueRun += 1
+        context.queue.after(.milliseconds(max(due - ChatController.now, 0)), .due(dueRun))
     }
 
     private func resize(_ size: (columns: Int, rows: Int)) {
@@ -156,10 +156,10 @@ final class TerminalSession {
     private func press(_ keys: [Key]) async {
         let keys = Self.joined(keys)
         for (index, key) in keys.enumerated() where !quitting {
-            switch desk.editor.handle(key) {
+            switch chats.editor.handle(key) {
             case .nothing: break
             case .complete: await complete()
-            case .openChat(let number): draw(await desk.open(number: number), isAnswer: true)
+            case .openChat(let number): draw(await chats.open(number: number), isAnswer: true)
             case .edited: await edited(isLast: index == keys.count - 1)
             case .submit(let line): await enter(line)
             case .interrupt, .endOfInput: quitting = true
@@ -196,12 +196,12 @@ final class TerminalSession {
     /// The echo comes first; telling others never holds it up.
     private func edited(isLast: Bool) async {
         if isLast { draw() }
-        await desk.compose(desk.editor.text)
+        await chats.compose(chats.editor.text)
     }
 
     private func complete() async {
-        let candidates = desk.candidates
-        switch completion.complete(&desk.editor, among: candidates) {
+        let candidates = chats.candidates
+        switch completion.complete(&chats.editor, among: candidates) {
         case .completed: await edited(isLast: true)
         case .choices(let texts): draw([ChatLines.choices(texts)], isAnswer: true)
         case .nothing: write([0x07])
@@ -210,14 +210,14 @@ final class TerminalSession {
 
     private func enter(_ line: String) async {
         let command = PromptCommand(line)
-        if case .message(let text) = command { return draw(await desk.send(text).lines) }
-        await desk.compose("")
-        draw(await desk.perform(command), isAnswer: true)
-        quitting = quitting || desk.isQuitting
+        if case .message(let text) = command { return draw(await chats.send(text).lines) }
+        await chats.compose("")
+        draw(await chats.perform(command), isAnswer: true)
+        quitting = quitting || chats.isQuitting
     }
 
     private func suspend(wholeJob: Bool) async {
-        desk.willSuspend()
+        chats.willSuspend()
         returnRun += 1
         giveTerminalBack()
         guard await context.suspendProgram(wholeJob: wholeJob) else {
@@ -226,7 +226,7 @@ final class TerminalSession {
             signal(SIGTTOU, SIG_IGN)
             return
         }
-        context.happenings.after(Self.returnWait, .returned(returnRun))
+        context.queue.after(Self.returnWait, .returned(returnRun))
         takeTerminal()
         resize(Terminal.size())
         draw()
@@ -247,8 +247,8 @@ final class TerminalSession {
         guard hasTerminal else { return }
         followIndicator()
         var indicator: String?
-        if !desk.indicator.isEmpty {
-            indicator = desk.indicator + IndicatorText.dots(step: step, reducedMotion: context.settings.reducedMotion)
+        if !chats.indicator.isEmpty {
+            indicator = chats.indicator + IndicatorText.dots(step: step, reducedMotion: context.settings.reducedMotion)
         }
         let emphasis = IndicatorText.emphasis(
             age: appeared.map { .now - $0 } ?? .zero, decorated: context.settings.decorated,
@@ -257,7 +257,7 @@ final class TerminalSession {
             screen.draw(
                 appending: isAnswer
                     ? lines : timeline.stamped(lines, at: LocalTime(Date().timeIntervalSince1970)),
-                indicator: indicator, emphasis: emphasis, prompt: desk.prompt(columns: columns), editor: desk.editor))
+                indicator: indicator, emphasis: emphasis, prompt: chats.prompt(columns: columns), editor: chats.editor))
     }
 
     private func write(_ bytes: [UInt8]) {

@@ -77,13 +77,13 @@ struct NodeOptions: ParsableArguments {
         return port
     }
 
-    /// What a node is started with. It shares the identity with the node of a chat that the user has open, if `isTool`.
-    func configuration(_ settings: SettingsFile, isTool: Bool) -> Configuration {
+    /// What a node is started with. It shares the identity with the node of a chat that the user has open, if `isCommand`.
+    func configuration(_ settings: SettingsFile, isCommand: Bool) -> Configuration {
         let directory = stateDir ?? Configuration.defaultStateDirectory
-        let given = name ?? settings.name ?? LastName.read(in: directory) ?? ChatSettings.loginName()
+        let given = name ?? settings.name ?? RememberedName.read(in: directory) ?? ChatSettings.loginName()
         var node = Configuration(name: NormalForm.canonical(given))
         node.stateDirectory = directory
-        node.sharesIdentity = isTool
+        node.sharesIdentity = isCommand
         node.port = port ?? 0
         node.bindAddress = bind
         if interface.isEmpty && withoutInterface.isEmpty {
@@ -147,7 +147,9 @@ struct NodeOptions: ParsableArguments {
     /// - Parameter given: The argument that named it here.
     func arguments(naming chat: Chat, given: String?) -> String {
         /// A pipe can't be named once more.
-        func word(_ file: String) -> String { file == "-" || file.hasPrefix("/dev/") ? "FILE" : Shell.word(file) }
+        func word(_ file: String) -> String {
+            file == "-" || file.hasPrefix("/dev/") ? "FILE" : ShellQuoting.word(file)
+        }
         if let inviteFile { return " --invite-file \(word(inviteFile))" }
         if invite != nil || given.map(Chat.isInvite) == true { return " --invite INVITE" }
         var words = ""
@@ -155,7 +157,7 @@ struct NodeOptions: ParsableArguments {
         if secret != nil { words = " --secret SECRET" }
         // Of a secret chat that neither is named for, environment or settings know.
         guard chat.isOpen || given != nil || !words.isEmpty else { return "" }
-        return words + Shell.argument(chat.name)
+        return words + ShellQuoting.argument(chat.name)
     }
 
     /// What is no matter of the chat, as a shell takes it for a further command: each option with a blank before it.
@@ -168,7 +170,7 @@ struct NodeOptions: ParsableArguments {
         options += withoutInterface.map { ("--without-interface", $0) }
         let flags = [("--no-discovery", noDiscovery), ("--no-config", settingsOptions.noConfig)]
         let given = options.compactMap { option, value in
-            value.map { option + ($0.hasPrefix("-") ? "=" : " ") + Shell.word($0) }
+            value.map { option + ($0.hasPrefix("-") ? "=" : " ") + ShellQuoting.word($0) }
         }
         return (given + flags.filter(\.1).map(\.0)).map { " " + $0 }.joined()
     }
@@ -198,8 +200,8 @@ struct NodeOptions: ParsableArguments {
             return try SmallFile.text(path, maximumBytes: 4_096).trimmingCharacters(in: .whitespacesAndNewlines)
         } catch {
             switch error {
-            case .unreadable: throw StartFailure(text: "can't read \(shown); check its path and who may read it")
-            case .tooLong, .noText: throw StartFailure(text: "\(shown) holds neither secret nor invite", status: 64)
+            case .unreadable: throw CommandFailure(text: "can't read \(shown); check its path and who may read it")
+            case .tooLong, .noText: throw CommandFailure(text: "\(shown) holds neither secret nor invite", status: 64)
             }
         }
     }
@@ -237,7 +239,7 @@ struct SettingsOptions: ParsableArguments {
             else { return SettingsFile() }
             return try SettingsFile.read(path, isNamed: false)
         } catch {
-            throw StartFailure(text: error.text, status: 64)
+            throw CommandFailure(text: error.text, status: 64)
         }
     }
 }

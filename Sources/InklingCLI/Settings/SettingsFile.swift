@@ -46,7 +46,7 @@ package struct SettingsFile: Equatable, Sendable {
             throw switch error {
             case .unreadable: Refusal(text: "can't read the settings in \(shown); \(hint)")
             case .tooLong: Refusal(text: "\(shown) is too long for a settings file; shorten or remove it")
-            case .noText: Refusal(text: "\(shown) is no settings file: it is not UTF-8; mend or remove it")
+            case .noText: Refusal(text: "\(shown) is no settings file: it is not UTF-8; fix or remove it")
             }
         }
         return try SettingsFile(text, path: path)
@@ -63,10 +63,10 @@ package struct SettingsFile: Equatable, Sendable {
             let line = Int(error.source.begin.line)
             let reason = Self.hint(text, line: line) ?? error.description
             throw Refusal(
-                text: "\(SafeText.line(path)), line \(line): \(SafeText.line(reason)); mend that line, or start with "
+                text: "\(SafeText.line(path)), line \(line): \(SafeText.line(reason)); fix that line, or start with "
                     + "--no-config")
         } catch {
-            throw Refusal(text: "\(SafeText.line(path)) is no TOML; mend it, or start with --no-config")
+            throw Refusal(text: "\(SafeText.line(path)) is no TOML; fix it, or start with --no-config")
         }
         var reader = Reader(path: path)
         try reader.read(table, [.name, .chat, .indicator, .interfaces, .privacy])

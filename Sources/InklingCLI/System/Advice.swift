@@ -4,7 +4,7 @@ import Inkling
 
 extension NodeError {
     /// What is the case and what to do, in one line.
-    var text: String {
+    package var text: String {
         if case .stateDirectory(let fault) = self { return fault.text }
         return fact + " " + (optionAdvice ?? advice)
     }
@@ -32,7 +32,7 @@ extension NodeError {
 
 extension StateDirectoryFault {
     /// What is the case and what to do, in one line.
-    var text: String {
+    package var text: String {
         let advice =
             switch self {
             case .corrupt: advice
@@ -50,7 +50,7 @@ extension StateDirectoryFault {
 
 extension Notice {
     /// What is the case and what to do, in one line. It may hold names as their owners sent them.
-    var text: String {
+    package var text: String {
         switch self {
         case .discoveryDown(let outage): outage.text
         case .identityTemporary(let reason): reason.text
@@ -63,7 +63,7 @@ extension Notice {
 
 extension DiscoveryOutage {
     /// What is the case and what to do, in one line.
-    var text: String {
+    package var text: String {
         let advice =
             switch self {
             case .absent: "Start dbus-daemon and avahi-daemon, or add peers with --peer host:port."
@@ -77,7 +77,7 @@ extension DiscoveryOutage {
 
 extension TemporaryIdentity {
     /// What is the case and what to do, in one line.
-    var text: String {
+    package var text: String {
         let advice =
             switch self {
             case .inUse:

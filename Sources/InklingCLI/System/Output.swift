@@ -39,7 +39,7 @@ struct Output: Sendable {
     static func failure(_ code: Int32) -> any Error {
         // Whoever has read enough went away on purpose: no word about it.
         if code == EPIPE { return ExitCode(1) }
-        return StartFailure(text: "the output can't be written (\(String(cString: strerror(code))))")
+        return CommandFailure(text: "the output can't be written (\(String(cString: strerror(code))))")
     }
 
     func answer(json members: [(String, JSONValue)]) throws {

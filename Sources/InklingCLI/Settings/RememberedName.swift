@@ -2,7 +2,7 @@ import Foundation
 
 /// The name that the last chat ran under, kept beside the identity: by it the other commands are the same person for
 /// those who are in the chat.
-package enum LastName {
+package enum RememberedName {
     private static let maximumBytes = 64
 
     /// Nil where none is kept that a node can have.

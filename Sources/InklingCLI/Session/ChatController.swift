@@ -8,14 +8,14 @@ import InklingText
 ///
 /// Events and commands go in, lines come out; who draws them, and how, is up to the session.
 @MainActor
-final class Desk {
+final class ChatController {
     let node: Node
-    private let settings: ChatSettings
+    let settings: ChatSettings
     /// Whether own messages are shown as lines: a terminal that edits its own lines has shown them.
     private let showsOwn: Bool
     /// Whether lines that wait until their chat is open carry the time when they came.
     private let showsTimes: Bool
-    private var conversations: [Conversation] = []
+    private var states: [ChatState] = []
     private var openIndex: Int?
     private var showing = Showing.openChat
     private var isAway = false
@@ -49,23 +49,23 @@ final class Desk {
 
     // MARK: State
 
-    var open: Conversation? { openIndex.map { conversations[$0] } }
-    var hasUnanswered: Bool { conversations.contains(where: \.hasUnanswered) }
-    var anybodyOnline: Bool { conversations.contains(where: \.anybodyOnline) }
-    var metAnybody: Bool { conversations.contains(where: \.metAnybody) }
-    var answers: Int { conversations.reduce(0) { $0 + $1.answers } }
-    var lostMessages: Int { conversations.reduce(0) { $0 + $1.lostMessages } }
+    var open: ChatState? { openIndex.map { states[$0] } }
+    var hasUnanswered: Bool { states.contains(where: \.hasUnanswered) }
+    var anybodyOnline: Bool { states.contains(where: \.anybodyOnline) }
+    var metAnybody: Bool { states.contains(where: \.metAnybody) }
+    var answers: Int { states.reduce(0) { $0 + $1.answers } }
+    var lostMessages: Int { states.reduce(0) { $0 + $1.lostMessages } }
     var indicator: String { open?.indicator(settings.indicator) ?? "" }
-    var nextDeadline: Int64? { conversations.compactMap(\.nextDeadline).min() }
+    var nextDeadline: Int64? { states.compactMap(\.nextDeadline).min() }
 
     /// What Tab can complete to.
     var candidates: Completion.Candidates {
-        Completion.Candidates(people: open?.labels.all.map(\.text) ?? [], chats: conversations.map(\.chat.name))
+        Completion.Candidates(people: open?.labels.all.map(\.text) ?? [], chats: states.map(\.chat.name))
     }
 
     func prompt(columns: Int) -> String {
         guard let open else { return "no chat> " }
-        let unread = conversations.map {
+        let unread = states.map {
             Prompt.Unread(chat: $0.chat.name, isOpen: $0.chat.isOpen, count: $0.unread)
         }
         let prompt = Prompt(
@@ -92,27 +92,27 @@ final class Desk {
     }
 
     func take(_ event: Event) async -> [Line] {
-        let now = Desk.now
+        let now = ChatController.now
         switch event {
         case .peer(let chat, let person, let presence, let why):
             guard let index = index(of: chat) else { return [] }
             let peer = await node.peer(person.user, in: chat)
             let warning = presence == .offline ? nil : await warning(of: peer)
             return shown(
-                conversations[index].take(person, presence, why: why, peer: peer, warning: warning, at: now),
+                states[index].take(person, presence, why: why, peer: peer, warning: warning, at: now),
                 in: index)
         case .typing(let chat, let people):
-            if let index = index(of: chat) { conversations[index].take(typing: people) }
+            if let index = index(of: chat) { states[index].take(typing: people) }
             return []
         case .message(let chat, let person, _, let text):
             guard let index = index(of: chat) else { return [] }
-            return shown(conversations[index].take(message: text, from: person), in: index, isMessage: true)
+            return shown(states[index].take(message: text, from: person), in: index, isMessage: true)
         case .delivered(let chat, let message, let user):
             guard let index = index(of: chat) else { return [] }
-            return shown(conversations[index].take(answerFor: message, by: user, failure: nil), in: index)
+            return shown(states[index].take(answerFor: message, by: user, failure: nil), in: index)
         case .failed(let chat, let message, let user, let why):
             guard let index = index(of: chat) else { return [] }
-            return shown(conversations[index].take(answerFor: message, by: user, failure: why), in: index)
+            return shown(states[index].take(answerFor: message, by: user, failure: why), in: index)
         case .notice(.keyChanged):
             // The presence that follows tells it, with the label.
             return []
@@ -123,11 +123,11 @@ final class Desk {
 
     /// What is to be told by now.
     func due() async -> [Line] {
-        let now = Desk.now
+        let now = ChatController.now
         var lines: [Line] = []
-        for index in conversations.indices {
-            if !conversations[index].isSettling(at: now) { lines += shown(await sendWaiting(in: index), in: index) }
-            lines += shown(conversations[index].due(at: now), in: index)
+        for index in states.indices {
+            if !states[index].isSettling(at: now) { lines += shown(await sendWaiting(in: index), in: index) }
+            lines += shown(states[index].due(at: now), in: index)
         }
         return lines
     }
@@ -137,12 +137,12 @@ final class Desk {
         await compose("")
         showing = .allChats(last: openIndex)
         var lines: [Line] = []
-        for index in conversations.indices { lines += shown(await sendWaiting(in: index), in: index) }
+        for index in states.indices { lines += shown(await sendWaiting(in: index), in: index) }
         return lines + (await due())
     }
 
     /// Nobody waits for answers any more. Returns what there is to say of own messages yet.
-    func abandon() -> [Line] { conversations.indices.flatMap { shown(conversations[$0].abandon(), in: $0) } }
+    func abandon() -> [Line] { states.indices.flatMap { shown(states[$0].abandon(), in: $0) } }
 
     /// What there is to say of somebody's key, once; nothing of a verified one, or of the one who had the name first.
     private func warning(of peer: Peer?) async -> ((Labels.Label) -> Line)? {
@@ -161,40 +161,11 @@ final class Desk {
     }
 
     func willSuspend() {
-        for index in conversations.indices { conversations[index].willSuspend() }
+        for index in states.indices { states[index].willSuspend() }
     }
 
     func returned() -> [Line] {
-        conversations.indices.flatMap { shown(conversations[$0].returned(), in: $0) }
-    }
-
-    /// What there is to say to somebody who is still alone after a while; nothing to anybody else.
-    func alone() -> [Line] {
-        guard let open, !metAnybody else { return [] }
-        let name = SafeText.line(open.chat.name)
-        let networks = Desk.networks(settings.node)
-        let checked =
-            networks.isEmpty
-            ? "This computer is on no network that could be used."
-            : "This computer can be found on \(networks.joined(separator: ", ")), port \(node.port)."
-        let invitation =
-            open.chat.isOpen ? "inkling chat" + Shell.argument(open.chat.name) : "the invite that /invite shows"
-        return [
-            ChatLines.notice("Still alone in \(name). \(checked)"),
-            ChatLines.notice("Others on the same network join with \(invitation)."),
-            ChatLines.notice("If they have, and don't show here: \(doctor(for: open.chat))"),
-        ]
-    }
-
-    /// The command that finds out why somebody does not show.
-    private func doctor(for chat: Chat) -> String {
-        "inkling doctor" + (chat == settings.chat ? settings.arguments : Shell.arguments(naming: chat))
-    }
-
-    private static func networks(_ configuration: Configuration) -> [String] {
-        guard configuration.discovery else { return ["no network: discovery is off"] }
-        if let address = configuration.bindAddress { return [SafeText.line(address)] }
-        return (try? Node.interfaceNames(configuration)) ?? []
+        states.indices.flatMap { shown(states[$0].returned(), in: $0) }
     }
 
     /// Lines of a chat that is not open wait until it is; at the end they are shown with its name.
@@ -207,20 +178,20 @@ final class Desk {
         guard index != openIndex else { return lines }
         var timeline = Timeline()
         let time = LocalTime(Date().timeIntervalSince1970)
-        conversations[index].keep(showsTimes ? timeline.stamped(lines, at: time) : lines, isMessage: isMessage)
+        states[index].keep(showsTimes ? timeline.stamped(lines, at: time) : lines, isMessage: isMessage)
         return []
     }
 
     private func heading(of index: Int) -> Line {
-        let chat = conversations[index].chat
+        let chat = states[index].chat
         return ChatLines.notice("In \(ChatLines.chat(chat.name, isOpen: chat.isOpen)):")
     }
 
-    private func index(of chat: String) -> Int? { conversations.firstIndex { $0.chat.name == chat } }
+    private func index(of chat: String) -> Int? { states.firstIndex { $0.chat.name == chat } }
 
     private func add(_ chat: Chat) async {
         let met = await node.peers(in: chat.name)
-        conversations.append(Conversation(chat, ownName: node.name, met: met, at: Desk.now))
+        states.append(ChatState(chat, ownName: node.name, met: met, at: ChatController.now))
     }
 
     // MARK: The open chat
@@ -235,9 +206,9 @@ final class Desk {
         guard let index = openIndex else {
             return ([ChatLines.error("You are in no chat. Join one: /join NAME")], nil)
         }
-        if conversations[index].isSettling(at: Desk.now) {
-            await node.compose("", in: conversations[index].chat.name)
-            conversations[index].wait(text)
+        if states[index].isSettling(at: ChatController.now) {
+            await node.compose("", in: states[index].chat.name)
+            states[index].wait(text)
             return ([], nil)
         }
         return await send(text, in: index)
@@ -245,16 +216,16 @@ final class Desk {
 
     private func sendWaiting(in index: Int) async -> [Line] {
         var lines: [Line] = []
-        for text in conversations[index].takeWaiting() { lines += await send(text, in: index).lines }
+        for text in states[index].takeWaiting() { lines += await send(text, in: index).lines }
         return lines
     }
 
     private func send(_ text: String, in index: Int) async -> (lines: [Line], error: NodeError?) {
-        let chat = conversations[index].chat.name
+        let chat = states[index].chat.name
         do {
             let (number, recipients) = try await node.send(text, to: chat)
-            let lines = conversations[index].take(
-                sent: text, number: number, recipients: recipients, isShown: showsOwn, at: Desk.now)
+            let lines = states[index].take(
+                sent: text, number: number, recipients: recipients, isShown: showsOwn, at: ChatController.now)
             return (lines, nil)
         } catch {
             await node.compose("", in: chat)
@@ -264,21 +235,21 @@ final class Desk {
 
     /// Opens a chat by its number, from 1; what was being typed there comes back.
     func open(number: Int) async -> [Line] {
-        guard conversations.indices.contains(number - 1) else {
+        guard states.indices.contains(number - 1) else {
             return [ChatLines.error("There is no chat number \(number); /chats lists yours")]
         }
         guard number - 1 != openIndex else { return [] }
         if let old = openIndex {
             // Typing ends where one goes away from; coming back to a draft is no typing.
-            await node.compose("", in: conversations[old].chat.name)
-            conversations[old].draft = editor.exchange(conversations[number - 1].draft)
+            await node.compose("", in: states[old].chat.name)
+            states[old].draft = editor.exchange(states[number - 1].draft)
         } else {
-            _ = editor.exchange(conversations[number - 1].draft)
+            _ = editor.exchange(states[number - 1].draft)
         }
         openIndex = number - 1
-        let chat = conversations[number - 1].chat
+        let chat = states[number - 1].chat
         return [ChatLines.notice("This is \(ChatLines.chat(chat.name, isOpen: chat.isOpen))")]
-            + conversations[number - 1].catchUp()
+            + states[number - 1].catchUp()
     }
 
     // MARK: Commands
@@ -311,7 +282,7 @@ final class Desk {
         }
     }
 
-    private func perform(_ command: PromptCommand, in open: Conversation) async -> [Line] {
+    private func perform(_ command: PromptCommand, in open: ChatState) async -> [Line] {
         switch command {
         case .who: return open.who(await node.peers(in: open.chat.name), doctor: doctor(for: open.chat))
         case .invite: return invite(open.chat)
@@ -338,11 +309,11 @@ final class Desk {
     }
 
     private func list() -> [Line] {
-        guard !conversations.isEmpty else { return [ChatLines.notice("You are in no chat. Join one: /join NAME")] }
-        return conversations.enumerated().map { index, conversation in
+        guard !states.isEmpty else { return [ChatLines.notice("You are in no chat. Join one: /join NAME")] }
+        return states.enumerated().map { index, state in
             ChatLines.chat(
-                number: index + 1, name: conversation.chat.name, isOpen: conversation.chat.isOpen,
-                unread: conversation.unread, isCurrent: index == openIndex)
+                number: index + 1, name: state.chat.name, isOpen: state.chat.isOpen,
+                unread: state.unread, isCurrent: index == openIndex)
         }
     }
 
@@ -351,7 +322,7 @@ final class Desk {
             let name = NormalForm.canonical(text)
             let chat = Chat.isInvite(text) ? try Chat(invite: text) : try Chat(name)
             if let index = index(of: chat.name) {
-                guard conversations[index].chat == chat else {
+                guard states[index].chat == chat else {
                     let command = "/leave \(SafeText.line(chat.name))"
                     return [ChatLines.error("You are in another chat of that name: leave it first, with \(command)")]
                 }
@@ -359,7 +330,7 @@ final class Desk {
             }
             try await node.join(chat)
             await add(chat)
-            let opened = await open(number: conversations.count)
+            let opened = await open(number: states.count)
             return opened + (open?.greeting ?? [])
         } catch {
             return [ChatLines.error(error.text)]
@@ -370,28 +341,28 @@ final class Desk {
         guard let index = name.map({ self.index(named: $0) }) ?? openIndex else {
             return [name.map(noChat) ?? ChatLines.error("You are in no chat")]
         }
-        let chat = conversations[index].chat
+        let chat = states[index].chat
         var last = await sendWaiting(in: index)
         do {
             try await node.leave(chat.name)
         } catch {
             return last + [ChatLines.error(error.text)]
         }
-        last += conversations[index].abandon()
+        last += states[index].abandon()
         if index != openIndex, !last.isEmpty { last.insert(heading(of: index), at: 0) }
         let left = last + [ChatLines.notice("You have left \(ChatLines.chat(chat.name, isOpen: chat.isOpen))")]
         guard index == openIndex else {
-            conversations.remove(at: index)
+            states.remove(at: index)
             if let open = openIndex, open > index { openIndex = open - 1 }
             return left
         }
         openIndex = nil
-        conversations.remove(at: index)
-        guard !conversations.isEmpty else {
+        states.remove(at: index)
+        guard !states.isEmpty else {
             _ = editor.exchange(LineEditor.Draft())
             return left + [ChatLines.notice("You are in no chat now. /join NAME joins one, /quit ends")]
         }
-        return left + (await open(number: min(index, conversations.count - 1) + 1))
+        return left + (await open(number: min(index, states.count - 1) + 1))
     }
 
     private func noChat(_ name: String) -> Line {
@@ -400,12 +371,12 @@ final class Desk {
 
     private func index(named name: String) -> Int? {
         let name = NormalForm.canonical(name)
-        return index(of: name) ?? conversations.firstIndex { $0.chat.name.lowercased() == name.lowercased() }
+        return index(of: name) ?? states.firstIndex { $0.chat.name.lowercased() == name.lowercased() }
     }
 
     private func invite(_ chat: Chat) -> [Line] {
         guard let invite = chat.invite else {
-            let command = "inkling chat" + Shell.argument(chat.name)
+            let command = "inkling chat" + ShellQuoting.argument(chat.name)
             return [ChatLines.notice("\(chat.name) is open: anybody on this network joins with \(command)")]
         }
         return [

@@ -5,7 +5,7 @@ import InklingModel
 import InklingText
 
 /// The commands on people: who somebody is, whether the key is theirs, and whether they are to be heard.
-extension Desk {
+extension ChatController {
     func perform(_ command: PromptCommand, on peer: Peer, _ label: Labels.Label) async -> [Line] {
         switch command {
         case .whois: await whois(peer, label)
@@ -20,7 +20,7 @@ extension Desk {
         init(_ text: String) { line = ChatLines.error(text) }
     }
 
-    func find(_ name: String, in open: Conversation) async -> Result<Peer, Complaint> {
+    func find(_ name: String, in open: ChatState) async -> Result<Peer, Complaint> {
         let shown = SafeText.line(name)
         if shown.lowercased() == SafeText.line(node.name).lowercased(), open.labels.find(shown) == .nobody {
             return .failure(Complaint("That is you. inkling identity show shows your identity"))
@@ -84,7 +84,7 @@ extension Desk {
     }
 
     /// Somebody who is blocked may have been met in another run, or another chat.
-    func unblock(_ name: String, in open: Conversation) async -> [Line] {
+    func unblock(_ name: String, in open: ChatState) async -> [Line] {
         var key: String?
         if case .success(let peer) = await find(name, in: open) { key = peer.key }
         let blocked = await node.allKnownPeers.filter(\.isBlocked)

@@ -7,7 +7,7 @@ import Logging
 /// A node of a command that is in a chat for a while. It shares the identity with a chat that the user has open: for
 /// the others both are one person.
 @MainActor
-struct ToolNode {
+struct CommandNode {
     let node: Node
     let chat: Chat
     let settings: SettingsFile
@@ -15,12 +15,12 @@ struct ToolNode {
     private let arguments: String
 
     /// - Parameter isAway: Whether nobody reads here what others say.
-    static func start(_ options: NodeOptions, chat name: String?, isAway: Bool) async throws -> ToolNode {
+    static func start(_ options: NodeOptions, chat name: String?, isAway: Bool) async throws -> CommandNode {
         let settings = try options.settingsOptions.settings()
         let chat = try options.chatToJoin(name, default: settings.chat)
         var logger = Logger(label: "inkling") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = options.logLevel ?? .error
-        var configuration = options.configuration(settings, isTool: true)
+        var configuration = options.configuration(settings, isCommand: true)
         configuration.sendsTyping = false
         let node = try await Node.start(configuration, logger: logger)
         await node.setAway(isAway)
@@ -34,7 +34,7 @@ struct ToolNode {
             }
         }
         try await node.join(chat)
-        return ToolNode(
+        return CommandNode(
             node: node, chat: chat, settings: settings, arguments: options.arguments(naming: chat, given: name))
     }
 

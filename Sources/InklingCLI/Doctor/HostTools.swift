@@ -1,48 +1,7 @@
 import Foundation
-import InklingControl
-import InklingText
-
-/// What a doctor found out about one thing.
-struct Finding: Sendable {
-    enum Status: String, Sendable {
-        case ok, note, problem
-    }
-
-    let check: String
-    let status: Status
-    let text: String
-    /// The line that mends it.
-    let mend: String?
-
-    static func ok(_ check: String, _ text: String) -> Finding {
-        Finding(check: check, status: .ok, text: text, mend: nil)
-    }
-
-    static func note(_ check: String, _ text: String, mend: String? = nil) -> Finding {
-        Finding(check: check, status: .note, text: text, mend: mend)
-    }
-
-    static func problem(_ check: String, _ text: String, mend: String?) -> Finding {
-        Finding(check: check, status: .problem, text: text, mend: mend)
-    }
-
-    var lines: [String] {
-        let label = status.rawValue.padding(toLength: 9, withPad: " ", startingAt: 0)
-        let first = label + SafeText.line("\(check): \(text)")
-        return [first] + (mend.map { ["         mend it: " + SafeText.line($0)] } ?? [])
-    }
-
-    var value: JSONValue {
-        var members: [(String, JSONValue)] = [
-            ("check", .string(check)), ("status", .string(status.rawValue)), ("text", .string(text)),
-        ]
-        if let mend { members.append(("mend", .string(mend))) }
-        return .object(members)
-    }
-}
 
 /// What runs on this machine beside Inkling.
-enum Machine {
+enum HostTools {
     /// How long a command may take that is asked for something.
     private static let patience = Duration.seconds(10)
     private static let maximumOutput = 16 << 20

@@ -7,7 +7,7 @@ import InklingText
 /// What a session that shows text knows of one chat: turns what happens there into lines, and tells who is typing.
 ///
 /// Times without a unit in their names are milliseconds of a clock that never goes back.
-struct Conversation {
+struct ChatState {
     /// How long an own message waits for its delivery before it is shown without.
     static let deliveryWait: Int64 = 150
     /// For how long after joining others are still being found, and what is sent waits for them; twice as long while

@@ -6,7 +6,7 @@ import InklingText
 import TOMLKit
 
 /// Asks somebody who comes for the first time what they want to be called, and keeps the answer.
-enum FirstName {
+enum DisplayNamePrompt {
     /// - Parameters:
     ///   - proposal: what an empty answer means.
     ///   - path: the settings file, which is made if there is none; nil if none is to be made.

@@ -1,7 +1,7 @@
 import Inkling
 
 /// Lines that people copy into a shell.
-package enum Shell {
+package enum ShellQuoting {
     /// How a command is told of a chat that was joined without its help, with a blank before it. No secret is repeated.
     package static func arguments(naming chat: Chat) -> String {
         chat.isOpen ? argument(chat.name) : " --invite INVITE"
