@@ -65,7 +65,7 @@ struct InterfacesTests {
         let error = #expect(throws: NodeError.self) {
             try Interfaces.select(.named(["eth0", "e\u{1B}th9"]), from: interfaces)
         }
-        #expect(error == .unknown(name: "e\u{1B}th9", known: ["eth0", "lo"]))
+        #expect(error == .interface("e\u{1B}th9", known: ["eth0", "lo"]))
         #expect(error?.description == "There is no network interface \"eth9\". Choose among: eth0, lo.")
         #expect(try Interfaces.select(.except(["eth9"]), from: interfaces).map(\.name) == ["eth0"])
         #expect(Interfaces.matching(.named(["eth0", "eth9"]), from: interfaces).map(\.name) == ["eth0"])
