@@ -83,7 +83,7 @@ let package = Package(
             name: "InklingConsoleTests", dependencies: ["InklingConsole", "InklingModel", "InklingText"],
             swiftSettings: strict),
         .testTarget(
-            name: "InklingProgramTests", dependencies: ["Inkling", "InklingCLI", "InklingConsole"],
+            name: "InklingProgramTests", dependencies: ["Inkling", "InklingCLI", "InklingText"],
             swiftSettings: strict),
         .testTarget(name: "InklingNetworkTests", dependencies: ["InklingTestSupport"], swiftSettings: strict),
         .testTarget(

@@ -1,6 +1,6 @@
 import Foundation
 import InklingCLI
-import InklingConsole
+import InklingText
 import Testing
 
 @Suite("Settings file")
