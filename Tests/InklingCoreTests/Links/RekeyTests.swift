@@ -68,7 +68,7 @@ struct RekeyTests {
         #expect(lan.initiations(0).last?.destination == peer.address)
     }
 
-    @Test("a rekeying with loss and traffic under way loses, doubles and reorders no message (L-37, R26)")
+    @Test("a rekeying with loss and traffic under way loses, doubles and reorders no message (L-37, L-47, R26)")
     func rekeyUnderTraffic() {
         let lan = pair()
         // The heartbeats of an hour: both answer in time, nothing else happens.

@@ -144,7 +144,7 @@ struct CrossingTests {
     }
 
     @Test(
-        "the smaller key keeps the peer's session as an older one if its own was complete before (L-15, L-21)",
+        "the smaller key keeps the peer's session as an older one if its own was complete before (L-15, L-21, L-48)",
         arguments: ["answered while pending", "answered before it began"])
     func smallerAfter(_ row: String) throws {
         let lan = lonely()

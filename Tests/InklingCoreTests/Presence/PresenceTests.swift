@@ -211,7 +211,7 @@ struct PresenceTests {
         #expect(peer.lan.online(0) == ["Hand"])
     }
 
-    @Test("a person is told of before anything else of it: presence, then typing or messages (R14, R22)")
+    @Test("a person is told of before anything else of it: presence, then typing or messages (R14, R22, W-30)")
     func presenceFirst() throws {
         let lan = VirtualLAN()
         lan.add(identity: 0)
