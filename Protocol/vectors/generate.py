@@ -14,6 +14,7 @@ import re
 import sys
 
 import cases
+import links
 import sealed_cases
 import timelines
 
@@ -26,7 +27,23 @@ FILES = {
     "sealed.json": sealed_cases.sealed,
     "replay.json": sealed_cases.replays,
     "timelines.json": timelines.timelines,
+    "links.json": links.timelines,
 }
+
+
+def text_of(value):
+    """A file as text; timelines of links, which are long, have an input or a datagram a line."""
+    if "timelines" not in value:
+        return json.dumps(value, indent=2) + "\n"
+    lists = ("inputs", "datagrams", "events")
+    cases = []
+    for entry in value["timelines"]:
+        rows = [f"      {json.dumps(key)}: {json.dumps(item)}" for key, item in entry.items() if key not in lists]
+        for key in lists:
+            lines = ",\n".join(f"        {json.dumps(item)}" for item in entry[key])
+            rows.append(f'      "{key}": [\n{lines}\n      ]' if lines else f'      "{key}": []')
+        cases.append("    {\n" + ",\n".join(rows) + "\n    }")
+    return '{\n  "timelines": [\n' + ",\n".join(cases) + "\n  ]\n}\n"
 
 
 def objects(value):
@@ -66,7 +83,7 @@ def main(arguments):
     if arguments not in ([], ["--check"]):
         print(__doc__.strip(), file=sys.stderr)
         return 64
-    texts = {name: json.dumps(make(), indent=2) + "\n" for name, make in FILES.items()}
+    texts = {name: text_of(make()) for name, make in FILES.items()}
     if not arguments:
         for name, text in texts.items():
             (HERE / name).write_text(text, "utf-8")

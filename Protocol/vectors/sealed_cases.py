@@ -2,16 +2,17 @@
 
 import reference as ref
 from cases import ALICE, BOB, LOREM, LOW_ORDER, SECRET, case, filler, top_bit
-from reference import Handshake
+from reference import Handshake, Side
 
 RUN_A, RUN_B, STREAM_A, STREAM_B = 0x0123456789ABCDEF, 0xFEDCBA9876543210, 0x11223344, 0x55667788
+STREAM_CROSSED = 0x99AABBCC
 
 
 # handshake.json
 
 def conversation(shake, where):
     """A first contact, typing, a message and a bye, sealed in both directions."""
-    steps = [
+    sealed = sealed_steps(shake, where, [
         ("the initiator's hello", "initiator", ref.hello(RUN_A, STREAM_A, 0, 0, "Alice") + ref.heartbeat()),
         ("the responder's hello", "responder", ref.hello(RUN_B, STREAM_B, STREAM_A, 0, "Bob") + ref.heartbeat()),
         ("the hello that holds the other's stream", "initiator",
@@ -26,7 +27,21 @@ def conversation(shake, where):
         ("a ping", "responder", ref.ping(0xBEEF)),
         ("its pong", "initiator", ref.heartbeat() + ref.pong(0xBEEF)),
         ("the bye", "responder", ref.bye(0)),
-    ]
+    ])
+    will = ref.bye(3)
+    sealed.append(case(f"{where}: the initiator's last will", ["W-21", "L-33"], **{"from": "initiator"}, counter=ref.LAST_WILL_COUNTER,
+                       plaintext=will, bytes=ref.seal(shake.forward, shake.responder.index, ref.LAST_WILL_COUNTER, will)))
+    return sealed
+
+
+def late_hello(shake, where):
+    """All that is said on a session that comes second: its initiator's hello, which names a stream of its own."""
+    return sealed_steps(shake, where, [
+        ("the initiator's hello", "initiator", ref.hello(RUN_B, STREAM_CROSSED, 0, 0, "Bob") + ref.heartbeat())])
+
+
+def sealed_steps(shake, where, steps):
+    """Datagrams of both sides, each under its sender's next counter."""
     counters, sealed = {"initiator": 0, "responder": 0}, []
     for name, sender, plaintext in steps:
         from_initiator = sender == "initiator"
@@ -36,24 +51,31 @@ def conversation(shake, where):
         counters[sender] += 1
         datagram = ref.seal(key, index, counter, plaintext)
         sealed.append(case(f"{where}: {name}", ["W-19", "W-20"], **{"from": sender}, counter=counter, plaintext=plaintext, bytes=datagram))
-    will = ref.bye(3)
-    sealed.append(case(f"{where}: the initiator's last will", ["W-21", "L-33"], **{"from": "initiator"}, counter=ref.LAST_WILL_COUNTER,
-                       plaintext=will, bytes=ref.seal(shake.forward, shake.responder.index, ref.LAST_WILL_COUNTER, will)))
     return sealed
 
 
-def handshake_case(where, chat, shake):
+def handshake_case(where, chat, shake, talk=conversation):
     cookie = filler("handshake cookie", 16)
     return case(
         f"a handshake {where}", ["W-1", "W-17", "W-18"], chat=chat, tag=shake.tag, psk=shake.psk, initiator=shake.initiator.json(),
         responder=shake.responder.json(), header=shake.header, prologue=shake.prologue, message1=shake.message1,
         message2Payload=shake.payload2, message2=shake.message2, initiation=shake.initiation, cookie=cookie,
         initiationWithCookie=shake.initiation + cookie, response=shake.response, handshakeHash=shake.hash,
-        initiatorToResponderKey=shake.forward, responderToInitiatorKey=shake.backward, sealed=conversation(shake, where))
+        initiatorToResponderKey=shake.forward, responderToInitiatorKey=shake.backward, sealed=talk(shake, where))
 
 
 def open_handshake():
     return Handshake(ALICE, BOB, ref.open_tag("lobby"), ref.open_psk("lobby"))
+
+
+def crossed_handshake():
+    """Bob's own opening, which crosses Alice's: the same static keys, other ephemeral ones."""
+    bob, alice = Side("bob", 0xC3D4E5F6), Side("alice", 0x05060708)
+    for label, side in (("bob crossed", bob), ("alice crossed", alice)):
+        side.ephemeral_private = ref.private_key(label + " ephemeral")
+        side.ephemeral = ref.public_key(side.ephemeral_private)
+    assert (alice.static, bob.static) == (ALICE.static, BOB.static)
+    return Handshake(bob, alice, ref.open_tag("lobby"), ref.open_psk("lobby"))
 
 
 def secret_handshake():
@@ -64,7 +86,8 @@ def handshakes():
     opened, secret = open_handshake(), secret_handshake()
     return {
         "valid": [handshake_case("in the open chat lobby", {"open": "lobby"}, opened),
-                  handshake_case("in a secret chat", {"secret": ref.base32(SECRET)}, secret)],
+                  handshake_case("in a secret chat", {"secret": ref.base32(SECRET)}, secret),
+                  handshake_case("that crosses the first one", {"open": "lobby"}, crossed_handshake(), late_hello)],
         "invalid": invalid_initiations(opened) + invalid_responses(opened),
     }
 

@@ -67,7 +67,7 @@ class Sender:
                 self.frames.append({"at": at, "frame": "typing", "typing": self.announced, "copy": True})
 
     def compose(self, at, text):
-        if text == self.text:
+        if unicodedata.normalize("NFC", text) == unicodedata.normalize("NFC", self.text):
             return
         self.text = text
         if not counts_as_typing(text):
@@ -171,6 +171,8 @@ SENDER = [
      [0, 30, 120, 4_900, 4_930, 5_020]),
     ("composing the text that is there already is no edit", ["T-4", "T-9"], 4_000,
      [compose(0, "h"), compose(2_000, "h")], [0, 30, 120, 2_900, 2_930, 3_020]),
+    ("composing canonically equivalent text is no edit", ["T-4", "T-9"], 4_000,
+     [compose(0, "caf\u00e9"), compose(2_000, "cafe\u0301")], [0, 30, 120, 2_900, 2_930, 3_020]),
     ("an edit 1 ms before the end keeps typing, and one after it begins anew", ["T-9"], 10_000,
      [compose(0, "h"), compose(2_899, "he"), compose(6_000, "hel")],
      [0, 30, 120, 5_799, 5_829, 5_919, 6_000, 6_030, 6_120, 8_900, 8_930, 9_020]),
