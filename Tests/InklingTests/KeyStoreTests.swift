@@ -16,7 +16,7 @@ private final class Scratch {
         Self.remove(path)
     }
 
-    private static func remove(_ path: String) {
+    fileprivate static func remove(_ path: String) {
         if let directory = opendir(path) {
             while let entry = readdir(directory) {
                 let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
@@ -61,6 +61,20 @@ struct KeyStoreTests {
         first.close()
         let second = try KeyStore.open(directory: directory)
         #expect(second.privateKey == first.privateKey)
+    }
+
+    @Test(
+        "a relative directory is made, and what is above it, however short its first component",
+        arguments: ["", "/y", "/y/"])
+    func relative(_ rest: String) throws {
+        // Somewhere in the working directory, which all tests share.
+        let letters = "abcdefghijklmnopqrstuvwxyz".map { String($0) }
+        let first = try #require(letters.shuffled().first { access($0, F_OK) != 0 })
+        defer { Scratch.remove(first) }
+        let identity = try KeyStore.open(directory: first + rest)
+        #expect(identity.temporary == nil)
+        #expect(access("\(first + rest)/identity", F_OK) == 0)
+        identity.close()
     }
 
     @Test("root is told of a directory that it would spoil for another user", .enabled(if: geteuid() == 0))

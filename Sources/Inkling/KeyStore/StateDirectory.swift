@@ -80,7 +80,7 @@ struct StateDirectory: Sendable {
     private static func make(_ path: String) -> Int32? {
         var prefixes: [String] = []
         var prefix = Substring(path)
-        while prefix.count > 1, access(String(prefix), F_OK) != 0 {
+        while !prefix.isEmpty, prefix != "/", access(String(prefix), F_OK) != 0 {
             guard errno == ENOENT else { return errno }
             prefixes.append(String(prefix))
             guard let slash = prefix.lastIndex(of: "/") else { break }
