@@ -17,12 +17,23 @@ LOW_ORDER = [
     ("p, another form of zero", "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f"),
     ("p + 1, another form of one", "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f"),
 ]
+# Characters that no chat's name has (W-2).
+REFUSED = [("a line feed", "\n"), ("a zero byte", "\0"), ("an escape character", "\x1b"), ("a C1 control", "\x9b"),
+           ("a soft hyphen", "\u00ad"), ("a zero-width space", "\u200b"), ("a zero-width joiner", "\u200d"),
+           ("a bidirectional override", "\u202e"), ("a bidirectional isolate", "\u2067"), ("a byte order mark", "\ufeff"),
+           ("a tag character", "\U000e0041"), ("a line separator", "\u2028"), ("a paragraph separator", "\u2029"),
+           ("a no-break space", "\u00a0"), ("an ideographic space", "\u3000")]
+assert all(ref.unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp", "Zs") for _, c in REFUSED)
 LOREM = "All quiet on the wire, and still somebody types. "
 
 
 def case(name, clauses, **fields):
     fields = {key: value.hex() if isinstance(value, bytes) else value for key, value in fields.items()}
     return {"name": name, "clauses": clauses, **fields}
+
+
+def percent(text):
+    return "".join(f"%{byte:02X}" for byte in text.encode("utf-8"))
 
 
 def top_bit(key):
@@ -50,7 +61,8 @@ def derivations():
                           maskedKey=ref.xor(ALICE.static, ref.key_mask(s, n)))
                      for w, s in secrets[:2] for n in (NONCE, bytes(8), b"\xff" * 8)],
         "invalidChatNames": [case(n, ["W-2"], chatName=c) for n, c in (
-            ("an empty name", ""), ("a name of 65 bytes", "n" * 65), ("a name of 66 bytes in 33 characters", "\u00e9" * 33))],
+            ("an empty name", ""), ("a name of 65 bytes", "n" * 65), ("a name of 66 bytes in 33 characters", "\u00e9" * 33))]
+        + [case(f"a name with {n}", ["W-2"], chatName=f"a{c}b") for n, c in REFUSED],
         "secrets": [case(f"the text of a secret: {n}", ["W-7"], text=ref.base32(s), bytes=s) for n, s in secrets],
         "invalidSecrets": invalid_secrets(),
         "keys": [case(f"the text of a key: {n}", ["W-6"], text=ref.base64url(k), bytes=k) for n, k in keys],
@@ -114,6 +126,7 @@ def invalid_invites():
             ("an overlong escape", f"inkling:%c0%af#{secret}"), ("a name of 65 bytes", f"inkling:{'n' * 65}#{secret}"),
             ("a bad secret", f"inkling:lobby#{secret[:25]}"), ("a secret in capitals", f"inkling:lobby#{secret.upper()}"),
             ("a second hash", f"inkling:a#b#{secret}")]
+    rows += [(f"a name with {n}", f"inkling:a{percent(c)}b#{secret}") for n, c in REFUSED]
     return [case(f"no invite: {n}", ["W-11"], text=t) for n, t in rows]
 
 

@@ -34,13 +34,13 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
 
 /// A chat: a name and, unless it is open, a secret.
 public struct Chat: Hashable, Sendable {
-    /// The name in NFC, 1 to 64 bytes of UTF-8, without control characters.
+    /// The name in NFC: 1 to 64 bytes of UTF-8, without control, format and separator characters other than the space.
     public let name: String
     /// Nil for an open chat, which anybody on the network may join.
     public let secret: Secret?
 
-    /// - Throws: ``NodeError/chatName(_:)`` for a name that is empty, too long, holds a control character, or is an
-    ///   invite.
+    /// - Throws: ``NodeError/chatName(_:)`` for a name that is empty or too long, holds a control, format or separator
+    ///   character other than the space, or is an invite.
     public init(_ name: String, secret: Secret? = nil) throws(NodeError) {
         let normal = NormalForm.canonical(name)
         // An open chat that was named after an invite would tell its secret to all.
@@ -49,7 +49,7 @@ public struct Chat: Hashable, Sendable {
     }
 
     init(normal: String, secret: Secret?) throws(NodeError) {
-        if let fault = NameFault(of: normal, maximumSize: Limits.maximumChatNameSize) { throw .chatName(fault) }
+        if let fault = NameFault(ofChat: normal) { throw .chatName(fault) }
         name = normal
         self.secret = secret
     }

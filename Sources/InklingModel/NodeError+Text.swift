@@ -72,6 +72,8 @@ extension NameFault {
         case .empty: "it is empty"
         case .tooLong(let bytes, let maximum): "it has \(bytes) bytes, and \(maximum) are the most"
         case .controlCharacter: "it holds a control character"
+        case .invisibleCharacter(let scalar):
+            "it contains the invisible character U+" + String(scalar.value, radix: 16, uppercase: true)
         case .invite: "it is an invite, which names a chat and its secret"
         }
     }

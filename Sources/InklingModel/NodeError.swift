@@ -57,8 +57,30 @@ public enum NameFault: Hashable, Sendable {
     /// It has so many bytes in NFC, and `maximum` are the most.
     case tooLong(bytes: Int, maximum: Int)
     case controlCharacter
+    /// It has this one, which shows nothing or changes how others show. A person's name may.
+    case invisibleCharacter(Unicode.Scalar)
     /// It is an invite, which names a chat and its secret.
     case invite
+
+    /// What is wrong with a chat's name in NFC, if anything is: two names that look the same would be two chats, and
+    /// some characters turn around what stands beside them (W-2).
+    init?(ofChat name: String) {
+        if let fault = NameFault(of: name, maximumSize: Limits.maximumChatNameSize) {
+            self = fault
+        } else if let scalar = name.unicodeScalars.first(where: Self.isInvisible) {
+            self = .invisibleCharacter(scalar)
+        } else {
+            return nil
+        }
+    }
+
+    private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        case .spaceSeparator: scalar != " "
+        default: false
+        }
+    }
 
     /// What is wrong with a name in NFC, if anything is (W-2, W-29).
     package init?(of name: String, maximumSize: Int) {
