@@ -1,3 +1,5 @@
+import InklingWire
+
 /// Why something could not be done. Nothing was changed then.
 ///
 /// `fact` says what is the case, and `advice` what to do about it; a program that has options of its own for that says

@@ -19,7 +19,7 @@ package enum ServiceRecordError: String, Error, CaseIterable, Sendable {
 package enum ServiceRecord {
     /// The record that publishes `key` in a chat.
     ///
-    /// - Parameter nonce: a number that is random for each chat and run; in an open chat it is not used.
+    /// - Parameter nonce: a number that is random for each registration; in an open chat it is not used.
     package static func encode(key: PublicKey, nonce: UInt64, for chat: ChatKeys) -> [UInt8] {
         var strings = ["txtvers=1", "k=" + TextEncoding.base64url.encode(chat.masked(key, nonce: nonce))]
         if !chat.isOpen {

@@ -69,6 +69,47 @@ extension NetworkTests {
             }
         }
 
+        // D-2, D-3
+        @Test("after its Avahi came back, a secret chat is advertised under a new nonce, mask and name")
+        func newMask() async throws {
+            try await Network.with(hosts: 2) { network in
+                let capture = try Capture(on: network[1])
+                let carol = try await NodeProcess(
+                    "Carol", on: network[0], chat: "garden", ["--secret", "abcdefghijklmnopqrstuvwxya"])
+                /// All that was advertised until now: nonces, masked keys, instance names.
+                func advertised() -> (nonces: Set<String>, keys: Set<String>, names: Set<String>) {
+                    let all = capture.discovery.map { datagram in
+                        String(decoding: datagram.payload.map { (0x20..<0x7f).contains($0) ? $0 : 0x2e }, as: UTF8.self)
+                    }.joined(separator: "\n")
+                    return (
+                        Set(all.matches(of: /n=[0-9a-f]{16}/).map { String($0.output) }),
+                        Set(all.matches(of: /k=[A-Za-z0-9_-]{43}/).map { String($0.output) }),
+                        // A label behind its length, which is no printable byte.
+                        Set(all.matches(of: /\.[0-9a-f]{16}/).map { String($0.output) })
+                    )
+                }
+                // A registration that was slow to be listed may be followed by another.
+                var known = 0
+                for round in 1...3 {
+                    let mark = carol.mark
+                    let end = ContinuousClock.now + .seconds(20)
+                    while advertised().names.count <= known, ContinuousClock.now < end { try await pause(0.1) }
+                    try await pause(1)
+                    let (nonces, keys, names) = advertised()
+                    #expect(nonces.count > known)
+                    #expect(keys.count == nonces.count && names.count == nonces.count)
+                    known = nonces.count
+                    guard round < 3 else { break }
+                    try await network[0].killAvahi()
+                    try await carol.wait("that discovery is down", from: mark, within: 10) {
+                        $0.code == "discovery-down"
+                    }
+                    try await network[0].startAvahi()
+                    try await carol.wait("that discovery is up", from: mark, within: 10) { $0.code == "discovery-up" }
+                }
+            }
+        }
+
         // R29: the library calls at random when its daemon dies, unless its memory is zeroed
         @Test("Avahi killed eight times in a row ends none of three nodes")
         func daemonKilledAgainAndAgain() async throws {

@@ -69,8 +69,14 @@ package final class Discovery: Sendable {
     ///   - subtype: the chat's tag, 16 hex digits, without an underscore.
     ///   - instance: the instance name, at most 63 bytes. If it is taken, another is made from it.
     ///   - txt: the TXT record in its wire form.
-    package func join(subtype: String, instance: String, port: UInt16, txt: [UInt8]) {
-        post(.join(subtype: subtype, instance: instance, port: port, txt: txt))
+    ///   - renewal: what to advertise when the chat has to be registered again, such as after the daemon restarted;
+    ///     nil for the same.
+    package func join(
+        subtype: String, instance: String, port: UInt16, txt: [UInt8],
+        renewal: (@Sendable () -> Advertisement)? = nil
+    ) {
+        let first = Advertisement(instance: instance, txt: txt)
+        post(.join(subtype: subtype, port: port, first: first, renewal: renewal))
     }
 
     /// Withdraws the chat and forgets its instances, without an event for them.

@@ -34,30 +34,33 @@ struct DiscoveryChat {
     }
 
     let subtype: String
-    /// The name that was asked for, and the one tried at present.
-    private let instance: String
-    private var name: String
     private let port: UInt16
-    private let txt: [UInt8]
+    private let first: Advertisement
+    private let renewal: (@Sendable () -> Advertisement)?
+    /// What is registered, or is to be next, and the name that is tried for it at present.
+    private(set) var advertisement: Advertisement
+    private var name: String
+    /// The daemon has had it, if only for a moment.
+    private var isUsed = false
     private var registrations: [UInt32: Registration] = [:]
     var browsers: [UInt32: ServiceReference]
     private var listingTime = DiscoveryLimits.registrationTime
     private var failurePause = DiscoveryLimits.firstReconnect
 
     init(
-        subtype: String, instance: String, port: UInt16, txt: [UInt8], browsers: [UInt32: ServiceReference] = [:]
+        subtype: String, port: UInt16, first: Advertisement, renewal: (@Sendable () -> Advertisement)? = nil,
+        browsers: [UInt32: ServiceReference] = [:]
     ) {
         self.subtype = subtype
-        self.instance = instance
         self.port = port
-        self.txt = txt
+        self.first = first
+        self.renewal = renewal
         self.browsers = browsers
-        name = instance
+        advertisement = first
+        name = first.instance
     }
 
-    func isSame(instance: String, port: UInt16, txt: [UInt8]) -> Bool {
-        self.instance == instance && self.port == port && self.txt == txt
-    }
+    func isSame(_ first: Advertisement, port: UInt16) -> Bool { self.first == first && self.port == port }
 
     var hasReferences: Bool { !registrations.isEmpty || !browsers.isEmpty }
 
@@ -88,17 +91,28 @@ struct DiscoveryChat {
             browsers[scope] = try .browse(subtype: subtype, interface: scope)
         }
         if registrations[scope] == nil {
+            if registrations.isEmpty { renew() }
             registrations[scope] = Registration(
                 reference: try register(scope: scope), name: name,
                 state: .unconfirmed(until: .now + DiscoveryLimits.registrationTime))
+            isUsed = true
         }
+    }
+
+    /// A registration that begins again gets a nonce of its own, and so on, where there is one (D-3). Those of several
+    /// interfaces at one time are one instance.
+    private mutating func renew() {
+        guard isUsed, let renewal else { return }
+        advertisement = renewal()
+        name = advertisement.instance
+        isUsed = false
     }
 
     /// Registers under the name, or, as long as it is taken, under a new one.
     private mutating func register(scope: UInt32) throws(ServiceError) -> ServiceReference {
         for _ in 0..<DiscoveryLimits.renames {
             do {
-                return try .register(subtype: subtype, name: name, interface: scope, port: port, txt: txt)
+                return try .register(subtype: subtype, name: name, interface: scope, port: port, txt: advertisement.txt)
             } catch .nameConflict {
                 rename()
             }
@@ -164,7 +178,7 @@ struct DiscoveryChat {
 
     private mutating func rename() {
         let suffix = String(UInt32.random(in: 0x1000_0000...UInt32.max), radix: 16)
-        var base = Substring(instance)
+        var base = Substring(advertisement.instance)
         while base.utf8.count > 54 { base.removeLast() }
         name = "\(base)-\(suffix)"
     }

@@ -61,12 +61,12 @@ final class DiscoveryLoop {
     /// Returns false when it is over.
     private func perform(_ command: DiscoveryCommand) -> Bool {
         switch command {
-        case .join(let subtype, let instance, let port, let txt):
+        case .join(let subtype, let port, let first, let renewal):
             let old = chats[subtype]
-            guard old == nil || old?.isSame(instance: instance, port: port, txt: txt) == false else { break }
+            guard old == nil || old?.isSame(first, port: port) == false else { break }
             old?.freeRegistrations()
             chats[subtype] = DiscoveryChat(
-                subtype: subtype, instance: instance, port: port, txt: txt, browsers: old?.browsers ?? [:])
+                subtype: subtype, port: port, first: first, renewal: renewal, browsers: old?.browsers ?? [:])
             repairSoon()
         case .leave(let subtype):
             chats.removeValue(forKey: subtype)?.freeAll()

@@ -3,7 +3,7 @@ import Synchronization
 
 /// What discovery's thread is told to do.
 enum DiscoveryCommand: Sendable {
-    case join(subtype: String, instance: String, port: UInt16, txt: [UInt8])
+    case join(subtype: String, port: UInt16, first: Advertisement, renewal: (@Sendable () -> Advertisement)?)
     case leave(subtype: String)
     case refresh(subtype: String, instance: String)
     case setInterfaces(InterfaceSelection)

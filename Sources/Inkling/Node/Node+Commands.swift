@@ -22,14 +22,16 @@ extension Node {
         } catch {
             throw nodeError(error, chat: chat.name)
         }
-        let entry = JoinedChat(
-            chat: chat, keys: keys, instance: randomHex(16), nonce: UInt64.random(in: .min ... .max))
+        let advertisement = Advertisement.random(key: ownKey, keys: keys)
+        let entry = JoinedChat(chat: chat, keys: keys, instance: advertisement.instance)
         joined.append(entry)
         recall(entry)
-        guard let ownKey = PublicKey(base64url: key) else { return }
+        // Whoever sees an open chat's record sees the key: another name would hide nothing.
+        let key = ownKey
+        let renewal: @Sendable () -> Advertisement = { Advertisement.random(key: key, keys: keys) }
         discovery?.join(
-            subtype: keys.tag.hex, instance: entry.instance, port: port,
-            txt: ServiceRecord.encode(key: ownKey, nonce: entry.nonce, for: keys))
+            subtype: keys.tag.hex, instance: entry.instance, port: port, txt: advertisement.txt,
+            renewal: keys.isOpen ? nil : renewal)
         drain()
     }
 

@@ -63,8 +63,8 @@ public actor Node {
     struct JoinedChat {
         let chat: Chat
         let keys: ChatKeys
+        /// The instance name that was asked for first.
         let instance: String
-        let nonce: UInt64
     }
 
     /// What is known of somebody in a chat, also once they went.
