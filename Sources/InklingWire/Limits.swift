@@ -54,6 +54,8 @@ extension Limits {
     package static let supersededSessions = 3
     /// The records of a stream that are sent and not acknowledged (M-10).
     package static let recordsInFlight = 16
+    /// The records sent after another one whose acknowledgements show that it is lost (M-12).
+    package static let laterRecordsUntilLost = 3
     /// The own streams of a link by which a hello shows that it speaks of that link (M-7).
     package static let rememberedStreams = 8
     /// The bytes of text that wait for one peer (M-14).

@@ -42,6 +42,9 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("chats per node", Limits.chatsPerNode),
         LimitRow("links per node", Limits.linksPerNode),
         LimitRow("older sessions per link", Limits.supersededSessions),
+        LimitRow("pings of a link whose pongs are awaited", Limits.pingsInFlight),
+        LimitRow("sources of these that are counted", Limits.initiationSources),
+        LimitRow("later records acknowledged until one is lost", Limits.laterRecordsUntilLost),
         LimitRow("addresses per instance", Limits.addressesPerInstance),
         LimitRow("instances per key", Limits.instancesPerKey),
         LimitRow("resolves and queries under way", Limits.resolvesAtOnce),
@@ -100,6 +103,10 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("session lifetime", [Limits.sessionLifetime]),
         LimitRow("cookie lifetime", [Limits.cookieSecretLifetime * 2]),
         LimitRow("resolve", [Limits.resolveTimeout]),
+        LimitRow(
+            "wait of a transmission, of an attempt, and of an opening that gave way, when initiations are used up",
+            [Limits.transmissionDelay, Limits.crowdedOpeningDelay, Limits.displacedOpeningDelay]),
+        LimitRow("wait of records after those between two reads", [Limits.recordRest]),
         LimitRow("stalled stream", [Limits.stalledStream]),
         LimitRow("retransmission timer", [Limits.initialRTO, Limits.minimumRTO, Limits.maximumRTO]),
     ]

@@ -2,7 +2,7 @@ import InklingWire
 
 /// The sender's side of one link's reliable stream of records.
 struct SendStream {
-    private struct Flight {
+    private struct SentRecord {
         let record: Record
         let message: UInt64
         var isAcked = false
@@ -31,7 +31,7 @@ struct SendStream {
     private var queue: [Queued] = []
     private var queueHead = 0
     /// Records from the lowest unacknowledged on.
-    private var flights: [Flight] = []
+    private var inFlight: [SentRecord] = []
     private var base: UInt32 = 0
     private var transmissions: UInt64 = 0
     private var timer = RetransmissionTimer()
@@ -43,9 +43,9 @@ struct SendStream {
     /// When the oldest record in flight counts as lost, or the stream as stalled.
     var nextDeadline: Instant? { earliest(timer.deadline, waitingSince.map { $0 + Limits.stalledStream }) }
     /// Whether a record was ever sent on this stream.
-    var isUsed: Bool { base > 0 || flights.contains { $0.transmissions > 0 } }
+    var isUsed: Bool { base > 0 || inFlight.contains { $0.transmissions > 0 } }
     /// Whether nothing waits for an acknowledgement.
-    var isEmpty: Bool { flights.isEmpty && queueHead == queue.count }
+    var isEmpty: Bool { inFlight.isEmpty && queueHead == queue.count }
     /// The round trip as the acknowledgements show it.
     var roundTrip: Duration? { timer.smoothed }
 
@@ -65,33 +65,33 @@ struct SendStream {
     /// Whether a record could go out now, were there no pacing.
     var wantsToSend: Bool {
         guard isHeld, base < UInt32.max - UInt32(Limits.recordsInFlight) else { return false }
-        return flights.contains { $0.isLost } || (flights.count < Limits.recordsInFlight && queueHead < queue.count)
+        return inFlight.contains { $0.isLost } || (inFlight.count < Limits.recordsInFlight && queueHead < queue.count)
     }
 
     /// The next record to send, marked as sent now; nil when there is none. `isRepeat` says that it went out before.
     mutating func nextRecord(_ now: Instant) -> (record: Record, isRepeat: Bool)? {
         guard wantsToSend else { return nil }
-        if let lost = flights.firstIndex(where: { $0.isLost }) {
+        if let lost = inFlight.firstIndex(where: { $0.isLost }) {
             return (transmit(lost, now), true)
         }
-        guard let flight = cut() else { return nil }
-        flights.append(flight)
-        return (transmit(flights.count - 1, now), false)
+        guard let record = cut() else { return nil }
+        inFlight.append(record)
+        return (transmit(inFlight.count - 1, now), false)
     }
 
     private mutating func transmit(_ index: Int, _ now: Instant) -> Record {
         transmissions += 1
-        flights[index].isLost = false
-        flights[index].transmission = transmissions
-        flights[index].transmissions += 1
-        flights[index].overtaken = 0
-        flights[index].sentAt = now
+        inFlight[index].isLost = false
+        inFlight[index].transmission = transmissions
+        inFlight[index].transmissions += 1
+        inFlight[index].overtaken = 0
+        inFlight[index].sentAt = now
         timer.startIfStopped(now)
-        return flights[index].record
+        return inFlight[index].record
     }
 
     /// Cuts the next record from the queue, at the boundary of a scalar.
-    private mutating func cut() -> Flight? {
+    private mutating func cut() -> SentRecord? {
         guard queueHead < queue.count else { return nil }
         let queued = queue[queueHead]
         var end = min(queued.offset + Limits.maximumRecordTextSize, queued.text.count)
@@ -99,7 +99,7 @@ struct SendStream {
             while end > queued.offset, queued.text[end] & 0xC0 == 0x80 { end -= 1 }
         }
         let record = Record(
-            stream: id, number: base + UInt32(flights.count), isFirst: queued.offset == 0,
+            stream: id, number: base + UInt32(inFlight.count), isFirst: queued.offset == 0,
             isLast: end == queued.text.count,
             text: String(decoding: queued.text[queued.offset..<end], as: UTF8.self))
         queue[queueHead].offset = end
@@ -110,63 +110,63 @@ struct SendStream {
                 queueHead = 0
             }
         }
-        return Flight(record: record, message: queued.message)
+        return SentRecord(record: record, message: queued.message)
     }
 
     /// An acknowledgement came; the answer names the messages that are now acknowledged whole.
     ///
     /// - Parameter isAnswer: Whether it answers a record, so that it tells the round trip; a hello does not.
     mutating func receive(_ ack: Ack, isAnswer: Bool = true, now: Instant) -> [UInt64] {
-        guard ack.stream == id, ack.next >= base, UInt64(ack.next) <= UInt64(base) + UInt64(flights.count) else {
+        guard ack.stream == id, ack.next >= base, UInt64(ack.next) <= UInt64(base) + UInt64(inFlight.count) else {
             return []
         }
-        var newest: Flight?
+        var newest: SentRecord?
         var acknowledged: [UInt64] = []
-        for index in flights.indices where !flights[index].isAcked {
+        for index in inFlight.indices where !inFlight[index].isAcked {
             let distance = Int(base) + index - Int(ack.next)
             let isNamed = distance < 0 || (1...16).contains(distance) && ack.bitmap >> (distance - 1) & 1 == 1
-            guard isNamed, flights[index].transmissions > 0 else { continue }
-            flights[index].isAcked = true
-            flights[index].isLost = false
-            acknowledged.append(flights[index].transmission)
-            if flights[index].transmission > newest?.transmission ?? 0 { newest = flights[index] }
+            guard isNamed, inFlight[index].transmissions > 0 else { continue }
+            inFlight[index].isAcked = true
+            inFlight[index].isLost = false
+            acknowledged.append(inFlight[index].transmission)
+            if inFlight[index].transmission > newest?.transmission ?? 0 { newest = inFlight[index] }
         }
         guard !acknowledged.isEmpty else { return [] }
         if isAnswer, let newest, newest.transmissions == 1 { timer.measure(now - newest.sentAt) }
         let delivered = dropAcked()
         markLost(acknowledged)
         waitingSince = isEmpty ? nil : now
-        timer.progress(now, isEmpty: !flights.contains { !$0.isAcked && $0.transmissions > 0 })
+        timer.progress(now, isEmpty: !inFlight.contains { !$0.isAcked && $0.transmissions > 0 })
         return delivered
     }
 
     private mutating func dropAcked() -> [UInt64] {
         var delivered: [UInt64] = []
-        let count = flights.firstIndex { !$0.isAcked } ?? flights.count
-        for flight in flights.prefix(count) {
-            queuedBytes -= flight.record.text.utf8.count
-            guard flight.record.isLast else { continue }
+        let count = inFlight.firstIndex { !$0.isAcked } ?? inFlight.count
+        for sent in inFlight.prefix(count) {
+            queuedBytes -= sent.record.text.utf8.count
+            guard sent.record.isLast else { continue }
             queuedBytes -= Limits.queuedMessageOverhead
-            delivered.append(flight.message)
+            delivered.append(sent.message)
         }
-        flights.removeFirst(count)
+        inFlight.removeFirst(count)
         base += UInt32(count)
         return delivered
     }
 
     /// A record is lost when three that went out after its last transmission are acknowledged.
     private mutating func markLost(_ acknowledged: [UInt64]) {
-        for index in flights.indices where !flights[index].isAcked && flights[index].transmissions > 0 {
-            flights[index].overtaken += acknowledged.count { $0 > flights[index].transmission }
-            if flights[index].overtaken >= 3 { flights[index].isLost = true }
+        for index in inFlight.indices where !inFlight[index].isAcked && inFlight[index].transmissions > 0 {
+            inFlight[index].overtaken += acknowledged.count { $0 > inFlight[index].transmission }
+            if inFlight[index].overtaken >= Limits.laterRecordsUntilLost { inFlight[index].isLost = true }
         }
     }
 
     /// The timer passed: everything in flight counts as lost.
     mutating func advance(_ now: Instant) {
         guard let deadline = timer.deadline, deadline <= now else { return }
-        for index in flights.indices where !flights[index].isAcked && flights[index].transmissions > 0 {
-            flights[index].isLost = true
+        for index in inFlight.indices where !inFlight[index].isAcked && inFlight[index].transmissions > 0 {
+            inFlight[index].isLost = true
         }
         timer.backOff(now)
     }
@@ -179,13 +179,13 @@ struct SendStream {
         held: UInt32, next: UInt32, replacement: UInt32, now: Instant
     ) -> (delivered: [UInt64], failed: [UInt64]) {
         // It may say less than is acknowledged already, when an ack overtook it, but not more than was ever sent.
-        if held == id, UInt64(next) <= UInt64(base) + UInt64(flights.count) {
+        if held == id, UInt64(next) <= UInt64(base) + UInt64(inFlight.count) {
             let wasHeld = isHeld
             isHeld = true
             let delivered = receive(Ack(stream: id, next: next, bitmap: 0), isAnswer: false, now: now)
             if !wasHeld {
-                for index in flights.indices where !flights[index].isAcked && flights[index].transmissions > 0 {
-                    flights[index].isLost = true
+                for index in inFlight.indices where !inFlight[index].isAcked && inFlight[index].transmissions > 0 {
+                    inFlight[index].isLost = true
                 }
             }
             return (delivered, [])
@@ -203,7 +203,7 @@ struct SendStream {
     /// Begins a new stream; messages of which a record was sent have failed, the others stay queued.
     private mutating func restart(id: UInt32, now: Instant) -> [UInt64] {
         var failed: [UInt64] = []
-        for flight in flights where failed.last != flight.message { failed.append(flight.message) }
+        for sent in inFlight where failed.last != sent.message { failed.append(sent.message) }
         if queueHead < queue.count, queue[queueHead].offset > 0 {
             if failed.last != queue[queueHead].message { failed.append(queue[queueHead].message) }
             queueHead += 1
@@ -219,7 +219,7 @@ struct SendStream {
     /// The messages that are not acknowledged whole, oldest first.
     var unfinished: [UInt64] {
         var messages: [UInt64] = []
-        for flight in flights where messages.last != flight.message { messages.append(flight.message) }
+        for sent in inFlight where messages.last != sent.message { messages.append(sent.message) }
         for queued in queue[queueHead...] where messages.last != queued.message { messages.append(queued.message) }
         return messages
     }
