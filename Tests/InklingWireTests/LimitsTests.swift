@@ -67,7 +67,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("records per node", Limits.recordsPerSecondPerNode, Limits.recordBurstPerNode),
         LimitRow("records between two reads", Limits.recordsPerInput),
         LimitRow("text queued per peer", Limits.queuedBytesPerPeer),
-        LimitRow("what each queued message counts besides", Limits.queuedMessageOverhead),
+        LimitRow("added to the size of each queued message", Limits.queuedMessageOverhead),
     ]
 
     private static let times: [LimitRow] = [
@@ -78,7 +78,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("bye copies", Limits.edgeCopies),
         LimitRow("edge copies", Limits.edgeCopies),
         LimitRow("idle interval", [Limits.idleInterval]),
-        LimitRow("interval taken from others", [Limits.minimumIdleInterval, Limits.maximumIdleInterval]),
+        LimitRow("interval accepted from others", [Limits.minimumIdleInterval, Limits.maximumIdleInterval]),
         LimitRow("probe interval", [Limits.probeInterval]),
         LimitRow("late timer", [Limits.lateTimer]),
         LimitRow("opening delay of the larger key", [Limits.openingDelay]),
@@ -91,7 +91,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("last addresses of silent links that are tried", Limits.rememberedAddresses),
         LimitRow("age of a link whose last address is tried", [Limits.memorableLinkAge]),
         LimitRow(
-            "opening after a bye: to discovered instances, to addresses by hand",
+            "pause after a bye: for discovered instances, for addresses by hand",
             [Limits.openingPauseAfterBye, Limits.openingPauseAfterByeByHand]),
         LimitRow("hello interval", [Limits.helloInterval]),
         LimitRow("hello answer interval", [Limits.helloAnswerInterval]),
