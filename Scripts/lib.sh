@@ -36,7 +36,8 @@ missing_packages() {
 install() {
     missing=$(missing_packages "$@")
     [ -n "$missing" ] || return 0
-    command -v apt-get >/dev/null 2>&1 || die "these are missing, and without apt-get you have to install them: $missing"
+    command -v apt-get >/dev/null 2>&1 ||
+        die "these packages are missing; there is no apt-get here, so install them yourself: $missing"
     can_be_root || die "these packages are missing; install them as root: apt-get install $missing"
     say "installing $missing"
     as_root apt-get update -q >&2 || die "apt-get update failed: see above"

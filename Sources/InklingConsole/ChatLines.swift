@@ -30,7 +30,7 @@ package enum ChatLines {
     /// The line that an open chat begins with.
     package static func openWarning(chat: String) -> Line {
         notice(
-            "\(chat) is an open chat: anybody on this network can join and read it. For one that is not: inkling invite"
+            "\(chat) is an open chat: anybody on this network can join and read it. For a private chat: inkling invite"
         )
     }
 
@@ -41,7 +41,7 @@ package enum ChatLines {
 
     /// The line that says why a text was not put into the input.
     package static func full() -> Line {
-        error("A message holds 64 KiB at most: this was not put in. Send it in parts")
+        error("A message can hold at most 64 KiB: this was not inserted. Send it in parts")
     }
 
     /// What is said of people who came, went or changed in the same way.
@@ -62,13 +62,13 @@ package enum ChatLines {
         _ label: Labels.Label, known: String, isVerified: Bool = false, formerName: String? = nil
     ) -> Line {
         let explanation =
-            formerName.map { "It is the \(shown($0)) whom you know, under that name." }
-            ?? "It may be a new device, or somebody else under that name."
+            formerName.map { "It is the \(shown($0)) you know, under a new name." }
+            ?? "It may be a new device, or somebody else using that name."
         return Line(
             """
-            !! \(label.text) is not the \(shown(known)) you \(isVerified ? "verified" : "know"): the key is another.
+            !! \(label.text) is not the \(shown(known)) you \(isVerified ? "verified" : "know"): the key is different.
             \(explanation)
-            Tell nothing secret before you have compared fingerprints,
+            Share nothing secret until you have compared fingerprints,
             face to face or by telephone: /verify \(label.text)
             """, .bold)
     }
@@ -147,7 +147,7 @@ package enum ChatLines {
 
     /// - Parameter count: How many further messages are not known to be delivered.
     package static func abandoned(_ count: Int) -> Line {
-        notice(count == 1 ? "Nor is 1 more message" : "Nor are \(count) more messages")
+        notice(count == 1 ? "Delivery of 1 more message is unknown" : "Delivery of \(count) more messages is unknown")
     }
 
     /// Why somebody does not have a message, in words.
@@ -158,7 +158,7 @@ package enum ChatLines {
         case .silence: "out of reach"
         case .will: "quit"
         case .stalled: "did not answer"
-        case .lostState, .replaced: "started anew"
+        case .lostState, .replaced: "restarted"
         case .blocked: "blocked"
         }
     }

@@ -74,12 +74,12 @@ package struct Delivery: Sendable {
     package var abandonedLine: Line {
         let excerpt = ChatLines.excerpt(text)
         guard delivered > 0 || !failures.isEmpty else {
-            return ChatLines.notice("Not known to be delivered: " + excerpt)
+            return ChatLines.notice("Delivery is unknown: " + excerpt)
         }
         let known = delivered > 0 ? ["Delivered to \(delivered) of \(recipients)"] : []
         let failed = failures.isEmpty ? [] : [(delivered > 0 ? "not to " : "Not delivered to ") + missed]
         return ChatLines.notice(
-            (known + failed).joined(separator: ", ") + "; not known to be delivered to "
-                + (failures.isEmpty ? "all: " : "the rest: ") + excerpt)
+            (known + failed).joined(separator: ", ") + "; delivery to "
+                + (failures.isEmpty ? "all" : "the rest") + " is unknown: " + excerpt)
     }
 }

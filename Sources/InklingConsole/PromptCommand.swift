@@ -74,11 +74,11 @@ package enum PromptCommand: Equatable, Sendable {
             guard let entry = Self.entry(name) else { return nil }
             return mistake == .missing
                 ? "/\(name) needs \(entry.needs): \(entry.usage)"
-                : "/\(name) takes nothing behind it. For a message that begins with a slash, type two: //\(name)"
+                : "/\(name) takes no argument. To begin a message with a slash, type two: //\(name)"
         case .unknown(let word, nearest: let nearest?):
             return "There is no command \(word). Did you mean \(nearest)?"
         case .unknown(let word, nearest: nil):
-            return "There is no command \(word). /help lists them; a message that begins with a slash begins with two."
+            return "There is no command \(word). /help lists them; to begin a message with a slash, type two."
         default: return nil
         }
     }
@@ -88,7 +88,7 @@ package enum PromptCommand: Equatable, Sendable {
 
     /// One line for each command, of at most 38 columns.
     package static let descriptions =
-        table.map { pad($0.short) + $0.purpose } + [pad("//text") + "a message that begins with /"]
+        table.map { pad($0.short) + $0.purpose } + [pad("//text") + "begin a message with /"]
 
     /// The lines that explain one command, with or without its slash; `nil` if there is none of that name.
     package static func help(on command: String) -> [String]? {
@@ -179,63 +179,63 @@ package enum PromptCommand: Equatable, Sendable {
 
     private static let table = [
         Entry(
-            name: "who", takes: .nothing, short: "/who", purpose: "who is here, who was", usage: "/who",
-            details: ["Shows everybody in this chat, and since when the others are gone."]),
+            name: "who", takes: .nothing, short: "/who", purpose: "see who is or was here", usage: "/who",
+            details: ["Show everybody in this chat, and when those who are gone were last here."]),
         Entry(
-            name: "whois", takes: .something, short: "/whois NAME", purpose: "more about somebody",
+            name: "whois", takes: .something, short: "/whois NAME", purpose: "show more about somebody",
             usage: "/whois NAME",
             needs: "a name",
-            details: ["Shows the identity behind a name, and since when you know it. Example: /whois Bob"]),
+            details: ["Show the identity of somebody, and when you first met them. Example: /whois Bob"]),
         Entry(
             name: "verify", takes: .something, short: "/verify NAME", purpose: "compare fingerprints",
             usage: "/verify NAME [ok]", needs: "a name",
             details: [
-                "Shows digits that must be the same at yours and at theirs. Compare them face to face or by telephone.",
+                "Show digits that must be the same on your screen and theirs. Compare face to face or by telephone.",
                 "Example: /verify Bob, and if they are the same: /verify Bob ok",
             ]),
         Entry(
-            name: "join", takes: .something, short: "/join CHAT", purpose: "join one more chat",
+            name: "join", takes: .something, short: "/join CHAT", purpose: "join another chat",
             usage: "/join NAME or INVITE", needs: "the name of a chat, or an invite",
-            details: ["Joins a chat and opens it. Anybody may join a chat that you name; with an invite it is private."]
+            details: ["Join a chat and open it. By name it is open to anybody; by invite it is private."]
         ),
         Entry(
             name: "leave", takes: .anything, short: "/leave [CHAT]", purpose: "leave a chat", usage: "/leave [NAME]",
-            details: ["Leaves the chat of that name, or the one that is open here."]),
+            details: ["Leave the chat of that name, or the one that is open here."]),
         Entry(
             name: "open", takes: .something, short: "/open CHAT", purpose: "go to a chat (Alt-1...9)",
             usage: "/open NAME or NUMBER", needs: "the name or the number of a chat",
-            details: ["Goes to another of your chats. /chats shows their numbers. Example: /open 2, or Alt-2"]),
+            details: ["Go to another of your chats. /chats shows their numbers. Example: /open 2, or Alt-2"]),
         Entry(
-            name: "chats", takes: .nothing, short: "/chats", purpose: "your chats", usage: "/chats",
-            details: ["Shows your chats with their numbers, and how much is unread."]),
+            name: "chats", takes: .nothing, short: "/chats", purpose: "list your chats", usage: "/chats",
+            details: ["List your chats with their numbers and how many messages are unread."]),
         Entry(
             name: "invite", takes: .nothing, short: "/invite", purpose: "invite others", usage: "/invite",
-            details: ["Shows the line with which others join this chat. It has the secret in it: pass it on with care."]
+            details: ["Show the line with which others join this chat. It contains the secret: pass it on with care."]
         ),
         Entry(
-            name: "away", takes: .nothing, short: "/away", purpose: "tell that you are away", usage: "/away",
-            details: ["Others see that you are away. Messages still reach you. /back ends it."]),
+            name: "away", takes: .nothing, short: "/away", purpose: "say that you are away", usage: "/away",
+            details: ["Show others that you are away. Messages still reach you. To return: /back"]),
         Entry(
-            name: "back", takes: .nothing, short: "/back", purpose: "tell that you are back", usage: "/back",
-            details: ["Others see that you are here again."]),
+            name: "back", takes: .nothing, short: "/back", purpose: "say that you are back", usage: "/back",
+            details: ["Show others that you are here again."]),
         Entry(
             name: "block", takes: .something, short: "/block NAME", purpose: "hide from each other",
             usage: "/block NAME",
             needs: "a name",
             details: [
-                "Nothing of that person is shown any more, and they see you as gone and get nothing of you. "
-                    + "/unblock NAME ends it."
+                "Hide everything from that person. They see you as gone and get nothing from you. "
+                    + "To undo it: /unblock NAME"
             ]),
         Entry(
-            name: "unblock", takes: .something, short: "/unblock NAME", purpose: "end that",
+            name: "unblock", takes: .something, short: "/unblock NAME", purpose: "undo /block",
             usage: "/unblock NAME", needs: "a name",
-            details: ["You see and reach each other again. Example: /unblock Bob"]),
+            details: ["Let each other be seen and heard again. Example: /unblock Bob"]),
         Entry(
-            name: "help", takes: .anything, short: "/help [NAME]", purpose: "this list, or one",
+            name: "help", takes: .anything, short: "/help [NAME]", purpose: "explain the commands",
             usage: "/help [COMMAND]",
-            details: ["Shows all commands, or explains one. Example: /help verify"]),
+            details: ["List all commands, or explain one. Example: /help verify"]),
         Entry(
             name: "quit", takes: .nothing, short: "/quit", purpose: "leave (also Ctrl-C, -D)", usage: "/quit",
-            details: ["Leaves all chats and ends the program. Ctrl-C does it too, and Ctrl-D where nothing is typed."]),
+            details: ["Leave all chats and end the program. Ctrl-C does the same, as does Ctrl-D on an empty line."]),
     ]
 }

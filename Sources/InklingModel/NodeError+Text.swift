@@ -9,25 +9,25 @@ extension NodeError: CustomStringConvertible {
         case .secret(let fault): "This is not a chat secret: \(fault.reason)."
         case .invite(let fault): "This is not an invite: \(fault.reason)."
         case .unknownChat(let name): "This node is not in the chat \"\(name)\"."
-        case .chatExists(let name): "This node is in the chat \"\(name)\", or in one with its secret, already."
-        case .tooManyChats: "This node is in \(Limits.chatsPerNode) chats, which is the most."
+        case .chatExists(let name): "This node is already in the chat \"\(name)\", or in one with the same secret."
+        case .tooManyChats: "This node is in \(Limits.chatsPerNode) chats, which is the maximum."
         case .messageEmpty: "There is nothing to send: the message is empty."
         case .messageTooLong(let bytes):
-            "The message has \(bytes) bytes, and \(Limits.maximumMessageSize) are the most."
-        case .queueFull(let user): "Too much waits for \(user) already: nothing was sent."
-        case .portTaken(let port): "UDP port \(port) is in use by another program."
-        case .portNotAllowed(let port): "UDP port \(port) may not be used by this user."
+            "The message has \(bytes) bytes; the maximum is \(Limits.maximumMessageSize)."
+        case .queueFull(let user): "Too many messages are already waiting for \(user): nothing was sent."
+        case .portTaken(let port): "Can't bind UDP port \(port): another program is using it."
+        case .portNotAllowed(let port): "This user may not use UDP port \(port)."
         case .bindAddress(let address): "\(address) is not an address of this host."
         case .bindAddressWithoutInterface(let address):
             "\(address) is a link-local address, which needs its interface after it."
-        case .socket(let reason): "No UDP socket can be made: \(reason)."
+        case .socket(let reason): "Can't create a UDP socket: \(reason)."
         case .stateDirectory(let fault): fault.fact
         case .peerAddress(let address, let fault): "The peer \"\(address)\" can't be used: \(fault.reason)."
         case .interface(let name, _):
             "There is no network interface \"\(String(name.unicodeScalars.filter { 33...126 ~= $0.value }))\"."
-        case .unknownPeer(let peer): "Nobody is known by the key or user ID \"\(peer)\"."
+        case .unknownPeer(let peer): "No known person has the key or user ID \"\(peer)\"."
         case .identityText: "This is not an exported identity, or it is damaged."
-        case .identityExists(let path): "\(printable(path)) holds an identity already."
+        case .identityExists(let path): "\(printable(path)) already holds an identity."
         case .stateDirectoryInUse(let path): "A running node uses \(printable(path))."
         case .stopped: "The node was stopped."
         }
@@ -38,25 +38,25 @@ extension NodeError: CustomStringConvertible {
         switch self {
         case .name, .chatName: "Choose another."
         case .secret: "A secret is 26 random characters; a passphrase can't be one."
-        case .invite: "An invite reads inkling:NAME#SECRET."
+        case .invite: "An invite looks like inkling:NAME#SECRET."
         case .unknownChat: "Join it first."
         case .chatExists: "Use that one."
         case .tooManyChats: "Leave one first."
         case .messageEmpty: "Write some text."
         case .messageTooLong: "Send it in parts."
-        case .queueFull: "Try again when some of it was delivered."
+        case .queueFull: "Try again when some of them have been delivered."
         case .portTaken: "Choose another, or 0 for a free one."
         case .portNotAllowed: "Choose one above 1023."
-        case .bindAddress: "Choose one of its own, or none for all."
+        case .bindAddress: "Choose one of its addresses, or none to use all."
         case .bindAddressWithoutInterface: "Write it as fe80::1%eth0."
-        case .socket: "Look at the limits and rights of this process."
+        case .socket: "Check the limits and permissions of this process."
         case .stateDirectory(let fault): fault.advice
         case .peerAddress: "Write it as HOST:PORT or [IPV6]:PORT."
         case .interface(_, let known): "Choose among: \(known.joined(separator: ", "))."
         case .unknownPeer: "You can only name people you have met in a chat."
         case .identityText: "Export it again."
         case .identityExists: "Keep a copy of it, then replace it."
-        case .stateDirectoryInUse: "End it first."
+        case .stateDirectoryInUse: "Stop it first."
         case .stopped: "Start another."
         }
     }
@@ -70,8 +70,8 @@ extension NameFault {
     var reason: String {
         switch self {
         case .empty: "it is empty"
-        case .tooLong(let bytes, let maximum): "it has \(bytes) bytes, and \(maximum) are the most"
-        case .controlCharacter: "it holds a control character"
+        case .tooLong(let bytes, let maximum): "it has \(bytes) bytes; the maximum is \(maximum)"
+        case .controlCharacter: "it contains a control character"
         case .invisibleCharacter(let scalar):
             "it contains the invisible character U+" + String(scalar.value, radix: 16, uppercase: true)
         case .invite: "it is an invite, which names a chat and its secret"
@@ -130,10 +130,10 @@ extension StateDirectoryFault: CustomStringConvertible {
         switch self {
         case .corrupt:
             "Restore it from a copy, or remove it to get a new identity: peers will then see another person."
-        case .newer: "Use that, or another state directory."
+        case .newer: "Use that version, or choose another state directory."
         case .unreadable: "Make it readable, or choose another state directory."
         case .foreign: "Choose another directory."
-        case .shared: "Choose another directory, or take their right away: chmod go-w."
+        case .shared: "Choose another directory, or revoke their access: chmod go-w."
         case .unwritable: "Make it writable, or choose another."
         case .noHome: "Set HOME, or choose a state directory."
         }

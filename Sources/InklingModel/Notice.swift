@@ -64,22 +64,22 @@ extension Notice: CustomStringConvertible {
         case .discoveryUp: "Discovery works again."
         case .identityTemporary(let reason): reason.fact
         case .lastWillOff(let outage):
-            "If this program is killed, the others notice after 3 s and not at once: the helper can't run "
+            "If this program is killed, others notice only after 3 s: the helper can't run "
                 + "(\(outage.reason))."
         case .peerIsOneself:
-            "A peer given by hand is this node itself, or another device of the same identity: they don't link with "
+            "A peer named by hand is this node itself, or another device with the same identity: such nodes don't link with "
                 + "each other."
         case .keyChanged(let person, let known, let isVerified):
-            "\"\(person.name)\" comes with another key than the \(isVerified ? "verified " : "")one known under that "
-                + "name: \(person.user), and not \(known). It may be another person, or the same on another device."
+            "\"\(person.name)\" has a different key from the \(isVerified ? "verified " : "")one known under that "
+                + "name: \(person.user), not \(known). It may be another person, or the same person on another device."
         case .knownPeersDamaged(let file):
-            "The list of known peers was damaged: it is \(printable(file)) now, and a new one begins."
+            "The list of known peers was damaged: it was moved to \(printable(file)), and a new list was started."
         case .knownPeersNewer(let directory):
-            "The list of known peers in \(printable(directory)) was made by a later version: it is left alone, and "
-                + "whom you meet now is forgotten at the end."
+            "The list of known peers in \(printable(directory)) was made by a later version: it is left unchanged, and "
+                + "people you meet now are forgotten when this program ends."
         case .knownPeersUnkept(let directory, let reason):
-            "Known peers can't be kept in \(printable(directory)) (\(reason)): whom you meet, verify or block now is "
-                + "forgotten at the end."
+            "Known peers can't be kept in \(printable(directory)) (\(reason)): whoever you meet, verify or block now is "
+                + "forgotten when this program ends."
         }
     }
 
@@ -90,7 +90,7 @@ extension Notice: CustomStringConvertible {
         case .discoveryUp, .peerIsOneself: ""
         case .identityTemporary(let reason): reason.advice
         case .lastWillOff: "Install inkling-lastwill beside this program."
-        case .keyChanged: "Ask them by another way before you trust the name."
+        case .keyChanged: "Ask them through another channel before you trust the name."
         case .knownPeersDamaged: "Verify and block those people again."
         case .knownPeersNewer: "Use the later version."
         case .knownPeersUnkept: "Repair the directory, and start again."
@@ -105,10 +105,10 @@ extension DiscoveryOutage: CustomStringConvertible {
     /// What is the case, in one line.
     public var fact: String {
         switch self {
-        case .absent: "Peers are not found by themselves: no discovery daemon answers."
-        case .gone: "Peers are not found by themselves: the discovery daemon has gone away."
-        case .refused: "Not all chats can be found by others: the discovery daemon refuses more."
-        case .noThread: "Peers are not found by themselves: the system gives no more threads or files."
+        case .absent: "Automatic discovery is unavailable: no discovery daemon answers."
+        case .gone: "Automatic discovery is unavailable: the discovery daemon has stopped."
+        case .refused: "Others can't find all of your chats: the discovery daemon refuses more registrations."
+        case .noThread: "Automatic discovery is unavailable: the system allows no more threads or files."
         }
     }
 
@@ -131,11 +131,11 @@ extension TemporaryIdentity: CustomStringConvertible {
     public var fact: String {
         switch self {
         case .inUse(let directory):
-            "Your identity in \(printable(directory)) is in use by another program of yours: here you are somebody "
-                + "new to the others, until it ends."
+            "Your identity in \(printable(directory)) is in use by another program of yours: others see you here as "
+                + "somebody new until that program ends."
         case .unwritable(let directory, let reason):
-            "Nothing can be kept in \(printable(directory)) (\(reason)): this node runs under a temporary identity."
-        case .noHome: "HOME is not set, so nothing can be kept: this node runs under a temporary identity."
+            "Nothing can be kept in \(printable(directory)) (\(reason)): this node uses a temporary identity."
+        case .noHome: "HOME is not set, so nothing can be kept: this node uses a temporary identity."
         }
     }
 
@@ -143,7 +143,7 @@ extension TemporaryIdentity: CustomStringConvertible {
     public var advice: String {
         switch self {
         case .inUse:
-            "For one more chat, join it in the other program; for an identity of its own, use another "
+            "To join another chat, join it in the other program; for a separate identity, use another "
                 + "state directory."
         case .unwritable: "Make it writable, or choose another state directory."
         case .noHome: "Set HOME, or choose a state directory."

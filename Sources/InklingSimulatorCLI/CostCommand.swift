@@ -5,14 +5,14 @@ import InklingSimulator
 struct CostCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cost",
-        abstract: "Runs one of the core's main paths many times.",
+        abstract: "Run one of the core's main paths many times.",
         discussion: """
             To count the instructions of a path: valgrind --tool=callgrind --collect-atstart=no \
             --toggle-collect='*measuredHeartbeat*' inkling-sim cost heartbeat (or measuredEdge, measuredHandshake).
             """)
 
     @Argument(help: "heartbeat, edge or handshake.") var path: String
-    @Option(help: "How often.") var count = 100
+    @Option(help: "Set how often.") var count = 100
 
     func validate() throws {
         guard CostWorkload.Path(rawValue: path) != nil else {

@@ -8,13 +8,13 @@ import Synchronization
 struct DigestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "digest",
-        abstract: "Prints a digest of all that is sent and told in the runs of many seeds.",
+        abstract: "Print a digest of everything that is sent and reported in the runs of many seeds.",
         discussion: "Two programs that print the same send the same datagrams at the same times.")
 
-    @Option(help: "How many seeds.") var seeds = 1_000
-    @Option(help: "The first of them.") var first: UInt64 = 0
-    @Option(help: "How many to run at once; as many as there are processors where 0.") var jobs = 0
-    @Option(help: "The number of hosts, 2 to 50; drawn by each seed where none is given.") var hosts: Int?
+    @Option(help: "Set how many seeds run.") var seeds = 1_000
+    @Option(help: "Begin with this seed.") var first: UInt64 = 0
+    @Option(help: "Set how many run at once; 0 for one per processor.") var jobs = 0
+    @Option(help: "Set the number of hosts, 2 to 50 (default: each seed draws it).") var hosts: Int?
     @Flag(help: "Print a line for each seed.") var each = false
 
     func validate() throws {

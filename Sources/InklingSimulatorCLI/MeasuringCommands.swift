@@ -4,10 +4,10 @@ import InklingSimulator
 /// How true the indicator is, for each rate of loss (R32).
 struct AccuracyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "accuracy", abstract: "Measures how true the indicator is while the network loses datagrams.")
+        commandName: "accuracy", abstract: "Measure how true the indicator is while the network loses datagrams.")
 
-    @Option(help: "Minutes of virtual time for each rate and seed.") var minutes = 10
-    @Option(help: "How many seeds for each rate.") var seeds: UInt64 = 5
+    @Option(help: "Set the minutes of virtual time for each rate and seed.") var minutes = 10
+    @Option(help: "Set how many seeds run for each rate.") var seeds: UInt64 = 5
 
     func run() throws {
         show("loss: of the time typed shown, of the time shown true, flickers")
@@ -30,10 +30,10 @@ struct AccuracyCommand: ParsableCommand {
 /// How often a peer that is there is declared offline.
 struct IdleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "idle", abstract: "Counts how often a living peer is declared offline, hour by hour.")
+        commandName: "idle", abstract: "Count how often a living peer is declared offline, hour by hour.")
 
-    @Option(help: "How many links, each for an hour of virtual time.") var links: UInt64 = 100
-    @Option(help: "The loss in percent, 0 to 90.") var loss = 10
+    @Option(help: "Set how many links run, each for an hour of virtual time.") var links: UInt64 = 100
+    @Option(help: "Set the loss in percent, 0 to 90.") var loss = 10
 
     func validate() throws {
         guard (0...90).contains(loss) else { throw ValidationError("--loss: 0 to 90.") }
@@ -47,7 +47,7 @@ struct IdleCommand: ParsableCommand {
             try refuse(result.violation, of: "link \(seed)")
             offline += result.coverage.presences[.silence] ?? 0
         }
-        show("\(links) hours of a link with \(loss) % lost: \(offline) times offline that was not so")
+        show("\(links) hours of a link with \(loss) % lost: \(offline) times wrongly offline")
     }
 }
 
@@ -61,10 +61,10 @@ private func refuse(_ violation: Violation?, of run: String) throws {
 /// Many nodes in one chat.
 struct CrowdCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "crowd", abstract: "Runs a chat of many nodes until all have met, typed and talked.")
+        commandName: "crowd", abstract: "Run a chat of many nodes until all have met, typed and talked.")
 
-    @Option(help: "How many nodes, 2 to 1,024.") var nodes = 1_000
-    @Option(help: "Seconds of virtual time before the last round of typing and talking.") var seconds = 30
+    @Option(help: "Set how many nodes run, 2 to 1,024.") var nodes = 1_000
+    @Option(help: "Set the seconds of virtual time before the last round of typing and talking.") var seconds = 30
 
     func validate() throws {
         guard (2...1_024).contains(nodes) else { throw ValidationError("--nodes: 2 to 1,024.") }

@@ -4,19 +4,19 @@ import InklingSimulator
 /// Runs one seed again and prints all that happens.
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "replay", abstract: "Runs one seed again, with a line for everything that happens.")
+        commandName: "replay", abstract: "Run one seed again, with a line for everything that happens.")
 
     @Argument(help: "The seed.") var seed: UInt64
-    @Option(help: "Only these steps of the scenario, as 3,17,40; none: no step at all.") var keep: String?
-    @Option(help: "Leave out these faults, as loss,lateness.") var without: String?
-    @Option(help: "The number of hosts that was asked for.") var hosts: Int?
+    @Option(help: "Keep only these steps of the scenario, such as 3,17,40, or none.") var keep: String?
+    @Option(help: "Leave out these faults, such as loss,lateness.") var without: String?
+    @Option(help: "Repeat the number of hosts that the run was given.") var hosts: Int?
     @Flag(help: "Print only the outcome.") var quiet = false
 
     func run() throws {
         var scenario = Scenario(seed: seed, hosts: hosts)
         if let keep {
             let numbers = keep == "none" ? [] : keep.split(separator: ",").map { Int($0) }
-            guard !numbers.contains(nil) else { throw ValidationError("--keep: numbers of steps, as 3,17,40.") }
+            guard !numbers.contains(nil) else { throw ValidationError("--keep: numbers of steps, such as 3,17,40.") }
             scenario = scenario.keeping(Set(numbers.compactMap(\.self)))
         }
         if let without {

@@ -7,13 +7,13 @@ import Synchronization
 /// Runs many seeds, and says what they covered.
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run", abstract: "Runs seeds one after another; the first failures are narrowed down.")
+        commandName: "run", abstract: "Run many seeds, and narrow down the first failures.")
 
-    @Option(help: "How many seeds.") var seeds = 1_000
-    @Option(help: "The first of them.") var first: UInt64 = 0
-    @Option(help: "How many to run at once; as many as there are processors where 0.") var jobs = 0
-    @Option(help: "The number of hosts, 2 to 50; drawn by each seed where none is given.") var hosts: Int?
-    @Option(help: "End after so many failures.") var failures = 5
+    @Option(help: "Set how many seeds run.") var seeds = 1_000
+    @Option(help: "Begin with this seed.") var first: UInt64 = 0
+    @Option(help: "Set how many run at once; 0 for one per processor.") var jobs = 0
+    @Option(help: "Set the number of hosts, 2 to 50 (default: each seed draws it).") var hosts: Int?
+    @Option(help: "End after this many failures.") var failures = 5
     @Flag(help: "Print a line every 10,000 seeds.") var progress = false
 
     func validate() throws {
@@ -64,7 +64,7 @@ struct RunCommand: ParsableCommand {
             command += " --without \(shrinking.without.map(\.rawValue).joined(separator: ","))"
         }
         return "seed \(seed): \(violation)\n  to replay it: inkling-sim replay \(seed)"
-            + (hosts.map { " --hosts \($0)" } ?? "") + "\n  the least that breaks: \(command)"
+            + (hosts.map { " --hosts \($0)" } ?? "") + "\n  the smallest case that fails: \(command)"
     }
 
     private func seconds(since start: ContinuousClock.Instant) -> Int { Int((.now - start).components.seconds) }

@@ -5,7 +5,7 @@ import ArgumentParser
 struct SimulatorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inkling-sim",
-        abstract: "Runs the protocol on a virtual network under a virtual clock.",
+        abstract: "Run the protocol on a virtual network under a virtual clock.",
         discussion: """
             Each seed draws a scenario of its own: nodes, faults of the network, what people and machines do. Every \
             promise is held against every step. Equal seeds give equal runs, to the byte.

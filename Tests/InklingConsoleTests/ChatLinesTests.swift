@@ -126,14 +126,14 @@ struct ChatLinesTests {
         #expect(line.spans.allSatisfy { $0.emphasis == .bold })
         #expect(
             line.plain == """
-                !! Bob ~mfrg is not the Bob you know: the key is another.
-                  It may be a new device, or somebody else under that name.
-                  Tell nothing secret before you have compared fingerprints,
+                !! Bob ~mfrg is not the Bob you know: the key is different.
+                  It may be a new device, or somebody else using that name.
+                  Share nothing secret until you have compared fingerprints,
                   face to face or by telephone: /verify Bob ~mfrg
                 """)
         let renamed = ChatLines.changedKey(label, known: "bob", isVerified: true, formerName: "Charlie").plain
-        #expect(renamed.hasPrefix("!! Bob ~mfrg is not the bob you verified: the key is another.\n"))
-        #expect(renamed.contains("  It is the Charlie whom you know, under that name.\n"))
+        #expect(renamed.hasPrefix("!! Bob ~mfrg is not the bob you verified: the key is different.\n"))
+        #expect(renamed.contains("  It is the Charlie you know, under a new name.\n"))
         #expect(
             ChatLines.stillAnotherKey(label, known: "Bob").plain
                 == "! Bob ~mfrg is still not the Bob you know: /verify Bob ~mfrg, or /block")
@@ -195,16 +195,16 @@ struct ChatLinesTests {
     @Test("of a message that is given up, what is known is said, and of whom nothing is")
     func abandoned() {
         var none = Delivery(text: "hi", recipients: 3)
-        #expect(none.abandonedLine.text == "* Not known to be delivered: hi")
+        #expect(none.abandonedLine.text == "* Delivery is unknown: hi")
         var some = none
         some.succeed()
-        #expect(some.abandonedLine.text == "* Delivered to 1 of 3; not known to be delivered to all: hi")
+        #expect(some.abandonedLine.text == "* Delivered to 1 of 3; delivery to all is unknown: hi")
         none.fail(Self.bob, why: .bye)
-        #expect(none.abandonedLine.text == "* Not delivered to Bob (left); not known to be delivered to the rest: hi")
+        #expect(none.abandonedLine.text == "* Not delivered to Bob (left); delivery to the rest is unknown: hi")
         some.fail(Self.bob, why: .silence)
         #expect(
             some.abandonedLine.text
-                == "* Delivered to 1 of 3, not to Bob (out of reach); not known to be delivered to the rest: hi")
+                == "* Delivered to 1 of 3, not to Bob (out of reach); delivery to the rest is unknown: hi")
     }
 
     @Test("of a message that was shown before everybody had it, it is told when they do")

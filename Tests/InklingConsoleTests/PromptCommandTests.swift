@@ -45,11 +45,11 @@ struct PromptCommandTests {
         arguments: [
             ("/whois", "/whois needs a name: /whois NAME"),
             ("/open", "/open needs the name or the number of a chat: /open NAME or NUMBER"),
-            ("/who are you", "/who takes nothing behind it. For a message that begins with a slash, type two: //who"),
+            ("/who are you", "/who takes no argument. To begin a message with a slash, type two: //who"),
             ("/wo", "There is no command /wo. Did you mean /who?"),
             (
                 "/xyzzy",
-                "There is no command /xyzzy. /help lists them; a message that begins with a slash begins with two."
+                "There is no command /xyzzy. /help lists them; to begin a message with a slash, type two."
             ),
             ("/who", nil), ("hello", nil),
         ] as [(String, String?)])
@@ -69,8 +69,8 @@ struct PromptCommandTests {
             #expect(PromptCommand.help(on: String(name.dropFirst()).uppercased()) == help)
             #expect(PromptCommand(name) != .unknown(name, nearest: nil))
         }
-        #expect(PromptCommand.descriptions[0] == "/who         who is here, who was")
-        #expect(PromptCommand.descriptions.last == "//text       a message that begins with /")
+        #expect(PromptCommand.descriptions[0] == "/who         see who is or was here")
+        #expect(PromptCommand.descriptions.last == "//text       begin a message with /")
         #expect(PromptCommand.help(on: "q") == PromptCommand.help(on: "quit"))
         #expect(PromptCommand.help(on: "nonsense") == nil)
     }

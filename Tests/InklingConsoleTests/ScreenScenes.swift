@@ -43,7 +43,7 @@ struct ScreenScenes {
     static let at40 = """
         23:58 * kitchen is an open chat: anybody
           on this network can join and read it.
-          For one that is not: inkling invite
+          For a private chat: inkling invite
         23:58 * Bob ~mfrg and Жанна are here
         23:58 Bob ~mfrg: Is anybody cooking
           tonight? I could bring bread and
@@ -55,10 +55,10 @@ struct ScreenScenes {
         00:03 Жанна: 👨‍👩‍👧 日本のスープ été ❤️
         00:03 bob ~orsx: שלום לכולם
         00:03 !! bob ~orsx is not the Bob you
-          know: the key is another.
+          know: the key is different.
           It may be a new device, or somebody
-          else under that name.
-          Tell nothing secret before you have
+          else using that name.
+          Share nothing secret until you have
           compared fingerprints,
           face to face or by telephone: /verify
           bob ~orsx
@@ -70,7 +70,7 @@ struct ScreenScenes {
 
     static let at80 = """
         23:58 * kitchen is an open chat: anybody on this network can join and read it.
-                For one that is not: inkling invite
+                For a private chat: inkling invite
         23:58 * Bob ~mfrg and Жанна are here
         23:58 Bob ~mfrg: Is anybody cooking tonight? I could bring bread and cheese.
         23:58 You: Soup:
@@ -79,9 +79,9 @@ struct ScreenScenes {
         --- Tuesday, 3 March 2026 ---
         00:03 Жанна: 👨‍👩‍👧 日本のスープ été ❤️
         00:03 bob ~orsx: שלום לכולם
-        00:03 !! bob ~orsx is not the Bob you know: the key is another.
-                It may be a new device, or somebody else under that name.
-                Tell nothing secret before you have compared fingerprints,
+        00:03 !! bob ~orsx is not the Bob you know: the key is different.
+                It may be a new device, or somebody else using that name.
+                Share nothing secret until you have compared fingerprints,
                 face to face or by telephone: /verify bob ~orsx
         Жанна and Bob ~mfrg are typing.
         kitchen (open) [team 3]> That is a long answer, typed in several rows: 日本 and
@@ -89,7 +89,7 @@ struct ScreenScenes {
         """
 
     static let at200 = """
-        23:58 * kitchen is an open chat: anybody on this network can join and read it. For one that is not: inkling invite
+        23:58 * kitchen is an open chat: anybody on this network can join and read it. For a private chat: inkling invite
         23:58 * Bob ~mfrg and Жанна are here
         23:58 Bob ~mfrg: Is anybody cooking tonight? I could bring bread and cheese.
         23:58 You: Soup:
@@ -98,9 +98,9 @@ struct ScreenScenes {
         --- Tuesday, 3 March 2026 ---
         00:03 Жанна: 👨‍👩‍👧 日本のスープ été ❤️
         00:03 bob ~orsx: שלום לכולם
-        00:03 !! bob ~orsx is not the Bob you know: the key is another.
-                It may be a new device, or somebody else under that name.
-                Tell nothing secret before you have compared fingerprints,
+        00:03 !! bob ~orsx is not the Bob you know: the key is different.
+                It may be a new device, or somebody else using that name.
+                Share nothing secret until you have compared fingerprints,
                 face to face or by telephone: /verify bob ~orsx
         Жанна and Bob ~mfrg are typing.
         kitchen (open) [team 3]> That is a long answer, typed in several rows: 日本 and 👨‍👩‍👧 included

@@ -191,8 +191,8 @@ extension NetworkTests {
                 }
                 let texts = bob.events.filter { $0.on == "message" }.map(\.text)
                 #expect(texts == ["hello", "last words", "hello"])
-                let told = try await terminal.everything().filter { $0.contains("delivered: ") }
-                #expect(told.count == 1 && told[0].hasSuffix("* Not known to be delivered: lost words"), "\(told)")
+                let told = try await terminal.everything().filter { $0.contains("Delivery is unknown: ") }
+                #expect(told.count == 1 && told[0].hasSuffix("* Delivery is unknown: lost words"), "\(told)")
             }
         }
 
@@ -234,7 +234,7 @@ extension NetworkTests {
                         screen.contains { $0.hasSuffix("If somebody should be: " + doctor) }
                     }
                     try await terminal.wait("the hint", within: 6) { screen in
-                        screen.contains { $0.hasSuffix("and don't show here: " + doctor) }
+                        screen.contains { $0.hasSuffix("but don't appear: " + doctor) }
                     }
                     try await terminal.type("/join other")
                     try await terminal.press("Enter")

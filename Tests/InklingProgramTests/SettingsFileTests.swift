@@ -66,7 +66,7 @@ struct SettingsFileTests {
             Wrong("nam = \"x\"", "no setting \"nam\""),
             Wrong("[privacy]\nsendtyping = false", "no setting \"privacy.sendtyping\""),
             Wrong("[\"\\u001b[2J\"]", "no setting \"\\x1b[2J\""),
-            Wrong("name = 3", "name takes a text in quotes"),
+            Wrong("name = 3", "name takes text in quotes"),
             Wrong("name = \"\"", "name takes 1 to 64 bytes"),
             Wrong("chat = \"\(String(repeating: "x", count: 65))\"", "chat takes 1 to 64 bytes"),
             Wrong("privacy = true", "privacy is a table"),
@@ -79,8 +79,8 @@ struct SettingsFileTests {
             Wrong("name = \"a\"\n\nname = \"b\"", "line 3"),
             Wrong("name = \"a\"\n[privacy\n", "line 2"),
             Wrong("name = \"a", "line 1"),
-            Wrong("name = Frank", "line 1: a text has to stand in quotes, as in name = \"…\""),
-            Wrong("\n[interfaces]\nuse = [eth0]", "line 3: a text has to stand in quotes, as in use = [\"…\"]"),
+            Wrong("name = Frank", "line 1: text must be in quotes, as in name = \"…\""),
+            Wrong("\n[interfaces]\nuse = [eth0]", "line 3: text must be in quotes, as in use = [\"…\"]"),
         ])
     func refused(_ wrong: Wrong) {
         do {

@@ -30,15 +30,16 @@ struct TextsTests {
         arguments: [
             (NodeError.name(.empty), "Choose another with --name."), (.secret(.length(3)), "\"inkling invite NAME\""),
             (.invite(.scheme), "\"inkling invite NAME\" makes one."),
-            (.portTaken(7), "with --port, or none for a free one."),
+            (.portTaken(7), "with --port, or leave it out to get a free one."),
             (.portNotAllowed(7), "Choose one above 1023 with --port."),
             (.bindAddress("::9"), "with --bind, or leave it out."),
             (.bindAddressWithoutInterface("fe80::1"), "as fe80::1%eth0."),
-            (.socket("no"), "\"inkling doctor\" looks for the cause."),
-            (.stateDirectory(.newer(path: "/x")), "or another --state-dir."),
+            (.socket("no"), "Run \"inkling doctor\" to find the cause."),
+            (.stateDirectory(.newer(path: "/x")), "or choose another directory with --state-dir."),
             (.stateDirectory(.foreign(path: "/x")), "directory with --state-dir."),
             (.stateDirectory(.unwritable(path: "/x", reason: "no")), "choose another with --state-dir."),
-            (.identityText, "\"inkling identity export FILE\" makes one."), (.identityExists("/x"), "with --force."),
+            (.identityText, "Make one with \"inkling identity export FILE\"."),
+            (.identityExists("/x"), "with --force."),
             (.interface("eth9", known: ["eth0", "lo"]), "Choose among: eth0, lo."), (.stopped, "Start another."),
         ])
     func advice(_ error: NodeError, _ part: String) {

@@ -298,7 +298,7 @@ struct NodeTests {
         "an error ends with what to do",
         arguments: [
             (NodeError.chatName(.empty), "Choose another."), (.chatExists("kitchen"), "Use that one."),
-            (.messageEmpty, "Write some text."), (.socket("no"), "rights of this process."),
+            (.messageEmpty, "Write some text."), (.socket("no"), "permissions of this process."),
             (.stopped, "Start another."),
         ])
     func whatToDo(_ error: NodeError, _ end: String) {

@@ -152,7 +152,7 @@ struct DiscoveryChat {
             case .unconfirmed, .unlisted, .listed:
                 continue
             }
-            logger.debug("registered anew", metadata: ["subtype": "\(subtype)", "scope": "\(scope)"])
+            logger.debug("registered again", metadata: ["subtype": "\(subtype)", "scope": "\(scope)"])
             registrations.removeValue(forKey: scope)?.reference.free()
             isMissing = true
         }

@@ -11,12 +11,12 @@ struct ChatCommand: AsyncParsableCommand {
         commandName: "chat",
         abstract: "Join a chat.",
         discussion: """
-            A chat without a secret is open: anybody on the network may join it. Secrets are best given in a file \
-            or in INKLING_SECRET or INKLING_INVITE, out of the sight of other users of this machine; an option \
-            goes before the environment.
+            A chat without a secret is open: anybody on the network can join it. Give a secret in a file, or in \
+            INKLING_SECRET or INKLING_INVITE, where other users of this machine can't see it. An option \
+            overrides the environment.
 
             inkling chat                              the open chat "lobby"
-            inkling chat kitchen --name Alice         another one, under a name
+            inkling chat kitchen --name Alice         another open chat, under a name
             inkling chat --invite-file kitchen.txt    the secret chat of an invite
             inkling chat --peer 192.0.2.7:40123       where peers don't find each other
             """)
@@ -27,15 +27,15 @@ struct ChatCommand: AsyncParsableCommand {
     @Flag(help: "Speak JSON, one object a line, on standard input and output.")
     var json = false
 
-    @Flag(help: "Only whole lines: no cursor movement, no colour, no animation.")
+    @Flag(help: "Print only whole lines: no cursor movement, no colour, no animation.")
     var plain = false
 
     @OptionGroup var options: NodeOptions
 
-    @Option(help: "How several typists are named (default: standard).")
+    @Option(help: "Choose how several typists are named (default: standard).")
     var indicator: IndicatorStyle?
 
-    @Flag(inversion: .prefixedNo, help: "Let the dots stand still.")
+    @Flag(inversion: .prefixedNo, help: "Keep the dots still.")
     var reduceMotion: Bool?
 
     @Flag(inversion: .prefixedNo, help: "Tell others that you are typing (default: --send-typing).")
@@ -45,7 +45,7 @@ struct ChatCommand: AsyncParsableCommand {
     var showTyping: Bool?
 
     func validate() throws {
-        guard !(json && plain) else { throw ValidationError("--json and --plain exclude each other.") }
+        guard !(json && plain) else { throw ValidationError("--json and --plain are mutually exclusive.") }
         guard !options.readsStandardInput else {
             throw ValidationError(
                 "Standard input is for the messages; give the secret or invite in a file or in the environment.")

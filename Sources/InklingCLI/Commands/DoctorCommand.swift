@@ -10,8 +10,8 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Find out why two machines don't see each other.",
         discussion: """
             Run it on both machines, with the same chat and options as the chat itself, while somebody else is in \
-            the chat. It takes some seconds, and is in the chat itself meanwhile, as away. As root it reads the \
-            firewall's rules as well, and keeps nothing in the home of another user. The exit status is 0 if all is \
+            the chat. It takes a few seconds; meanwhile you appear in the chat as away. As root it also reads the \
+            firewall's rules, and writes nothing to another user's home. The exit status is 0 if all is \
             well, and 1 if there are problems.
 
             inkling doctor kitchen

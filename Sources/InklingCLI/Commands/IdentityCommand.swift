@@ -9,7 +9,7 @@ struct IdentityCommand: ParsableCommand {
         commandName: "identity",
         abstract: "Show your identity, copy it, or put a copy back.",
         discussion: """
-            Your identity is a key on this machine: by it others know you again, whatever your name. Import it on \
+            Your identity is a key on this machine. Others recognise you by it, whatever your name is. Import it on \
             another machine to be the same person there.
 
             inkling identity show
@@ -20,7 +20,8 @@ struct IdentityCommand: ParsableCommand {
 
     struct DirectoryOptions: ParsableArguments {
         @Option(
-            help: ArgumentHelp("Where identity and known peers are kept.", valueName: "dir"), completion: .directory)
+            help: ArgumentHelp("Set where identity and known peers are kept.", valueName: "dir"), completion: .directory
+        )
         var stateDir: String?
 
         var directory: String? { stateDir ?? Configuration.defaultStateDirectory }
@@ -30,7 +31,7 @@ struct IdentityCommand: ParsableCommand {
             guard let identity = try KeptIdentity.read(directory: directory) else {
                 let path = SafeText.line(directory ?? "")
                 throw CommandFailure(
-                    text: "there is no identity in \(path) yet; the first chat makes one, or import one: "
+                    text: "there is no identity in \(path) yet; start a chat to make one, or import one: "
                         + "inkling identity import FILE")
             }
             return identity
@@ -75,13 +76,13 @@ struct IdentityCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "export", abstract: "Write a copy of your identity, private key included, into a file.",
             discussion: """
-                Whoever has the file can be you. Keep it like a key: on a medium of your own, and nowhere else.
+                Anyone with this file can act as you. Keep it like a key: on a medium of your own, and nowhere else.
                 """)
 
         @Argument(help: "The file to write; - writes to standard output.", completion: .file())
         var file: String
 
-        @Flag(help: "Replace the file if it is there.")
+        @Flag(help: "Replace the file if it exists.")
         var force = false
 
         @OptionGroup var options: DirectoryOptions
@@ -92,7 +93,7 @@ struct IdentityCommand: ParsableCommand {
                 if file == "-" {
                     guard isatty(STDOUT_FILENO) == 0 else {
                         throw CommandFailure(
-                            text: "a private key is not shown on a terminal; name a file, or lead the output elsewhere",
+                            text: "a private key is not shown on a terminal; name a file, or redirect the output",
                             status: 64)
                     }
                     guard Output.standard.write(Array(identity.text.utf8)) else { throw Output.failure(errno) }
@@ -101,20 +102,20 @@ struct IdentityCommand: ParsableCommand {
                 }
                 let place = file == "-" ? "what was written" : SafeText.line(file)
                 Output.error.write(
-                    line: "inkling: \(place) holds your private key: whoever has it can be you. Keep it to yourself.")
+                    line: "inkling: \(place) holds your private key: anyone with it can act as you. Keep it secret.")
             }
         }
     }
 
     struct ImportCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "import", abstract: "Take over the identity in a file.")
+            commandName: "import", abstract: "Adopt the identity from a file.")
 
         @Argument(
             help: "A file that \"inkling identity export\" made; - reads standard input.", completion: .file())
         var file: String
 
-        @Flag(help: "Give up the identity that is there. Others will not know it again without a copy.")
+        @Flag(help: "Replace the identity that is there. Without a copy of it you can't be that person again.")
         var force = false
 
         @OptionGroup var options: DirectoryOptions
@@ -139,7 +140,7 @@ private enum ProtectedFile {
         let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else {
             if errno == EEXIST {
-                throw CommandFailure(text: "\(shown) is there already; choose another name, or replace it with --force")
+                throw CommandFailure(text: "\(shown) already exists; choose another name, or replace it with --force")
             }
             throw CommandFailure(text: "can't write \(shown) (\(reason(errno))); choose another place")
         }
@@ -163,7 +164,7 @@ private enum ProtectedFile {
             return try SmallFile.text(path, maximumBytes: 4_096)
         } catch {
             switch error {
-            case .unreadable: throw CommandFailure(text: "can't read \(shown); check its path and who may read it")
+            case .unreadable: throw CommandFailure(text: "can't read \(shown); check its path and permissions")
             case .tooLong, .noText: throw NodeError.identityText
             }
         }

@@ -29,7 +29,7 @@ let programVersion = "0.1.0"
 struct InklingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inkling",
-        abstract: "Chat on the local network, with who is typing, without a server.",
+        abstract: "Chat on the local network and see who is typing, without a server.",
         discussion: """
             inkling chat                  joins the open chat "lobby"
             inkling invite team           makes a secret chat, prints its invite

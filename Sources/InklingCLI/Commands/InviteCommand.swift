@@ -8,7 +8,7 @@ struct InviteCommand: AsyncParsableCommand {
         commandName: "invite",
         abstract: "Make a secret chat and print its invite.",
         discussion: """
-            Whoever has the invite can join: hand it over on a way that you trust.
+            Anyone with the invite can join: pass it on through a channel you trust.
 
             inkling invite kitchen                    prints an invite
             inkling invite kitchen > kitchen.txt      keeps it in a file
@@ -29,7 +29,7 @@ struct InviteCommand: AsyncParsableCommand {
 
     private func chat() throws -> Chat {
         guard !Chat.isInvite(name) else {
-            throw ValidationError("This is an invite already; \"inkling chat INVITE\" joins its chat.")
+            throw ValidationError("This is already an invite; \"inkling chat INVITE\" joins its chat.")
         }
         do {
             return try Chat(NormalForm.canonical(name), secret: .random())

@@ -9,7 +9,7 @@ struct PeersCommand: AsyncParsableCommand {
         commandName: "peers",
         abstract: "List who is in a chat now.",
         discussion: """
-            Looks for a few seconds, and is in the chat itself meanwhile, as away.
+            It looks for a few seconds. Meanwhile you appear in the chat as away.
 
             inkling peers kitchen
             inkling peers kitchen --json | jq -r '.peers[].name'
@@ -22,10 +22,10 @@ struct PeersCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object.")
     var json = false
 
-    @Flag(help: "Also list those who were seen before.")
+    @Flag(help: "Also list people who were seen before.")
     var all = false
 
-    @Option(help: ArgumentHelp("How long to look.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Set how long to look.", valueName: "seconds"))
     var wait: Seconds = Seconds(3)
 
     @OptionGroup var options: NodeOptions

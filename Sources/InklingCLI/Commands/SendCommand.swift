@@ -9,8 +9,8 @@ struct SendCommand: AsyncParsableCommand {
         commandName: "send",
         abstract: "Send one message, and wait for its delivery.",
         discussion: """
-            For scripts. It goes to all who are in the chat now: messages are not kept for those who come later. \
-            The exit status is 0 if it was delivered to all of them, and 1 if not, or if nobody is there.
+            Use it in scripts. The message goes to everybody who is in the chat now; it is not kept for later. \
+            The exit status is 0 if it was delivered to all of them, and 1 if not, or if nobody else is there.
 
             inkling send kitchen "Tea is ready"
             make 2>&1 | tail -n 5 | inkling send builds - --wait 30
@@ -25,7 +25,7 @@ struct SendCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object.")
     var json = false
 
-    @Option(help: ArgumentHelp("How long to wait for somebody to be there.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Set how long to wait for somebody to be there.", valueName: "seconds"))
     var wait: Seconds = Seconds(5)
 
     @OptionGroup var options: NodeOptions
@@ -92,7 +92,7 @@ struct SendCommand: AsyncParsableCommand {
         switch why {
         case .silence: "out of reach"
         case .quit, .stalled: "no answer"
-        case .lostState, .replaced: "started anew"
+        case .lostState, .replaced: "restarted"
         case .bye, .will, .left, .blocked: "left"
         }
     }
@@ -106,8 +106,8 @@ struct SendCommand: AsyncParsableCommand {
                 switch error {
                 case .unreadable: "standard input can't be read"
                 case .tooLong:
-                    "standard input is longer than \(maximumBytes) bytes, which a message may have; send it in parts"
-                case .noText: "standard input is no text: it has bytes that are not UTF-8"
+                    "standard input is longer than a message may be (\(maximumBytes) bytes); send it in parts"
+                case .noText: "standard input is not text: it has bytes that are not UTF-8"
                 }
             throw CommandFailure(text: reason, status: 64)
         }

@@ -9,7 +9,7 @@ struct WatchCommand: AsyncParsableCommand {
         commandName: "watch",
         abstract: "Print who is typing, whenever it changes.",
         discussion: """
-            For status bars. A line is printed at the start and on each change; it is empty when nobody types. While \
+            Use it in status bars. It prints a line at the start and on each change, empty when nobody is typing. While \
             it runs you are in the chat as away, unless you have it open elsewhere; messages are not shown.
 
             inkling watch kitchen
@@ -26,7 +26,7 @@ struct WatchCommand: AsyncParsableCommand {
     @Flag(help: "Look for 2 s, print one line, and end.")
     var once = false
 
-    @Option(help: "How several typists are named (default: standard).")
+    @Option(help: "Choose how several typists are named (default: standard).")
     var indicator: IndicatorStyle?
 
     @OptionGroup var options: NodeOptions

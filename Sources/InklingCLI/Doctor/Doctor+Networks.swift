@@ -29,7 +29,7 @@ extension Doctor {
                 say(
                     .problem(
                         check,
-                        "\(interface.name) (\(addresses)) is used, but carries no multicast: nobody is found on it",
+                        "\(interface.name) (\(addresses)) is used, but carries no multicast: nobody can be found on it",
                         fix: "sudo ip link set \(interface.name) multicast on"))
             } else {
                 say(.ok(check, "\(interface.name) is used: \(addresses)"))
@@ -46,10 +46,10 @@ extension Doctor {
                     fix: fix))
         }
         if used.allSatisfy(\.isLoopback) {
-            let reason = used.isEmpty ? "no network interface can be used" : "there is no network but loopback"
+            let reason = used.isEmpty ? "no network interface can be used" : "there is no network except loopback"
             say(
                 .problem(
-                    check, "\(reason): only nodes on this machine can be met",
+                    check, "\(reason): only nodes on this machine can be reached",
                     fix: "ip -brief link    (then: sudo ip link set NAME up)"))
         }
         return used
@@ -61,7 +61,7 @@ extension Doctor {
         case .excluded: "it was left out by name"
         case .down: "it is down, or has no cable or network"
         case .withoutAddress: "it has no address"
-        case .loopback: "it reaches this machine alone"
+        case .loopback: "it reaches only this machine"
         case .virtual: "it looks like a container's or a tunnel's; choose it with --interface \(interface.name)"
         }
     }
@@ -73,7 +73,7 @@ extension Doctor {
     func examineMulticast(_ interfaces: [NetworkInterface]) {
         guard interfaces.contains(where: { !$0.isLoopback && $0.isMulticast }) else { return }
         let source = HostTools.multicastSource()
-        say(.ok("multicast", source.map { "it leaves from \($0)" } ?? "it has no route, and discovery needs none"))
+        say(.ok("multicast", source.map { "it leaves from \($0)" } ?? "it has no route, but discovery needs none"))
     }
 
     /// Returns the port that a node can use, and the datagrams that were lost.
@@ -85,7 +85,7 @@ extension Doctor {
             let own = interfaces + Interfaces.all().filter { $0.isLoopback && $0.isUp && !interfaces.contains($0) }
             let (_, echoes) = try SocketProbe.run(port: wanted, interfaces: own)
             let lost = echoes.filter { $0.failure != nil }
-            if lost.isEmpty { say(.ok(check, "\(name) can be used, and datagrams to all own addresses arrive")) }
+            if lost.isEmpty { say(.ok(check, "\(name) can be used, and datagrams to all its addresses arrive")) }
             return (wanted, lost)
         } catch {
             switch error {
@@ -93,11 +93,11 @@ extension Doctor {
                 say(
                     .note(
                         check, "port \(wanted) is in use by another program, which may be your own chat",
-                        fix: "sudo ss -ulpn 'sport = :\(wanted)'    (tells which)"))
+                        fix: "sudo ss -ulpn 'sport = :\(wanted)'    (shows which)"))
             case .portNotAllowed:
-                say(.problem(check, "port \(wanted) is for root alone", fix: "inkling chat --port 40123"))
+                say(.problem(check, "only root can use port \(wanted)", fix: "inkling chat --port 40123"))
             case .other(let reason):
-                say(.problem(check, "no socket can be made: \(reason)", fix: "ulimit -n 1024"))
+                say(.problem(check, "can't create a socket: \(reason)", fix: "ulimit -n 1024"))
             }
         }
         return (0, [])
@@ -109,11 +109,14 @@ extension Doctor {
         let check = "UDP port"
         let addresses = lost.map(\.address).joined(separator: ", ")
         if isChatWalled {
-            say(.note(check, "datagrams to the own addresses are lost (\(addresses)), as the firewall's rules have it"))
+            say(
+                .note(
+                    check,
+                        "datagrams to this machine's addresses are lost (\(addresses)); the firewall's rules explain it"))
         } else {
             say(
                 .problem(
-                    check, "datagrams to the own addresses are lost (\(addresses)): \(reason)",
+                    check, "datagrams to this machine's addresses are lost (\(addresses)): \(reason)",
                     fix: "sudo nft list ruleset    (look for what drops UDP)"))
         }
     }
@@ -123,20 +126,20 @@ extension Doctor {
         guard HostTools.path(of: "nft") != nil else {
             return say(
                 .note(
-                    check, "its rules can't be read without nft; UDP port 5353 and the chat's port have to be open",
+                    check, "its rules can't be read without nft; UDP port 5353 and the chat's port must be open",
                     fix: "sudo apt-get install nftables"))
         }
         guard geteuid() == 0 else {
             return say(
                 .note(
-                    check, "only root can read its rules; UDP port 5353 and the chat's port have to be open",
+                    check, "only root can read its rules; UDP port 5353 and the chat's port must be open",
                     fix: "sudo -E inkling doctor\(options)\(arguments)"))
         }
         guard let rules = HostTools.output(of: ["nft", "list", "ruleset"]) else {
             return say(
                 .note(
-                    check, "its rules can't be read; UDP port 5353 and the chat's port have to be open",
-                    fix: "sudo nft list ruleset    (tells why)"))
+                    check, "its rules can't be read; UDP port 5353 and the chat's port must be open",
+                    fix: "sudo nft list ruleset    (shows why)"))
         }
         let port = configuration.port == 0 ? nil : configuration.port
         let obstacles = Firewall.obstacles(
@@ -152,9 +155,9 @@ extension Doctor {
         if hasOlderRules {
             say(
                 .note(
-                    check, "there are rules of the older kind as well, which are not looked at",
+                    check, "legacy iptables rules exist and were not checked",
                     fix: "sudo iptables-legacy -S; sudo ip6tables-legacy -S    (look for what drops UDP)"))
         }
-        if obstacles.isEmpty, !hasOlderRules { say(.ok(check, "no rule drops UDP port 5353 or the chat's")) }
+        if obstacles.isEmpty, !hasOlderRules { say(.ok(check, "no rule drops UDP port 5353 or the chat's port")) }
     }
 }

@@ -45,7 +45,7 @@ final class Doctor {
         if configuration.discovery {
             if isReachable { isReachable = await examineDiscovery() }
         } else {
-            say(.note("discovery", "it is switched off by --no-discovery: only peers named with --peer are reached"))
+            say(.note("discovery", "--no-discovery turns it off: only peers named with --peer can be reached"))
         }
         await examineChat(port: freePort, isReachable: isReachable)
         return findings
@@ -66,8 +66,8 @@ final class Doctor {
             return say(
                 .note(
                     check,
-                    "\(directory ?? "the state directory") is not root's: nothing is kept there, and the doctor is "
-                        + "somebody new to the others, and to a chat of yours"))
+                    "\(directory ?? "the state directory") does not belong to root: nothing is kept there, and others, "
+                        + "a chat of yours included, see the doctor as somebody new"))
         }
         do {
             guard let identity = try KeptIdentity.read(directory: configuration.stateDirectory) else {
@@ -117,12 +117,12 @@ final class Doctor {
         let fix = HostTools.start("avahi-daemon", without: HostTools.avahiStart, package: "avahi-daemon")
         if let reason = HostTools.failureToConnect("\(folder)/socket") {
             // Without a bus it can't be asked for anything, whether it runs or not.
-            say(.problem("Avahi", "the discovery daemon does not run (\(reason))", fix: fix))
+            say(.problem("Avahi", "the discovery daemon is not running (\(reason))", fix: fix))
             return false
         }
         let version = HostTools.output(of: ["avahi-daemon", "--version"])?.trimmingCharacters(
             in: .whitespacesAndNewlines)
-        say(.ok("Avahi", "the discovery daemon runs\(version.map { " (\($0))" } ?? "")"))
+        say(.ok("Avahi", "the discovery daemon is running\(version.map { " (\($0))" } ?? "")"))
         return busFailure == nil
     }
 
@@ -154,11 +154,11 @@ final class Doctor {
         case .nothing where isDiscoveryWalled:
             say(
                 .note(
-                    check, "a service that was announced is not found within 5 s, as the firewall's rules have it"))
+                    check, "a service that was announced was not found within 5 s; the firewall's rules explain it"))
         case .nothing:
             say(
                 .problem(
-                    check, "the daemon answers, but a service that was announced is not found within 5 s",
+                    check, "the daemon answers, but a service that was announced was not found within 5 s",
                     fix: "grep -E 'allow-interfaces|deny-interfaces|disable-publishing' /etc/avahi/avahi-daemon.conf"))
         }
         return false
@@ -198,7 +198,7 @@ final class Doctor {
             let known = Set(sightings.map(\.instance) + [own].compactMap { $0 })
             let others = sightings.filter { !$0.isOneself }
             if !isReachable, present.isEmpty, others.isEmpty, configuration.peers.isEmpty {
-                return say(.note("peers", "without discovery nobody is found; fix the problems above first"))
+                return say(.note("peers", "nobody can be found without discovery; fix the problems above first"))
             }
             tellOf(present, others, elsewhere: announced.subtracting(known).count)
         } catch {
@@ -227,8 +227,8 @@ final class Doctor {
                 .problem(
                     check,
                     "\(sighting.user) is announced at \(sighting.addresses.joined(separator: ", ")), but does not "
-                        + "answer. A firewall there or here drops UDP, the wireless network keeps its devices apart, "
-                        + "they have blocked you, or they went without a word",
+                        + "answer. A firewall there or here drops UDP, the wireless network isolates its devices, "
+                        + "they have blocked you, or they left without saying goodbye",
                     fix: "run \"inkling doctor\" there; if a firewall is in the way: "
                         + "sudo nft insert rule inet filter input udp dport \(port) accept"))
         }
@@ -248,8 +248,8 @@ final class Doctor {
                     check,
                     "nobody else is in the \(chat.isOpen ? "open" : "secret") chat \(name), but "
                         + (elsewhere == 1 ? "1 node is" : "\(elsewhere) nodes are")
-                        + " announced in other chats. Names have to be equal to the letter, and a secret chat is "
-                        + "another one than the open chat of its name",
+                        + " announced in other chats. Names must match exactly, and a secret chat is not the "
+                        + "open chat of the same name",
                     fix: chat.isOpen
                         ? "inkling chat\(arguments)    (on all machines)"
                         : "inkling chat --invite INVITE    (the same invite on all machines)"))
@@ -259,9 +259,9 @@ final class Doctor {
             say(
                 .note(
                     check,
-                    "nobody else is announced. Start a chat on the other machine and run this again. If it stays "
-                        + "so, multicast does not pass between you: a firewall there, a wireless network that keeps its "
-                        + "devices apart, or two networks",
+                    "nobody else is announced. Start a chat on the other machine and run this again. If that does "
+                        + "not help, multicast does not pass between you: there is a firewall there, a wireless network "
+                        + "that isolates its devices, or two separate networks",
                     fix: "inkling chat --peer HOST:N\(arguments)    (there: inkling chat --port N\(arguments))"))
         }
     }

@@ -11,14 +11,14 @@ extension ChatController {
         let networks = Self.networks(settings.node)
         let checked =
             networks.isEmpty
-            ? "This computer is on no network that could be used."
+            ? "This computer has no usable network."
             : "This computer can be found on \(networks.joined(separator: ", ")), port \(node.port)."
         let invitation =
             open.chat.isOpen ? "inkling chat" + ShellQuoting.argument(open.chat.name) : "the invite that /invite shows"
         return [
             ChatLines.notice("Still alone in \(name). \(checked)"),
             ChatLines.notice("Others on the same network join with \(invitation)."),
-            ChatLines.notice("If they have, and don't show here: \(doctor(for: open.chat))"),
+            ChatLines.notice("If they have joined but don't appear: \(doctor(for: open.chat))"),
         ]
     }
 

@@ -23,12 +23,12 @@ extension ChatController {
     func find(_ name: String, in open: ChatState) async -> Result<Peer, Complaint> {
         let shown = SafeText.line(name)
         if shown.lowercased() == SafeText.line(node.name).lowercased(), open.labels.find(shown) == .nobody {
-            return .failure(Complaint("That is you. inkling identity show shows your identity"))
+            return .failure(Complaint("That is you. To see your identity: inkling identity show"))
         }
         switch open.labels.find(NormalForm.canonical(name)) {
         case .one(let text):
             guard let user = UserID(text), let peer = await node.peer(user, in: open.chat.name) else {
-                return .failure(Complaint("\(shown) is not known in this chat any more"))
+                return .failure(Complaint("\(shown) is no longer known in this chat"))
             }
             return .success(peer)
         case .nobody:
@@ -45,7 +45,7 @@ extension ChatController {
         var lines = ["\(label.text): \(presence)", "identity \(peer.user)", "key \(peer.key)"]
         if let first = known?.firstSeen ?? peer.firstSeen {
             let time = LocalTime(first)
-            lines.append("met first on \(time.day.text), \(time.text)")
+            lines.append("first met on \(time.day.text), \(time.text)")
         }
         let others = (known?.names ?? []).map { ChatLines.shown($0) }
             .filter { $0 != label.name }
@@ -60,7 +60,7 @@ extension ChatController {
         do {
             if isRight {
                 try await node.setVerified(true, key: peer.key)
-                return [ChatLines.notice("\(label.text) is verified from now on")]
+                return [ChatLines.notice("\(label.text) is now verified")]
             }
             let groups = try node.fingerprint(with: peer.key).groups
             let rows = stride(from: 0, to: groups.count, by: 4).map { groups[$0..<min($0 + 4, groups.count)] }
@@ -75,8 +75,8 @@ extension ChatController {
             try await node.setBlocked(true, key: peer.key)
             return [
                 ChatLines.notice(
-                    "\(label.text) is blocked: nothing of them shows, and they see you as gone. /unblock \(label.text) "
-                        + "ends it")
+                    "\(label.text) is blocked: you see nothing from them, and they see you as gone. To undo it: "
+                        + "/unblock \(label.text)")
             ]
         } catch {
             return [ChatLines.error(error.text)]
@@ -96,7 +96,7 @@ extension ChatController {
             }
             guard found.count <= 1 else {
                 let users = found.map(\.user.description).joined(separator: ", ")
-                return [ChatLines.error("Several are blocked under that name; give the identity: \(users)")]
+                return [ChatLines.error("Several blocked people have that name; give the identity: \(users)")]
             }
             key = found.first?.key
         }
@@ -105,7 +105,7 @@ extension ChatController {
         }
         do {
             try await node.setBlocked(false, key: key)
-            return [ChatLines.notice("\(SafeText.line(name)) is not blocked any more")]
+            return [ChatLines.notice("\(SafeText.line(name)) is no longer blocked")]
         } catch {
             return [ChatLines.error(error.text)]
         }

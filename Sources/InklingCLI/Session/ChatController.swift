@@ -204,7 +204,7 @@ final class ChatController {
     /// - Returns: What there is to show, and whether the message could be sent or queued.
     func send(_ text: String) async -> (lines: [Line], error: NodeError?) {
         guard let index = openIndex else {
-            return ([ChatLines.error("You are in no chat. Join one: /join NAME")], nil)
+            return ([ChatLines.error("You are not in a chat. Join one: /join NAME")], nil)
         }
         if states[index].isSettling(at: ChatController.now) {
             await node.compose("", in: states[index].chat.name)
@@ -248,7 +248,7 @@ final class ChatController {
         }
         openIndex = number - 1
         let chat = states[number - 1].chat
-        return [ChatLines.notice("This is \(ChatLines.chat(chat.name, isOpen: chat.isOpen))")]
+        return [ChatLines.notice("You are already in \(ChatLines.chat(chat.name, isOpen: chat.isOpen))")]
             + states[number - 1].catchUp()
     }
 
@@ -277,7 +277,7 @@ final class ChatController {
             guard let index = index(named: name) else { return [noChat(name)] }
             return await open(number: index + 1)
         case .who, .whois, .verify, .block, .unblock, .invite:
-            guard let open else { return [ChatLines.error("You are in no chat. Join one: /join NAME")] }
+            guard let open else { return [ChatLines.error("You are not in a chat. Join one: /join NAME")] }
             return await perform(command, in: open)
         }
     }
@@ -298,18 +298,18 @@ final class ChatController {
 
     private func setAway(_ isAway: Bool) async -> [Line] {
         guard self.isAway != isAway else {
-            return [ChatLines.notice(isAway ? "You are away already; /back ends it" : "You are not away")]
+            return [ChatLines.notice(isAway ? "You are already away. To return: /back" : "You are not away")]
         }
         self.isAway = isAway
         await node.setAway(isAway)
         return [
             ChatLines.notice(
-                isAway ? "Others see that you are away; messages still reach you. /back ends it" : "You are back")
+                isAway ? "Others see that you are away; messages still reach you. To return: /back" : "You are back")
         ]
     }
 
     private func list() -> [Line] {
-        guard !states.isEmpty else { return [ChatLines.notice("You are in no chat. Join one: /join NAME")] }
+        guard !states.isEmpty else { return [ChatLines.notice("You are not in a chat. Join one: /join NAME")] }
         return states.enumerated().map { index, state in
             ChatLines.chat(
                 number: index + 1, name: state.chat.name, isOpen: state.chat.isOpen,
@@ -324,7 +324,7 @@ final class ChatController {
             if let index = index(of: chat.name) {
                 guard states[index].chat == chat else {
                     let command = "/leave \(SafeText.line(chat.name))"
-                    return [ChatLines.error("You are in another chat of that name: leave it first, with \(command)")]
+                    return [ChatLines.error("You are in another chat with that name: leave it first with \(command)")]
                 }
                 return await open(number: index + 1)
             }
@@ -339,7 +339,7 @@ final class ChatController {
 
     private func leave(_ name: String?) async -> [Line] {
         guard let index = name.map({ self.index(named: $0) }) ?? openIndex else {
-            return [name.map(noChat) ?? ChatLines.error("You are in no chat")]
+            return [name.map(noChat) ?? ChatLines.error("You are not in a chat")]
         }
         let chat = states[index].chat
         var last = await sendWaiting(in: index)
@@ -360,13 +360,13 @@ final class ChatController {
         states.remove(at: index)
         guard !states.isEmpty else {
             _ = editor.exchange(LineEditor.Draft())
-            return left + [ChatLines.notice("You are in no chat now. /join NAME joins one, /quit ends")]
+            return left + [ChatLines.notice("You are not in a chat now. Join one with /join NAME, or end with /quit")]
         }
         return left + (await open(number: min(index, states.count - 1) + 1))
     }
 
     private func noChat(_ name: String) -> Line {
-        ChatLines.error("You are in no chat called \(SafeText.line(name)); /chats lists yours")
+        ChatLines.error("You are not in a chat called \(SafeText.line(name)); /chats lists yours")
     }
 
     private func index(named name: String) -> Int? {
@@ -377,10 +377,10 @@ final class ChatController {
     private func invite(_ chat: Chat) -> [Line] {
         guard let invite = chat.invite else {
             let command = "inkling chat" + ShellQuoting.argument(chat.name)
-            return [ChatLines.notice("\(chat.name) is open: anybody on this network joins with \(command)")]
+            return [ChatLines.notice("\(chat.name) is open: anybody on this network can join with \(command)")]
         }
         return [
-            ChatLines.notice("Who has this line can join, and read what is said; pass it on by a way that you trust:"),
+            ChatLines.notice("Anyone with this invite can join and read; pass it on through a channel you trust:"),
             Line(invite),
         ]
     }

@@ -146,7 +146,7 @@ enum ChatProgram {
     // Should standard error hang as well.
     DispatchQueue.global().asyncAfter(deadline: .now() + 1) { _exit(1) }
     Terminal.abandon()
-    Output.error.write(line: "inkling: nobody reads the output, and too much waits for it: ending")
+    Output.error.write(line: "inkling: nobody is reading the output, and too much is waiting: ending")
     _exit(1)
 }
 

@@ -14,16 +14,16 @@ enum DisplayNamePrompt {
     static func ask(proposal: String, keepingIn path: String?) -> String {
         let shown = ChatLines.shown(proposal)
         while true {
-            Output.standard.write(Array("What shall the others call you? [\(shown)] ".utf8))
+            Output.standard.write(Array("Your name, as others will see it: [\(shown)] ".utf8))
             guard let line = readLine() else { return proposal }
             let answer = NormalForm.canonical(line.trimmingCharacters(in: .whitespaces))
             guard !answer.isEmpty else { return proposal }
             guard answer.utf8.count <= 64, SafeText.name(answer) != nil else {
-                Output.standard.write(line: "A name has letters or digits, and takes 64 bytes at most.")
+                Output.standard.write(line: "A name must contain a letter or a digit, and 64 bytes at most.")
                 continue
             }
             if let path, keep(answer, in: path) {
-                Output.standard.write(line: "It is kept in \(SafeText.line(path)); --name gives another one for once.")
+                Output.standard.write(line: "Saved in \(SafeText.line(path)); override it once with --name.")
             }
             return answer
         }

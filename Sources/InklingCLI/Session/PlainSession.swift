@@ -174,7 +174,7 @@ final class PlainSession {
         guard !maySend, !isInteractive else { return }
         maySend = true
         if !chats.metAnybody {
-            Output.error.write(line: "inkling: nobody is in the chat; messages reach only people who are online")
+            Output.error.write(line: "inkling: nobody else is in the chat; messages reach only people who are online")
         }
     }
 
@@ -187,7 +187,7 @@ final class PlainSession {
     /// As long as answers come there is something to wait for.
     private func giveUp() {
         guard chats.answers == answersBefore else { return awaitDelivery() }
-        Output.error.write(line: "inkling: some messages are not known to be delivered")
+        Output.error.write(line: "inkling: delivery of some messages is unknown")
         status = 1
         quitting = true
     }

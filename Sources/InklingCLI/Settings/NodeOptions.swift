@@ -9,41 +9,41 @@ extension Logger.Level: @retroactive ExpressibleByArgument {}
 
 /// The options of all commands that join a chat.
 struct NodeOptions: ParsableArguments {
-    @Option(help: "Your name (default: that of your last chat, or your login name).")
+    @Option(help: "Set your name (default: that of your last chat, or your login name).")
     var name: String?
 
-    @Option(help: ArgumentHelp("The secret of the chat: 26 characters.", valueName: "secret"))
+    @Option(help: ArgumentHelp("Give the secret of the chat: 26 characters.", valueName: "secret"))
     var secret: String?
 
     @Option(
-        help: ArgumentHelp("A file that holds the secret; - for standard input.", valueName: "file"),
+        help: ArgumentHelp("Read the secret from a file; - for standard input.", valueName: "file"),
         completion: .file())
     var secretFile: String?
 
-    @Option(help: "An invite: inkling:NAME#SECRET.")
+    @Option(help: "Give an invite: inkling:NAME#SECRET.")
     var invite: String?
 
     @Option(
-        help: ArgumentHelp("A file that holds the invite; - for standard input.", valueName: "file"),
+        help: ArgumentHelp("Read the invite from a file; - for standard input.", valueName: "file"),
         completion: .file())
     var inviteFile: String?
 
-    @Option(help: ArgumentHelp("A peer to reach without discovery; may be repeated.", valueName: "host:port"))
+    @Option(help: ArgumentHelp("Reach a peer without discovery; may be repeated.", valueName: "host:port"))
     var peer: [String] = []
 
-    @Option(parsing: .unconditional, help: "The UDP port (default: any).", transform: Self.port)
+    @Option(parsing: .unconditional, help: "Use this UDP port (default: any).", transform: Self.port)
     var port: UInt16?
 
-    @Option(help: ArgumentHelp("The own address to use.", valueName: "address"))
+    @Option(help: ArgumentHelp("Use this address of your machine.", valueName: "address"))
     var bind: String?
 
     @Option(
-        help: ArgumentHelp("A network interface to use; may be repeated (default: all).", valueName: "name"),
+        help: ArgumentHelp("Use this network interface; may be repeated (default: all).", valueName: "name"),
         completion: .shellCommand("ls /sys/class/net"))
     var interface: [String] = []
 
     @Option(
-        help: ArgumentHelp("A network interface to leave out; may be repeated.", valueName: "name"),
+        help: ArgumentHelp("Leave out this network interface; may be repeated.", valueName: "name"),
         completion: .shellCommand("ls /sys/class/net"))
     var withoutInterface: [String] = []
 
@@ -51,12 +51,12 @@ struct NodeOptions: ParsableArguments {
     var noDiscovery = false
 
     @Option(
-        help: ArgumentHelp("Where identity and known peers are kept.", valueName: "dir"), completion: .directory)
+        help: ArgumentHelp("Set where identity and known peers are kept.", valueName: "dir"), completion: .directory)
     var stateDir: String?
 
     @OptionGroup var settingsOptions: SettingsOptions
 
-    @Option(help: "What is logged on standard error.")
+    @Option(help: "Set what is logged on standard error.")
     var logLevel: Logger.Level?
 
     func validate() throws {
@@ -65,7 +65,7 @@ struct NodeOptions: ParsableArguments {
             throw ValidationError("Give only one of --secret, --secret-file, --invite and --invite-file.")
         }
         guard interface.isEmpty || withoutInterface.isEmpty else {
-            throw ValidationError("--interface and --without-interface exclude each other.")
+            throw ValidationError("--interface and --without-interface are mutually exclusive.")
         }
         if let name, !(1...64).contains(NormalForm.canonical(name).utf8.count) {
             throw ValidationError("--name takes 1 to 64 bytes.")
@@ -73,7 +73,7 @@ struct NodeOptions: ParsableArguments {
     }
 
     private static func port(_ text: String) throws -> UInt16 {
-        guard let port = UInt16(text) else { throw ValidationError("A port is a number from 0, for any, to 65535.") }
+        guard let port = UInt16(text) else { throw ValidationError("A port is a number from 0 (any) to 65535.") }
         return port
     }
 
@@ -134,7 +134,8 @@ struct NodeOptions: ParsableArguments {
                 return try Chat(name)
             }
             if case .secret = source {
-                throw ValidationError("The settings name the chat by an invite, which is not for another secret.")
+                throw ValidationError(
+                    "The settings name the chat by an invite, which has its own secret: leave the other one out.")
             }
             return try Chat(invite: name)
         } catch let error as NodeError {
@@ -190,7 +191,7 @@ struct NodeOptions: ParsableArguments {
         case (nil, nil): return .none
         case (let secret?, nil): return .secret(secret)
         case (nil, let invite?): return .invite(invite)
-        case (_?, _?): throw ValidationError("INKLING_SECRET and INKLING_INVITE exclude each other; unset one.")
+        case (_?, _?): throw ValidationError("INKLING_SECRET and INKLING_INVITE are mutually exclusive; unset one.")
         }
     }
 
@@ -200,7 +201,7 @@ struct NodeOptions: ParsableArguments {
             return try SmallFile.text(path, maximumBytes: 4_096).trimmingCharacters(in: .whitespacesAndNewlines)
         } catch {
             switch error {
-            case .unreadable: throw CommandFailure(text: "can't read \(shown); check its path and who may read it")
+            case .unreadable: throw CommandFailure(text: "can't read \(shown); check its path and permissions")
             case .tooLong, .noText: throw CommandFailure(text: "\(shown) holds neither secret nor invite", status: 64)
             }
         }
@@ -211,7 +212,8 @@ struct NodeOptions: ParsableArguments {
 struct SettingsOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The settings file (default: inkling/config.toml in $XDG_CONFIG_HOME or ~/.config).", valueName: "file"),
+            "Read this settings file (default: inkling/config.toml in $XDG_CONFIG_HOME or ~/.config).",
+            valueName: "file"),
         completion: .file(extensions: ["toml"]))
     var config: String?
 
@@ -220,7 +222,7 @@ struct SettingsOptions: ParsableArguments {
 
     func validate() throws {
         guard config == nil || !noConfig else {
-            throw ValidationError("--config and --no-config exclude each other.")
+            throw ValidationError("--config and --no-config are mutually exclusive.")
         }
     }
 

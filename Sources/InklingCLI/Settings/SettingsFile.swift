@@ -42,11 +42,11 @@ package struct SettingsFile: Equatable, Sendable {
         do {
             text = try SmallFile.text(path, maximumBytes: maximumBytes)
         } catch {
-            let hint = isNamed ? "check its path and who may read it" : "make it readable, or start with --no-config"
+            let hint = isNamed ? "check its path and permissions" : "make it readable, or start with --no-config"
             throw switch error {
             case .unreadable: Refusal(text: "can't read the settings in \(shown); \(hint)")
             case .tooLong: Refusal(text: "\(shown) is too long for a settings file; shorten or remove it")
-            case .noText: Refusal(text: "\(shown) is no settings file: it is not UTF-8; fix or remove it")
+            case .noText: Refusal(text: "\(shown) is not a settings file: it is not UTF-8; fix or remove it")
             }
         }
         return try SettingsFile(text, path: path)
@@ -66,7 +66,7 @@ package struct SettingsFile: Equatable, Sendable {
                 text: "\(SafeText.line(path)), line \(line): \(SafeText.line(reason)); fix that line, or start with "
                     + "--no-config")
         } catch {
-            throw Refusal(text: "\(SafeText.line(path)) is no TOML; fix it, or start with --no-config")
+            throw Refusal(text: "\(SafeText.line(path)) is not valid TOML; fix it, or start with --no-config")
         }
         var reader = Reader(path: path)
         try reader.read(table, [.name, .chat, .indicator, .interfaces, .privacy])
@@ -83,7 +83,7 @@ package struct SettingsFile: Equatable, Sendable {
         interfaces = reader.strings(.use)
         excludedInterfaces = reader.strings(.leaveOut)
         guard interfaces == nil || excludedInterfaces == nil else {
-            throw reader.refusal(.leaveOut, "does not go with interfaces.use; remove one of them")
+            throw reader.refusal(.leaveOut, "can't be combined with interfaces.use; remove one of them")
         }
         sendsTyping = reader.bool(.sendTyping)
         showsTyping = reader.bool(.showTyping)
@@ -105,7 +105,7 @@ package struct SettingsFile: Equatable, Sendable {
         let word = String(value.prefix { $0.isLetter })
         guard !word.isEmpty, !["true", "false", "inf", "nan"].contains(word) else { return nil }
         let key = parts[0].trimmingCharacters(in: .whitespaces)
-        return "a text has to stand in quotes, as in \(key) = \(parts[1].contains("[") ? "[\"…\"]" : "\"…\"")"
+        return "text must be in quotes, as in \(key) = \(parts[1].contains("[") ? "[\"…\"]" : "\"…\"")"
     }
 }
 
@@ -159,11 +159,11 @@ extension SettingsFile {
                     let names = known.map(\.rawValue).joined(separator: ", ")
                     throw Refusal(
                         text: "\(SafeText.line(path)): there is no setting \"\(SafeText.line(full))\"; "
-                            + "\(parent == nil ? "there are" : "here are") \(names)")
+                            + "\(parent == nil ? "the settings are" : "the settings here are") \(names)")
                 }
                 switch key.kind {
                 case .string:
-                    guard let text = value.string else { throw refusal(key, "takes a text in quotes") }
+                    guard let text = value.string else { throw refusal(key, "takes text in quotes") }
                     values[key] = .string(text)
                 case .bool:
                     guard let flag = value.bool else { throw refusal(key, "takes true or false") }

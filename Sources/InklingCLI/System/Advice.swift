@@ -13,13 +13,13 @@ extension NodeError {
     private var optionAdvice: String? {
         switch self {
         case .name: "Choose another with --name."
-        case .secret: "A secret is made by \"inkling invite NAME\"; a passphrase can't be one."
-        case .invite: "An invite reads inkling:NAME#SECRET; \"inkling invite NAME\" makes one."
-        case .portTaken: "Choose another with --port, or none for a free one."
+        case .secret: "Make one with \"inkling invite NAME\"; a passphrase can't be a secret."
+        case .invite: "An invite looks like inkling:NAME#SECRET; \"inkling invite NAME\" makes one."
+        case .portTaken: "Choose another with --port, or leave it out to get a free one."
         case .portNotAllowed: "Choose one above 1023 with --port."
-        case .bindAddress: "Choose one of its own with --bind, or leave it out."
-        case .socket: "\"inkling doctor\" looks for the cause."
-        case .identityText: "\"inkling identity export FILE\" makes one."
+        case .bindAddress: "Choose one of its addresses with --bind, or leave it out."
+        case .socket: "Run \"inkling doctor\" to find the cause."
+        case .identityText: "Make one with \"inkling identity export FILE\"."
         case .identityExists:
             "Keep a copy of it with \"inkling identity export FILE\", then replace it with --force."
         case .chatName, .unknownChat, .chatExists, .tooManyChats, .messageEmpty, .messageTooLong, .queueFull,
@@ -36,11 +36,11 @@ extension StateDirectoryFault {
         let advice =
             switch self {
             case .corrupt: advice
-            case .newer: "Use that, or another --state-dir."
+            case .newer: "Use that version, or choose another directory with --state-dir."
             case .unreadable: "Make it readable, or choose another directory with --state-dir."
             case .foreign: "Choose another directory with --state-dir."
             case .shared:
-                "Choose another directory with --state-dir, or take their right away: chmod go-w."
+                "Choose another directory with --state-dir, or revoke their access: chmod go-w."
             case .unwritable: "Make it writable, or choose another with --state-dir."
             case .noHome: "Set HOME, or choose a directory with --state-dir."
             }
@@ -81,7 +81,7 @@ extension TemporaryIdentity {
         let advice =
             switch self {
             case .inUse:
-                "For one more chat, use /join in the other program; for an identity of its own, --state-dir."
+                "To join another chat, use /join in the other program; for a separate identity, use --state-dir."
             case .unwritable: "Make it writable, or choose another with --state-dir."
             case .noHome: "Set HOME, or choose a directory with --state-dir."
             }
