@@ -7,14 +7,14 @@ public struct Configuration: Sendable {
     public var name: String
     /// Where identity and known peers are kept; nil for ``defaultStateDirectory``.
     public var stateDirectory: String?
-    /// Whether the identity is a new one that is never saved. The state directory is not touched then.
+    /// Whether the identity is new and never saved. The state directory is not touched then.
     public var isEphemeral = false
-    /// Whether the kept identity is used although another node of this user may run under it: then both are one person
-    /// for the others, and don't see each other. Without it a second node gets a temporary identity.
+    /// Whether to use the kept identity even if another node of this user may be using it: then both are one person
+    /// to others, and don't see each other. Otherwise a second node gets a temporary identity.
     public var sharesIdentity = false
     /// The UDP port; 0 for a free one.
     public var port: UInt16 = 0
-    /// An own address to use alone; nil for all.
+    /// The only address of this host to use; nil for all.
     public var bindAddress: String?
     /// The names of the interfaces to use; empty for all but those of containers and tunnels.
     public var interfaces: [String] = []
@@ -22,18 +22,18 @@ public struct Configuration: Sendable {
     public var excludedInterfaces: [String] = []
     /// Whether peers are looked for and the node is advertised.
     public var discovery = true
-    /// Peers by hand, `HOST:PORT` or `[IPV6]:PORT`.
+    /// Peers named by hand, as `HOST:PORT` or `[IPV6]:PORT`.
     public var peers: [String] = []
-    /// Whether a helper process says goodbye if this one dies: then the others see it at once, and not after 3 s.
+    /// Whether a helper process says goodbye if this one dies: then others see it at once, instead of after 3 s.
     public var lastWill = true
-    /// The helper's program; nil for `inkling-lastwill` beside the running program.
+    /// The helper's program; nil for `inkling-lastwill` next to the running program.
     public var lastWillHelper: String?
-    /// Whether the others see that this user types.
+    /// Whether others see that this user is typing.
     public var sendsTyping = true
-    /// Whether this user sees that the others type.
+    /// Whether this user sees that others are typing.
     public var showsTyping = true
 
-    /// A node with a name; everything else has a default that suits most.
+    /// A configuration with a name, and defaults that suit most programs.
     public init(name: String, stateDirectory: String? = nil) {
         self.name = name
         self.stateDirectory = stateDirectory

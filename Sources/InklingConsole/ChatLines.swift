@@ -16,7 +16,7 @@ package enum ChatLines {
         ])
     }
 
-    /// A message of one's own.
+    /// A message of this user's.
     ///
     /// - Parameter mark: who has it, see `Delivery.mark`.
     package static func own(text: String, mark: String? = nil) -> Line {

@@ -15,7 +15,7 @@ package struct Completion: Sendable {
     }
 
     package enum Answer: Equatable, Sendable {
-        /// The text is another one now.
+        /// The text has changed.
         case completed
         /// What it may become, to be shown.
         case choices([String])

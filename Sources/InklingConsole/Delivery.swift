@@ -36,7 +36,7 @@ package struct Delivery: Sendable {
     /// Whether everybody has it, which needs no word.
     package var reachedAll: Bool { recipients > 0 && delivered >= recipients }
 
-    /// The own message is shown now; if not everybody has answered, what comes of it is told later.
+    /// The user's message is shown now; if not everybody has answered, the outcome is reported later.
     package mutating func show() -> String {
         isShownUnsettled = !isSettled
         return mark
@@ -45,7 +45,7 @@ package struct Delivery: Sendable {
     /// Whether everybody has answered, and nobody has it.
     package var reachedNobody: Bool { isSettled && delivered == 0 }
 
-    /// What stands behind the own message: who has it, as far as is known.
+    /// What follows the user's own message: who has it, as far as is known.
     package var mark: String {
         if !failures.isEmpty { return "not to " + missed + (delivered > 0 ? ", to \(delivered) of \(recipients)" : "") }
         guard reachedAll else { return recipients == 1 ? "on its way" : "to \(delivered) of \(recipients) so far" }

@@ -1,12 +1,12 @@
 /// One thing that a person did at the keyboard.
 package enum Key: Hashable, Sendable {
-    /// Typed text: one Unicode scalar that is no control character.
+    /// Typed text: one Unicode scalar that is not a control character.
     case text(Unicode.Scalar)
     /// Text that was pasted as a whole; as it came, controls included.
     case paste(String)
     /// A letter (lower case) or one of `@[\]^_` with Ctrl.
     case control(Unicode.Scalar)
-    /// A character with Alt, or behind Escape.
+    /// A character with Alt, or after Escape.
     case alt(Unicode.Scalar)
     case enter
     case altEnter

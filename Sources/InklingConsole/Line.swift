@@ -6,7 +6,7 @@ package struct Line: Hashable, Sendable {
         case plain
         case bold
         case dim
-        /// A colour of the palette, bold; any number stands for one.
+        /// A colour of the palette, bold; any number selects one.
         case person(Int)
 
         /// The colour of a person, the same for the same identity in every chat and after every start.
@@ -51,10 +51,10 @@ package struct Line: Hashable, Sendable {
     /// The text alone.
     package var text: String { spans.map(\.text).joined() }
 
-    /// What a row that is not the first of its line begins with, so that nothing in a line looks like another one.
+    /// What a row that is not the first of its line begins with, so that nothing in a line looks like another line.
     package static let indent = 2
 
-    /// The text without emphasis and wrapping, for output that is no terminal; further lines are indented.
+    /// The text without emphasis and wrapping, for output that is not a terminal; further lines are indented.
     package var plain: String {
         let indent = "\n" + String(repeating: " ", count: Self.indent)
         return text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: indent)
@@ -130,7 +130,7 @@ struct Row {
         for _ in 0..<indent { append(Cell(character: " ", emphasis: .plain, limit: 1, apart: false)) }
     }
 
-    /// Whether nothing but the indent stands in the row.
+    /// Whether there is nothing but the indent in the row.
     var isBlank: Bool { cells.count == indent }
 
     mutating func append(_ cell: Cell) {
@@ -138,7 +138,7 @@ struct Row {
         width += cell.width
     }
 
-    /// Breaks a full row: behind its last blank, or at its end where it has none.
+    /// Breaks a full row: after its last blank, or at its end if it has none.
     func broken(indent: Int) -> (head: Row, rest: Row) {
         var rest = Row(indent: indent)
         guard let blank = cells[self.indent...].lastIndex(where: { $0.character == " " }), blank > self.indent,

@@ -56,7 +56,7 @@ package struct LineEditor: Sendable {
     package enum Answer: Equatable, Sendable {
         /// Nothing that concerns others; the cursor may have moved.
         case nothing
-        /// The text is another one now.
+        /// The text has changed.
         case edited
         /// Send this text; the field is empty again.
         case submit(String)
@@ -160,7 +160,7 @@ package struct LineEditor: Sendable {
         }
     }
 
-    // Clusters can merge where text is put in or taken out, so the whole is cut into clusters anew.
+    // Clusters can merge where text is put in or taken out, so the whole is cut into clusters again.
     private mutating func replace(_ range: Range<Int>, with text: String) {
         var joined = String(characters[..<range.lowerBound])
         joined += text

@@ -60,7 +60,7 @@ package struct Timeline: Sendable {
 
     package init() {}
 
-    /// Returns the lines with a dim `HH:MM` in front, below a line that names the day if it is another one than that of
+    /// Returns the lines with a dim `HH:MM` in front, below a line that names the day if it differs from that of
     /// the lines before. The first day of all is not named.
     package mutating func stamped(_ lines: [Line], at time: LocalTime) -> [Line] {
         guard !lines.isEmpty else { return [] }

@@ -24,7 +24,7 @@ package enum PromptCommand: Equatable, Sendable {
     case quit
     /// A command that is not complete, or is too much: its name without the slash.
     case misused(String, Mistake)
-    /// A word behind a slash that names no command; safe to show. With the command that comes nearest, if one does.
+    /// A word after a slash that does not name a command; safe to show. With the nearest command, if there is one.
     case unknown(String, nearest: String?)
 
     /// Which chat is meant.
@@ -40,7 +40,7 @@ package enum PromptCommand: Equatable, Sendable {
     }
 
     /// Reads a line: a slash begins a command, two of them a message that begins with one. Names may have blanks: what
-    /// stands behind the command, whole, is its argument.
+    /// follows the command, as a whole, is its argument.
     package init(_ line: String) {
         guard line.hasPrefix("/") else {
             self = .message(line)

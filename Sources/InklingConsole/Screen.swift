@@ -26,7 +26,7 @@ package struct Screen: Sendable {
         self.decorated = decorated
     }
 
-    /// The terminal has another size. The next drawing begins anew.
+    /// The terminal has another size. The next drawing starts again.
     package mutating func resize(columns: Int, rows: Int) {
         self.columns = max(columns, 4)
         self.rows = max(rows, 2)

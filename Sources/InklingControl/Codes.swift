@@ -1,6 +1,6 @@
 import InklingModel
 
-// The words of the JSON interface that stand for what programs act upon. Of the reasons of events, of presences and of
+// The words of the JSON interface for what programs act upon. Of the reasons of events, of presences and of
 // what statistics count the raw values are these words.
 
 extension NodeError {

@@ -35,7 +35,7 @@ package enum JSONCommand: Sendable {
 
         init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: Member.self)
-            // A member that is null is no member left out: nobody joins an open chat whose secret got lost.
+            // A member that is null is not the same as a missing one: nobody joins an open chat whose secret got lost.
             func optional(_ member: Member) throws -> String? {
                 members.contains(member) ? try members.decode(String.self, forKey: member) : nil
             }
@@ -45,7 +45,7 @@ package enum JSONCommand: Sendable {
         }
     }
 
-    /// What a line with a `send` gives to be told back, also one that is refused; nil for all else.
+    /// The tag of a line with a `send`, even of one that is refused; nil for all else.
     package static func tag(of line: [UInt8]) -> String? {
         struct Tagged: Decodable {
             let `do`: String

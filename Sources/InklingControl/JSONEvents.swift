@@ -1,7 +1,7 @@
 import Inkling
 import InklingModel
 
-/// What a node tells, as lines; what people read in them is the program's.
+/// What a node reports, as lines; the texts that people read in them come from the program.
 package struct JSONEvents: Sendable {
     private let indicator: @Sendable ([Person]) -> String
     private let notice: @Sendable (Notice) -> String

@@ -1,12 +1,12 @@
 import InklingWire
 
-/// The secret of a chat: 128 random bits, known to its members alone.
+/// The secret of a chat: 128 random bits, known only to its members.
 public struct Secret: Hashable, Sendable {
     let wire: ChatSecret
 
     /// Reads a secret: 26 lower-case base32 characters (RFC 4648, no padding, spare bits zero).
     ///
-    /// - Throws: ``NodeError/secret(_:)`` for anything else. A passphrase of human making is refused: whoever
+    /// - Throws: ``NodeError/secret(_:)`` for anything else. A passphrase that people make up is refused: anybody who
     ///   completes one exchange could guess at it offline.
     public init(_ text: String) throws(NodeError) {
         guard let wire = ChatSecret(base32: text) else {
@@ -15,16 +15,16 @@ public struct Secret: Hashable, Sendable {
         self.wire = wire
     }
 
-    /// A new secret, from a random source that nobody can foresee.
+    /// A new secret, from an unpredictable random source.
     public init(using generator: inout some RandomNumberGenerator) { wire = ChatSecret(using: &generator) }
 
     /// The 26 characters.
     public var text: String { wire.base32 }
 }
 
-// Whoever prints or logs a secret, or what holds it, does not want it told.
+// Code that prints or logs a secret, or a value that holds it, must not reveal it.
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Says that there is one, and nothing of it.
+    /// Says that there is a secret, and reveals nothing of it.
     public var description: String { "Secret(…)" }
     /// The same.
     public var debugDescription: String { description }
@@ -43,7 +43,7 @@ public struct Chat: Hashable, Sendable {
     ///   character other than the space, or is an invite.
     public init(_ name: String, secret: Secret? = nil) throws(NodeError) {
         let normal = NormalForm.canonical(name)
-        // An open chat that was named after an invite would tell its secret to all.
+        // An open chat that was named after an invite would reveal its secret to everybody.
         guard !Self.isInvite(normal) else { throw .chatName(.invite) }
         try self.init(normal: normal, secret: secret)
     }

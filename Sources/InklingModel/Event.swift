@@ -2,13 +2,13 @@
 public enum Event: Sendable, Hashable {
     /// A presence changed.
     case peer(chat: String, Person, Presence, why: PresenceReason)
-    /// Who is typing: the whole list, in the order in which to name them, on each change.
+    /// Who is typing: the complete list, in the order in which to name people, on each change.
     case typing(chat: String, [Person])
     /// A message came, whole and in order. `number` counts the messages that this node received.
     case message(chat: String, from: Person, number: UInt64, text: String)
     /// A message of ours was acknowledged whole.
     case delivered(chat: String, message: UInt64, user: UserID)
-    /// A message of ours is not known to be delivered.
+    /// It is not known whether a message of ours was delivered.
     case failed(chat: String, message: UInt64, user: UserID, why: FailureReason)
     /// Something that a person may want to know, or its end.
     case notice(Notice)
@@ -29,7 +29,7 @@ public struct TimedEvent: Sendable, Hashable {
 
 /// Why somebody's presence changed.
 public enum PresenceReason: String, CaseIterable, Sendable, Hashable {
-    /// They came, or have another name.
+    /// They came, or changed their name.
     case hello
     /// They are back from being away.
     case back
@@ -37,7 +37,7 @@ public enum PresenceReason: String, CaseIterable, Sendable, Hashable {
     case away
     /// They left the chat, or ended their node.
     case bye
-    /// Their node ended without a word, and its helper said goodbye.
+    /// Their node ended without saying goodbye, and its helper said it.
     case will
     /// Nothing has come from them for too long.
     case silence
@@ -47,13 +47,13 @@ public enum PresenceReason: String, CaseIterable, Sendable, Hashable {
     case replaced
 }
 
-/// Why a message is not known to be delivered to somebody.
+/// Why a message may not have been delivered to somebody.
 public enum FailureReason: String, CaseIterable, Sendable, Hashable {
     /// They left the chat, or ended their node.
     case bye
     /// Nothing has come from them for too long.
     case silence
-    /// Their node ended without a word, and its helper said goodbye.
+    /// Their node ended without saying goodbye, and its helper said it.
     case will
     /// This node left the chat.
     case left
@@ -63,7 +63,7 @@ public enum FailureReason: String, CaseIterable, Sendable, Hashable {
     case replaced
     /// This node was stopped.
     case quit
-    /// They are there, but acknowledged nothing for too long.
+    /// They are there, but have acknowledged nothing for too long.
     case stalled
     /// Their node has lost what it had received.
     case lostState = "lost-state"

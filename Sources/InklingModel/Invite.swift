@@ -1,6 +1,6 @@
-/// Invites: a chat with its secret in one line of text, for people to hand on.
+/// Invites: a chat and its secret in one line of text, for people to pass on.
 extension Chat {
-    /// Reads an invite, `inkling:NAME#SECRET` with the name percent-encoded: as people hand them on, with blanks and
+    /// Reads an invite, `inkling:NAME#SECRET` with the name percent-encoded: as people pass them on, with blanks and
     /// line ends around it, and the scheme in any letters (W-11).
     ///
     /// - Throws: ``NodeError/invite(_:)``, ``NodeError/chatName(_:)`` or ``NodeError/secret(_:)``.
@@ -15,7 +15,7 @@ extension Chat {
     /// Whether a text is meant as an invite, well-formed or not, rather than as the name of a chat.
     public static func isInvite(_ text: String) -> Bool { body(ofInvite: text) != nil }
 
-    /// What to hand to those who are to join; nil for an open chat.
+    /// What to give to people who should join; nil for an open chat.
     public var invite: String? {
         secret.map { Self.scheme + PercentEncoding.encode(name) + "#" + $0.text }
     }
@@ -33,7 +33,7 @@ extension Chat {
     }
 }
 
-/// Blanks and line ends, which come along with what people copy.
+/// Blanks and line ends, which get copied along with text.
 package enum Blanks {
     /// A text without those at its beginning and end; line ends only where that is said.
     package static func trimmed(_ text: some StringProtocol, lineEnds: Bool = false) -> String {

@@ -1,20 +1,20 @@
-/// Somebody whom this user's nodes have met, in this run or an earlier one.
+/// Somebody this user's nodes have met, in this run or an earlier one.
 public struct KnownPeer: Hashable, Sendable {
     /// Whose identity it is.
     public let user: UserID
     /// The static public key in base64url, 43 characters.
     public let key: String
-    /// The names that the key came under, the last one first, at most 4. As sent: make them safe before you print them.
+    /// The names that the key has had, the latest first, at most 4. As sent: make them safe before you print them.
     public let names: [String]
-    /// When the key first came under the present name, in seconds since 1970.
+    /// When the key first had its present name, in seconds since 1970.
     public let namedSince: Double
     /// When the key was first met, in seconds since 1970.
     public let firstSeen: Double
-    /// When it was last there, in seconds since 1970.
+    /// When the key was last there, in seconds since 1970.
     public let lastSeen: Double
     /// Whether the user has compared fingerprints with them.
     public let isVerified: Bool
-    /// Whether the user has blocked them, until that is taken back.
+    /// Whether the user has blocked them.
     public let isBlocked: Bool
 
     package init(

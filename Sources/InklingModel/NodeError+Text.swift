@@ -1,7 +1,7 @@
 import InklingWire
 
 extension NodeError: CustomStringConvertible {
-    /// What is the case, in one line.
+    /// What happened, in one line.
     public var fact: String {
         switch self {
         case .name(let fault): "This display name can't be used: \(fault.reason)."
@@ -80,7 +80,7 @@ extension NameFault {
 }
 
 extension SecretFault {
-    /// Part of a sentence. Nothing of the text is told.
+    /// Part of a sentence. It reveals nothing of the text.
     var reason: String {
         switch self {
         case .length(let count): "it has \(count) characters instead of \(Self.length)"
@@ -112,7 +112,7 @@ extension PeerAddressFault {
 }
 
 extension StateDirectoryFault: CustomStringConvertible {
-    /// What is the case, in one line.
+    /// What happened, in one line.
     public var fact: String {
         switch self {
         case .corrupt(let path): "The identity in \(printable(path)) is damaged."

@@ -2,12 +2,12 @@ import InklingWire
 
 /// Why something could not be done. Nothing was changed then.
 ///
-/// `fact` says what is the case, and `advice` what to do about it; a program that has options of its own for that says
-/// so in place of the advice.
+/// `fact` says what happened, and `advice` what to do about it. A program that has its own options for that can
+/// name them instead of the advice.
 public enum NodeError: Error, Hashable, Sendable {
-    /// The display name can't be one.
+    /// This can't be a display name.
     case name(NameFault)
-    /// The name of a chat can't be one.
+    /// This can't be the name of a chat.
     case chatName(NameFault)
     /// A text is not the secret of a chat.
     case secret(SecretFault)
@@ -27,19 +27,19 @@ public enum NodeError: Error, Hashable, Sendable {
     case queueFull(UserID)
     /// Another program, or node, has the UDP port.
     case portTaken(UInt16)
-    /// The UDP port is for the administrator alone.
+    /// Only the administrator may use the UDP port.
     case portNotAllowed(UInt16)
     /// An address to bind to is not one of this host.
     case bindAddress(String)
     /// An address to bind to is a link-local one without its interface.
     case bindAddressWithoutInterface(String)
-    /// The system makes no UDP socket: its reason.
+    /// The system can't create a UDP socket, for this reason.
     case socket(String)
     /// The state directory would put the identity at risk, or can't be used.
     case stateDirectory(StateDirectoryFault)
-    /// A peer to be reached by hand can't be.
+    /// The address of a peer that was named by hand can't be used.
     case peerAddress(String, PeerAddressFault)
-    /// A network interface that was named is not there; `known` lists those that there are.
+    /// A network interface that was named does not exist; `known` lists those that do.
     case interface(String, known: [String])
     /// Nobody is known by that key or user ID.
     case unknownPeer(String)
@@ -56,16 +56,16 @@ public enum NodeError: Error, Hashable, Sendable {
 /// Why a text can't name a person or a chat.
 public enum NameFault: Hashable, Sendable {
     case empty
-    /// It has so many bytes in NFC, and `maximum` are the most.
+    /// It has this many bytes in NFC, more than `maximum`.
     case tooLong(bytes: Int, maximum: Int)
     case controlCharacter
-    /// It has this one, which shows nothing or changes how others show. A person's name may.
+    /// It has this character, which is invisible or changes how others are shown. A person's name may have it.
     case invisibleCharacter(Unicode.Scalar)
     /// It is an invite, which names a chat and its secret.
     case invite
 
     /// What is wrong with a chat's name in NFC, if anything is: two names that look the same would be two chats, and
-    /// some characters turn around what stands beside them (W-2).
+    /// some characters reverse the text next to them (W-2).
     init?(ofChat name: String) {
         if let fault = NameFault(of: name, maximumSize: Limits.maximumChatNameSize) {
             self = fault
@@ -100,9 +100,9 @@ public enum NameFault: Hashable, Sendable {
 
 /// Why a text is not the secret of a chat.
 public enum SecretFault: Hashable, Sendable {
-    /// It has so many characters.
+    /// It has this many characters.
     case length(Int)
-    /// It has a character other than a-z and 2-7, or its last one has spare bits set.
+    /// It has a character other than a-z and 2-7, or its last character has spare bits set.
     case characters
 
     /// How many characters a secret has.
@@ -123,7 +123,7 @@ public enum InviteFault: Hashable, Sendable {
 public enum PeerAddressFault: Hashable, Sendable {
     /// There is no port from 1 to 65535.
     case port
-    /// The host is not known, by the resolver's reason.
+    /// The host can't be found; `reason` is the resolver's.
     case unknownHost(reason: String)
     /// It is not the address of one host.
     case notUnicast

@@ -7,19 +7,19 @@ package enum NormalForm {
         mapped(text, UTF8PROC_STABLE.rawValue | UTF8PROC_COMPOSE.rawValue)
     }
 
-    /// A text in NFKC: what differs in its look alone is the same.
+    /// A text in NFKC: texts that differ only in how they look are the same.
     package static func compatible(_ text: some StringProtocol) -> String {
         mapped(text, UTF8PROC_STABLE.rawValue | UTF8PROC_COMPOSE.rawValue | UTF8PROC_COMPAT.rawValue)
     }
 
     private static func mapped(_ text: some StringProtocol, _ options: UInt32) -> String {
-        // ASCII is as it is in all forms.
+        // ASCII is the same in all forms.
         guard text.utf8.contains(where: { $0 >= 0x80 }) else { return String(text) }
         let bytes = Array(text.utf8)
         var result: UnsafeMutablePointer<UInt8>?
         let count = utf8proc_map(bytes, bytes.count, &result, utf8proc_option_t(rawValue: options))
         defer { free(result) }
-        // Of what comes in as text only want of memory can fail.
+        // The input is valid text, so this can fail only for lack of memory.
         guard count >= 0, let result else { return String(text) }
         return String(decoding: UnsafeBufferPointer(start: result, count: count), as: UTF8.self)
     }

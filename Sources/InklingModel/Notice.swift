@@ -1,26 +1,26 @@
 /// Something about the node itself that a person may want to know, or its end.
 ///
-/// `fact` says what is the case, and `advice` what to do about it; a program that has options of its own for that
-/// says so in place of the advice. The texts may hold names as their owners sent them.
+/// `fact` says what happened, and `advice` what to do about it. A program that has its own options for that
+/// can name them instead of the advice. The texts may contain names as their owners sent them.
 public enum Notice: Hashable, Sendable {
-    /// Peers are not found by themselves any more.
+    /// Automatic discovery has become unavailable.
     case discoveryDown(DiscoveryOutage)
-    /// They are again.
+    /// Automatic discovery is available again.
     case discoveryUp
     /// The identity ends with this node.
     case identityTemporary(TemporaryIdentity)
-    /// If this process is killed, the others notice late.
+    /// If this process is killed, others notice late.
     case lastWillOff(LastWillOutage)
-    /// A peer given by hand is this node itself, or another device of the same identity.
+    /// A peer named by hand is this node itself, or another device with the same identity.
     case peerIsOneself
-    /// Somebody comes under a name that is known with another key; just before the ``Event/peer(chat:_:_:why:)`` of who
-    /// comes. Of the ones who are known, `known` was there last; `isVerified` if any of them is verified.
+    /// Somebody uses a name that is known with a different key; sent just before their ``Event/peer(chat:_:_:why:)``.
+    /// Of those known under the name, `known` was there last; `isVerified` if any of them is verified.
     case keyChanged(Person, known: UserID, isVerified: Bool)
-    /// The list of known peers was damaged, and lies in a file of another name now.
+    /// The list of known peers was damaged, and was moved to another file.
     case knownPeersDamaged(file: String)
     /// The list of known peers in that directory was made by a later version.
     case knownPeersNewer(directory: String)
-    /// Known peers can't be kept in that directory, by the system's reason.
+    /// Known peers can't be kept in that directory; `reason` is the system's.
     case knownPeersUnkept(directory: String, reason: String)
 }
 
@@ -30,7 +30,7 @@ public enum DiscoveryOutage: Hashable, Sendable, CaseIterable {
     case absent
     /// The daemon went away.
     case gone
-    /// The daemon answers, and refuses one more operation.
+    /// The daemon answers, but refuses another operation.
     case refused
     /// The system gave no thread or descriptors.
     case noThread
@@ -50,14 +50,14 @@ public enum TemporaryIdentity: Hashable, Sendable {
 public enum LastWillOutage: Hashable, Sendable {
     /// Its program is not at that path.
     case missing(path: String)
-    /// It did not start, by the system's reason.
+    /// It did not start; `reason` is the system's.
     case failed(reason: String)
     /// It ended.
     case ended
 }
 
 extension Notice: CustomStringConvertible {
-    /// What is the case, in one line.
+    /// What happened, in one line.
     public var fact: String {
         switch self {
         case .discoveryDown(let outage): outage.fact
@@ -102,7 +102,7 @@ extension Notice: CustomStringConvertible {
 }
 
 extension DiscoveryOutage: CustomStringConvertible {
-    /// What is the case, in one line.
+    /// What happened, in one line.
     public var fact: String {
         switch self {
         case .absent: "Automatic discovery is unavailable: no discovery daemon answers."
@@ -127,7 +127,7 @@ extension DiscoveryOutage: CustomStringConvertible {
 }
 
 extension TemporaryIdentity: CustomStringConvertible {
-    /// What is the case, in one line.
+    /// What happened, in one line.
     public var fact: String {
         switch self {
         case .inUse(let directory):
@@ -168,7 +168,7 @@ extension LastWillOutage {
 /// Two sentences, of which the second may be empty.
 func joined(_ fact: String, _ advice: String) -> String { advice.isEmpty ? fact : fact + " " + advice }
 
-/// A path without what could control a terminal.
+/// A path without characters that could control a terminal.
 package func printable(_ path: String) -> String {
     String(String.UnicodeScalarView(path.unicodeScalars.map { $0.properties.isWhitespace || $0.isSafe ? $0 : "?" }))
 }

@@ -7,7 +7,7 @@ public struct Person: Hashable, Sendable {
     /// Valid UTF-8 of at most 64 bytes, otherwise as sent; it may be empty.
     public let name: String
 
-    /// Somebody of that identity, under that name.
+    /// Somebody with that identity and name.
     public init(user: UserID, name: String) {
         self.user = user
         self.name = name
@@ -18,7 +18,7 @@ public struct Person: Hashable, Sendable {
 public enum Presence: String, Sendable, Hashable, Codable, CaseIterable {
     /// In the chat, and there.
     case online
-    /// In the chat, but said to be elsewhere. Messages arrive.
+    /// In the chat, but marked as away. Messages arrive.
     case away
     /// Not in the chat, or out of reach.
     case offline
@@ -34,9 +34,9 @@ public struct Peer: Hashable, Sendable {
     public let presence: Presence
     /// The static public key in base64url, 43 characters.
     public let key: String
-    /// When the peer was last there, in this run or an earlier one, in seconds since 1970; nil while it is.
+    /// When the peer was last there, in this run or an earlier one, in seconds since 1970; nil while it is online.
     public let lastSeen: Double?
-    /// Since when it is there, in seconds since 1970; nil while it is offline.
+    /// Since when the peer has been there, in seconds since 1970; nil while it is offline.
     public let onlineSince: Double?
     /// The smoothed round trip, if one was measured.
     public let roundTrip: Duration?
@@ -44,10 +44,10 @@ public struct Peer: Hashable, Sendable {
     public let firstSeen: Double?
     /// Whether the user has compared fingerprints with them.
     public let isVerified: Bool
-    /// Whether the user has blocked them for good.
+    /// Whether the user has blocked them permanently.
     public let isBlocked: Bool
-    /// Others who were known under this name before, or are verified: one of them may be who the name says, and not
-    /// this one. Without blocked ones.
+    /// Others who were known under this name before, or are verified: one of them may be the person that the name
+    /// suggests, instead of this one. Blocked people are left out.
     public let namesakes: [UserID]
 
     package init(

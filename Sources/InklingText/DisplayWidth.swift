@@ -18,7 +18,7 @@ public enum DisplayWidth {
         return scalars.reduce(0) { $0 + of($1) }
     }
 
-    /// The columns of a cluster's scalars side by side, as a terminal shows them that does not know the cluster.
+    /// The columns of a cluster's scalars side by side, as shown by a terminal that does not know the cluster.
     public static func ofScalars(_ character: Character) -> Int {
         if let ascii = character.asciiValue { return (0x20..<0x7F).contains(ascii) ? 1 : 0 }
         return character.unicodeScalars.reduce(0) { $0 + of($1) }

@@ -1,4 +1,4 @@
-/// How the names of several people who type are put together (R17).
+/// How the names of several people who are typing are combined (R17).
 public enum IndicatorStyle: String, CaseIterable, Sendable {
     /// Up to three names, from four on two names and a count.
     case standard
@@ -10,19 +10,19 @@ public enum IndicatorStyle: String, CaseIterable, Sendable {
 
 /// The text that says who is typing.
 public enum IndicatorText {
-    /// The longest name that is shown whole, in characters as a person counts them (R19).
+    /// The longest name that is shown in full, in characters as a person counts them (R19).
     public static let longestName = 15
 
     /// Says who is typing, without dots; empty when nobody is.
     ///
     /// - Parameter names: safe names in the order in which they are to be named, the latest start first;
-    ///   an empty one stands for a person whose name can't be shown.
+    ///   an empty one is a person whose name can't be shown.
     public static func text(names: [String], style: IndicatorStyle = .standard) -> String {
         if names.count > 1 && names.allSatisfy(\.isEmpty) { return "\(names.count) people are typing" }
         return text(shown: names.map(shortened), style: style)
     }
 
-    /// Says who is typing by their labels: names are shortened, what tells them apart is not.
+    /// Says who is typing, by their labels: names are shortened, suffixes are not.
     public static func text(people: [Labels.Label], style: IndicatorStyle = .standard) -> String {
         text(
             shown: people.map { $0.suffix.isEmpty ? shortened($0.name) : shortened($0.name) + " " + $0.suffix },
@@ -47,7 +47,7 @@ public enum IndicatorText {
         }
     }
 
-    /// The dots behind the text: one to three in turn, or always three where motion is unwanted (R20).
+    /// The dots after the text: one to three in turn, or always three if motion is unwanted (R20).
     public static func dots(step: Int, reducedMotion: Bool) -> String {
         guard !reducedMotion else { return "..." }
         let turn = ((step % 3) + 3) % 3

@@ -1,18 +1,18 @@
 import InklingModel
 
-/// What each person of a chat is called on the screen: the name as it was given, with a short piece of the user ID
-/// behind it only where the name alone could mislead.
+/// What each person in a chat is called on the screen: the name as it was given, followed by a short piece of the
+/// user ID only where the name alone could mislead.
 ///
-/// A label carries that suffix where two people look alike, where a known name comes with another key, where the name
-/// is one's own or a word of the program, mixes Latin, Cyrillic and Greek, or can't be shown as it was sent. Once a
-/// person has it, it stays for as long as the name does: a label never gets shorter under one's eyes.
+/// A label has that suffix where two names look alike, where a known name has a different key, where the name
+/// is the user's own or a word of the program, mixes Latin, Cyrillic and Greek, or can't be shown as sent. Once a
+/// person has it, it stays as long as the name does: a label never gets shorter while you look at it.
 public struct Labels: Sendable {
     /// How many characters of the user ID a suffix has, unless more are needed to tell two people apart.
     public static let suffixLength = 4
 
-    /// What is known of somebody whose name came with a key.
+    /// What is known about somebody with a certain name and key.
     public enum Acquaintance: Hashable, Sendable {
-        /// Nobody of that name was met before.
+        /// Nobody with that name was met before.
         case new
         /// This name was met with this key.
         case known
@@ -20,18 +20,18 @@ public struct Labels: Sendable {
         case changedKey
     }
 
-    /// Somebody who is to have a label.
+    /// Somebody who gets a label.
     public struct Person: Hashable, Sendable {
         /// The user ID, 16 characters.
         public var user: String
         /// The name as it was sent.
         public var name: String
-        /// What is known of them beside the name.
+        /// What is known about them besides the name.
         public var acquaintance: Acquaintance
         /// Whether the user has compared fingerprints with this person.
         public var isVerified: Bool
 
-        /// Somebody of that identity, under that name.
+        /// Somebody with that identity and name.
         public init(user: String, name: String, acquaintance: Acquaintance = .new, isVerified: Bool = false) {
             self.user = user
             self.name = name
@@ -40,7 +40,7 @@ public struct Labels: Sendable {
         }
     }
 
-    /// A safe name and what tells it from others. Only `Labels` makes them.
+    /// A safe name and what distinguishes it from others. Only `Labels` makes labels.
     public struct Label: Hashable, Sendable {
         /// The user ID.
         public internal(set) var user: String
@@ -53,11 +53,11 @@ public struct Labels: Sendable {
         public var text: String { suffix.isEmpty ? name : name + " " + suffix }
     }
 
-    /// Whom a text names.
+    /// Who a text names.
     public enum Match: Equatable, Sendable {
-        /// The user ID of the only one.
+        /// The user ID of the only person it names.
         case one(String)
-        /// Nobody is called so.
+        /// Nobody has that name.
         case nobody
         /// The labels that tell them apart.
         case several([String])
@@ -77,16 +77,16 @@ public struct Labels: Sendable {
     /// The user IDs of those who look alike, sorted.
     private var alike: [String: [String]] = [:]
 
-    /// Nobody yet, in the eyes of somebody who is called so.
+    /// No people yet; the user has that name.
     public init(ownName: String) { setOwnName(ownName) }
 
-    /// The own name is another one now.
+    /// The user's own name has changed.
     public mutating func setOwnName(_ name: String) {
         ownLikenesses = Set((Self.ownWords + [name]).map { likeness(of: SafeText.name($0) ?? "") })
         for person in entries.values.map(\.person).sorted(by: { $0.user < $1.user }) { update(person) }
     }
 
-    /// Somebody is known in the chat, or is now known differently. Returns those whose label is another one now.
+    /// Somebody became known in the chat, or changed. Returns those whose label has changed.
     @discardableResult
     public mutating func update(_ person: Person) -> [Label] {
         let old = entries[person.user]
@@ -105,7 +105,7 @@ public struct Labels: Sendable {
         return changed
     }
 
-    /// Somebody is not known in the chat any more.
+    /// Somebody is no longer known in the chat.
     public mutating func remove(_ user: String) {
         if let entry = entries.removeValue(forKey: user) { part(user, from: entry.likeness) }
     }
@@ -120,7 +120,7 @@ public struct Labels: Sendable {
         entries.values.map(\.label).sorted { ($0.text, $0.user) < ($1.text, $1.user) }
     }
 
-    /// Who is meant: by the label, the name in any case, the user ID or a suffix, each with or without `@`.
+    /// Finds who is meant: by the label, the name in any case, the user ID or a suffix, each with or without `@`.
     public func find(_ text: some StringProtocol) -> Match {
         var wanted = text[...]
         while wanted.first?.isWhitespace == true { wanted.removeFirst() }
@@ -176,7 +176,7 @@ public struct Labels: Sendable {
     }
 
     /// Gives one of those who look alike, and the neighbours, the suffixes they need, and returns whose label has
-    /// changed. Whoever shares the longest beginning with a user stands beside it, so for all others nothing is new.
+    /// changed. Whoever shares the longest beginning with a user is next to it in order, so nobody else is affected.
     private mutating func settle(_ likeness: String, around index: Int) -> [Label] {
         let users = alike[likeness] ?? []
         var changed: [Label] = []
@@ -260,7 +260,7 @@ public struct Labels: Sendable {
         return String(result).replacing("rn", with: "m").replacing("vv", with: "w")
     }
 
-    /// Lower-case letters and digits that can hardly be told from the Latin letter, or whose capitals can't.
+    /// Lower-case letters and digits that can hardly be distinguished from the Latin letter, or whose capitals can't.
     private static let lookAlikes: [Unicode.Scalar: Unicode.Scalar] = {
         let rows: [(Unicode.Scalar, String)] = [
             ("a", "аαɑ"), ("b", "вβьЬ"), ("c", "сϲ"), ("d", "ԁ"), ("e", "еεєҽ"), ("f", "ϝ"), ("g", "ɡԍ"), ("h", "нηһ"),

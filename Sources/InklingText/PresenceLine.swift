@@ -1,10 +1,10 @@
-/// What is told of people who came, went or changed in the same way.
+/// A line about people who came, left or changed in the same way.
 public struct PresenceLine: Hashable, Sendable {
     /// Who did, one or more.
     public var labels: [Labels.Label]
     /// What they did.
     public var change: PresenceChange
-    /// Whether it is the last that is told for now of somebody who does so again and again.
+    /// Whether this is the last line for now about somebody who does so again and again.
     public var isRepeated: Bool
 
     /// That these people did that.
@@ -14,7 +14,7 @@ public struct PresenceLine: Hashable, Sendable {
         self.isRepeated = isRepeated
     }
 
-    /// Such as "Alice and Bob are here": of more than three people two are named.
+    /// Such as "Alice and Bob are here"; if there are more than three people, two are named.
     public var text: String {
         let names =
             labels.count > 3 ? labels.prefix(2).map(\.text) + ["\(labels.count - 2) others"] : labels.map(\.text)
@@ -23,17 +23,17 @@ public struct PresenceLine: Hashable, Sendable {
     }
 }
 
-/// What can change about somebody's presence, as the prompt tells it.
+/// What can change about somebody's presence, as the prompt reports it.
 public enum PresenceChange: CaseIterable, Sendable {
     /// They came.
     case online
-    /// They are not away any more.
+    /// They are no longer away.
     case back
     /// They say that they are elsewhere.
     case away
-    /// They went.
+    /// They left.
     case left
-    /// Nothing comes from them any more.
+    /// Nothing arrives from them any more.
     case silent
 
     func words(forOne one: Bool) -> String {
@@ -48,7 +48,7 @@ public enum PresenceChange: CaseIterable, Sendable {
     }
 }
 
-/// Words side by side.
+/// Joins words.
 package enum Words {
     /// As a list: "a", "a and b", "a, b and c".
     package static func list(_ words: [String]) -> String {

@@ -1,5 +1,5 @@
-/// Decides which changes of presence are told, and when: many at once in one line, and of somebody who comes and goes
-/// one line that says so, and one more when it is over, if they have ended up otherwise.
+/// Decides which changes of presence are reported, and when: many at once in one line; for somebody who comes and goes
+/// one line that says so, and one more when that is over, if their presence is different then.
 ///
 /// Time is in milliseconds of a clock that never goes back.
 public struct PresenceLines: Sendable {
@@ -18,7 +18,7 @@ public struct PresenceLines: Sendable {
         var change: PresenceChange
     }
 
-    /// What was last told of somebody.
+    /// What was last reported about somebody.
     private enum Told {
         case here
         case away
@@ -37,7 +37,7 @@ public struct PresenceLines: Sendable {
     private var pending: [Pending] = []
     private var openedAt: Int64 = 0
 
-    /// Nothing was told yet.
+    /// Nothing was reported yet.
     public init() {}
 
     /// When to call `due(at:)`, if at all.
@@ -48,7 +48,7 @@ public struct PresenceLines: Sendable {
         return ([release] + flaps).compactMap { $0 }.min()
     }
 
-    /// Somebody's presence has changed. Returns what is to be told at once.
+    /// Somebody's presence has changed. Returns what has to be reported at once.
     public mutating func take(_ label: Labels.Label, _ change: PresenceChange, at now: Int64) -> [PresenceLine] {
         var lines = due(at: now)
         var record = records[label.user] ?? Record()
@@ -70,7 +70,7 @@ public struct PresenceLines: Sendable {
         return lines
     }
 
-    /// Returns what is to be told by now.
+    /// Returns what has to be reported by now.
     public mutating func due(at now: Int64) -> [PresenceLine] {
         var lines: [PresenceLine] = []
         if let release, release <= now { lines += flush() }

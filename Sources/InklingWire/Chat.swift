@@ -17,13 +17,13 @@ package struct ChatTag: Hashable, Comparable, Sendable {
         self.value = value
     }
 
-    /// The tag as 16 lower-case hex digits: behind an underscore, the DNS-SD subtype.
+    /// The tag as 16 lower-case hex digits: after an underscore, the DNS-SD subtype.
     package var hex: String { TextEncoding.hex.encode(value.bigEndianBytes) }
 
     package static func < (left: ChatTag, right: ChatTag) -> Bool { left.value < right.value }
 }
 
-/// The secret of a chat that is not open, 16 random bytes: whoever has it is a member.
+/// The secret of a chat that is not open, 16 random bytes: anyone who has it is a member.
 package struct ChatSecret: Hashable, Sendable {
     /// The 16 bytes.
     package let bytes: [UInt8]
@@ -53,7 +53,7 @@ package struct ChatSecret: Hashable, Sendable {
 package struct ChatKeys: Hashable, Sendable {
     /// What the chat is advertised under.
     package let tag: ChatTag
-    /// The 32 bytes that go into every handshake of the chat; in an open chat, whoever knows the name has them.
+    /// The 32 bytes that go into every handshake of the chat; in an open chat, anyone who knows the name has them.
     package let preSharedKey: [UInt8]
     private let secret: ChatSecret?
 
@@ -73,7 +73,7 @@ package struct ChatKeys: Hashable, Sendable {
         self.secret = secret
     }
 
-    /// Whether whoever knows the chat's name is in it.
+    /// Whether knowing the chat's name is enough to be in it.
     package var isOpen: Bool { secret == nil }
 
     /// The 32 bytes under which the chat's members publish `key`: in an open chat its own bytes (W-10).

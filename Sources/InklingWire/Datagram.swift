@@ -1,10 +1,10 @@
-/// Why bytes are no datagram of this version. Nothing is ever sent in answer to such bytes (W-15).
+/// Why bytes are not a datagram of this version. Nothing is ever sent in answer to such bytes (W-15).
 package enum DatagramError: String, Error, CaseIterable, Sendable {
     /// There are none (W-12).
     case empty
     /// The high four bits of the first byte are not 1 (W-12).
     case version
-    /// The low four bits of the first byte are no kind that is known (W-12).
+    /// The low four bits of the first byte are not a known kind (W-12).
     case kind
     /// The datagram is shorter or longer than its kind (W-13).
     case length

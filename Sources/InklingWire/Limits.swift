@@ -1,7 +1,7 @@
 /// Every limit and every time of the protocol by name, each with the clause that it implements.
 ///
 /// Numbers are counts or bytes, as their names and docstrings say; times are `Duration`s. What happens at a limit
-/// is for whoever enforces it: the wire refuses malformed bytes, the core and the node bound their own tables.
+/// is for the code that enforces it: the wire refuses malformed bytes, the core and the node bound their own tables.
 package enum Limits {}
 
 // Sizes.
@@ -10,7 +10,7 @@ extension Limits {
     package static let maximumDatagramSize = 1_200
     /// The longest message, in bytes of UTF-8 (M-1).
     package static let maximumMessageSize = 65_536
-    /// The longest text of one record, in bytes: what a full datagram holds behind a typing frame (W-28, M-9).
+    /// The longest text of one record, in bytes: what a full datagram holds after a typing frame (W-28, M-9).
     package static let maximumRecordTextSize = 1_163
     /// The bytes of UTF-8 that a link holds of a message that is not complete (M-2).
     package static let reassemblyBytesPerLink = 65_536

@@ -14,7 +14,7 @@ package enum ServiceRecordError: String, Error, CaseIterable, Sendable {
 
 /// The TXT record of a node's registration in one chat: `txtvers=1`, the key `k` and in a secret chat the nonce `n`.
 ///
-/// On the wire it is a row of strings, each behind its length in one byte. Names of values are ASCII and compared
+/// On the wire it is a row of strings, each after its length in one byte. Names of values are ASCII and compared
 /// without case, the first of equal ones counts, and unknown ones are ignored (D-3, D-5, D-6).
 package enum ServiceRecord {
     /// The record that publishes `key` in a chat.

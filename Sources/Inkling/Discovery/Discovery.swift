@@ -84,7 +84,7 @@ package final class Discovery: Sendable {
         post(.leave(subtype: subtype))
     }
 
-    /// Looks up anew an instance that was found, because its addresses don't answer.
+    /// Looks up an instance again, because its addresses don't answer.
     package func refresh(subtype: String, instance: String) {
         post(.refresh(subtype: subtype, instance: instance))
     }

@@ -127,7 +127,7 @@ struct DiscoveryChat {
         registrations[scope]?.state = .unlisted(until: now + listingTime)
     }
 
-    /// The registration is dead; it is missing from here on. Returns how long to wait before it is made anew.
+    /// The registration is dead; it is missing from here on. Returns how long to wait before it is made again.
     mutating func registrationFailed(scope: UInt32, error: ServiceError) -> Duration {
         registrations.removeValue(forKey: scope)?.reference.free()
         if error == .nameConflict { rename() }
@@ -169,7 +169,7 @@ struct DiscoveryChat {
         for browser in browsers.values { browser.free() }
     }
 
-    /// Frees everything, to be made anew.
+    /// Frees everything, to be made again.
     mutating func dropReferences() {
         freeAll()
         registrations = [:]

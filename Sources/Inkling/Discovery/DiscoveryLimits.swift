@@ -6,11 +6,11 @@ package enum DiscoveryLimits {
     package static let lookups = Limits.resolvesAtOnce
     /// How long one resolve or query may take.
     package static let lookupTime = Limits.resolveTimeout
-    /// How long a query is kept open for further addresses behind one that came.
+    /// How long a query is kept open for further addresses after the first.
     package static let quietTime = Duration.milliseconds(100)
     /// How long the query of one address family is kept open once the other family has answered.
     package static let siblingTime = Duration.milliseconds(500)
-    /// Addresses reported for an instance. Those behind, in the order of `InstanceTable.merged`, are left out.
+    /// Addresses reported for an instance. Those after them, in the order of `InstanceTable.merged`, are left out.
     package static let addresses = Limits.addressesPerInstance
     /// Instances remembered, counted once for each interface. When full, the one most often tried without an
     /// answer gives way; if all have answered, the new one is ignored.
@@ -21,7 +21,7 @@ package enum DiscoveryLimits {
     /// as long as the instance is listed.
     package static let firstRetry = Duration.milliseconds(500)
     package static let longestRetry = Duration.seconds(60)
-    /// Nothing is looked up anew on request sooner than this after the last answer.
+    /// Nothing is looked up again on request sooner than this after the last answer.
     package static let refreshTime = Duration.seconds(1)
 
     /// How long a registration may take to be confirmed, and, for the first time, to be seen by the own browser.
@@ -38,13 +38,13 @@ package enum DiscoveryLimits {
     package static let stopTime = 2.0
     /// How often the interfaces are looked at without a reason.
     package static let interfaceTime = Duration.seconds(30)
-    /// When all instances are looked up anew behind a change of the own addresses: at once, and, for those whose
+    /// When all instances are looked up again after a change of this host's addresses: at once, and, for those whose
     /// addresses changed with ours, after their daemons had the time to announce the new ones.
     package static let refreshTimes: [Duration] = [.zero, .milliseconds(1_100), .milliseconds(2_500)]
     /// New names tried at once for a registration whose name is taken.
     package static let renames = 4
 
-    /// The pause behind failed lookup number `attempt`, counted from 1.
+    /// The pause after failed lookup number `attempt`, counted from 1.
     package static func retryPause(afterAttempt attempt: Int) -> Duration {
         let doublings = min(max(attempt - 1, 0), 16)
         return min(firstRetry * (1 << doublings), longestRetry)

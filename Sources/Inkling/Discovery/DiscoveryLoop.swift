@@ -19,7 +19,7 @@ final class DiscoveryLoop {
     private var selection: InterfaceSelection
     private var interfaces: [NetworkInterface] = []
     private var interfaceCheck: Instant
-    /// When all instances are to be looked up anew.
+    /// When all instances are to be looked up again.
     private var refreshes: [Instant] = []
     /// The interface indices that registrations and browsers are made for; `[0]` is one for all interfaces.
     private var scopes: [UInt32] = []
@@ -119,7 +119,7 @@ final class DiscoveryLoop {
         return deadlines.min() ?? interfaceCheck
     }
 
-    /// Reads the system's interfaces, and makes all references anew if other ones are chosen by name.
+    /// Reads the system's interfaces, and makes all references again if other ones are chosen by name.
     private func checkInterfaces(now: Instant) {
         interfaceCheck = now + DiscoveryLimits.interfaceTime
         let before = interfaces

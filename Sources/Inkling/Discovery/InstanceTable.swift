@@ -175,7 +175,7 @@ package struct InstanceTable {
 
     // MARK: - What is wanted
 
-    /// Looks the instance up anew wherever it is listed, unless that is being done or was done a moment ago.
+    /// Looks the instance up again wherever it is listed, unless that is being done or was done a moment ago.
     package mutating func refresh(_ instance: Instance, now: Instant) {
         for interface in (instances[instance] ?? [:]).keys.sorted() {
             let sighting = Sighting(instance: instance, interface: interface)
@@ -193,7 +193,7 @@ package struct InstanceTable {
         }
     }
 
-    /// Looks all instances up anew, as ``refresh(_:now:)`` does one.
+    /// Looks all instances up again, as ``refresh(_:now:)`` does one.
     package mutating func refreshAll(now: Instant) {
         for instance in instances.keys.sorted() { refresh(instance, now: now) }
     }
@@ -231,7 +231,7 @@ package struct InstanceTable {
 
     // MARK: - Outages
 
-    /// All references are gone: lookups end, and no instance is listed until it is added anew. What was reported
+    /// All references are gone: lookups end, and no instance is listed until it is added again. What was reported
     /// stays as it is.
     package mutating func suspend(now: Instant) {
         isSuspended = true
@@ -344,7 +344,7 @@ package struct InstanceTable {
         return lastTurn
     }
 
-    /// Begins the lookups of an instance anew on the interfaces that `isConcerned` picks.
+    /// Begins the lookups of an instance again on the interfaces that `isConcerned` picks.
     private mutating func restart(_ instance: Instance, now: Instant, where isConcerned: (UInt32) -> Bool) {
         for (interface, entry) in instances[instance] ?? [:] where isConcerned(interface) {
             var entry = entry

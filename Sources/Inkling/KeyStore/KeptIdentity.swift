@@ -11,7 +11,7 @@ public struct KeptIdentity: Sendable {
     public let fingerprint: Fingerprint
     /// The directory that keeps it.
     public let directory: String
-    /// The text that ``replace(in:with:force:)`` takes. It holds the private key: whoever has it is this person.
+    /// The text that ``replace(in:with:force:)`` takes. It has the private key: anyone with it can act as this person.
     public let text: String
 
     private init(_ privateKey: [UInt8], directory: String) throws(NodeError) {
@@ -45,8 +45,8 @@ public struct KeptIdentity: Sendable {
     ///
     /// - Parameters:
     ///   - directory: The directory; nil for ``Configuration/defaultStateDirectory``.
-    ///   - text: What ``text`` was.
-    ///   - force: Whether an identity that is there is given up.
+    ///   - text: The ``text`` of an identity.
+    ///   - force: Whether to replace an identity that is there.
     /// - Throws: ``NodeError/identityText``, ``NodeError/identityExists(_:)``, ``NodeError/stateDirectoryInUse(_:)``,
     ///   ``NodeError/stateDirectory(_:)``. Nothing was changed then.
     public static func replace(

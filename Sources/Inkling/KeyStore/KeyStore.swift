@@ -4,7 +4,7 @@ import Synchronization
 
 /// The identity of a node: its private key, and the lock on the directory that keeps it.
 ///
-/// The directory holds `identity`, the key, `known-peers.json`, the people whom its nodes have met, and `lock`, an
+/// The directory holds `identity`, the key, `known-peers.json`, the people its nodes have met, and `lock`, an
 /// empty file on which the running node has an advisory lock. The system drops the lock when the process ends, however it does.
 package final class KeyStore: Sendable {
     /// The X25519 private key, 32 bytes.

@@ -71,7 +71,7 @@ struct StateDirectory: Sendable {
         }
     }
 
-    /// Whether something stands where the key does.
+    /// Whether there is something where the key should be.
     var hasIdentity: Bool { faccessat(descriptor, "identity", F_OK, AT_SYMLINK_NOFOLLOW) == 0 }
 
     // MARK: - Directory
@@ -97,7 +97,7 @@ struct StateDirectory: Sendable {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return }
         guard status.st_uid == geteuid() else {
-            // Somebody else's directory without the right to write is no risk: it can't be used anyway.
+            // Somebody else's directory without the right to write is not a risk: it can't be used anyway.
             if faccessat(descriptor, ".", W_OK, 0) != 0 { return }
             throw .foreign(path: path)
         }

@@ -17,7 +17,7 @@ package enum KnownPeersLimits {
     package static let saveDelay = Duration.seconds(3)
 }
 
-/// The people whom this user's nodes have met. Nodes that share a state directory each have such a table, and
+/// The people this user's nodes have met. Nodes that share a state directory each have such a table, and
 /// ``merge(_:)`` brings them together, in any order.
 package struct KnownPeers: Equatable, Sendable {
     package struct Entry: Equatable, Sendable {
@@ -28,7 +28,7 @@ package struct KnownPeers: Equatable, Sendable {
         package fileprivate(set) var named: [String: Double] = [:]
         package fileprivate(set) var firstSeen: Double
         package fileprivate(set) var lastSeen: Double
-        /// When the key was last there, by the tags of the chats. A tag tells nothing of a chat's name.
+        /// When the key was last there, by the tags of the chats. A tag reveals nothing about a chat's name.
         package fileprivate(set) var chats: [String: Double]
         package fileprivate(set) var isVerified = false
         package fileprivate(set) var isBlocked = false
@@ -137,7 +137,7 @@ package struct KnownPeers: Equatable, Sendable {
         all.compactMap { entry in entry.chats[chat].map { (entry, $0) } }
     }
 
-    /// The others for whom somebody under that name might be taken, in the order of their keys: those who had it
+    /// The people that somebody with that name might be mistaken for, in the order of their keys: those who had it
     /// before, and those who are verified. Whoever had it first is taken for nobody else.
     package func namesakes(of key: PublicKey, name: String) -> [PublicKey] {
         // Folding takes its time, and a whole crowd may hold the name.

@@ -166,7 +166,7 @@ final class LastWill: Sendable {
                     switch LastWill.send(message, over: connection.control) {
                     case .sent: connection.waiting[session] = nil
                     case .full: return false
-                    // The next message tells the node.
+                    // The next message reports it to the node.
                     case .gone: connection.waiting = [:]
                     }
                 }

@@ -5,7 +5,7 @@ import InklingModel
 
 /// Addresses as people write them.
 enum Resolution {
-    /// Resolves `HOST:PORT` or `[IPV6]:PORT`, where IPV6 may carry its scope behind `%`.
+    /// Resolves `HOST:PORT` or `[IPV6]:PORT`, where IPV6 may have its scope after `%`.
     ///
     /// It may ask a name server and wait for it.
     static func peer(_ text: String) throws(NodeError) -> [Address] {

@@ -11,7 +11,7 @@ struct UDPSocket {
     let descriptor: CInt
     /// The port that it is bound to.
     let port: UInt16
-    /// Whether only IPv4 is to be had on this host, or was asked for.
+    /// Whether only IPv4 is available on this host, or was asked for.
     private let isIPv4Only: Bool
 
     /// - Parameter address: The own address to use, a link-local one with its scope; nil for all of them.
@@ -63,7 +63,7 @@ struct UDPSocket {
             bytes.withMemoryRebound(to: sockaddr.self) { Glibc.getsockname(descriptor, $0.baseAddress, &length) }
         }
         guard known == 0 else { throw .system(errorText(errno)) }
-        // The port stands at the same place in both families.
+        // The port is at the same place in both families.
         return UInt16(bigEndian: name.sin6_port)
     }
 

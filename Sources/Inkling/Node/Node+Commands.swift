@@ -2,7 +2,7 @@ import InklingCore
 import InklingModel
 import InklingWire
 
-/// What an app asks of a node.
+/// What an app can ask a node to do.
 extension Node {
     // MARK: Chats
 
@@ -26,7 +26,7 @@ extension Node {
         let entry = JoinedChat(chat: chat, keys: keys, instance: advertisement.instance)
         joined.append(entry)
         recall(entry)
-        // Whoever sees an open chat's record sees the key: another name would hide nothing.
+        // Anyone who sees an open chat's record sees the key: another name would hide nothing.
         let key = ownKey
         let renewal: @Sendable () -> Advertisement = { Advertisement.random(key: key, keys: keys) }
         discovery?.join(
@@ -35,7 +35,7 @@ extension Node {
         drain()
     }
 
-    /// Leaves a chat: its peers hear a farewell, and nothing of it is kept but when they were last seen.
+    /// Leaves a chat: its peers get a farewell, and nothing is kept except when they were last seen.
     ///
     /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/stopped``.
     public func leave(_ chat: String) throws(NodeError) {
@@ -57,7 +57,7 @@ extension Node {
     // MARK: Typing
 
     /// The input field of a chat now holds this text. Only whether somebody types leaves the node, never the text.
-    /// For a chat that the node is not in nothing happens.
+    /// Nothing happens for a chat that the node is not in.
     public func compose(_ text: String, in chat: String) {
         guard let entry = joined.first(where: { $0.chat.name == chat }), !isStopped else { return }
         try? endpoint.compose(text, in: entry.keys.tag, now: clock.now)
@@ -84,7 +84,7 @@ extension Node {
     ///
     /// - Parameter text: 1 to 65,536 bytes of UTF-8.
     /// - Returns: The number under which ``Event/delivered(chat:message:user:)`` and ``Event/failed(chat:message:user:why:)``
-    ///   report it, and to how many people it goes. Those who are away from the network get nothing later.
+    ///   report it, and how many people it goes to. People who are offline don't get it later.
     /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/messageEmpty``, ``NodeError/messageTooLong(bytes:)``,
     ///   ``NodeError/queueFull(_:)``, ``NodeError/stopped``.
     public func send(_ text: String, to chat: String) throws(NodeError) -> (message: UInt64, recipients: Int) {
@@ -101,14 +101,14 @@ extension Node {
 
     // MARK: Presence
 
-    /// Shows the user as away, or back. Going away ends typing at once.
+    /// Marks the user as away or back. Going away ends typing at once.
     public func setAway(_ away: Bool) {
         guard !isStopped else { return }
         endpoint.setAway(away, now: clock.now)
         drain()
     }
 
-    /// Blocks somebody in all chats, as long as this node runs: gone from every list at once, and neither heard nor
+    /// Blocks somebody in all chats, while this node runs: they vanish from every list at once, and are not heard or
     /// answered. ``setBlocked(_:key:)`` lasts.
     public func block(_ user: UserID) {
         guard !isStopped else { return }
@@ -116,7 +116,7 @@ extension Node {
         drain()
     }
 
-    /// Takes a block back.
+    /// Undoes a block.
     public func unblock(_ user: UserID) {
         guard !isStopped else { return }
         endpoint.unblock(user, now: clock.now)
@@ -132,7 +132,7 @@ extension Node {
         await saveKnownPeers()
     }
 
-    /// Comes back after ``suspend()``.
+    /// Resumes after ``suspend()``.
     public func resume() {
         guard !isStopped else { return }
         endpoint.resume(now: clock.now)
@@ -141,7 +141,7 @@ extension Node {
 
     // MARK: Questions
 
-    /// All whom this user's nodes have met in a chat, in this run or an earlier one, by name; those who went with when
+    /// Everybody this user's nodes have met in a chat, in this run or an earlier one, by name; those who left with when
     /// they were last seen. Empty for a chat that the node is not in.
     public func peers(in chat: String) -> [Peer] {
         guard let entry = joined.first(where: { $0.chat.name == chat }) else { return [] }
@@ -194,7 +194,7 @@ extension Node {
             roundTrips: present.compactMap(\.roundTrip))
     }
 
-    /// Measures the round trip to all peers of a chat anew; the answers show in ``peers(in:)`` a moment later.
+    /// Measures the round trip to all peers of a chat again; the answers show in ``peers(in:)`` a moment later.
     public func measureRoundTrips(in chat: String) {
         guard let entry = joined.first(where: { $0.chat.name == chat }), !isStopped else { return }
         endpoint.measureRoundTrip(in: entry.keys.tag, now: clock.now)
@@ -203,8 +203,8 @@ extension Node {
 
     // MARK: Observing
 
-    /// Everything that happens from now on, in all chats, until the node was stopped, and the last 32 notices that nobody
-    /// has heard yet. What is not read is kept, without a bound.
+    /// Everything that happens from now on, in all chats, until the node is stopped, and the last 32 notices nobody
+    /// has read yet. Unread events are kept, without a bound.
     public func events() -> AsyncStream<TimedEvent> {
         let (stream, continuation) = AsyncStream<TimedEvent>.makeStream()
         guard !isStopped else {
@@ -218,7 +218,7 @@ extension Node {
         return stream
     }
 
-    /// Who is typing in a chat: first the current state, then each change, until the node leaves the chat or was
+    /// Who is typing in a chat: first the current state, then each change, until the node leaves the chat or is
     /// stopped. A chat that the node is not in gives an empty sequence. A reader that falls more than 64 changes behind
     /// misses the oldest.
     public func typing(in chat: String) -> AsyncStream<[InklingModel.Person]> {
@@ -236,7 +236,7 @@ extension Node {
     }
 
     /// The people of a chat, also those of earlier runs, who are offline: first the current state, then each change,
-    /// until the node leaves the chat or was stopped. A chat that the node is not in gives an empty sequence. A reader
+    /// until the node leaves the chat or is stopped. A chat that the node is not in gives an empty sequence. A reader
     /// that falls more than 64 changes behind misses the oldest.
     public func presence(in chat: String) -> AsyncStream<[Peer]> {
         let (stream, continuation) = AsyncStream<[Peer]>.makeStream(

@@ -5,13 +5,13 @@ import InklingModel
 public struct DeliveryOutcome: Hashable, Sendable {
     /// The number of the message, as events report it.
     public let message: UInt64
-    /// To how many people it was sent. 0 if nobody was there: then it was lost, for messages are not kept.
+    /// How many people it was sent to. 0 if nobody was there: then it is lost, as messages are not kept.
     public let recipients: Int
     /// Who has acknowledged it whole, in the order of their answers.
     public fileprivate(set) var delivered: [Peer] = []
-    /// Of whom it is known that they don't have it, or not for sure, in the order in which that became known.
+    /// Who doesn't have it, or may not have it, in the order in which that became known.
     public fileprivate(set) var failed: [Failure] = []
-    /// Who has not answered within the time.
+    /// Who did not answer in time.
     public fileprivate(set) var unanswered: [Peer] = []
 
     /// Somebody who may not have the message.
@@ -26,17 +26,17 @@ public struct DeliveryOutcome: Hashable, Sendable {
     public var reachedAll: Bool { recipients > 0 && delivered.count == recipients }
 }
 
-/// What programs that send a message and go, such as scripts, wait for.
+/// What programs that send a message and end, such as scripts, wait for.
 extension Node {
     /// Who is in a chat now, by name; empty for a chat that the node is not in.
     public func others(in chat: String) -> [Peer] { peers(in: chat).filter { $0.presence != .offline } }
 
-    /// Waits until somebody else is in a chat and nobody further has come for half a second. People who are there
+    /// Waits until somebody else is in a chat and nobody new has come for half a second. People who are there
     /// already when the node joins are found within that time, one after the other.
     ///
     /// - Parameters:
-    ///   - chat: The name of a chat that the node is in; of any other one nobody comes.
-    ///   - longest: How long to wait at most, also for somebody further.
+    ///   - chat: The name of a chat that the node is in; in any other, nobody is found.
+    ///   - longest: How long to wait at most.
     /// - Returns: Those who are there then, by name; empty if nobody came, or if the node was stopped.
     public func waitForOthers(in chat: String, within longest: Duration) async -> [Peer] {
         let (stream, continuation) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -87,7 +87,7 @@ extension Node {
         let (message, recipients) = try send(text, to: chat)
         var outcome = DeliveryOutcome(message: message, recipients: recipients)
         guard recipients > 0 else { return outcome }
-        // Also those of whom no link was left when it was sent: they are told apart by their answers.
+        // This includes people without a link when it was sent: their answers tell them apart.
         let people = peers(in: chat)
         var open = Set(others(in: chat).map(\.user))
         let limit = Task {

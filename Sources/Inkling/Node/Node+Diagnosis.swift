@@ -1,9 +1,9 @@
 import InklingCore
 import InklingWire
 
-/// Somebody whom discovery has found in a chat, whether they answer or not.
+/// Somebody discovery has found in a chat, whether they answer or not.
 package struct Sighting: Hashable, Sendable {
-    /// The name of the instance: it tells nothing of the person.
+    /// The name of the instance: it reveals nothing about the person.
     package let instance: String
     package let user: UserID
     /// Where it is, each as HOST:PORT or [IPV6]:PORT.

@@ -18,7 +18,7 @@ enum KnownPeersState {
 extension Node {
     // MARK: Questions
 
-    /// Everybody whom this user's nodes have met, whom they saw last first; at most 1,000.
+    /// Everybody this user's nodes have met, the latest seen first; at most 1,000.
     public var allKnownPeers: [KnownPeer] {
         knownPeers.all.map(\.known).sorted { ($1.lastSeen, $0.key) < ($0.lastSeen, $1.key) }
     }
@@ -31,7 +31,7 @@ extension Node {
     /// Those who are known by a user ID: one, unless somebody made a second key for it.
     public func knownPeers(_ user: UserID) -> [KnownPeer] { allKnownPeers.filter { $0.user == user } }
 
-    /// For whom somebody might be taken by the name: one who is verified, if there is any.
+    /// Who somebody could be mistaken for because of the name: somebody verified, if there is one.
     package func namesake(of peer: Peer) -> KnownPeer? {
         guard let key = PublicKey(base64url: peer.key) else { return nil }
         let namesakes = knownPeers.namesakes(of: key, name: peer.name).compactMap { knownPeers[$0] }
@@ -40,7 +40,7 @@ extension Node {
 
     /// What the user and the owner of a key, in base64url, compare: both are shown the same.
     ///
-    /// - Throws: ``NodeError/unknownPeer(_:)`` for what is no key.
+    /// - Throws: ``NodeError/unknownPeer(_:)`` for what is not a key.
     public nonisolated func fingerprint(with key: String) throws(NodeError) -> Fingerprint {
         guard let other = PublicKey(base64url: key) else { throw .unknownPeer(key) }
         return Fingerprint(of: ownKey, and: other)
@@ -48,7 +48,7 @@ extension Node {
 
     // MARK: Decisions
 
-    /// Notes that the user has compared fingerprints with the owner of a key, or takes that back. It lasts.
+    /// Remembers, permanently, that the user has compared fingerprints with the owner of a key, or undoes that.
     ///
     /// - Throws: ``NodeError/unknownPeer(_:)`` for a key that nobody has met, ``NodeError/stopped``.
     public func setVerified(_ isVerified: Bool, key: String) throws(NodeError) {
@@ -60,7 +60,7 @@ extension Node {
         tellPresence(of: peer)
     }
 
-    /// Blocks the owner of a key as ``block(_:)`` does, in this run and later ones, or takes that back.
+    /// Blocks the owner of a key as ``block(_:)`` does, in this run and later ones, or undoes that.
     ///
     /// - Throws: ``NodeError/unknownPeer(_:)`` for a key that nobody has met, ``NodeError/stopped``.
     public func setBlocked(_ isBlocked: Bool, key: String) throws(NodeError) {
@@ -102,7 +102,7 @@ extension Node {
     }
 
     /// Writes what changed, together with what other nodes of this user know. On return all that was known at the call
-    /// is kept, or it was told that it is not.
+    /// is kept, or a notice says that it is not.
     func saveKnownPeers() async {
         while true {
             switch knownPeersFile {
@@ -168,7 +168,7 @@ extension Node {
         tell(.notice(.knownPeersUnkept(directory: directory, reason: reason)))
     }
 
-    /// Tells the protocol whom the user has blocked for good.
+    /// Tells the protocol who the user has blocked permanently.
     private func applyBlocks() {
         let blocks = Set(knownPeers.blocked.map(\.userID))
         guard blocks != keptBlocks else { return }

@@ -12,13 +12,13 @@ public actor Node {
     /// The event loop of the socket.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// The user ID of the own identity.
+    /// This node's user ID.
     public nonisolated let user: UserID
-    /// The own static public key in base64url, 43 characters.
+    /// This node's static public key in base64url, 43 characters.
     public nonisolated let key: String
-    /// The own display name, in NFC.
+    /// This node's display name, in NFC.
     public nonisolated let name: String
-    /// The fingerprint of the own key.
+    /// The fingerprint of this node's key.
     public nonisolated let fingerprint: Fingerprint
     /// The UDP port.
     public nonisolated let port: UInt16
@@ -41,7 +41,7 @@ public actor Node {
     var observers = Observers()
     nonisolated let ownKey: PublicKey
     var met: [String: [PublicKey: MetPeer]] = [:]
-    /// Whom this user's nodes know, in all chats and runs.
+    /// The people this user's nodes know, in all chats and runs.
     var knownPeers = KnownPeers()
     var knownPeersFile = KnownPeersState.none
     /// Those whose block is kept, as the protocol was told of it.
@@ -79,7 +79,7 @@ public actor Node {
     // MARK: Starting
 
     /// Starts a node: opens the state directory, binds the socket, and begins discovery. It is in no chat yet. It lives
-    /// until ``stop()``, also when nobody holds it any more.
+    /// until ``stop()``, even if nothing refers to it any more.
     ///
     /// - Throws: ``NodeError`` with one line that says what to do.
     public static func start(_ configuration: Configuration, logger: Logger) async throws(NodeError) -> Node {
@@ -185,7 +185,7 @@ public actor Node {
         return configuration.excludedInterfaces.isEmpty ? .automatic : .except(configuration.excludedInterfaces)
     }
 
-    /// Without the helper the node runs all the same, and says so once.
+    /// Without the helper the node still runs, and says once that the helper is missing.
     private func startLastWill() {
         do {
             lastWill = try LastWill(path: configuration.lastWillHelper, socket: socket.descriptor)
@@ -264,7 +264,7 @@ public actor Node {
         drain()
     }
 
-    /// The socket was read; when the protocol waits for it, say whether it is empty.
+    /// The socket was read; if the protocol waits for that, says whether it is empty.
     func readCompleted() {
         guard !isStopped, endpoint.wantsSocketDrained, socket.isEmpty else { return }
         endpoint.socketDrained(now: clock.now)
@@ -327,8 +327,8 @@ public actor Node {
 
     // MARK: Stopping
 
-    /// Says bye to all, and closes everything. Copies of the farewell take 120 ms; whoever calls it again waits for
-    /// the first call's end.
+    /// Says goodbye to everybody and closes everything. Copies of the farewell take 120 ms; a second call waits for
+    /// the first one to end.
     public func stop() async {
         guard !isStopped else {
             if !hasEnded { await withCheckedContinuation { awaitingEnd.append($0) } }
@@ -403,6 +403,6 @@ private final class DatagramReceiver: ChannelInboundHandler, Sendable {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // The channel stays open: what a socket reports asynchronously is no reason to stop.
+        // The channel stays open: what a socket reports asynchronously is not a reason to stop.
     }
 }

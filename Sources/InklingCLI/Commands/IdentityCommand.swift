@@ -134,7 +134,7 @@ struct IdentityCommand: ParsableCommand {
 private enum ProtectedFile {
     static func write(_ text: String, to path: String, replacing: Bool) throws {
         let shown = SafeText.line(path)
-        // Beside it first, so that whatever happens there is no half of a key under the name.
+        // Beside it first, so that whatever happens there is never half a key under the name.
         let new = replacing ? "\(path).new" : path
         if replacing { unlink(new) }
         let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

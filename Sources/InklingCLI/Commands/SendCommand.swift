@@ -57,7 +57,7 @@ struct SendCommand: AsyncParsableCommand {
                 if json { try report(command.chat, [], []) }
                 throw CommandFailure(text: "not sent: " + command.nobodyText)
             }
-            // Of those who have not answered the node that ends tells nothing more.
+            // A node that ends says nothing more about people who have not answered.
             let missed = outcome.failed.map { ($0.peer, $0.why) } + outcome.unanswered.map { ($0, .quit) }
             try report(command.chat, outcome.delivered, missed)
             if !outcome.reachedAll { throw ExitCode(1) }

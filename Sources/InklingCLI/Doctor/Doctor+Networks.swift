@@ -112,7 +112,7 @@ extension Doctor {
             say(
                 .note(
                     check,
-                        "datagrams to this machine's addresses are lost (\(addresses)); the firewall's rules explain it"))
+                    "datagrams to this machine's addresses are lost (\(addresses)); the firewall's rules explain it"))
         } else {
             say(
                 .problem(

@@ -58,7 +58,7 @@ private struct FirewallTable {
         var rules: [String] = []
     }
 
-    /// What made the rules, and would make them anew.
+    /// What made the rules, and would make them again.
     enum Manager {
         case none, ufw, firewalld
 
@@ -264,7 +264,7 @@ private struct FirewallWalk {
         var isQuoted = false
     }
 
-    /// The words of a rule; what stands in quotes or braces is one.
+    /// The words of a rule; what is in quotes or braces is one word.
     private static func tokens(_ rule: String) -> [Token] {
         rule.matches(of: #/"([^"]*)"|\{[^}]*\}|[^\s"]+/#).map { match in
             match.output.1.map { Token(text: String($0), isQuoted: true) } ?? Token(text: String(match.output.0))
@@ -276,7 +276,7 @@ private struct FirewallWalk {
         text.split { "{},\"".contains($0) || $0.isWhitespace }.map(String.init)
     }
 
-    /// A map from values to verdicts as the rules that it stands for.
+    /// A map from values to verdicts, as the rules that it replaces.
     private static func unfolded(_ rule: [Token]) -> [[Token]] {
         guard let index = rule.firstIndex(where: { !$0.isQuoted && $0.text == "vmap" }), index + 1 < rule.count else {
             return [rule]

@@ -21,7 +21,7 @@ final class ChatController {
     private var isAway = false
     private(set) var isQuitting = false
     private let startedAt = Date().timeIntervalSince1970
-    /// Whose key was told to be another one, with the name.
+    /// The people whose different key was reported, with their names.
     private var warned: Set<Warned> = []
 
     private struct Warned: Hashable {
@@ -114,14 +114,14 @@ final class ChatController {
             guard let index = index(of: chat) else { return [] }
             return shown(states[index].take(answerFor: message, by: user, failure: why), in: index)
         case .notice(.keyChanged):
-            // The presence that follows tells it, with the label.
+            // The presence that follows reports it, with the label.
             return []
         case .notice(let notice):
             return [ChatLines.notice(notice.text)]
         }
     }
 
-    /// What is to be told by now.
+    /// What has to be reported by now.
     func due() async -> [Line] {
         let now = ChatController.now
         var lines: [Line] = []
@@ -240,7 +240,7 @@ final class ChatController {
         }
         guard number - 1 != openIndex else { return [] }
         if let old = openIndex {
-            // Typing ends where one goes away from; coming back to a draft is no typing.
+            // Typing ends where one goes away from; coming back to a draft is not typing.
             await node.compose("", in: states[old].chat.name)
             states[old].draft = editor.exchange(states[number - 1].draft)
         } else {

@@ -4,7 +4,7 @@ import InklingConsole
 import InklingModel
 import InklingText
 
-/// What a session that shows text knows of one chat: turns what happens there into lines, and tells who is typing.
+/// What a session that shows text knows of one chat: turns what happens there into lines, and says who is typing.
 ///
 /// Times without a unit in their names are milliseconds of a clock that never goes back.
 struct ChatState {
@@ -41,7 +41,7 @@ struct ChatState {
     var draft = LineEditor.Draft()
     /// Whether anybody has been online since the start.
     private(set) var metAnybody = false
-    /// How many deliveries and failures were told.
+    /// How many deliveries and failures were reported.
     private(set) var answers = 0
     /// How many messages were not delivered to anybody at all.
     private(set) var lostMessages = 0
@@ -88,7 +88,7 @@ struct ChatState {
 
     /// - Parameters:
     ///   - peer: what the node knows of the person.
-    ///   - warning: what is to be told of their key before anything else.
+    ///   - warning: what has to be said about their key before anything else.
     mutating func take(
         _ person: Person, _ presence: Presence, why: PresenceReason, peer: Peer?, warning: ((Labels.Label) -> Line)?,
         at now: Int64
@@ -111,7 +111,7 @@ struct ChatState {
         metAnybody = true
         var lines: [Line] = []
         if let warning { lines = told(presenceLines.flush()) + [warning(label)] }
-        // Another name alone is no news of presence.
+        // A change of name alone is not a change of presence.
         guard awaited.remove(person.user) == nil, before != presence else { return lines }
         let change: PresenceChange = presence == .away ? .away : before == .away ? .back : .online
         return lines + told(presenceLines.take(label, change, at: now))
@@ -182,7 +182,7 @@ struct ChatState {
         return lines + open.prefix(Self.abandonedLines) + (rest > 0 ? [ChatLines.abandoned(rest)] : [])
     }
 
-    /// What is to be told by now.
+    /// What has to be reported by now.
     mutating func due(at now: Int64) -> [Line] {
         told(presenceLines.due(at: now)) + (held.map { $0.due <= now } == true ? releaseHeld() : [])
     }

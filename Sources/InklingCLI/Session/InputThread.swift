@@ -33,7 +33,7 @@ final class InputThread: Sendable {
                 initialized = max(count, 0)
             }
             if count > 0 { return bytes }
-            // In the background the terminal is not ours to read from: that is no end.
+            // In the background the terminal is not ours to read from: that is not the end of input.
             if count < 0, errno == EIO, Terminal.isOthers {
                 usleep(100_000)
                 continue

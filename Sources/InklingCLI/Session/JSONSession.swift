@@ -42,7 +42,7 @@ final class JSONSession {
         while !quitting, !readerIsGone, let event = await events.next() { await handle(event) }
         await context.end()
         await node.stopObserving()
-        // What the end itself did to messages is told too.
+        // What the end itself did to messages is reported too.
         while !readerIsGone, !eventsEnded, let event = await events.next() {
             if case .nodeEnded = event { eventsEnded = true }
             if case .node(let event) = event {

@@ -27,7 +27,7 @@ final class PlainSession {
     private var quitting = false
     private var status: Int32 = 0
 
-    // Of input that is no terminal.
+    // For input that is not a terminal.
     private var waiting: [String] = []
     private var maySend = false
     private var isSettled = false
@@ -199,7 +199,7 @@ final class PlainSession {
 
     private func tell(_ timed: TimedEvent) async {
         let lines = await chats.take(timed.event)
-        // An indicator that ends is not told: silence is what a reader expects then.
+        // The end of an indicator is not reported: readers expect silence then.
         if chats.indicator != shownIndicator {
             shownIndicator = chats.indicator
             if !shownIndicator.isEmpty { show([ChatLines.notice(shownIndicator)]) }

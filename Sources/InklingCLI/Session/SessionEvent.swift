@@ -76,7 +76,7 @@ struct SessionEventQueue: Sendable {
     /// An event of the node was dealt with.
     func dealtWithEvent() { backlog.shrink() }
 
-    /// The session ends by itself: what the end brings may be much at once, and nobody's fault.
+    /// The session ends by itself: the end may produce much output at once, and that is not a reader's fault.
     func liftLimit() { backlog.liftLimit() }
 }
 

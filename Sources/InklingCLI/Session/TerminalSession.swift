@@ -89,7 +89,7 @@ final class TerminalSession {
         case .time(.returned(returnRun)): draw(chats.returned())
         case .time(.alone): draw(chats.alone())
         case .time(.minute):
-            // How long ago somebody was here is told in minutes.
+            // How long ago somebody was here is shown in minutes.
             draw()
             context.queue.after(Self.minute, .minute)
         case .time(.due(dueRun)):
@@ -126,7 +126,7 @@ final class TerminalSession {
         draw(lines)
     }
 
-    /// The dots begin anew with each new indicator, and end with it.
+    /// The dots start again with each new indicator, and end with it.
     private func followIndicator() {
         if chats.indicator.isEmpty {
             if appeared != nil { dotsRun += 1 }

@@ -231,7 +231,7 @@ struct SettingsOptions: ParsableArguments {
         config == nil && !noConfig ? SettingsFile.defaultPath(environment: ChatSettings.environment) : nil
     }
 
-    /// - Parameter isForProgram: Whether a program asked, which shall get what its options say: then only a file that
+    /// - Parameter isForProgram: Whether a program asked, which gets just what its options say: then only a file that
     ///   is named is read.
     func settings(isForProgram: Bool = false) throws -> SettingsFile {
         do throws(SettingsFile.Refusal) {

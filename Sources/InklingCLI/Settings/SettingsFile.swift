@@ -27,7 +27,7 @@ package struct SettingsFile: Equatable, Sendable {
 
     package init() {}
 
-    /// `$XDG_CONFIG_HOME/inkling/config.toml`, or what stands for it; nil for a user without a home.
+    /// `$XDG_CONFIG_HOME/inkling/config.toml`, or its replacement; nil for a user without a home.
     package static func defaultPath(environment: (String) -> String?) -> String? {
         // The convention's own rule: a path that is not absolute is ignored.
         if let folder = environment("XDG_CONFIG_HOME"), folder.hasPrefix("/") { return folder + "/inkling/config.toml" }

@@ -3,7 +3,7 @@ import Inkling
 // The library states facts; what to do about them with the options and commands of this program is said here.
 
 extension NodeError {
-    /// What is the case and what to do, in one line.
+    /// What happened and what to do, in one line.
     package var text: String {
         if case .stateDirectory(let fault) = self { return fault.text }
         return fact + " " + (optionAdvice ?? advice)
@@ -31,7 +31,7 @@ extension NodeError {
 }
 
 extension StateDirectoryFault {
-    /// What is the case and what to do, in one line.
+    /// What happened and what to do, in one line.
     package var text: String {
         let advice =
             switch self {
@@ -49,7 +49,7 @@ extension StateDirectoryFault {
 }
 
 extension Notice {
-    /// What is the case and what to do, in one line. It may hold names as their owners sent them.
+    /// What happened and what to do, in one line. It may hold names as their owners sent them.
     package var text: String {
         switch self {
         case .discoveryDown(let outage): outage.text
@@ -62,7 +62,7 @@ extension Notice {
 }
 
 extension DiscoveryOutage {
-    /// What is the case and what to do, in one line.
+    /// What happened and what to do, in one line.
     package var text: String {
         let advice =
             switch self {
@@ -76,7 +76,7 @@ extension DiscoveryOutage {
 }
 
 extension TemporaryIdentity {
-    /// What is the case and what to do, in one line.
+    /// What happened and what to do, in one line.
     package var text: String {
         let advice =
             switch self {

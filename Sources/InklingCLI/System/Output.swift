@@ -37,7 +37,7 @@ struct Output: Sendable {
 
     /// What a command ends with whose output can't be written, by the system's code for why.
     static func failure(_ code: Int32) -> any Error {
-        // Whoever has read enough went away on purpose: no word about it.
+        // A reader that has read enough went away on purpose: this is not an error.
         if code == EPIPE { return ExitCode(1) }
         return CommandFailure(text: "the output can't be written (\(String(cString: strerror(code))))")
     }
@@ -46,7 +46,7 @@ struct Output: Sendable {
         try answer(JSONValue.object(members).text)
     }
 
-    /// Whether whoever read it has gone.
+    /// Whether its reader has gone.
     var isAbandoned: Bool {
         var state = pollfd(fd: descriptor, events: 0, revents: 0)
         return poll(&state, 1, 0) > 0 && state.revents & Int16(POLLERR | POLLHUP | POLLNVAL) != 0

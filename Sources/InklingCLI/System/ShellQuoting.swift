@@ -2,7 +2,7 @@ import Inkling
 
 /// Lines that people copy into a shell.
 package enum ShellQuoting {
-    /// How a command is told of a chat that was joined without its help, with a blank before it. No secret is repeated.
+    /// How to name to a command a chat that was joined without one, with a blank before it. No secret is repeated.
     package static func arguments(naming chat: Chat) -> String {
         chat.isOpen ? argument(chat.name) : " --invite INVITE"
     }
@@ -12,7 +12,7 @@ package enum ShellQuoting {
 
     /// A word as a shell takes it: in quotes, where it has to be.
     package static func word(_ text: String) -> String {
-        // Scalars: a character may hide a quote, or anything else that a shell acts on, behind its first one.
+        // Scalars: a character may hide a quote, or anything else that a shell acts on, after its first one.
         let isPlain = text.unicodeScalars.allSatisfy { scalar in
             scalar.properties.isAlphabetic || scalar.properties.numericType != nil
                 || "-._/:,+@%".unicodeScalars.contains(scalar)

@@ -32,7 +32,7 @@ package enum SmallFile {
         return text
     }
 
-    /// Whether a path stands for standard input.
+    /// Whether a path means standard input.
     package static func isStandardInput(_ path: String?) -> Bool {
         path.map { ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].contains($0) } ?? false
     }

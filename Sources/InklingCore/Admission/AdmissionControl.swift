@@ -29,7 +29,7 @@ struct AdmissionControl {
         case drop(DropReason)
     }
 
-    /// An initiation for an own chat came that was not answered before.
+    /// An initiation for one of our chats came that was not answered before.
     mutating func screen(
         _ initiation: Initiation, from source: Address, unconfirmedSessions: Int, _ effects: inout Effects,
         now: Instant
@@ -52,7 +52,7 @@ struct AdmissionControl {
     /// Whether one more answer may be given, to anybody.
     mutating func admitsAnswer(now: Instant) -> Bool { answers.take(now) }
 
-    /// Somebody asks for our key: whether they may be told.
+    /// Somebody asks for our key: whether they may get it.
     mutating func admitsTell(now: Instant) -> Bool { asks.take(now) }
 
     // MARK: Cookies

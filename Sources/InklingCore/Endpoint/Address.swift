@@ -65,7 +65,7 @@ package struct Address: Hashable, Sendable, Comparable {
 
 /// A network that this host is attached to: an address of its own and the length of the prefix.
 package struct LocalNetwork: Hashable, Sendable {
-    /// An own address on that network; the port has no meaning and is 0.
+    /// An address of this host on that network; the port has no meaning and is 0.
     package let address: Address
     /// The number of leading bits, of 128, that the hosts of the network share (an IPv4 /24 is 120).
     package let prefixLength: Int

@@ -5,7 +5,7 @@ extension Endpoint {
     // MARK: The node
 
     /// The networks that this host is attached to, and the port of the socket. When they change, the peers are told
-    /// where we are now, and whoever was out of reach is tried anew (L-40).
+    /// where we are now, and peers that were out of reach are tried again (L-40).
     package mutating func setNetworks(_ networks: [LocalNetwork], port: UInt16, now: Instant) {
         begin(now)
         defer { finish() }
@@ -54,7 +54,7 @@ extension Endpoint {
         surroundings.activity.suspend()
     }
 
-    /// Opens all links anew, after a suspension.
+    /// Opens all links again, after a suspension.
     package mutating func resume(now: Instant) {
         begin(now)
         defer { finish() }
@@ -101,7 +101,7 @@ extension Endpoint {
         }
     }
 
-    /// Leaves a chat: a farewell to its peers, and nothing of it is kept.
+    /// Leaves a chat: says farewell to its peers and keeps nothing of it.
     package mutating func leave(_ chat: ChatTag, now: Instant) throws(CommandError) {
         begin(now)
         defer { finish() }
@@ -125,7 +125,7 @@ extension Endpoint {
         defer { finish() }
         guard let state = chats.find(chat) else { throw .unknownChat }
         let counts = countsAsTyping(text)
-        // A text that is there already is no edit, but one that doesn't count ends what `startTyping` began.
+        // Composing the same text again is not an edit, but one that doesn't count ends what `startTyping` began.
         guard state.draft != text || (!counts && state.announcer.isUnderWay) else { return }
         chats[chat].draft = text
         edit(isTyping: counts, in: chat, now)
@@ -216,7 +216,7 @@ extension Endpoint {
         directory.idle { $0.key?.userID == user }
     }
 
-    /// Takes a block back; the peer is opened again if it is listed.
+    /// Undoes a block; the peer is opened again if it is listed.
     package mutating func unblock(_ user: UserID, now: Instant) {
         begin(now)
         defer { finish() }

@@ -64,7 +64,7 @@ extension Endpoint {
     /// What a session's first hello leads to.
     enum Binding {
         case bound(LinkID)
-        /// It is one of too many sessions of its link, and is over already.
+        /// It is one of too many sessions of its link, and is already over.
         case surplus
         /// The node has no room for another link.
         case noRoom
@@ -151,7 +151,7 @@ extension Endpoint {
 
     // MARK: Ending
 
-    /// An older session stops to receive.
+    /// An older session stops receiving.
     private mutating func retire(_ index: UInt32, of id: LinkID) {
         links[id].removeSession(index, &effects)
         links.own(index, nil)
@@ -182,7 +182,7 @@ extension Endpoint {
     }
 
     /// Says bye on a link that is about to be removed, on all of its sessions: at once, and the copies 30 and 120 ms
-    /// later. That nothing is heard is said on the sending one alone (L-32, L-44).
+    /// later. That nothing is heard is said only on the sending one (L-32, L-44).
     mutating func sayBye(_ id: LinkID, _ reason: ByeReason, _ now: Instant) {
         let address = links[id].address
         if links[id].sessions.sending != nil {

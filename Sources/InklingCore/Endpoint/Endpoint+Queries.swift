@@ -43,7 +43,7 @@ extension Endpoint {
         }
     }
 
-    /// Who types in a chat, in the order in which to name them.
+    /// Who is typing in a chat, in the order in which to name them.
     package func typing(in chat: ChatTag) -> [Person] { roster.typing(in: chat) }
 
     // MARK: Tables

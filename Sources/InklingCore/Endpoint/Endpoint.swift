@@ -17,7 +17,7 @@ package struct Endpoint: Sendable {
         package var run: UInt64
         /// The display name: NFC, 1 to 64 bytes of UTF-8.
         package var name: String
-        /// Whether the own typing is announced (R9).
+        /// Whether this user's typing is announced (R9).
         package var sendsTyping: Bool
 
         package init(identity: KeyPair, run: UInt64, name: String, sendsTyping: Bool = true) {
@@ -86,7 +86,7 @@ package struct Endpoint: Sendable {
         finish()
     }
 
-    /// The socket was read until it was empty: what comes from here on is new.
+    /// The socket was read until it was empty: what arrives from here on is new.
     package mutating func socketDrained(now: Instant) {
         begin(now)
         surroundings.activity.catchUp()

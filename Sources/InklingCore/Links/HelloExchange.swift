@@ -47,7 +47,7 @@ struct HelloExchange {
         let isNew = lastSent != current
         let isRepeat = !isFirst && sinceLast.map { $0 >= Limits.helloAnswerInterval } ?? true
         guard isNew || isRepeat else { return .none }
-        // If twelve were lost, the peer must not wait for ever.
+        // If twelve were lost, the peer must not wait forever.
         let isLate = sinceLast.map { $0 >= Limits.lateHelloAnswerInterval } ?? true
         guard answers < Limits.helloAnswersPerSession || isLate else { return .none }
         answers += 1

@@ -43,7 +43,7 @@ extension Link {
         // The peer that held our stream knows none of this link: it has lost what the other session belonged to.
         let isForeign = !outgoing.hasNamed(hello.heldStream)
         if isForeign, outgoing.isHeld, gap >= interval { return isLater }
-        // The other one is in use, and this hello was on its way for long.
+        // The other session is in use, and this hello was delayed for long.
         let isLate = now - new.createdAt >= interval
         let isInUse = outgoing.isHeld && now - sending.lastReceived < interval
         if !isLater, isLate, isInUse { return false }
@@ -65,7 +65,7 @@ extension Link {
         handOverWill(surroundings, &effects)
     }
 
-    /// The last will of the sending session goes to whoever keeps it (L-33).
+    /// The last will of the sending session goes to its keeper (L-33).
     mutating func handOverWill(_ surroundings: Surroundings, _ effects: inout Effects) {
         guard surroundings.keepsWills, sessions.sending != nil else { return }
         sessions[.sending].handOverWill(&effects)
@@ -97,7 +97,7 @@ extension Link {
             }
             return false
         }
-        // Whoever sends on the other one lets it be heard of; what was only late changes nothing.
+        // A peer that sends on the other session makes itself heard there; what was only late changes nothing.
         if let sending = sessions.sending {
             let patience =
                 sending.lastHelloCounter == nil

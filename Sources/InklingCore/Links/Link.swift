@@ -19,7 +19,7 @@ struct Link {
     private var lastProbe: Instant?
     private var typedSinceMessage = false
 
-    /// A link that a peer's first hello makes; its session sends.
+    /// A link that a peer's first hello creates; its session sends.
     init(
         id: LinkID, personID: PersonID, hello: Hello, session: Session, stream: UInt32, nextHeartbeat: Instant,
         now: Instant
@@ -104,16 +104,16 @@ struct Link {
 
     // MARK: Status in
 
-    /// What a datagram changes that others are told of.
+    /// What a datagram changes that is reported.
     struct StatusChange {
-        /// The peer's name or presence is not what was last told.
+        /// The peer's name or presence is not what was last reported.
         let isPresenceNew: Bool
         let typing: ReceivedTyping.Change
         /// It came on an older session: the two sides may not agree on which one sends (L-43).
         let isUnsettled: Bool
     }
 
-    /// The status of a datagram, if it carries one; then what is to be told, before anything else of that datagram.
+    /// The status of a datagram, if it carries one; then what to report, before anything else of that datagram.
     mutating func receiveStatus(
         of opened: Session.Opened, on index: UInt32, _ surroundings: Surroundings, _ effects: inout Effects,
         now: Instant
@@ -305,7 +305,7 @@ struct Link {
 
     // MARK: Time
 
-    /// What comes of its own deadlines.
+    /// What its own deadlines lead to.
     enum Advance: Equatable {
         case up(isRekeyDue: Bool)
         /// Silence is over its time: the link ends.

@@ -64,7 +64,7 @@ struct Liveness {
         if !isSuspect { state = .suspect(pings: Limits.pingsSpentUnheard, next: now) }
     }
 
-    /// Our own timer was late: whoever is due for suspicion or down gets a whole new round of pings (L-30).
+    /// Our own timer was late: peers that are due for suspicion or down get a whole new round of pings (L-30).
     ///
     /// - Returns: Whether a round begins.
     mutating func overslept(_ now: Instant) -> Bool {

@@ -2,7 +2,7 @@ import InklingWire
 
 /// What the peer of a link says of itself: its name, whether it is away, whether it types.
 struct PeerStatus {
-    /// What others are told of.
+    /// What is reported.
     private struct Told: Equatable {
         let name: String
         let isAway: Bool
@@ -12,7 +12,7 @@ struct PeerStatus {
     private(set) var name: String
     private(set) var isAway = false
     private var typing: ReceivedTyping
-    /// Nil before anything was told.
+    /// Nil before anything was reported.
     private var told: Told?
     /// The orders of the newest session that carried a status, and of the newest that carried a hello.
     private var newestStatusOrder = SessionOrder.first
@@ -25,7 +25,7 @@ struct PeerStatus {
 
     /// When typing ends for want of evidence.
     var nextDeadline: Instant? { typing.nextDeadline }
-    /// Since when the peer types; nil when it doesn't.
+    /// Since when the peer has been typing; nil when it isn't.
     var typingSince: Instant? { typing.since }
 
     // MARK: Inputs
@@ -72,7 +72,7 @@ struct PeerStatus {
     /// Ends typing of which no evidence came for 3 s (T-15).
     mutating func advance(_ now: Instant) -> ReceivedTyping.Change { typing.advance(now) }
 
-    /// Whether name or presence are not what was told last; from now on they are.
+    /// Whether name or presence differ from what was last reported; they count as reported from now on.
     mutating func isNews() -> Bool {
         let current = Told(name: name, isAway: isAway)
         guard told != current else { return false }

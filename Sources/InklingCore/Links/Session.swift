@@ -68,7 +68,7 @@ struct Session {
         let bye: ByeReason?
         let hello: Hello?
 
-        /// Whoever hears nothing is not there for this link (L-45).
+        /// A peer that hears nothing is not there for this link (L-45).
         var isEvidence: Bool { isNewest && bye != .unheard }
         /// Its status; at most one (W-27).
         let status: Status?
@@ -184,7 +184,7 @@ struct Session {
         effects.tell(.keepWill(session: localIndex, bytes, to: address))
     }
 
-    /// Takes back the last will: the session sends no more.
+    /// Withdraws the last will: the session no longer sends.
     mutating func takeBackWill(_ effects: inout Effects) {
         guard will != nil else { return }
         will = nil
@@ -196,13 +196,13 @@ struct Session {
     /// It sends from now on.
     mutating func takeOver() { supersededAt = nil }
 
-    /// Another one sends from now on, and this one only receives.
+    /// Another session sends from now on, and this one only receives.
     mutating func giveWay(now: Instant) {
         supersededAt = now
         hello.end()
     }
 
-    /// When an older session stops to receive (L-21).
+    /// When an older session stops receiving (L-21).
     var retirement: Instant? { supersededAt.map { max($0, lastReceived) + Limits.supersededLifetime } }
     /// The deadlines of a session that belongs to a link.
     var nextDeadline: Instant { earliest(earliest(hello.nextRepeat, retirement), or: end) }

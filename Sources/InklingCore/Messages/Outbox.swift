@@ -25,7 +25,7 @@ struct Outbox {
         return (newest, waiting.count)
     }
 
-    /// A message was acknowledged whole over a link; of other links to the same person nothing more is told.
+    /// A message was acknowledged whole over a link; nothing more is reported for other links to the same person.
     mutating func delivered(_ number: UInt64, to person: PersonID, over link: LinkID, _ effects: inout Effects) {
         guard let links = messages[number]?[person.key], links.contains(link) else { return }
         finish(number, for: person.key)

@@ -62,7 +62,7 @@ struct OutgoingRecords {
     /// The session that sends is a new one: records wait for the peer's hello on it.
     mutating func awaitHello() { records.awaitHello() }
 
-    /// What time brings.
+    /// What passing time leads to.
     enum Advance: Equatable {
         case none
         /// The peer lives and acknowledges nothing: these have failed, and a new stream has to begin (M-19).

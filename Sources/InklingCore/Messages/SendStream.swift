@@ -115,7 +115,7 @@ struct SendStream {
 
     /// An acknowledgement came; the answer names the messages that are now acknowledged whole.
     ///
-    /// - Parameter isAnswer: Whether it answers a record, so that it tells the round trip; a hello does not.
+    /// - Parameter isAnswer: Whether it answers a record, so that it measures the round trip; a hello does not.
     mutating func receive(_ ack: Ack, isAnswer: Bool = true, now: Instant) -> [UInt64] {
         guard ack.stream == id, ack.next >= base, UInt64(ack.next) <= UInt64(base) + UInt64(inFlight.count) else {
             return []

@@ -161,7 +161,7 @@ struct Handshakes {
         touched.append(index)
     }
 
-    /// All sessions with those whom `condition` names are over.
+    /// All sessions with those that `condition` names are over.
     mutating func removeAll(where condition: (PersonID) -> Bool) {
         for index in sortedIndices {
             let person = greetings[index]?.person ?? unconfirmed[index]?.person

@@ -32,7 +32,7 @@ extension PeerDirectory {
         for id in sources.sortedIDs where condition(sources[id]) { start(id, links, surroundings, now: now) }
     }
 
-    /// Begins anew all openings that were tried already and go on, with the first attempt (L-40).
+    /// Restarts all openings that were tried already and go on, with the first attempt (L-40).
     mutating func restartUnderWay(_ links: LinkTable, _ surroundings: Surroundings, now: Instant) {
         for id in sources.sortedIDs where sources[id].link == nil && sources[id].pace.attempts > 0 {
             switch sources[id].opening {
@@ -44,7 +44,7 @@ extension PeerDirectory {
 
     // MARK: Time
 
-    /// What an opening goes by besides the directory itself.
+    /// What an opening depends on besides the directory itself.
     struct OpeningContext {
         /// The keys of the source's chat; nil when the node has left it.
         let keys: ChatKeys?
@@ -187,7 +187,7 @@ extension PeerDirectory {
                 identity: context.surroundings.configuration.identity, ephemeral: ephemeral, remote: person.key,
                 preSharedKey: keys.preSharedKey, prologue: prologue)
         else {
-            // Its key is a point of low order: no handshake with it can be secret. Whoever told it may have forged it.
+            // Its key is a point of low order: no handshake with it can be secret. Its sender may have forged it.
             if sources[id].isByHand {
                 sources.setKey(of: id, to: nil)
                 sources.move(id, to: .waiting(until: now + Limits.openingPauseAfterByeByHand))

@@ -6,7 +6,7 @@ struct PeerDirectory {
     /// The initiations that a node sends (L-6).
     var initiationsSent = SlidingWindow(perSecond: Limits.initiationsSentPerSecond)
     private(set) var peersByHand: [Address] = []
-    /// The addresses by hand that turned out to be our own identity's, and were told so.
+    /// The addresses by hand that turned out to be our own identity's, as a notice has said.
     private var toldOneself: Set<Address> = []
 
     // MARK: Queries
@@ -83,7 +83,7 @@ struct PeerDirectory {
         return link
     }
 
-    /// The own networks changed: other candidates may be usable now.
+    /// Our networks changed: other candidates may be usable now.
     mutating func review(_ links: LinkTable, _ surroundings: Surroundings, now: Instant) {
         for id in sources.sortedIDs {
             let source = sources[id]
@@ -165,11 +165,11 @@ struct PeerDirectory {
     enum Told: Equatable {
         /// A peer's; an opening begins unless it was known.
         case peer
-        /// Our own node's, or another device's of the same identity. `isNews`: for the first time.
+        /// Our own node's, or another device's with the same identity. `isNews`: for the first time.
         case oneself(isNews: Bool)
     }
 
-    /// The node at an address by hand told its key.
+    /// The node at an address by hand sent its key.
     mutating func told(
         _ key: PublicKey, for id: PeerSourceID, at address: Address, _ links: LinkTable,
         _ surroundings: Surroundings, now: Instant
@@ -255,7 +255,7 @@ struct PeerDirectory {
         }
     }
 
-    /// Keeps the address where a peer was, and tries it for as long as attempts are fast (L-35).
+    /// Keeps the address where a peer was, and tries it as long as attempts are fast (L-35).
     mutating func remember(_ link: Link, _ links: LinkTable, _ surroundings: Surroundings, now: Instant) {
         let remembered = sources.sortedIDs.filter {
             if case .lastKnown = sources[$0].origin { true } else { false }

@@ -17,7 +17,7 @@ struct PeerSource {
     let id: PeerSourceID
     let chat: ChatTag
     let origin: Origin
-    /// The peer's static key; nil for a peer by hand that has not told it.
+    /// The peer's static key; nil for a peer by hand that has not sent it.
     fileprivate(set) var key: PublicKey?
     fileprivate(set) var opening = Opening.idle
     var addresses: [Address]
@@ -120,7 +120,7 @@ struct PeerSourceTable {
         if let person = source.person { byPerson.remove(id, for: person) }
     }
 
-    /// A source turned out to be another person's, or nobody's yet: no link covers it any more.
+    /// A source turned out to be another person's, or not known to be anybody's yet: no link covers it any more.
     mutating func setKey(of id: PeerSourceID, to key: PublicKey?) {
         guard sources[id].key != key else { return }
         if let person = sources[id].person { byPerson.remove(id, for: person) }

@@ -1,31 +1,31 @@
 import InklingWire
 
-/// What the user is told of people: who is there, and who types.
+/// What the user sees of people: who is there, and who is typing.
 struct Roster {
     private struct Shown {
         let presence: Presence
         let name: String
     }
 
-    /// Somebody who types, on one device or several.
+    /// Somebody who is typing, on one device or several.
     private struct Typist {
         /// When the first of those links began.
         let since: Instant
         var links: Set<LinkID>
     }
 
-    /// Who is online or away, as it was told last.
+    /// Who is online or away, as last reported.
     private var people: [PersonID: Shown] = [:]
     private var typists: [ChatTag: [PublicKey: Typist]] = [:]
-    /// Who was last told to be typing.
+    /// Who was last reported to be typing.
     private var shownTyping: [ChatTag: [Person]] = [:]
 
     // MARK: Queries
 
-    /// Who types in a chat, in the order in which to name them.
+    /// Who is typing in a chat, in the order in which to name them.
     func typing(in chat: ChatTag) -> [Person] { shownTyping[chat] ?? [] }
 
-    /// The name of a person: that of the link made last, or the one told last.
+    /// The name of a person: that of the link made last, or the one reported last.
     func name(of person: PersonID, _ links: LinkTable) -> String {
         links.name(of: person) ?? people[person]?.name ?? ""
     }
@@ -40,7 +40,7 @@ struct Roster {
         typists[link.chat, default: [:]][link.key] = typist
     }
 
-    /// The peer of a link types no more, or the link is over.
+    /// The peer of a link has stopped typing, or the link is over.
     mutating func ended(_ link: Link) {
         guard var chat = typists[link.chat], var typist = chat[link.key] else { return }
         typist.links.remove(link.id)
@@ -48,7 +48,7 @@ struct Roster {
         typists[link.chat] = chat.isEmpty ? nil : chat
     }
 
-    /// Tells who types in a chat, if that changed: the latest start first, then by name and user ID (R18).
+    /// Reports who is typing in a chat, if that changed: the latest start first, then by name and user ID (R18).
     mutating func tellTyping(in chat: ChatTag, _ links: LinkTable, _ effects: inout Effects) {
         let before = shownTyping[chat] ?? []
         let typing = (typists[chat] ?? [:])
@@ -69,7 +69,7 @@ struct Roster {
 
     // MARK: Presence
 
-    /// Tells a person's presence, if it or the name changed.
+    /// Reports a person's presence, if it or the name changed.
     ///
     /// - Parameter reason: Why nothing is left of the person, if nothing is.
     mutating func tellPresence(
@@ -92,7 +92,7 @@ struct Roster {
         tellTyping(in: id.chat, links, &effects)
     }
 
-    /// Nothing of a chat that was left is kept.
+    /// Forgets everything about a chat that was left.
     mutating func forget(_ chat: ChatTag) {
         for id in Array(people.keys) where id.chat == chat { people[id] = nil }
         typists[chat] = nil

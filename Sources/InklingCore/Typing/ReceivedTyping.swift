@@ -14,12 +14,12 @@ struct ReceivedTyping {
         starts = TokenBucket(perSecond: Limits.typingStartsPerSecond, burst: Limits.typingStartsPerSecond, now: now)
     }
 
-    /// Since when the peer types; nil when it doesn't.
+    /// Since when the peer has been typing; nil when it isn't.
     var since: Instant? {
         if case .typing(let since, _) = state { since } else { nil }
     }
 
-    /// When the status ends by itself.
+    /// When the status ends without further evidence.
     var nextDeadline: Instant? {
         if case .typing(_, let evidence) = state { evidence + Limits.typingExpiry } else { nil }
     }

@@ -5,7 +5,7 @@ struct TypingAnnouncer {
     private enum State {
         /// Nothing is being typed.
         case idle
-        /// Somebody types, and the start has to wait for the one before it to be 500 ms old.
+        /// The user is typing, and the start has to wait until the one before it is 500 ms old.
         case due(at: Instant, until: Instant)
         /// The start was announced; without an edit it ends at `until`.
         case announced(until: Instant)
@@ -27,7 +27,7 @@ struct TypingAnnouncer {
         if case .announced = state { true } else { false }
     }
 
-    /// Whether somebody types, announced or not yet.
+    /// Whether the user is typing, announced or not yet.
     var isUnderWay: Bool {
         if case .idle = state { false } else { true }
     }
@@ -74,7 +74,7 @@ struct TypingAnnouncer {
         }
     }
 
-    /// A farewell says the stop: nothing of this goes out any more. When the last start was stays known.
+    /// A farewell implies the stop, so nothing of this is sent any more. The time of the last start is kept.
     mutating func abandon() {
         state = .idle
         copies = []

@@ -101,7 +101,7 @@ struct ConvergenceChecker {
 }
 
 extension Simulation {
-    /// How long the nodes have to agree. A peer of whom discovery says nothing new is tried once a minute when it was
+    /// How long the nodes have to agree. A peer without news from discovery is tried once a minute when it was
     /// away for long (L-5).
     var patience: Duration {
         let isFoundAnew = scenario.network.isFoundAnew && !scenario.network.isByHand
@@ -178,7 +178,7 @@ extension Simulation {
         let outcome: MessageLedger.Outcome
     }
 
-    /// Of those for whom a message was meant only they count who are there: a hello that came late may have brought back
+    /// Of the intended receivers only those count who are there: a hello that came late may have brought back
     /// somebody who has left, for 3 s.
     func missing(_ messages: [Int]) -> [Missing] {
         messages.map { checker.messages.sent[$0] }.flatMap { message in

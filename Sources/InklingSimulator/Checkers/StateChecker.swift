@@ -223,7 +223,7 @@ struct StateChecker {
                 let last = devices[identity]?.compactMap {
                     lastSign[DeviceID(viewer: viewer.index, chat: chat, host: $0)]
                 }.max()
-                // A hello that had waited shows somebody, and is no sign of life (L-30).
+                // A hello that had waited shows somebody, and is not a sign of life (L-30).
                 let since = last ?? state.since
                 if now - since > limit { report(.ghost, "\(describe(id)), silent for \(now - since)", now) }
             }

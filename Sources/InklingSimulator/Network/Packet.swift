@@ -39,7 +39,7 @@ final class Packet: Sendable {
     }
 }
 
-/// What stands in clear before a sealed datagram's ciphertext.
+/// What is in clear before a sealed datagram's ciphertext.
 struct SealedHeader {
     let index: UInt32
     let counter: UInt32

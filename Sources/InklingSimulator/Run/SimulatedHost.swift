@@ -133,7 +133,7 @@ final class SimulatedHost {
         }
     }
 
-    /// The own address from which a datagram to another one goes; nil where none of its kind is left.
+    /// The address from which a datagram to another address goes; nil if none of its kind is left.
     func source(for destination: Address) -> Address? {
         addresses.first { ($0.ipv4 == nil) == (destination.ipv4 == nil) }
     }

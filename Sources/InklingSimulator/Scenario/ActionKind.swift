@@ -1,5 +1,5 @@
 extension Scenario.Action {
-    /// What is done, without to whom and for how long.
+    /// What is done, but not who it happens to or for how long.
     package enum Kind: Sendable {
         case edit, empty, send, open, join, leave, goAway, comeBack, block, unblock
         case quit, crash, crashWithLastWill, start, suspend, resume, pause, sleep
