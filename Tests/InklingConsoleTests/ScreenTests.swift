@@ -196,7 +196,7 @@ struct ScreenTests {
         var stage = Stage(columns: from)
         stage.type("some text that is here")
         stage.draw([ChatLines.message(from: people("Bob")[0], text: "hello")])
-        // The tiny terminal does not wrap anew, so what fits both widths is what can be looked at.
+        // The tiny terminal does not wrap again, so what fits both widths is what can be looked at.
         stage.screen.resize(columns: to, rows: 12)
         stage.draw()
         #expect(stage.terminal.screen == ["Bob: hello", "lobby> some text that is here"])

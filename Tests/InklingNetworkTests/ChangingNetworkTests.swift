@@ -115,7 +115,7 @@ extension NetworkTests {
         }
 
         // R16, R24, D-8, L-24
-        @Test("an interface taken away and made anew, with another number and link-local address: back within 2 s")
+        @Test("an interface taken away and made again, with another number and link-local address: back within 2 s")
         func remade() async throws {
             try await Network.with(Network.Options(hosts: 2, ipv4: false, ipv6: .linkLocal)) { network in
                 let nodes = try await startNodes(["Alice", "Bob"], on: network.hosts)

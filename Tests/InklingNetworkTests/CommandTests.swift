@@ -319,7 +319,7 @@ extension NetworkTests {
                 async let noDaemon = doctor("kitchen", on: network[0])
                 async let noBus = doctor("kitchen", on: network[1])
                 let first = try problems(await noDaemon)
-                #expect(first.count == 1 && first[0].hasPrefix("Avahi: the discovery daemon does not run"), "\(first)")
+                #expect(first.count == 1 && first[0].hasPrefix("Avahi: the discovery daemon is not running"), "\(first)")
                 #expect(try problems(await noBus).first?.hasPrefix("D-Bus: the system bus does not answer") == true)
             }
         }

@@ -36,7 +36,7 @@ final class UserSpaceSwitch: Sendable {
 
     // MARK: Faults
 
-    /// What befalls frames from now on, which are counted anew; without a host it means every host.
+    /// What befalls frames from now on, which are counted again; without a host it means every host.
     func set(_ faults: Faults, from source: Host? = nil, to target: Host? = nil) {
         state.withLock { state in
             state.change(from: source?.number, to: target?.number) {
@@ -72,7 +72,7 @@ final class UserSpaceSwitch: Sendable {
     func plug(_ host: Host) -> Double { state.withLock { $0.setPlugged(true, host.number) } }
 
     /// From now on others see a host's UDP port as another one, and reach it under that one only: as when the address
-    /// translation of a router forgets a node and numbers it anew.
+    /// translation of a router forgets a node and numbers it again.
     func translate(_ port: UInt16, of host: Host, as outside: UInt16) {
         state.withLock { $0.translations[host.number] = SwitchState.Translation(inside: port, outside: outside) }
     }

@@ -75,7 +75,7 @@ struct SettingsFileTests {
             Wrong("indicator.style = \"loud\"", "indicator.style takes one of \"standard\", \"short\", \"list\""),
             Wrong("interfaces.use = \"eth0\"", "interfaces.use takes a list of names"),
             Wrong("interfaces.use = [1]", "interfaces.use takes a list of names"),
-            Wrong("interfaces.use = []\ninterfaces.leave-out = []", "interfaces.leave-out does not go with"),
+            Wrong("interfaces.use = []\ninterfaces.leave-out = []", "interfaces.leave-out can't be combined with"),
             Wrong("name = \"a\"\n\nname = \"b\"", "line 3"),
             Wrong("name = \"a\"\n[privacy\n", "line 2"),
             Wrong("name = \"a", "line 1"),

@@ -10,9 +10,13 @@ extension ChatController {
         let name = SafeText.line(open.chat.name)
         let networks = Self.networks(settings.node)
         let checked =
-            networks.isEmpty
-            ? "This computer has no usable network."
-            : "This computer can be found on \(networks.joined(separator: ", ")), port \(node.port)."
+            if !settings.node.discovery {
+                "Discovery is off, so others can't find this computer. Its port is \(node.port)."
+            } else if networks.isEmpty {
+                "This computer has no usable network."
+            } else {
+                "This computer can be found on \(networks.joined(separator: ", ")), port \(node.port)."
+            }
         let invitation =
             open.chat.isOpen ? "inkling chat" + ShellQuoting.argument(open.chat.name) : "the invite that /invite shows"
         return [
@@ -28,7 +32,6 @@ extension ChatController {
     }
 
     private static func networks(_ configuration: Configuration) -> [String] {
-        guard configuration.discovery else { return ["no network: discovery is off"] }
         if let address = configuration.bindAddress { return [SafeText.line(address)] }
         return (try? Node.interfaceNames(configuration)) ?? []
     }

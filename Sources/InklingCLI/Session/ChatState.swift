@@ -103,7 +103,7 @@ struct ChatState {
             online.remove(person.user)
             typing.removeAll { $0 == person.user }
             defer { forgetSome() }
-            // Whom one has blocked leaves without a word, and somebody unseen can't leave.
+            // The leaving of somebody blocked is not reported, and somebody unseen can't leave.
             guard wasOnline, why != .blocked, !awaited.contains(person.user) else { return [] }
             return told(presenceLines.take(label, why == .silence ? .silent : .left, at: now))
         }

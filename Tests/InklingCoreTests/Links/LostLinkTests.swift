@@ -15,7 +15,7 @@ struct LostLinkTests {
         return lan
     }
 
-    @Test("a link made anew does not hold the stream of one that the peer did not notice the end of (M-7, M-6, R26)")
+    @Test("a link made again does not hold the stream of one that the peer did not notice the end of (M-7, M-6, R26)")
     func unnoticed() throws {
         let lan = lonely()
         let peer = ScriptedPeer(lan, identity: 8)

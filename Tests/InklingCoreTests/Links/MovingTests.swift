@@ -36,7 +36,7 @@ struct MovingTests {
     }
 
     @Test(
-        "when the own networks change openings under way begin anew with the first attempt (L-40)",
+        "when the own networks change openings under way start again with the first attempt (L-40)",
         arguments: [("the smaller key", 8, 0), ("the larger key", 2, 300)])
     func reopened(_ row: (name: String, identity: Int, delay: Int)) {
         let lan = lonely()

@@ -172,7 +172,7 @@ struct RestartTests {
         peer.send([peer.heartbeat()], on: second)
         peer.send([.bye(.quit)], on: first)
         #expect(lan.offline(0) == [.bye])
-        // That session makes the link anew.
+        // That session makes the link again.
         peer.heldStream = 0
         peer.greet(on: second)
         #expect(lan.online(0) == ["Hand"])

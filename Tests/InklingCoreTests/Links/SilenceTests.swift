@@ -117,7 +117,7 @@ struct SilenceTests {
     }
 
     @Test(
-        "a peer whose instance vanished stays for as long as it answers, and is opened to anew after silence (L-29, R24)"
+        "a peer whose instance vanished stays as long as it answers, and is opened to again after silence (L-29, R24)"
     )
     func vanished() throws {
         let (lan, peer, session) = try linked()

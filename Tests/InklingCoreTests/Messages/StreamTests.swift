@@ -328,7 +328,7 @@ struct StreamTests {
     }
 
     @Test(
-        "a hello that does not hold the stream fails what was sent, keeps what was not, and begins anew (M-6, M-18)",
+        "a hello that does not hold the stream fails what was sent, keeps what was not, and starts again (M-6, M-18)",
         arguments: [0, 4_242] as [UInt32])
     func lostState(_ held: UInt32) throws {
         let peer = try ScriptedPeer.linked()
@@ -488,7 +488,7 @@ struct StreamTests {
         #expect(peer.records.count == 1)
     }
 
-    @Test("an ack starts the timer anew for what is left, and without any left there is no timer (M-11)")
+    @Test("an ack starts the timer again for what is left, and without any left there is no timer (M-11)")
     func timerRestarts() throws {
         let peer = try ScriptedPeer.linked()
         peer.sign = [.pong(1)]

@@ -83,9 +83,9 @@ struct CandidateTests {
         #expect(Set(pings.map(\.destination)).contains(peer.address))
         #expect(Set(pings.map(\.destination)).count <= 8)
         lan.run(for: .seconds(3))
-        let anew = peer.arrived(anywhere: true).filter { $0.bytes[0] == 0x11 }
-        #expect(Set(anew.map(\.destination)).contains(peer.address))
-        #expect(Set(anew.map(\.destination)).count == 8)
+        let again = peer.arrived(anywhere: true).filter { $0.bytes[0] == 0x11 }
+        #expect(Set(again.map(\.destination)).contains(peer.address))
+        #expect(Set(again.map(\.destination)).count == 8)
     }
 
     @Test("candidates that are known are kept when more come than there is room for (D-9)")

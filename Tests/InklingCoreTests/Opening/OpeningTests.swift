@@ -52,7 +52,7 @@ struct OpeningTests {
     }
 
     @Test(
-        "after silence opening begins anew: the smaller key at once, the larger 300 ms later (L-1, L-35)",
+        "after silence opening starts again: the smaller key at once, the larger 300 ms later (L-1, L-35)",
         arguments: [8, 2])
     func afterSilence(_ identity: Int) throws {
         let lan = lonely()
