@@ -67,8 +67,8 @@ extension Notice: CustomStringConvertible {
             "If this program is killed, others notice only after 3 s: the helper can't run "
                 + "(\(outage.reason))."
         case .peerIsOneself:
-            "A peer named by hand is this node itself, or another device with the same identity: such nodes don't link with "
-                + "each other."
+            "A peer named by hand is this node itself, or another device with the same identity: such nodes don't link "
+                + "with each other."
         case .keyChanged(let person, let known, let isVerified):
             "\"\(person.name)\" has a different key from the \(isVerified ? "verified " : "")one known under that "
                 + "name: \(person.user), not \(known). It may be another person, or the same person on another device."

@@ -71,7 +71,7 @@ struct NetworkChangeTests {
     }
 
     @Test(
-        "the network gone for long and back: openings under way restart at once, and rest no more than 300 ms (L-40, R16)",
+        "the network gone for long and back: openings under way restart at once, and rest 300 ms at most (L-40, R16)",
         arguments: [5, 12, 31, 80])
     func returned(_ seconds: Int) {
         let lan = pair()
