@@ -4,6 +4,11 @@ import PackageDescription
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
+/// The tests of the core's parts look inside it. A release build allows that only where `Scripts/test` asks for it, so
+/// that what ships is optimised as a whole.
+let testable: [SwiftSetting] =
+    Context.environment["INKLING_TESTABLE"] == nil ? [] : [.unsafeFlags(["-enable-testing"])]
+
 let package = Package(
     name: "inkling",
     products: [
@@ -27,7 +32,7 @@ let package = Package(
             name: "InklingWire",
             dependencies: [.product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
-        .target(name: "InklingCore", dependencies: ["InklingWire"], swiftSettings: strict),
+        .target(name: "InklingCore", dependencies: ["InklingWire"], swiftSettings: strict + testable),
         .target(name: "InklingModel", dependencies: ["CUTF8Proc", "InklingWire"], swiftSettings: strict),
         .target(name: "InklingText", dependencies: ["InklingModel"], swiftSettings: strict),
         .target(

@@ -150,7 +150,19 @@ final class Host: Sendable {
             """)
     }
 
-    func killAvahi() async throws { try await run("kill -9 $(cat /run/avahi-daemon/pid)") }
+    /// Kills the daemon, and waits until it is gone: the next one would take it for running.
+    func killAvahi() async throws {
+        try await run(
+            """
+            daemon=$(cat /run/avahi-daemon/pid)
+            kill -9 "$daemon"
+            for _ in $(seq 500); do
+                grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$daemon/status" || break
+                sleep 0.01
+            done
+            rm -f /run/avahi-daemon/pid
+            """)
+    }
 
     /// From now on one in ten of the UDP datagrams that arrive is dropped, those of mDNS excepted.
     func dropOneInTen() async throws {
