@@ -1,6 +1,6 @@
 import InklingWire
 
-/// What the user and the app ask for, and what they can ask about.
+/// What the user and the app ask for.
 extension Endpoint {
     // MARK: The node
 

@@ -53,7 +53,7 @@ struct SessionSet {
         return deadlines
     }
 
-    /// Whether it is, or was to the end, the one that sends.
+    /// Whether it is the one that sends.
     func isSending(_ index: UInt32) -> Bool { sending?.localIndex == index }
 
     // MARK: Inputs
