@@ -17,6 +17,7 @@ let package = Package(
         .executable(name: "inkling", targets: ["InklingCLI"]),
         .executable(name: "inkling-lastwill", targets: ["InklingLastWill"]),
         .executable(name: "inkling-sim", targets: ["InklingSimulatorCLI"]),
+        .executable(name: "inkling-conformance", targets: ["InklingConformanceCLI"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -62,6 +63,14 @@ let package = Package(
             name: "InklingSimulatorCLI",
             dependencies: [
                 "InklingSimulator",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict),
+        .target(name: "InklingConformance", dependencies: ["InklingWire"], swiftSettings: strict),
+        .executableTarget(
+            name: "InklingConformanceCLI",
+            dependencies: [
+                "CDNSSD", "InklingConformance",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),

@@ -1,0 +1,20 @@
+/// All cases, in the order in which they are listed.
+package enum Catalogue {
+    package static let all: [Case] = [
+        driverCases, handshakeCases, sealedCases,
+    ].flatMap { $0 }
+
+    /// The cases that a selection names: by a case's number, by a clause, or by a letter alone. Nil if one names none.
+    package static func cases(named names: [String]) -> (cases: [Case], unknown: [String]) {
+        guard !names.isEmpty else { return (all, []) }
+        let unknown = names.filter { name in !all.contains { $0.isNamed(by: name) } }
+        return (all.filter { test in names.contains { test.isNamed(by: $0) } }, unknown)
+    }
+}
+
+extension Case {
+    /// Whether `name` is the case's number, one of its clauses, or the letter of its first.
+    package func isNamed(by name: String) -> Bool {
+        id == name || clauses.contains(name) || name.count == 1 && id.hasPrefix(name + "-")
+    }
+}
