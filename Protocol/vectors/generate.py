@@ -2,10 +2,11 @@
 """Write the test vectors of the Inkling protocol, or compare them with what is there.
 
     python3 generate.py           writes all files
-    python3 generate.py --check   exits with 1 if a file differs, a case names a clause that the texts
-                                  don't have, or the worked example shows bytes that no vector has
+    python3 generate.py --check   exits with 1 if a file differs or does not fit its schema, a case names a
+                                  clause that the texts don't have, or the worked example shows bytes that
+                                  no vector has
 
-Needs the packages `cryptography` and `noiseprotocol` (0.3.1).
+Needs the packages `cryptography` and `noiseprotocol` (0.3.1), and for the schemas `jsonschema`.
 """
 
 import json
@@ -17,6 +18,11 @@ import cases
 import links
 import sealed_cases
 import timelines
+
+try:
+    from jsonschema import Draft202012Validator, exceptions
+except ImportError:
+    Draft202012Validator = None
 
 HERE = pathlib.Path(__file__).resolve().parent
 FILES = {
@@ -55,6 +61,28 @@ def objects(value):
             yield from objects(item)
 
 
+def unfit(texts):
+    """What in the files does not fit vectors.schema.json, and what is wrong with the schemas themselves."""
+    if Draft202012Validator is None:
+        print("skipped: comparing the files with their schema needs python3 with jsonschema", file=sys.stderr)
+        return
+    for path in (HERE / "vectors.schema.json", HERE.parent / "driver.schema.json"):
+        try:
+            Draft202012Validator.check_schema(json.loads(path.read_text("utf-8")))
+        except exceptions.SchemaError as error:
+            yield f"{path.name} is not a valid schema: {error.message[:200]}"
+            return
+    schema = json.loads((HERE / "vectors.schema.json").read_text("utf-8"))
+    described = {entry["$ref"].removeprefix("#/$defs/") + ".json" for entry in schema["oneOf"]}
+    if described != set(texts):
+        yield f"vectors.schema.json describes {sorted(described)}, and the script writes {sorted(texts)}"
+    for name, text in texts.items():
+        part = {"$ref": f"#/$defs/{name.removesuffix('.json')}", "$defs": schema["$defs"]}
+        for error in Draft202012Validator(part).iter_errors(json.loads(text)):
+            error = exceptions.best_match([error])
+            yield f"{name} does not fit its schema at {error.json_path}: {error.message[:200]}"
+
+
 def problems(texts):
     defined = set()
     for path in HERE.parent.glob("*.md"):
@@ -77,6 +105,7 @@ def problems(texts):
         shown = re.sub(r"\s+", "", block)
         if shown not in everything:
             yield f"example.md shows {shown[:32]}…, which is in no vector"
+    yield from unfit(texts)
 
 
 def main(arguments):
