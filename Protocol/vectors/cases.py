@@ -112,9 +112,13 @@ def invites():
             ("escapes in lower case", "caf%c3%a9", "caf\u00e9", False),
             ("a needless escape", "%6cobby", "lobby", False),
             ("a decomposed name", "cafe%CC%81", "caf\u00e9", False),
+            ("a name beyond ASCII that is not escaped", "caf\u00e9", "caf\u00e9", False),
             ("a name of 64 bytes", "n" * 64, "n" * 64, True)]
-    return [case(f"an invite: {n}", ["W-11"], text=f"inkling:{t}#{secret}", chatName=c, secret=secret, canonical=k)
-            for n, t, c, k in rows]
+    valid = [case(f"an invite: {n}", ["W-11"], text=f"inkling:{t}#{secret}", chatName=c, secret=secret, canonical=k)
+             for n, t, c, k in rows]
+    valid.append(case("an invite: the scheme in capitals", ["W-11"], text=f"INKLING:lobby#{secret}", chatName="lobby",
+                      secret=secret, canonical=False))
+    return valid
 
 
 def invalid_invites():

@@ -199,6 +199,10 @@ def sealed():
     will = ref.bye(3)
     valid.append(case("the last will", ["W-21"], key=key, receiverIndex=index, counter=ref.LAST_WILL_COUNTER, plaintext=will,
                       bytes=ref.seal(key, index, ref.LAST_WILL_COUNTER, will)))
+    other = ref.bye(5)
+    valid.append(case("a last will, whatever its reason byte", ["W-21"], key=key, receiverIndex=index,
+                      counter=ref.LAST_WILL_COUNTER, plaintext=other,
+                      bytes=ref.seal(key, index, ref.LAST_WILL_COUNTER, other)))
     assert len(bytes.fromhex(valid[0]["bytes"])) == 27 and len(bytes.fromhex(valid[1]["bytes"])) == 28
     assert max(len(entry["bytes"]) for entry in valid) == 2_400
     return {"valid": valid, "invalid": invalid_sealed(key, index)}
