@@ -66,10 +66,11 @@ def pcap_header():
 
 
 class Capture:
-    """A capture to write: datagrams in the order in which they are added, 10 ms apart."""
+    """A capture to write: datagrams in the order in which they are added, 10 ms apart, and `pause` seconds later."""
 
     def __init__(self):
         self.packets = []
+        self.pause = 0
 
     def add(self, source, destination, payload, snap_length=None):
         """Gives the number of its frame. An end is (last two numbers of the address, port)."""
@@ -83,13 +84,14 @@ class Capture:
 
     def add_ip(self, packet, snap_length=None):
         ethernet = bytes.fromhex("020000000002020000000001") + b"\x08\x00" + packet
-        self.packets.append((ethernet[: snap_length or len(ethernet)], len(ethernet)))
+        time = 10_000 * len(self.packets) + 1_000_000 * self.pause
+        self.packets.append((time, ethernet[: snap_length or len(ethernet)], len(ethernet)))
         return len(self.packets)
 
     def records(self):
         """Each packet as a pcap file holds it."""
-        for number, (packet, length) in enumerate(self.packets):
-            seconds, microseconds = divmod(number * 10_000, 1_000_000)
+        for time, packet, length in self.packets:
+            seconds, microseconds = divmod(time, 1_000_000)
             yield struct.pack("<IIII", 1_700_000_000 + seconds, microseconds, len(packet), length) + packet
 
     def write(self, path):

@@ -28,7 +28,7 @@ class Node:
         self.process.stdin.write(json.dumps({"do": command, **members}).encode() + b"\n")
         self.process.stdin.flush()
 
-    def wait_for(self, kind, seconds=10, **members):
+    def wait_for(self, kind, seconds=20, **members):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             line, found, rest = self.buffer.partition(b"\n")

@@ -384,6 +384,26 @@ def test_ambiguity(folder):
         check(f"after two at once, frame {number}: notes", packet.notes(), [])
 
 
+def test_other_sessions(folder):
+    """What goes to the responder of a handshake, but is of an older session, or comes when its own is dropped."""
+    capture = Capture()
+    alice, bob = ((9, 1), 5001), ((9, 2), 5002)
+    case = vectors("handshake")["valid"][0]
+    capture.add(alice, bob, bytes.fromhex(case["initiation"]))
+    capture.add(bob, alice, bytes.fromhex(case["response"]))
+    capture.add(alice, bob, sealed(bytes(32), 0x11111111, 64, b"\2\1"))
+    capture.pause = 6
+    capture.add(alice, bob, sealed(bytes(32), 0x22222222, 0, b"\2\1"))
+    capture.add(bob, alice, bytes.fromhex(case["response"]))
+    capture.add(alice, bob, sealed(bytes(32), 0x33333333, 63, b"\2\1"))
+    path = folder / "others.pcap"
+    capture.write(path)
+    packets = dissected(path)
+    sessions, directions = ([packet.shown(field) for packet in packets] for field in ("session", "direction"))
+    check("other sessions", sessions, [["0"], ["0"], ["1"], ["2"], ["0"], ["0"]])
+    check("other sessions: directions", directions, [[], [], ["0"], ["0"], [], ["1"]])
+
+
 def test_growing_keys(folder):
     """The file of keys gets its lines while the capture is running, one of them in two pieces."""
     capture = Capture()
@@ -506,7 +526,8 @@ def main(arguments):
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         for test in (test_crypto, test_datagrams, test_frames, test_texts, test_sealed, test_handshakes,
-                     test_example, test_counters, test_ambiguity, test_growing_keys, test_asks, test_recognition):
+                     test_example, test_counters, test_ambiguity, test_other_sessions, test_growing_keys, test_asks,
+                     test_recognition):
             test(folder)
         if program:
             test_nodes(program, folder)
