@@ -1,0 +1,270 @@
+"""A chat of a node: its links, the ways to its peers, and what goes to all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Optional, Type
+
+from clock import cancel
+from composer import Composer
+from limits import INTERVAL_UNIT, MAX_LINKS, SILENT_LINK_AGE, SILENT_LINK_TRIED, SILENT_LINKS_TRIED
+from link import Link
+from messages import Outgoing
+from names import chat_keys, user_id
+from opening import Instance, Opening, Renewal
+from people import People
+from session import Session
+from wire import AWAY_BIT, REMOVED, TYPING_BIT, Heartbeat, Hello, Typing
+
+if TYPE_CHECKING:
+    from core import Node
+    from session import Address
+
+
+class Chat:
+    """A name and, unless the chat is open, a secret."""
+
+    def __init__(self, node: "Node", name: str, secret: Optional[bytes]) -> None:
+        self.node, self.name, self.secret = node, name, secret
+        self.tag, self.psk = chat_keys(name, secret)
+        self.links: dict[tuple[bytes, bytes], Link] = {}  # by static key and run
+        self.instances: list[Instance] = []
+        self.people = People(node, self)
+        self.composer = Composer(node, self)
+        self._deliveries: dict[int, dict[bytes, set[Link]]] = {}
+
+    # What goes to all
+
+    def status(self) -> int:
+        """T-2."""
+        return (TYPING_BIT if self.composer.announced else 0) | (AWAY_BIT if self.node.away else 0)
+
+    def heartbeat(self) -> Heartbeat:
+        """T-11: the interval rounded up to 100 ms."""
+        return Heartbeat(self.status(), min(255, -(-self.node.idle_interval() // INTERVAL_UNIT)))
+
+    def send_status(self, kind: Type[Typing]) -> None:
+        for link in self.links.values():
+            link.transmit([kind(self.status())])
+
+    def send_heartbeats(self) -> None:
+        for link in self.links.values():
+            link.transmit([self.heartbeat()])
+
+    def send_text(self, number: int, text: str, tag: Optional[str]) -> None:
+        """J-6, M-9: the datagram with the message says the stop, or a typing frame where none can go out yet."""
+        stop = self.composer.end_quietly()
+        self.composer.text = ""
+        people: dict[bytes, set[Link]] = {}
+        for link in self.links.values():
+            people.setdefault(link.key, set()).add(link)
+        sent = {"on": "sent", "chat": self.name, "message": number, "to": len(people)}
+        self.node.emit(sent if tag is None else {**sent, "tag": tag})
+        if people:
+            self._deliveries[number] = people
+        for link in list(self.links.values()):
+            if not link.queue(Outgoing(number, text)) and stop:
+                link.transmit([Typing(self.status())])
+
+    # Outcomes (M-17)
+
+    def delivered(self, link: Link, number: int) -> None:
+        people = self._deliveries.get(number, {})
+        if people.pop(link.key, None) is not None:
+            self._outcome("delivered", link, number, {})
+
+    def failed(self, link: Link, number: int, why: str) -> None:
+        people = self._deliveries.get(number, {})
+        if link.key in people:
+            people[link.key].discard(link)
+            if not people[link.key]:
+                del people[link.key]
+                self._outcome("failed", link, number, {"why": why})
+
+    def _outcome(self, what: str, link: Link, number: int, more: dict[str, str]) -> None:
+        self.node.emit({"on": what, "chat": self.name, "message": number, "user": user_id(link.key), **more})
+        if not self._deliveries[number]:
+            del self._deliveries[number]
+
+    def message_came(self, key: bytes, text: str) -> None:
+        self.node.emit({"on": "message", "chat": self.name, "from": self.people.get(key).shown(),
+                        "message": self.node.next_shown(), "text": text})
+
+    # Links
+
+    def links_of(self, key: bytes) -> list[Link]:
+        return [link for (k, _), link in self.links.items() if k == key]
+
+    def presumed_link(self, session: Session) -> Optional[Link]:
+        """L-47."""
+        if isinstance(session.opening, Renewal) and session.opening.link in self.links.values():
+            return session.opening.link
+        return max(self.links_of(session.key), key=lambda link: link.last_evidence, default=None)
+
+    def bind(self, session: Session, hello: Hello) -> bool:
+        """L-48: the session belongs to the link of the hello's run from now on."""
+        link = self.links.get((session.key, hello.run))
+        if link is None:
+            if user_id(session.key) in self.node.blocked or len(self.node.all_links()) >= MAX_LINKS:
+                return False  # L-36, L-39
+            others = self.links_of(session.key)
+            cancel(session.timer)
+            link = session.link = Link(self.node, self, session, hello.run)
+            self.links[session.key, hello.run] = link
+            for other in others:
+                if not other.suspected:
+                    other.suspect()  # L-31
+        else:
+            cancel(session.timer)
+            session.link = link
+            link.join(session, hello)
+        opening = session.opening
+        if opening is not None:
+            opening.session = None
+            if isinstance(opening, Instance):
+                link.opened_through.add(opening)
+            elif isinstance(opening, Renewal) and opening.link.renewal is opening:
+                opening.stop()
+                opening.link.renewal = None
+        link.opened_through.update(i for i in self.instances if i.gave_way_to is session)
+        if link.renewal and link.sending is session:
+            link.renewal.stop()
+            link.renewal = None
+        elif link.renewal:
+            link.renewal.session_gone(session)  # it gave way to a session that does not send
+        self.covered_by(link)
+        return True
+
+    def end_link(self, link: Link, why: str, fails: Optional[str] = None) -> None:
+        """L-27, L-34, L-36: the end of a link, for the user and for the ways to that peer."""
+        concerned = [i for i in self.instances if self.covers(link, i) or (i.key == link.key and i.is_idle())]
+        del self.links[link.key, link.run]
+        for session in link.sessions:
+            self.node.forget_session(session)
+        link.stop()
+        if fails is None:
+            others_up = any(not other.suspected for other in self.links_of(link.key))
+            fails = "replaced" if why == "silence" and others_up else why  # M-18
+        self.people.update_typing()  # T-14: the end of typing is told before the end of the link
+        self.people.update(link.key, why)
+        for message in link.out.all_messages():
+            self.failed(link, message.number, fails)
+        if why == "silence":
+            self._open_again(link, concerned)
+        elif fails in ("bye", "will"):
+            for instance in concerned:
+                if instance.until is not None:
+                    self.remove_instance(instance)
+                elif self.link_covering(instance) is None:
+                    instance.hold_back()  # L-35
+
+    def _open_again(self, link: Link, concerned: list[Instance]) -> None:
+        """L-1, L-35: after silence, beginning with the first attempt."""
+        for instance in concerned:
+            if self.link_covering(instance) is None:
+                instance.begin()
+        now = self.node.now
+        tried = sum(1 for i in self.instances if i.until is not None)
+        if any(link.address in i.candidates for i in self.instances) or tried >= SILENT_LINKS_TRIED:
+            return
+        if now - link.made >= SILENT_LINK_AGE:
+            last = Instance(self.node, self, link.key, [link.address], until=now + SILENT_LINK_TRIED)
+            self.instances.append(last)
+            last.begin()
+
+    # Ways to peers
+
+    def add_by_hand(self, address: "Address") -> None:
+        instance = Instance(self.node, self, None, [address], by_hand=True)
+        self.instances.append(instance)
+        instance.begin()
+
+    def remove_instance(self, instance: Instance) -> None:
+        instance.stop()
+        self.instances.remove(instance)
+
+    def openings_to(self, key: bytes) -> list[Opening]:
+        renewals: list[Opening] = [link.renewal for link in self.links_of(key) if link.renewal]
+        return renewals + [i for i in self.instances if i.key == key]
+
+    def covers(self, link: Link, instance: Instance) -> bool:
+        """L-3: by its address, or because this node opened it through that instance."""
+        if instance.key is not None and instance.key != link.key:
+            return False
+        return link.address in instance.candidates or instance in link.opened_through
+
+    def covered_instances(self, link: Link) -> list[Instance]:
+        return [i for i in self.instances if self.covers(link, i)]
+
+    def link_covering(self, instance: Instance) -> Optional[Link]:
+        return next((link for link in self.links.values() if self.covers(link, instance)), None)
+
+    def covered_by(self, link: Link) -> None:
+        for instance in self.covered_instances(link):
+            if instance.until is not None:
+                self.remove_instance(instance)
+            else:
+                instance.stop()
+
+    def peer_session_awaiting_hello(self, key: bytes) -> Optional[Session]:
+        """L-1: one that the peer began, and that is complete."""
+        return next((s for s in self._unbound(key) if s.complete and not s.begun_here), None)
+
+    def peer_began(self, session: Session, source: "Address") -> None:
+        """An initiation was answered: L-1, and L-14 for the larger key."""
+        for opening in self.openings_to(session.key):
+            opening.peer_began()
+        if self.node.identity.public > session.key:
+            self._give_way(session, source)
+
+    def peer_confirmed(self, session: Session) -> None:
+        """Something opened on the peer's session before this node's own completed: L-15 for the smaller key."""
+        if self.node.identity.public < session.key:
+            self._give_way(session, session.address)
+
+    def _give_way(self, session: Session, source: "Address") -> None:
+        """L-14: all that have the source among their candidates, or else the only one pending."""
+        pending = [o for o in self.openings_to(session.key) if o.attempt]
+        chosen = [o for o in pending if source in o.targets()]
+        if not chosen and len(pending) == 1:
+            chosen = pending
+        for opening in chosen:
+            opening.give_way(session)
+
+    def session_gone(self, session: Session) -> None:
+        for opening in self.openings_to(session.key):
+            opening.session_gone(session)
+
+    # The end
+
+    def _unbound(self, key: Optional[bytes] = None) -> list[Session]:
+        return [s for s in self.node.sessions.values()
+                if s.chat is self and s.link is None and (key is None or s.key == key)]
+
+    def _farewell(self, reason: int, links: list[Link], unbound: list[Session]) -> None:
+        """L-32: the sending session first, then the others; those without a link where they came from."""
+        sessions = [(s, link.address) for link in links for s in link.sessions]
+        sessions += [(s, s.address) for s in unbound if s.complete]
+        self.node.say_bye(reason, sessions)
+        for session in unbound:
+            self.node.forget_session(session)
+
+    def block(self, user: str) -> None:
+        """L-36."""
+        for instance in self.instances:
+            if instance.key is not None and user_id(instance.key) == user:
+                instance.stop()
+        links = [link for link in self.links.values() if user_id(link.key) == user]
+        self._farewell(REMOVED, links, [s for s in self._unbound() if user_id(s.key) == user])
+        for link in links:
+            self.end_link(link, "blocked")
+
+    def close(self, reason: int, why: str) -> None:
+        """L-32, M-18: this node leaves the chat or quits."""
+        self.composer.stop()
+        for instance in self.instances:
+            instance.stop()
+        self.instances.clear()
+        links = list(self.links.values())
+        self._farewell(reason, links, self._unbound())
+        for link in links:
+            self.end_link(link, "bye", fails=why)

@@ -1,0 +1,241 @@
+"""The JSON-lines interface (driver.md): commands as lines in, events as lines out."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from typing import Any, Callable, Optional
+
+from chat import Chat
+from core import Node, QueueFull
+from limits import MAX_MESSAGE
+from names import TextError, entered_chat_name, key_to_text, secret_from_text, user_id
+
+VERSION = "1.2-reference"
+UNSUPPORTED = ["discovery", "last-will", "suspend"]  # J-13
+MAX_LINE = 1024 * 1024                               # J-4
+USER_ID = re.compile(r"[a-z2-7]{16}")
+
+
+class CommandError(Exception):
+    """A command that changes nothing (J-4)."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+def bad(text: str) -> CommandError:
+    return CommandError("bad-command", text)
+
+
+class Output:
+    """J-1, J-2: each line is one object, written as soon as it is made."""
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self._write = write
+
+    def emit(self, event: dict[str, Any]) -> None:
+        line = {"on": event["on"], "at": round(time.time(), 6), **event}
+        self._write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+
+
+class Lines:
+    """Cuts the input into lines; one that is too long comes as None, once."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._skipping = False
+
+    def feed(self, data: bytes) -> list[Optional[bytes]]:
+        parts = (self._rest + data).split(b"\n")
+        self._rest = parts.pop()
+        lines: list[Optional[bytes]] = []
+        for part in parts:
+            if self._skipping or len(part) > MAX_LINE:
+                lines.append(None)
+                self._skipping = False
+            else:
+                lines.append(part)
+        if len(self._rest) > MAX_LINE:
+            self._rest, self._skipping = b"", True
+        elif self._skipping:
+            self._rest = b""
+        return lines
+
+    def end(self) -> list[Optional[bytes]]:
+        """A last line without a line feed."""
+        return self.feed(b"\n") if self._rest or self._skipping else []
+
+
+def text_of(value: Any, what: str) -> str:
+    """A string that is Unicode text: JSON can also name surrogates."""
+    if not isinstance(value, str):
+        raise bad(f"{what} is not a string")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise bad(f"{what} is not valid Unicode") from None
+    return value
+
+
+class Driver:
+    """Drives a node by commands. The open chat is the one that has the user's attention."""
+
+    def __init__(self, node: Node, output: Output) -> None:
+        self.node, self.output = node, output
+        self.open: Optional[Chat] = None
+        self.line = 0
+        self.wants_to_quit = False
+
+    def ready(self, port: int, chat: str) -> None:
+        """J-3."""
+        key = self.node.identity.public
+        self.output.emit({"on": "ready", "user": user_id(key), "name": self.node.name, "port": port, "chat": chat,
+                          "version": VERSION, "key": key_to_text(key), "unsupported": UNSUPPORTED})
+
+    def read(self, line: Optional[bytes]) -> None:
+        """J-4: one line of input; the time has been brought forward before."""
+        self.line += 1
+        tag: Optional[str] = None
+        try:
+            if line is None:
+                raise bad("the line is longer than 1 MiB")
+            if not line.strip(b" \t\r"):
+                return
+            command = self._parse(line)
+            if command.get("do") == "send" and "tag" in command:
+                tag = text_of(command["tag"], "tag")
+            self._run(command)
+        except CommandError as error:
+            event = {"on": "error", "code": error.code, "text": str(error), "line": self.line}
+            self.output.emit(event if tag is None else {**event, "tag": tag})
+
+    @staticmethod
+    def _parse(line: bytes) -> dict[str, Any]:
+        def refuse(constant: str) -> None:
+            raise ValueError(constant)
+        try:
+            command = json.loads(line.decode("utf-8"), parse_constant=refuse)
+        except (ValueError, RecursionError):
+            raise bad("the line is not valid JSON") from None
+        if not isinstance(command, dict):
+            raise bad("the line is not an object")
+        return command
+
+    def _run(self, command: dict[str, Any]) -> None:
+        do = command.get("do")
+        action = getattr(self, f"_do_{do}", None) if isinstance(do, str) and do.isalpha() else None
+        if action is None:
+            raise bad("there is no such command")
+        action(command)
+
+    # Members
+
+    @staticmethod
+    def _needed(command: dict[str, Any], member: str) -> str:
+        if member not in command:
+            raise bad(f"{member} is missing")
+        return text_of(command[member], member)
+
+    def _name(self, command: dict[str, Any]) -> str:
+        try:
+            return entered_chat_name(self._needed(command, "chat"))  # W-2
+        except TextError:
+            raise bad("chat is not a chat name") from None
+
+    def _chat(self, command: dict[str, Any]) -> Chat:
+        if "chat" in command:
+            name = self._name(command)
+            if name in self.node.chats:
+                return self.node.chats[name]
+            raise CommandError("unknown-chat", "this node is not in that chat")
+        if self.open is None:
+            raise CommandError("unknown-chat", "no chat is open")
+        return self.open
+
+    def _user(self, command: dict[str, Any]) -> str:
+        user = self._needed(command, "user")
+        if not USER_ID.fullmatch(user):
+            raise bad("user is not a user ID")
+        return user
+
+    # Commands
+
+    def _do_compose(self, command: dict[str, Any]) -> None:
+        text = self._needed(command, "text")
+        self._chat(command).composer.compose(text)
+
+    def _do_send(self, command: dict[str, Any]) -> None:
+        text = self._needed(command, "text")
+        if not 1 <= len(text.encode()) <= MAX_MESSAGE:
+            raise bad("a message has 1 to 65,536 bytes")  # M-1
+        try:
+            self.node.send_text(self._chat(command), text, command.get("tag"))
+        except QueueFull:
+            raise CommandError("queue-full", "too much text waits for a peer") from None
+
+    def _do_join(self, command: dict[str, Any]) -> None:
+        name = self._name(command)
+        secret: Optional[bytes] = None
+        if "secret" in command:
+            try:
+                secret = secret_from_text(text_of(command["secret"], "secret"))
+            except TextError:
+                raise bad("secret is not a chat secret") from None
+        if name in self.node.chats or (secret and any(c.secret == secret for c in self.node.chats.values())):
+            raise CommandError("already-joined", "this node is in that chat")
+        if not self.node.may_join():
+            raise CommandError("too-many-chats", "this node is in 32 chats")  # L-39
+        chat = self.node.join(name, secret)
+        self.open = self.open or chat
+
+    def _do_leave(self, command: dict[str, Any]) -> None:
+        self._needed(command, "chat")
+        chat = self._chat(command)
+        self.node.leave(chat)
+        if chat is self.open:
+            self.open = None
+
+    def _do_open(self, command: dict[str, Any]) -> None:
+        self._needed(command, "chat")
+        chosen = self._chat(command)
+        if chosen is self.open:
+            return
+        self.open = chosen
+        for chat in self.node.chats.values():
+            if chat is not self.open:
+                chat.composer.end()  # T-10
+
+    def _do_away(self, command: dict[str, Any]) -> None:
+        self.node.set_away(True)
+
+    def _do_back(self, command: dict[str, Any]) -> None:
+        self.node.set_away(False)
+
+    def _do_block(self, command: dict[str, Any]) -> None:
+        self.node.block(self._user(command))
+
+    def _do_unblock(self, command: dict[str, Any]) -> None:
+        self.node.unblock(self._user(command))
+
+    def _do_who(self, command: dict[str, Any]) -> None:
+        """J-9."""
+        if "chat" not in command and self.open is None:
+            self.output.emit({"on": "who", "peers": []})
+            return
+        chat = self._chat(command)
+        peers = [{**p.shown(), "presence": p.presence} for p in chat.people.known.values()]
+        self.output.emit({"on": "who", "chat": chat.name, "peers": sorted(peers, key=lambda p: p["user"])})
+
+    def _do_stats(self, command: dict[str, Any]) -> None:
+        """J-9."""
+        node = self.node
+        self.output.emit({"on": "stats", "chats": len(node.chats), "links": len(node.all_links()),
+                          "sessions": len(node.sessions), "pending": len(node.pending),
+                          "unconfirmed": len(node.answering.unconfirmed), "retries": node.answering.retries_sent,
+                          "roundTrips": [link.round_trip for link in node.all_links()]})
+
+    def _do_quit(self, command: dict[str, Any]) -> None:
+        self.wants_to_quit = True
