@@ -1,5 +1,3 @@
-import Foundation
-
 /// A line of input of the JSON interface.
 package enum JSONCommand: Sendable {
     case compose(String, chat: String?)
@@ -21,7 +19,7 @@ package enum JSONCommand: Sendable {
         package init(text: String) { self.text = text }
     }
 
-    private struct Fields: Decodable {
+    private struct Fields {
         let `do`: String
         let text: String?
         let tag: String?
@@ -29,30 +27,29 @@ package enum JSONCommand: Sendable {
         let secret: String?
         let user: String?
 
-        private enum Member: CodingKey {
-            case `do`, text, tag, chat, secret, user
-        }
-
-        init(from decoder: any Decoder) throws {
-            let members = try decoder.container(keyedBy: Member.self)
+        init(_ members: JSONMembers) throws(Refusal) {
             // A member that is null is not the same as a missing one: nobody joins an open chat whose secret got lost.
-            func optional(_ member: Member) throws -> String? {
-                members.contains(member) ? try members.decode(String.self, forKey: member) : nil
+            func optional(_ name: String) throws(Refusal) -> String? {
+                switch members[name] {
+                case .string(let text): return text
+                case .other: throw Refusal(text: "\"\(name)\" must be a string")
+                case nil: return nil
+                }
             }
-            self.do = try members.decode(String.self, forKey: .do)
-            (text, tag, chat) = (try optional(.text), try optional(.tag), try optional(.chat))
-            (secret, user) = (try optional(.secret), try optional(.user))
+            guard let `do` = try optional("do") else { throw Refusal(text: "\"do\" is missing") }
+            self.do = `do`
+            (text, tag, chat) = (try optional("text"), try optional("tag"), try optional("chat"))
+            (secret, user) = (try optional("secret"), try optional("user"))
         }
     }
 
     /// The tag of a line with a `send`, even of one that is refused; nil for all else.
     package static func tag(of line: [UInt8]) -> String? {
-        struct Tagged: Decodable {
-            let `do`: String
-            let tag: String
-        }
-        guard let tagged = try? JSONDecoder().decode(Tagged.self, from: Data(line)) else { return nil }
-        return tagged.do == "send" ? tagged.tag : nil
+        guard
+            let members = try? JSONMembers(line), members["do"] == .string("send"),
+            case .string(let tag) = members["tag"]
+        else { return nil }
+        return tag
     }
 
     /// Reads a line. Members that a command does not know are ignored.
@@ -71,7 +68,9 @@ package enum JSONCommand: Sendable {
         case "who": self = .who(chat: fields.chat)
         case "stats": self = .stats
         case "quit": self = .quit
-        default: throw Refusal(text: "there is no command \"\(fields.do.prefix(40))\"")
+        default:
+            // Scalars: a character may be as long as a line.
+            throw Refusal(text: "there is no command \"\(String(fields.do.unicodeScalars.prefix(40)))\"")
         }
     }
 
@@ -81,18 +80,16 @@ package enum JSONCommand: Sendable {
     }
 
     private static func fields(of line: [UInt8]) throws(Refusal) -> Fields {
-        guard String(validating: line, as: UTF8.self) != nil else { throw Refusal(text: "the line is not UTF-8") }
+        let members: JSONMembers
         do {
-            return try JSONDecoder().decode(Fields.self, from: Data(line))
-        } catch DecodingError.typeMismatch(_, let context) {
-            let name = context.codingPath.last?.stringValue
-            throw Refusal(text: name.map { "\"\($0)\" must be a string" } ?? "the line is not a JSON object")
-        } catch DecodingError.keyNotFound(let key, _) {
-            throw Refusal(text: "\"\(key.stringValue)\" is missing")
-        } catch DecodingError.valueNotFound(_, let context) {
-            throw Refusal(text: "\"\(context.codingPath.last?.stringValue ?? "do")\" must be a string")
+            members = try JSONMembers(line)
         } catch {
-            throw Refusal(text: "the line is not valid JSON")
+            throw switch error {
+            case .notUTF8: Refusal(text: "the line is not UTF-8")
+            case .notObject: Refusal(text: "the line is not a JSON object")
+            case .unexpected(let offset): Refusal(text: "the line is not valid JSON: see its byte \(offset + 1)")
+            }
         }
+        return try Fields(members)
     }
 }
