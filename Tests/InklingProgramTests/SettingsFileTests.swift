@@ -79,6 +79,9 @@ struct SettingsFileTests {
             Wrong("name = \"a\"\n\nname = \"b\"", "line 3"),
             Wrong("name = \"a\"\n[privacy\n", "line 2"),
             Wrong("name = \"a", "line 1"),
+            Wrong("chat = \"a\"\n# \u{0}\nname = \"b\"", "line 2: NUL"),
+            Wrong("name = \"a\\u0000b\"", "line 1: NUL"),
+            Wrong("\ninterfaces.use = [\"eth0\\U00000000\"]", "line 2: NUL"),
             Wrong("name = Frank", "line 1: text must be in quotes, as in name = \"…\""),
             Wrong("\n[interfaces]\nuse = [eth0]", "line 3: text must be in quotes, as in use = [\"…\"]"),
         ])

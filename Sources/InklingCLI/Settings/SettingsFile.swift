@@ -1,6 +1,4 @@
 import Foundation
-import Inkling
-import InklingConsole
 import InklingModel
 import InklingText
 import TOMLKit
@@ -56,6 +54,12 @@ package struct SettingsFile: Equatable, Sendable {
     ///
     /// - Parameter path: What the file is called in a refusal.
     package init(_ text: String, path: String) throws(Refusal) {
+        // The library reads texts, and the file itself, only as far as their first NUL.
+        if let line = Self.lineOfNUL(text) {
+            throw Refusal(
+                text: "\(SafeText.line(path)), line \(line): NUL can't be in a setting; fix that line, or start with "
+                    + "--no-config")
+        }
         let table: TOMLTable
         do {
             table = try TOMLTable(string: text)
@@ -93,6 +97,15 @@ package struct SettingsFile: Equatable, Sendable {
         if let chat, !Chat.isInvite(chat), !(1...64).contains(NormalForm.canonical(chat).utf8.count) {
             throw reader.refusal(.chat, "takes 1 to 64 bytes")
         }
+    }
+
+    /// The first line that has a NUL, as it is or as an escape; nil if there is none.
+    private static func lineOfNUL(_ text: String) -> Int? {
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let first = lines.firstIndex { line in
+            line.contains(0) || ["\\u0000", "\\U00000000"].contains { line.firstRange(of: $0.utf8) != nil }
+        }
+        return first.map { $0 + 1 }
     }
 
     /// What is wrong with a line that gives a text without quotes; nil for all else.
