@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Optional, Type
 
 from clock import cancel
 from composer import Composer
-from limits import INTERVAL_UNIT, MAX_LINKS, SILENT_LINK_AGE, SILENT_LINK_TRIED, SILENT_LINKS_TRIED
+from limits import (HELLO_TIMEOUT, INTERVAL_UNIT, LARGER_KEY_DELAY, MAX_LINKS, SILENT_LINK_AGE, SILENT_LINK_TRIED,
+                    SILENT_LINKS_TRIED, UNCONFIRMED)
 from link import Link
 from messages import Outgoing
 from names import chat_keys, user_id
@@ -108,7 +109,7 @@ class Chat:
                 return False  # L-36, L-39
             others = self.links_of(session.key)
             cancel(session.timer)
-            link = session.link = Link(self.node, self, session, hello.run)
+            link = session.link = Link(self.node, self, session, hello.run, hello.name)
             self.links[session.key, hello.run] = link
             for other in others:
                 if not other.suspected:
@@ -121,52 +122,46 @@ class Chat:
         if opening is not None:
             opening.session = None
             if isinstance(opening, Instance):
-                link.opened_through.add(opening)
+                self.uncover(opening)
+                link.covered.append(opening)
             elif isinstance(opening, Renewal) and opening.link.renewal is opening:
                 opening.stop()
                 opening.link.renewal = None
-        link.opened_through.update(i for i in self.instances if i.gave_way_to is session)
         if link.renewal and link.sending is session:
             link.renewal.stop()
             link.renewal = None
-        elif link.renewal:
-            link.renewal.session_gone(session)  # it gave way to a session that does not send
         self.covered_by(link)
         return True
 
     def end_link(self, link: Link, why: str, fails: Optional[str] = None) -> None:
         """L-27, L-34, L-36: the end of a link, for the user and for the ways to that peer."""
-        concerned = [i for i in self.instances if self.covers(link, i) or (i.key == link.key and i.is_idle())]
         del self.links[link.key, link.run]
         for session in link.sessions:
             self.node.forget_session(session)
         link.stop()
         if fails is None:
-            others_up = any(not other.suspected for other in self.links_of(link.key))
-            fails = "replaced" if why == "silence" and others_up else why  # M-18
-        self.people.update_typing()  # T-14: the end of typing is told before the end of the link
-        self.people.update(link.key, why)
+            fails = "replaced" if why == "silence" and self.links_of(link.key) else why  # M-18
         for message in link.out.all_messages():
             self.failed(link, message.number, fails)
+        self.people.update_typing()  # W-30: the end of typing is told before the end of the link
+        self.people.update(link.key, why)
         if why == "silence":
-            self._open_again(link, concerned)
+            self._open_again(link)
         elif fails in ("bye", "will"):
-            for instance in concerned:
-                if instance.until is not None:
-                    self.remove_instance(instance)
-                elif self.link_covering(instance) is None:
-                    instance.hold_back()  # L-35
+            for instance in link.covered:
+                instance.hold_back()  # L-35
 
-    def _open_again(self, link: Link, concerned: list[Instance]) -> None:
+    def _open_again(self, link: Link) -> None:
         """L-1, L-35: after silence, beginning with the first attempt."""
-        for instance in concerned:
-            if self.link_covering(instance) is None:
-                instance.begin()
+        for instance in link.covered:
+            instance.begin()
         now = self.node.now
-        tried = sum(1 for i in self.instances if i.until is not None)
-        if any(link.address in i.candidates for i in self.instances) or tried >= SILENT_LINKS_TRIED:
+        if any(link.address in i.candidates for i in link.covered) or self.links_of(link.key):
             return
         if now - link.made >= SILENT_LINK_AGE:
+            tried = [i for i in self.instances if i.until is not None]
+            if len(tried) >= SILENT_LINKS_TRIED:
+                self.remove_instance(tried[0])
             last = Instance(self.node, self, link.key, [link.address], until=now + SILENT_LINK_TRIED)
             self.instances.append(last)
             last.begin()
@@ -180,55 +175,70 @@ class Chat:
 
     def remove_instance(self, instance: Instance) -> None:
         instance.stop()
+        self.uncover(instance)
         self.instances.remove(instance)
 
     def openings_to(self, key: bytes) -> list[Opening]:
         renewals: list[Opening] = [link.renewal for link in self.links_of(key) if link.renewal]
         return renewals + [i for i in self.instances if i.key == key]
 
-    def covers(self, link: Link, instance: Instance) -> bool:
-        """L-3: by its address, or because this node opened it through that instance."""
-        if instance.key is not None and instance.key != link.key:
-            return False
-        return link.address in instance.candidates or instance in link.opened_through
-
-    def covered_instances(self, link: Link) -> list[Instance]:
-        return [i for i in self.instances if self.covers(link, i)]
-
     def link_covering(self, instance: Instance) -> Optional[Link]:
-        return next((link for link in self.links.values() if self.covers(link, instance)), None)
+        """L-3: by its address, or because this node opened it through that instance; until it ends."""
+        for link in self.links.values():
+            if instance in link.covered:
+                return link
+        for link in self.links.values():
+            if instance.key == link.key and link.address in instance.candidates:
+                link.covered.append(instance)
+                return link
+        return None
+
+    def uncover(self, instance: Instance) -> None:
+        for link in self.links.values():
+            if instance in link.covered:
+                link.covered.remove(instance)
 
     def covered_by(self, link: Link) -> None:
-        for instance in self.covered_instances(link):
+        """A link was made, or its address or its session is another: the openings that it covers rest."""
+        for instance in list(self.instances):
+            if self.link_covering(instance) is not link:
+                continue
             if instance.until is not None:
                 self.remove_instance(instance)
             else:
                 instance.stop()
 
-    def peer_session_awaiting_hello(self, key: bytes) -> Optional[Session]:
-        """L-1: one that the peer began, and that is complete."""
-        return next((s for s in self._unbound(key) if s.complete and not s.begun_here), None)
+    def left_to_peer_until(self, key: bytes) -> int:
+        """L-1: until when the larger key leaves the opening to the peer."""
+        begun = [s for s in self._unbound(key) if not s.begun_here]
+        return max((s.completed_at + HELLO_TIMEOUT if s.complete else s.created + LARGER_KEY_DELAY for s in begun),
+                   default=0)
 
     def peer_began(self, session: Session, source: "Address") -> None:
-        """An initiation was answered: L-1, and L-14 for the larger key."""
-        for opening in self.openings_to(session.key):
-            opening.peer_began()
+        """An initiation was answered: L-14 for the larger key."""
         if self.node.identity.public > session.key:
-            self._give_way(session, source)
+            self._give_way(session, source, UNCONFIRMED)
 
     def peer_confirmed(self, session: Session) -> None:
         """Something opened on the peer's session before this node's own completed: L-15 for the smaller key."""
         if self.node.identity.public < session.key:
-            self._give_way(session, session.address)
+            self._give_way(session, session.address, HELLO_TIMEOUT)
 
-    def _give_way(self, session: Session, source: "Address") -> None:
+    def farewell(self, session: Session) -> None:
+        """L-35: a bye on a session that has no link."""
+        for instance in self.instances:
+            there = instance is session.opening or session.address in instance.candidates
+            if instance.key == session.key and there and self.link_covering(instance) is None:
+                instance.hold_back()
+
+    def _give_way(self, session: Session, source: "Address", time: int) -> None:
         """L-14: all that have the source among their candidates, or else the only one pending."""
         pending = [o for o in self.openings_to(session.key) if o.attempt]
         chosen = [o for o in pending if source in o.targets()]
         if not chosen and len(pending) == 1:
             chosen = pending
         for opening in chosen:
-            opening.give_way(session)
+            opening.give_way(time)
 
     def session_gone(self, session: Session) -> None:
         for opening in self.openings_to(session.key):

@@ -9,6 +9,7 @@ from chat import Chat
 from core import Node
 from handshake import Initiator, KeyPair, Responder
 from limits import MS
+from opening import Instance
 from session import Address, Cipher
 from wire import (Ack, Ask, Bye, Frame, Heartbeat, Hello, Initiation, Message, Response, Sealed, Tell, Typing,
                   parse_datagram, parse_frames)
@@ -62,6 +63,7 @@ class Play:
         self.streams: list[int] = []                        # s1, s2 …
         self.sessions: dict[str, PeerSession] = {}
         self.begun: dict[str, tuple[int, bytes, Initiator]] = {}
+        self.found_before: dict[str, Instance] = {}
         self.token = 0
         self.acknowledges = False
 
@@ -164,13 +166,13 @@ class Play:
         self.node.datagram(self.time, Response(index, message).encode(), source)
         assert pending is None or before != set(self.node.sessions)
 
-    def found(self, addresses: list[str]) -> None:
+    def found(self, name: str, addresses: list[str]) -> None:
         """As discovery would: the same instance again, or a new one."""
-        from opening import Instance
         candidates = [PLACES[a] for a in addresses]
-        if any(i.candidates == candidates for i in self.chat.instances):
+        if name in self.found_before:
+            self.found_before[name].listed(candidates)
             return
-        instance = Instance(self.node, self.chat, self.keys.public, candidates)
+        instance = self.found_before[name] = Instance(self.node, self.chat, self.keys.public, candidates)
         self.chat.instances.append(instance)
         instance.begin()
 
@@ -178,7 +180,7 @@ class Play:
         from check import frame_from
         kind, source = step["do"], PLACES[step.get("from", "A")]
         if kind == "found":
-            self.found(step["addresses"])
+            self.found(step["instance"], step["addresses"])
         elif kind == "addPeer":
             self.node.add_peer(PLACES[step["address"]])
         elif kind == "tell":

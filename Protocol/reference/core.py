@@ -168,32 +168,37 @@ class Node:
             return
         session.came_before, session.last_came = session.last_came, self.now
         if session.link is None:
-            session.address = source
-            if not session.complete:
+            if newest:
+                self._follow(session, source)
+            if not session.complete and datagram.counter != LAST_WILL_COUNTER:
                 self.completed(session)
+        elif newest:
+            session.link.follow(session, source)
         newest = newest and Bye(UNHEARD) not in frames  # L-45
         if session.link is not None:
             if newest:
-                session.link.evidence(source)
+                session.link.evidence()
             if not session.link.flood.take(self.now):
                 return  # L-25
-        self._apply(session, frames, datagram.counter, newest, source)
+        self._apply(session, frames, datagram.counter, newest)
         if session.index in self.sessions:
             self.arm_hello(session)
 
-    def _apply(self, session: Session, frames: list[Frame], counter: int, newest: bool, source: "Address") -> None:
+    def _apply(self, session: Session, frames: list[Frame], counter: int, newest: bool) -> None:
         """W-30: the hello, the status, the others in their order, the bye."""
         for hello in (f for f in frames if isinstance(f, Hello)):
             binding = session.link is None
             if not self._hello(session, hello, counter):
                 return
             if binding and newest and session.link is not None:
-                session.link.evidence(source)
+                session.link.evidence()
         status, link = status_of(frames), session.link
         if status is not None and link is None:
             session.note_status(counter, bool(status.status & TYPING_BIT))  # L-20
         elif status is not None and link is not None:
             link.status(session, status, counter, any(isinstance(f, Message) for f in frames))
+        if link is not None:
+            link.chat.people.update(link.key)
         for frame in frames:
             if link is not None and not isinstance(frame, (Hello, Heartbeat, Typing, Bye)):
                 link.frame(frame)
@@ -203,6 +208,8 @@ class Node:
     def _bye(self, session: Session, bye: Bye, will: bool) -> None:
         """L-34, L-45."""
         if session.link is None:
+            if will or bye.reason != UNHEARD:
+                session.chat.farewell(session)
             self.forget_session(session)
         elif bye.reason == UNHEARD and not will:
             session.link.unheard(session)
@@ -211,7 +218,7 @@ class Node:
 
     def completed(self, session: Session) -> None:
         """A session is complete, and awaits the peer's hello."""
-        session.complete = True
+        session.complete, session.completed_at = True, self.now
         if not session.begun_here:
             self.answering.confirmed(session)
             cancel(session.timer)
@@ -220,17 +227,24 @@ class Node:
         else:
             self.arm_hello(session)
 
+    def _follow(self, session: Session, source: "Address") -> None:
+        """L-24, for a session without a link."""
+        by_hand = session.opening is not None and session.opening.by_hand
+        if self.late or not self.net.is_unicast(source) or self.net.is_own(source):
+            return
+        if self.net.is_on_link(source) or by_hand or not self.net.is_on_link(session.address):
+            session.address = source
+
     # Hellos
 
     def _hello(self, session: Session, hello: Hello, counter: int) -> bool:
-        """L-22, L-48; false if the session could not be bound."""
+        """L-22, L-48; false if the session is one too many of its link (L-21)."""
         new = counter > session.hello_counter
         session.hello_counter = max(counter, session.hello_counter)
         session.hellos_came += 1
         binding = session.link is None
         if binding and not session.chat.bind(session, hello):
-            self.forget_session(session)
-            return False
+            return True  # L-39: it goes by L-19
         assert session.link is not None
         if session not in session.link.sessions:
             return False  # L-21: one too many

@@ -10,7 +10,7 @@ from typing import Any, Callable, Optional
 from chat import Chat
 from core import Node, QueueFull
 from limits import MAX_MESSAGE
-from names import TextError, entered_chat_name, key_to_text, secret_from_text, user_id
+from names import TextError, chat_name, entered_chat_name, key_to_text, secret_from_text, user_id
 
 VERSION = "1.2-reference"
 UNSUPPORTED = ["discovery", "last-will", "suspend"]  # J-13
@@ -80,6 +80,17 @@ def text_of(value: Any, what: str) -> str:
     return value
 
 
+def check_strings(command: dict[str, Any]) -> None:
+    """J-4: no half surrogate pair anywhere, and strings where strings belong, whatever the command."""
+    try:
+        json.dumps(command, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise bad("the line holds half of a surrogate pair") from None
+    for member in ("text", "tag", "chat", "secret", "user"):
+        if member in command:
+            text_of(command[member], member)
+
+
 class Driver:
     """Drives a node by commands. The open chat is the one that has the user's attention."""
 
@@ -107,6 +118,7 @@ class Driver:
             command = self._parse(line)
             if command.get("do") == "send" and "tag" in command:
                 tag = text_of(command["tag"], "tag")
+            check_strings(command)
             self._run(command)
         except CommandError as error:
             event = {"on": "error", "code": error.code, "text": str(error), "line": self.line}
@@ -147,12 +159,12 @@ class Driver:
 
     def _chat(self, command: dict[str, Any]) -> Chat:
         if "chat" in command:
-            name = self._name(command)
-            if name in self.node.chats:
-                return self.node.chats[name]
-            raise CommandError("unknown-chat", "this node is not in that chat")
+            try:
+                return self.node.chats[chat_name(command["chat"])]
+            except (TextError, KeyError):
+                raise CommandError("unknown-chat", "this node is not in that chat") from None
         if self.open is None:
-            raise CommandError("unknown-chat", "no chat is open")
+            raise bad("no chat is open")
         return self.open
 
     def _user(self, command: dict[str, Any]) -> str:
@@ -203,10 +215,9 @@ class Driver:
         chosen = self._chat(command)
         if chosen is self.open:
             return
+        if self.open is not None:
+            self.open.composer.compose("")  # T-10
         self.open = chosen
-        for chat in self.node.chats.values():
-            if chat is not self.open:
-                chat.composer.end()  # T-10
 
     def _do_away(self, command: dict[str, Any]) -> None:
         self.node.set_away(True)

@@ -24,6 +24,7 @@ MAX_CHATS = 32                      # L-39
 MAX_LINKS = 1_024                   # L-39
 OLDER_SESSIONS = 3                  # L-21
 NAMED_STREAMS = 8                   # M-7
+GIVEN_UP_STREAMS = 8                # M-7
 PONGS_AWAITED = 16                  # L-28
 PENDING_INITIATIONS = 64            # L-6
 INITIATIONS_SENT = 200              # L-6, in a second

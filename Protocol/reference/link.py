@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 class Link(Watch):
     """Identified by chat, the peer's static key and the peer's run."""
 
-    def __init__(self, node: "Node", chat: "Chat", session: "Session", run: bytes) -> None:
+    def __init__(self, node: "Node", chat: "Chat", session: "Session", run: bytes, name: str) -> None:
         self.node, self.chat, self.key, self.run = node, chat, session.key, run
         self.larger = node.identity.public > session.key  # this node has the larger key
         self.sessions = [session]                         # the newest first: it sends
-        self.made = node.now
+        self.made, self.name = node.now, name
         self.named: deque[int] = deque([session.fresh_stream] if session.fresh_stream else [], NAMED_STREAMS)
-        self.opened_through: set["Instance"] = set()
+        self.covered: list["Instance"] = []               # L-3
         self.renewal: Optional["Renewal"] = None
         self.away = self.typing = False
         self.typing_until = 0
@@ -128,6 +128,7 @@ class Link(Watch):
             self._supersede(self.sending)
         self.sessions.insert(0, session)
         cancel(session.timer)
+        self.address = session.address  # L-24
         session.held, session.resent = 0, False
         self._session_sends()
 
@@ -228,7 +229,7 @@ class Link(Watch):
         """M-5 to M-7, and the answer of L-17."""
         missing = self.node.needs_hello(session)
         session.hello_applied = session.hello_since_taken = True
-        self.chat.people.update(self.key, "hello", hello.name)
+        self.name = hello.name
         self.into.hello(hello.stream, hello.held == 0 or hello.held in self.named)  # M-7
         if self.out.holds(hello.held, hello.next):
             session.held = hello.held
@@ -273,18 +274,18 @@ class Link(Watch):
         rank = self.sessions.index(session)
         if not new or any(s.carried_status for s in self.sessions[:rank]):
             if with_message and not typing and not session.status_typing:
+                self.chat.people.update(self.key)
                 self.show_typing(False)
             return
         if late:
+            self.chat.people.update(self.key)
             self.show_typing(False)
             return
         if isinstance(frame, Heartbeat):
             self.interval = max(frame.interval, MIN_INTERVAL_UNITS) * INTERVAL_UNIT  # T-12
             self.watch()
-        away = bool(frame.status & AWAY_BIT)
-        if away != self.away:
-            self.away = away
-            self.chat.people.update(self.key, "away" if away else "back")
+        self.away = bool(frame.status & AWAY_BIT)
+        self.chat.people.update(self.key)  # W-30: presence first
         self.show_typing(typing)
 
     def show_typing(self, typing: bool) -> None:

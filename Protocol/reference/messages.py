@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import deque
 from typing import Optional
 
-from limits import (LOSS_EVIDENCE, MAX_MESSAGE, MAX_RECORD_TEXT, MS, QUEUED_MESSAGE_EXTRA, RTO_INITIAL, RTO_MAX,
+from limits import (GIVEN_UP_STREAMS, LOSS_EVIDENCE, MAX_MESSAGE, MAX_RECORD_TEXT, MS, QUEUED_MESSAGE_EXTRA, RTO_INITIAL, RTO_MAX,
                     RTO_MIN, WINDOW)
 from wire import FIRST, LAST, Ack, Message
-
-GIVEN_UP_STREAMS = 16  # how many are remembered: a local matter
 
 
 def cut(text: str) -> list[tuple[int, str]]:

@@ -134,12 +134,12 @@ def invite(name: str, secret: bytes) -> str:
 
 def read_invite(text: str) -> tuple[str, bytes]:
     """W-11: the name and the secret of an invite."""
-    if not text.startswith("inkling:"):
+    if text[:8].lower() != "inkling:":
         raise TextError("prefix")
     escaped, hash_sign, secret = text[8:].partition("#")
     if not hash_sign:
         raise TextError("secret")
-    if not re.fullmatch(r"(?:[A-Za-z0-9._~-]|%[0-9A-Fa-f]{2})*", escaped):
+    if not re.fullmatch(r"(?:[^%]|%[0-9A-Fa-f]{2})*", escaped, re.DOTALL):
         raise TextError("escape")
     raw = re.sub(rb"%([0-9A-Fa-f]{2})", lambda m: bytes([int(m[1], 16)]), escaped.encode())
     try:

@@ -78,8 +78,8 @@ class Arguments:
                 raise UsageError("--secret is not a chat secret") from None
         elif option == "--name":
             try:
-                if len(value.encode()) > MAX_NAME:
-                    raise UsageError("--name is longer than 64 bytes")
+                if not 1 <= len(value.encode()) <= MAX_NAME:
+                    raise UsageError("--name takes 1 to 64 bytes")
             except UnicodeEncodeError:
                 raise UsageError("--name is not valid UTF-8") from None
             self.name = value

@@ -69,6 +69,8 @@ class Attempt:
             return
         self.abandon()
         node, opening = self.node, self.opening
+        if not (opening.by_hand or node.net.is_on_link(source) or source in self.targets):
+            source = self.targets[0]  # L-24
         session = Session(opening.chat, opening.key or b"", True, self.index, remote, send, receive, node.now, source)
         session.opening = opening
         node.add_session(session)
@@ -91,11 +93,10 @@ class Opening:
 
     def __init__(self, node: "Node", chat: "Chat", key: Optional[bytes]) -> None:
         self.node, self.chat, self.key = node, chat, key
+        self.by_hand = False
         self.timer: Optional[Timer] = None
-        self.waiting = False                       # L-1: for the peer to begin
         self.attempt: Optional[Attempt] = None
         self.session: Optional[Session] = None     # its own, that awaits the peer's hello
-        self.gave_way_to: Optional[Session] = None  # L-14, L-15
         self.first_at: Optional[int] = None
         self.last_at = 0
         self.attempts = 0
@@ -110,8 +111,7 @@ class Opening:
         cancel(self.timer)
         if self.attempt:
             self.attempt.abandon()
-        self.timer = self.attempt = self.session = self.gave_way_to = None
-        self.waiting = False
+        self.timer = self.attempt = self.session = None
 
     def begin(self, at_once: bool = False) -> None:
         """L-1: the smaller key at once, the larger one after 300 ms."""
@@ -123,24 +123,22 @@ class Opening:
             self._wait(LARGER_KEY_DELAY)
 
     def _wait(self, delay: int) -> None:
-        self.waiting = True
         cancel(self.timer)
         self.timer = self.node.at(self.node.now + delay, self.due)
 
     def due(self) -> None:
         """The next attempt, unless something stands in its way."""
-        self.waiting = False
         cancel(self.timer)
         self.timer = None
         if self.key is None or not self.may_open():
             return
-        if self.node.identity.public > self.key:
-            self.gave_way_to = self.chat.peer_session_awaiting_hello(self.key)  # L-1
-            if self.gave_way_to is not None:
-                return
+        left_until = self.chat.left_to_peer_until(self.key)
+        if self.node.identity.public > self.key and left_until > self.node.now:
+            self._wait(left_until - self.node.now)  # L-1
+            return
         if any(other is not self and (other.attempt or other.session) and set(other.targets()) & set(self.targets())
                for other in self.chat.openings_to(self.key)):
-            self._wait(WAIT_ATTEMPT)  # L-3
+            self._wait(LARGER_KEY_DELAY)  # L-3
             return
         if len(self.node.pending) >= PENDING_INITIATIONS and not self._make_room():
             self._wait(WAIT_ATTEMPT)  # L-6
@@ -179,25 +177,14 @@ class Opening:
         if session is self.session:
             self.session = None
             self.failed()
-        elif session is self.gave_way_to:
-            self.gave_way_to = None
-            self.due()
 
     def failed(self) -> None:
         raise NotImplementedError
 
-    def is_idle(self) -> bool:
-        return not (self.timer or self.attempt or self.session or self.gave_way_to)
-
-    def peer_began(self) -> None:
-        """L-1: 300 ms without an initiation of that peer."""
-        if self.waiting:
-            self._wait(LARGER_KEY_DELAY)
-
-    def give_way(self, session: Session) -> None:
-        """L-14, L-15."""
+    def give_way(self, time: int) -> None:
+        """L-14, L-15: the next attempt comes after so long, if it is still wanted."""
         self.stop()
-        self.gave_way_to = session
+        self._wait(time)
 
 
 class Instance(Opening):
@@ -232,14 +219,17 @@ class Instance(Opening):
             self.stop()
             self._asks = 0
             self._ask_alone()
+        elif self.chat.link_covering(self) is not None:
+            self.stop()
         else:
             super().begin(at_once)
 
     def failed(self) -> None:
         """L-5: the pause before the next attempt."""
         now = self.node.now
-        start = now + self.node.jittered(PAUSES[min(self.attempts, len(PAUSES)) - 1], JITTER)
-        if start - (self.first_at or 0) >= FAST_OPENING:
+        if self.first_at is None or now - self.first_at < FAST_OPENING:
+            start = now + self.node.jittered(PAUSES[min(self.attempts, len(PAUSES)) - 1], JITTER)
+        else:
             start = max(now, self.last_at + self.node.jittered(SLOW_OPENING, JITTER))
         if self.until is not None and start >= self.until:
             self.chat.remove_instance(self)
@@ -250,8 +240,16 @@ class Instance(Opening):
         else:
             self.timer = self.node.at(start, self.due)
 
+    def listed(self, candidates: list["Address"]) -> None:
+        """L-5: discovery lists it again."""
+        if candidates == self.candidates:
+            return
+        self.candidates = candidates
+        if not (self.attempt or self.session or self.held_back):
+            self.begin()
+
     def hold_back(self) -> None:
-        """L-35: after a bye; then as new if by hand, or once every 60 s."""
+        """L-35: after a bye; then at once, with the second attempt if by hand, or else once every 60 s."""
         self.stop()
         self.held_back = True
         wait = AFTER_BYE_BY_HAND if self.by_hand else AFTER_BYE_FOUND
@@ -260,10 +258,10 @@ class Instance(Opening):
     def _return(self) -> None:
         self.held_back = False
         if self.by_hand:
-            self.begin()
+            self.first_at, self.attempts = None, 1
         else:
             self.first_at = self.node.now - FAST_OPENING
-            self.due()
+        self.due()
 
     # By hand: asks and tells
 
@@ -278,7 +276,7 @@ class Instance(Opening):
     def _ask_alone(self) -> None:
         """D-11: while the key is not known."""
         self.timer = None
-        if self.key is not None or self.chat.link_covering(self) is not None:
+        if self.key is not None:
             return
         self._ask()
         step = ASK_STEPS[self._asks] if self._asks < len(ASK_STEPS) else ASK_INTERVAL
@@ -295,7 +293,8 @@ class Instance(Opening):
         self._token = None
         if key == self.node.identity.public:
             self._is_own()
-        elif key != self.key and self.chat.link_covering(self) is None:
+        elif key != self.key:
+            self.chat.uncover(self)
             self.key = key
             self.begin()
 
@@ -319,7 +318,8 @@ class Renewal(Opening):
         self.link = link
 
     def targets(self) -> list["Address"]:
-        return self.link.all_addresses()
+        """L-37."""
+        return self.link.all_addresses() if self.link.suspected else [self.link.address]
 
     def may_open(self) -> bool:
         return self.link.renewal is self
@@ -328,8 +328,3 @@ class Renewal(Opening):
         """L-19, L-37: 60 s after the last attempt began."""
         cancel(self.timer)
         self.timer = self.node.at(self.last_at + REKEY_REPEAT, self.due)
-
-    def session_gone(self, session: Session) -> None:
-        if session in (self.session, self.gave_way_to):
-            self.session = self.gave_way_to = None
-            self.failed()

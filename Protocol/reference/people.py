@@ -15,6 +15,13 @@ NAMES_REMEMBERED = 1_024
 RANK = {"offline": 0, "away": 1, "online": 2}
 
 
+def why_there(before: str, presence: str) -> str:
+    """The word for a change of someone who is there (driver.md)."""
+    if presence == "away" and before != "offline":
+        return "away"
+    return "back" if before == "away" else "hello"
+
+
 @dataclass
 class Person:
     key: bytes
@@ -33,7 +40,7 @@ class People:
     def __init__(self, node: "Node", chat: "Chat") -> None:
         self.node, self.chat = node, chat
         self.known: dict[bytes, Person] = {}
-        self._typists: list[str] = []
+        self._typists: list[dict[str, str]] = []
         self._keys_of_names: dict[str, bytes] = {}
 
     def get(self, key: bytes) -> Person:
@@ -41,20 +48,17 @@ class People:
             self.known[key] = Person(key, user_id(key))
         return self.known[key]
 
-    def update(self, key: bytes, why: str, name: Optional[str] = None) -> None:
-        """T-19: the best of the person's links; tells the user of each change and of nothing else."""
+    def update(self, key: bytes, why_offline: str = "") -> None:
+        """T-19: the best of the person's links, and the name of the one made last; tells the user of each change."""
         person = self.get(key)
         links = self.chat.links_of(key)
         presence = max((link.presence() for link in links), key=RANK.__getitem__, default="offline")
-        before = (person.presence, person.name)
-        if presence != "offline" and person.presence != "offline" and why not in ("hello", "away", "back"):
-            why = "away" if presence == "away" else "back"  # a link ended, but not the last
-        person.presence = presence
-        if name is not None:
-            person.name = name
-        if (person.presence, person.name) != before:
-            self.node.emit({"on": "peer", "chat": self.chat.name, "user": person.user, "name": person.name,
-                            "presence": presence, "why": why})
+        name = links[-1].name if links else person.name
+        before = person.presence
+        if (presence, name) != (before, person.name):
+            person.presence, person.name = presence, name
+            self.node.emit({"on": "peer", "chat": self.chat.name, "user": person.user, "name": name,
+                            "presence": presence, "why": why_offline if not links else why_there(before, presence)})
             if name:
                 self._notice_key(person)
         self.update_typing()
@@ -79,10 +83,10 @@ class People:
                 person.typing_since = self.node.now
         typists = sorted((p for p in self.known.values() if p.typing_since is not None),
                          key=lambda p: (-(p.typing_since or 0), p.name, p.user))
-        users = [p.user for p in typists]
+        users = [p.shown() for p in typists]
         if users == self._typists:
             return
         self._typists = users
         names = [p.name or p.user for p in typists]
         text = ", ".join(names) + (" typing now" if names else "")
-        self.node.emit({"on": "typing", "chat": self.chat.name, "users": [p.shown() for p in typists], "text": text})
+        self.node.emit({"on": "typing", "chat": self.chat.name, "users": users, "text": text})

@@ -77,6 +77,7 @@ class Session:
         self.address = address            # where the last datagram, or the response, came from
         self.opening: Optional["Opening"] = None  # what began it, if this node did
         self.complete = begun_here        # a responder's is not until something opens on it
+        self.completed_at = now
         self.link: Optional["Link"] = None
         self.timer: Optional[Timer] = None        # L-12, then L-19, then L-21
         self.hello_timer: Optional[Timer] = None  # L-16

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from chat import Chat
     from core import Node
     from link import Link
+    from opening import Instance
     from session import Address, Session
 
 
@@ -60,8 +61,8 @@ class Watch:
         else:
             self.watch()
 
-    def evidence(self, source: "Address") -> None:
-        """L-23, for a datagram that counts: the address follows, and no suspicion is left (L-27)."""
+    def evidence(self) -> None:
+        """L-23, for a datagram that counts: no suspicion is left (L-27)."""
         if self.node.late:
             return  # L-30
         self.last_evidence = self.node.now
@@ -69,8 +70,11 @@ class Watch:
             self.suspected = False
             cancel(self._ping_timer)
             self.watch()
-        if source != self.address and self._may_follow(source):
-            self.address = source
+
+    def follow(self, session: "Session", source: "Address") -> None:
+        """L-24."""
+        if not self.node.late and source != self.address and self._may_follow(source):
+            self.address = session.address = self.sending.address = source
             self.chat.covered_by(self.itself())
 
     def _may_follow(self, source: "Address") -> bool:
@@ -80,7 +84,7 @@ class Watch:
             return False
         if net.is_on_link(source):
             return True
-        return not net.is_on_link(self.address) or any(i.by_hand for i in self.chat.covered_instances(self.itself()))
+        return not net.is_on_link(self.address) or any(i.by_hand for i in self.covered)
 
     def suspect(self, spent: int = 0) -> None:
         """L-26: a round of pings, of which some may count as sent (L-45). The first goes out at once (L-31)."""
@@ -106,7 +110,7 @@ class Watch:
 
     def all_addresses(self) -> list["Address"]:
         addresses = [self.address]
-        for instance in self.chat.covered_instances(self.itself()):
+        for instance in self.covered:
             addresses += [a for a in instance.candidates if a not in addresses]
         return addresses
 
@@ -141,6 +145,8 @@ class Watch:
     if TYPE_CHECKING:
         @property
         def sending(self) -> "Session": ...
+        @property
+        def covered(self) -> list["Instance"]: ...
         def transmit(self, frames: list[Frame], to: Optional[list["Address"]] = None) -> bool: ...
         def renew(self) -> None: ...
         def gone_on(self, session: "Session") -> bool: ...
