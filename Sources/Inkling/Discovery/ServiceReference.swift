@@ -154,7 +154,8 @@ extension ServiceReference {
                     ServiceReference.answer(
                         context,
                         .resolved(
-                            host: text, port: UInt16(bigEndian: port), txt: ServiceReference.bytes(txt, length)))
+                            host: text, port: UInt16(bigEndian: port),
+                            txt: TXTStrings.reversed(ServiceReference.bytes(txt, length))))
                 }, context)
         }
     }

@@ -4,7 +4,12 @@ import InklingCore
 import InklingModel
 
 /// Addresses as people write them.
-enum Resolution {
+package enum Resolution {
+    /// Refuses what is not `HOST:PORT` or `[IPV6]:PORT`, without a look for the host.
+    package static func checkPeer(_ text: String) throws(NodeError) {
+        guard split(text) != nil else { throw .peerAddress(text, .port) }
+    }
+
     /// Resolves `HOST:PORT` or `[IPV6]:PORT`, where IPV6 may have its scope after `%`.
     ///
     /// It may ask a name server and wait for it.

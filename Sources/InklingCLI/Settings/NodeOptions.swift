@@ -28,7 +28,9 @@ struct NodeOptions: ParsableArguments {
         completion: .file())
     var inviteFile: String?
 
-    @Option(help: ArgumentHelp("Reach a peer without discovery; may be repeated.", valueName: "host:port"))
+    @Option(
+        help: ArgumentHelp("Reach a peer without discovery; may be repeated.", valueName: "host:port"),
+        transform: Self.peer)
     var peer: [String] = []
 
     @Option(parsing: .unconditional, help: "Use this UDP port (default: any).", transform: Self.port)
@@ -75,6 +77,15 @@ struct NodeOptions: ParsableArguments {
     private static func port(_ text: String) throws -> UInt16 {
         guard let port = UInt16(text) else { throw ValidationError("A port is a number from 0 (any) to 65535.") }
         return port
+    }
+
+    private static func peer(_ text: String) throws -> String {
+        do {
+            try Resolution.checkPeer(text)
+        } catch {
+            throw ValidationError(SafeText.line(error.text))
+        }
+        return text
     }
 
     /// What a node is started with. It shares the identity with the node of a chat that the user has open, if `isCommand`.
