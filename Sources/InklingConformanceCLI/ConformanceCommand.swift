@@ -11,7 +11,7 @@ struct ConformanceCommand: ParsableCommand {
             inkling-conformance adds the arguments given there to your command, plays the peers over UDP on loopback, \
             and judges what comes over the wire and what the program says it shows.
             """,
-        subcommands: [RunCommand.self, ListCommand.self])
+        subcommands: [RunCommand.self, ListCommand.self, CoverageCommand.self])
 }
 
 struct ListCommand: ParsableCommand {

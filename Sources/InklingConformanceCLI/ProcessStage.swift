@@ -81,7 +81,9 @@ final class ProcessStage: Stage {
 
     // MARK: Discovery
 
-    func advertise(_ service: AdvertisedService) throws(StageError) { try bench().advertise(service) }
+    func advertise(_ service: AdvertisedService) throws(StageError) { try bench().advertise(service, at: now) }
+
+    func withdraw(instance: String) throws(StageError) { try bench().withdraw(instance: instance) }
 
     func browse(subtype: String) throws(StageError) { try bench().browse(subtype: subtype) }
 

@@ -111,7 +111,7 @@ package struct KeyPair: Sendable {
     /// The X25519 result with a public key of 32 bytes; nil when it is all zero, as a low-order point makes it (W-4).
     ///
     /// The library answers a low-order point with zeroes and no error, so this is where it is refused.
-    func sharedSecret(with bytes: [UInt8]) -> [UInt8]? {
+    package func sharedSecret(with bytes: [UInt8]) -> [UInt8]? {
         guard
             let other = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: bytes),
             let secret = try? key.sharedSecretFromKeyAgreement(with: other)

@@ -30,6 +30,14 @@ package struct Case: Sendable {
         _ id: String, _ title: String, also clauses: String..., group: Group, load: Load = .light,
         _ body: @escaping @Sendable (Trial) throws -> Void
     ) {
+        self.init(id, title, alsoAll: clauses, group: group, load: load, body)
+    }
+
+    /// The same, with a list of further clauses.
+    package init(
+        _ id: String, _ title: String, alsoAll clauses: [String], group: Group, load: Load = .light,
+        _ body: @escaping @Sendable (Trial) throws -> Void
+    ) {
         self.id = id
         self.clauses = [String(id.prefix { $0 != "." })] + clauses
         self.group = group
@@ -94,4 +102,11 @@ package struct CaseResult: Sendable {
     package let duration: Duration
     /// The last datagrams of both sides as text, of a case that failed.
     package let trace: [String]
+
+    package init(test: Case, outcome: Outcome, duration: Duration, trace: [String]) {
+        self.test = test
+        self.outcome = outcome
+        self.duration = duration
+        self.trace = trace
+    }
 }

@@ -1,7 +1,11 @@
 /// All cases, in the order in which they are listed.
 package enum Catalogue {
     package static let all: [Case] = [
-        driverCases, handshakeCases, sealedCases,
+        datagramCases, driverCases, driverLineCases, driverStartCases, extensionCases, frameCases, handshakeCases,
+        malformedCases, orderCases, sealedCases, securityCases, vectorCases, wireCases, typingSenderCases,
+        typingEndCases, typingReceiverCases, presenceCases, silenceCases, sleepCases, farewellCases, messageCases,
+        deliveryCases, streamCases, outcomeCases, openingCases, attemptCases, crossedCases, retryCases, helloCases,
+        bindingCases, sessionCases, askCases, loadCases, limitCases, discoveryCases,
     ].flatMap { $0 }
 
     /// The cases that a selection names: by a case's number, by a clause, or by a letter alone. Nil if one names none.

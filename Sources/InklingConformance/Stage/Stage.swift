@@ -24,11 +24,17 @@ package protocol Stage: AnyObject {
 
     /// Registers a service instance of the type `_inkling._udp` with the DNS-SD daemon, until the stage ends.
     func advertise(_ service: AdvertisedService) throws(StageError)
+    /// Withdraws what was advertised under that name.
+    func withdraw(instance: String) throws(StageError)
     /// Looks for the instances of a subtype from now on; each is reported once it is resolved.
     func browse(subtype: String) throws(StageError)
 
     /// What happens next, or nil when it is `end` and nothing has happened.
     func next(until end: Duration) -> StageEvent?
+}
+
+extension Stage {
+    package func withdraw(instance: String) throws(StageError) { throw StageError("nothing is advertised here") }
 }
 
 /// What a stage reports, each with its time.
@@ -83,6 +89,8 @@ package struct ProgramArguments: Sendable {
     package var usesDiscovery: Bool
     /// Further arguments, as they are.
     package var others: [String]
+    /// Whether the arguments come in the opposite order (J-12).
+    package var isReversed = false
 
     package init(
         chat: String, secret: String? = nil, name: String = "Subject", port: Int? = nil, peers: [UDPAddress] = [],
@@ -100,12 +108,13 @@ package struct ProgramArguments: Sendable {
 
     /// The arguments after those of the command, with `directory` for its state.
     package func list(directory: String) -> [String] {
-        var list = [chat, "--name", name, "--state-dir", directory]
-        if let secret { list += ["--secret", secret] }
-        if let port { list += ["--port", String(port)] }
-        for peer in peers { list += ["--peer", peer.description] }
-        if !usesDiscovery { list.append("--no-discovery") }
-        return list + others
+        var groups = [[chat], ["--name", name], ["--state-dir", directory]]
+        if let secret { groups.append(["--secret", secret]) }
+        if let port { groups.append(["--port", String(port)]) }
+        for peer in peers { groups.append(["--peer", peer.description]) }
+        if !usesDiscovery { groups.append(["--no-discovery"]) }
+        groups.append(others)
+        return (isReversed ? groups.reversed() : groups).flatMap { $0 }
     }
 }
 

@@ -6,9 +6,9 @@ extension Peer {
     /// Makes a handshake and sends nothing.
     package func makeOpening(
         to program: Program, from source: UDPAddress? = nil, as identity: KeyPair? = nil, key: PublicKey? = nil,
-        preSharedKey: [UInt8]? = nil, tag: ChatTag? = nil
+        preSharedKey: [UInt8]? = nil, tag: ChatTag? = nil, index: UInt32? = nil
     ) throws -> PeerOpening {
-        let index = UInt32(truncatingIfNeeded: trial.generator.next())
+        let index = index ?? UInt32(truncatingIfNeeded: trial.generator.next())
         let tag = tag ?? chat.tag
         let (handshake, message) = try NoiseInitiator.initiate(
             identity: identity ?? self.identity, ephemeral: KeyPair(using: &trial.generator),
@@ -23,9 +23,14 @@ extension Peer {
     @discardableResult
     package func begin(to program: Program, from source: UDPAddress? = nil) throws -> PeerOpening {
         let opening = try makeOpening(to: program, from: source)
+        begin(opening)
+        return opening
+    }
+
+    /// Begins a handshake that was made before.
+    package func begin(_ opening: PeerOpening) {
         openings.append(opening)
         transmit(opening)
-        return opening
     }
 
     package func transmit(_ opening: PeerOpening) {
@@ -46,7 +51,12 @@ extension Peer {
 
     /// Completes a handshake as the initiator, sending as L-4 has it, and says nothing more but by habit.
     package func openSession(to program: Program, from source: UDPAddress? = nil) throws -> PeerSession {
-        let opening = try begin(to: program, from: source)
+        try openSession(makeOpening(to: program, from: source))
+    }
+
+    /// Completes a handshake that was made before.
+    package func openSession(_ opening: PeerOpening) throws -> PeerSession {
+        begin(opening)
         for wait in [Duration.milliseconds(300), .milliseconds(300), .milliseconds(600), .milliseconds(1_200)] {
             let end = trial.now + wait
             while trial.now < end {
@@ -90,9 +100,16 @@ extension Peer {
 
     // MARK: What came
 
+    /// Whether a sealed datagram carries the index of one of its sessions.
+    func holdsSession(of bytes: [UInt8]) -> Bool {
+        guard bytes.first == 0x13, bytes.count >= 9, let index = UInt32(bigEndianBytes: Array(bytes[1..<5]))
+        else { return false }
+        return sessions.contains { $0.localIndex == index }
+    }
+
     func receive(_ bytes: [UInt8], from source: UDPAddress, to destination: UDPAddress, at: Duration) {
         datagramCount += 1
-        guard let datagram = try? Datagram.parse(bytes) else {
+        guard let datagram = parse(bytes) else {
             unreadable.append((at, bytes, source))
             return
         }
@@ -114,6 +131,14 @@ extension Peer {
         case .tell(let tell):
             tells.append((at, tell, bytes, source))
         }
+    }
+
+    /// The datagram; the padding of an ask is for the case that is about it.
+    private func parse(_ bytes: [UInt8]) -> Datagram? {
+        if bytes.first == 0x15, bytes.count == 45 {
+            return try? Datagram.parse(bytes.prefix(13) + [UInt8](repeating: 0, count: 32))
+        }
+        return try? Datagram.parse(bytes)
     }
 
     /// Answers an ask with this peer's key, or another one.

@@ -4,7 +4,7 @@ import InklingWire
 /// the case chooses, and does the rest by itself as `habits` say.
 package final class Peer {
     package unowned let trial: Trial
-    package let identity: KeyPair
+    package var identity: KeyPair
     package var chat: ChatKeys
     package var name: String
     package var habits = PeerHabits.all

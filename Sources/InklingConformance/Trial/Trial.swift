@@ -50,6 +50,14 @@ package final class Trial {
     /// A name for the open chat of this trial.
     package private(set) lazy var chatName = "conformance-" + String(generator.next() % 1_000_000)
 
+    private var lastToken: UInt16 = 0x5000
+
+    /// A token of a ping that this trial has not used yet.
+    package func token() -> UInt16 {
+        lastToken &+= 1
+        return lastToken
+    }
+
     /// A peer with a new identity and a socket of its own, in the open chat of the trial or another one.
     package func peer(
         named name: String = "Alice", in chat: ChatKeys? = nil, identity: KeyPair? = nil, host: String = "127.0.0.1"
@@ -129,7 +137,9 @@ package final class Trial {
         switch event {
         case .datagram(let bytes, let source, let destination, let at):
             note(TracedDatagram(at: at, source: source, destination: destination, bytes: bytes))
-            for peer in peers where peer.addresses.contains(destination) {
+            // The last will of a program of an earlier case may come to a port that has been given away since.
+            for peer in peers
+            where peer.addresses.contains(destination) && (isOfProgram(source) || peer.holdsSession(of: bytes)) {
                 peer.receive(bytes, from: source, to: destination, at: at)
             }
         case .line(let bytes, let value, let program, let at):
@@ -141,6 +151,11 @@ package final class Trial {
         case .found(let service, let at):
             services.append((at, service))
         }
+    }
+
+    /// Whether it is the address of one of the programs, or may be, as long as one has not said its port.
+    private func isOfProgram(_ source: UDPAddress) -> Bool {
+        programs.contains { program in program.readyLine["port"]?.integer.map { $0 == source.port } ?? true }
     }
 
     // MARK: Datagrams out

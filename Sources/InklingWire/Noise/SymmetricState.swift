@@ -1,14 +1,14 @@
 import Crypto
 
 /// The chaining key, the hash and the cipher of a handshake under way (Noise, section 5).
-struct SymmetricState: Sendable {
+package struct SymmetricState: Sendable {
     private var chainingKey: [UInt8]
-    private(set) var hash: [UInt8]
+    package private(set) var hash: [UInt8]
     // A cipher and its counter come together, when the first key is mixed in.
     private var cipher: (key: CipherKey, counter: UInt64)?
 
     /// The state of a handshake of that protocol name and prologue, with the responder's static key known.
-    init(usesPreSharedKey: Bool, prologue: [UInt8], responder: PublicKey) {
+    package init(usesPreSharedKey: Bool, prologue: [UInt8], responder: PublicKey) {
         let name = usesPreSharedKey ? "Noise_IKpsk2_25519_ChaChaPoly_SHA256" : "Noise_IK_25519_ChaChaPoly_SHA256"
         let bytes = Array(name.utf8)
         // A name of at most 32 bytes is padded, a longer one hashed.
@@ -20,20 +20,23 @@ struct SymmetricState: Sendable {
         mixHash(responder.bytes)
     }
 
-    mutating func mixHash(_ bytes: [UInt8]) {
+    /// Mixes bytes into the hash alone.
+    package mutating func mixHash(_ bytes: [UInt8]) {
         var hasher = SHA256()
         hasher.update(data: hash)
         hasher.update(data: bytes)
         hash = Array(hasher.finalize())
     }
 
-    mutating func mixKey(_ material: [UInt8]) {
+    /// Mixes an X25519 result, or an ephemeral key, into the keys.
+    package mutating func mixKey(_ material: [UInt8]) {
         let outputs = derive(material, count: 2)
         chainingKey = outputs[0]
         cipher = (CipherKey(bytes: outputs[1]), 0)
     }
 
-    mutating func mixKeyAndHash(_ material: [UInt8]) {
+    /// Mixes the pre-shared key into both.
+    package mutating func mixKeyAndHash(_ material: [UInt8]) {
         let outputs = derive(material, count: 3)
         chainingKey = outputs[0]
         mixHash(outputs[1])
@@ -46,14 +49,16 @@ struct SymmetricState: Sendable {
         mixKey(secret)
     }
 
-    mutating func encryptAndHash(_ plaintext: [UInt8]) -> [UInt8] {
+    /// Seals the next part of a message.
+    package mutating func encryptAndHash(_ plaintext: [UInt8]) -> [UInt8] {
         let (key, counter) = nextCipher()
         let ciphertext = key.seal(plaintext, counter: counter, associatedData: hash)
         mixHash(ciphertext)
         return ciphertext
     }
 
-    mutating func decryptAndHash(_ ciphertext: [UInt8]) throws(NoiseError) -> [UInt8] {
+    /// Opens the next part of a message.
+    package mutating func decryptAndHash(_ ciphertext: [UInt8]) throws(NoiseError) -> [UInt8] {
         let (key, counter) = nextCipher()
         let plaintext = try key.open(ciphertext, counter: counter, associatedData: hash)
         mixHash(ciphertext)

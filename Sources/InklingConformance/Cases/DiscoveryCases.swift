@@ -1,0 +1,294 @@
+import InklingWire
+
+extension Catalogue {
+    static let discoveryCases: [Case] = publishingCases + takingCases + recordCases
+
+    private static let publishingCases: [Case] = [
+        Case(
+            "D-1.1", "a chat has one service instance, with the subtype of its tag and the node's port",
+            group: .discovery
+        ) {
+            trial in
+            let chat = ChatKeys(openName: trial.chatName)
+            try trial.stage.browse(subtype: chat.tag.hex)
+            let program = try startWithDiscovery(trial)
+            let found = try awaitService(trial, of: chat, since: .zero)
+            try judgePort(of: found, program)
+            trial.run(for: .seconds(3))
+            let names = Set(trial.services.map(\.service.instance))
+            guard names.count == 1 else {
+                throw Finding(expected: "one instance", actual: "\(names.count): \(names.sorted())")
+            }
+        },
+        Case("D-1.2", "a second chat has an instance of its own", also: "D-2", group: .discovery) { trial in
+            let (first, second) = (ChatKeys(openName: trial.chatName), ChatKeys(openName: trial.chatName + "-2"))
+            for chat in [first, second] { try trial.stage.browse(subtype: chat.tag.hex) }
+            let program = try startWithDiscovery(trial)
+            try program.need(.chats)
+            program.tell(["do": "join", "chat": .string(trial.chatName + "-2")])
+            let found = try [first, second].map { try awaitService(trial, of: $0, since: .zero) }
+            for service in found { try judgePort(of: service, program) }
+            guard found[0].instance != found[1].instance else {
+                throw Finding(expected: "another name for each chat", actual: found[0].instance)
+            }
+        },
+        Case("D-2.1", "the name of an instance is new for each run, and names nobody", group: .discovery) { trial in
+            let chat = ChatKeys(openName: trial.chatName)
+            try trial.stage.browse(subtype: chat.tag.hex)
+            let program = try startWithDiscovery(trial)
+            let first = try awaitService(trial, of: chat, since: .zero)
+            let name = first.instance.lowercased()
+            for secret in [
+                "subject", String(program.user.prefix(8)), String(program.key.base64url.prefix(8)).lowercased(),
+            ]
+            where name.contains(secret) {
+                throw Finding(expected: "a random name", actual: "\(first.instance) has \(secret) in it")
+            }
+            program.tell(["do": "quit"])
+            _ = try program.awaitExit()
+            trial.run(for: .seconds(2))
+            let start = trial.now
+            _ = try startWithDiscovery(trial)
+            let second = try awaitService(trial, of: chat, since: start)
+            guard second.instance != first.instance else {
+                throw Finding(expected: "another name in another run", actual: "\(first.instance) again")
+            }
+        },
+        Case("D-2.2", "in a secret chat name and nonce are new for each registration", also: "D-3", group: .discovery) {
+            trial in
+            let secret = ChatSecret(using: &trial.generator)
+            let chat = ChatKeys(secret: secret)
+            try trial.stage.browse(subtype: chat.tag.hex)
+            let program = try startWithDiscovery(trial)
+            try program.need(.chats, .secret)
+            let name = JSONValue.string(trial.chatName + "-secret")
+            var found: [FoundService] = []
+            for _ in 0..<2 {
+                let start = trial.now
+                program.tell(["do": "join", "chat": name, "secret": .string(secret.base32)])
+                found.append(try awaitService(trial, of: chat, since: start))
+                program.tell(["do": "leave", "chat": name])
+                trial.run(for: .seconds(2))
+            }
+            guard found[0].instance != found[1].instance else {
+                throw Finding(expected: "another name", actual: "\(found[0].instance) again")
+            }
+            let nonces = found.map { value("n", of: $0.txt) }
+            guard nonces[0] != nonces[1] else {
+                throw Finding(expected: "another nonce", actual: "\(nonces[0] ?? "none") twice")
+            }
+        },
+        Case("D-3.1", "the TXT record in an open chat has txtvers=1, then the key", also: "W-10", group: .discovery) {
+            trial in
+            let chat = ChatKeys(openName: trial.chatName)
+            try trial.stage.browse(subtype: chat.tag.hex)
+            let program = try startWithDiscovery(trial)
+            let found = try awaitService(trial, of: chat, since: .zero)
+            try judgeRecord(found, begins: ["txtvers=1", "k=" + program.key.base64url])
+            guard value("n", of: found.txt) == nil else {
+                throw Finding(expected: "no nonce in an open chat", actual: found.txt.hex)
+            }
+        },
+        Case("D-3.2", "in a secret chat the key is masked, and its nonce follows", also: "W-10", group: .discovery) {
+            trial in
+            let secret = ChatSecret(using: &trial.generator)
+            let chat = ChatKeys(secret: secret)
+            try trial.stage.browse(subtype: chat.tag.hex)
+            let program = try startWithDiscovery(trial, secret: secret)
+            try program.need(.secret)
+            let found = try awaitService(trial, of: chat, since: .zero)
+            guard let digits = value("n", of: found.txt), digits.count == 16, let nonce = UInt64(digits, radix: 16),
+                digits == digits.lowercased()
+            else {
+                throw Finding(expected: "n= with 16 lower-case hex digits", actual: found.txt.hex)
+            }
+            try judgeRecord(
+                found, begins: strings(of: ServiceRecord.encode(key: program.key, nonce: nonce, for: chat)))
+        },
+    ]
+
+    private static let takingCases: [Case] = [
+        Case("D-4.1", "an instance of another chat's subtype is not opened to", group: .discovery) { trial in
+            let (program, peer) = try start(trial)
+            let other = ChatKeys(openName: trial.chatName + "-other")
+            try advertise(peer, in: trial, subtype: other.tag.hex)
+            try trial.never(for: .seconds(4), "no initiation") { !peer.initiations.isEmpty }
+            try advertise(peer, in: trial)
+            try awaitLink(peer, from: program)
+        },
+        Case("D-7.1", "an instance with the node's own key is not opened to", group: .discovery) { trial in
+            let (program, peer) = try start(trial)
+            let txt = ServiceRecord.encode(key: program.key, nonce: 0, for: peer.chat)
+            try expectIgnored(txt, peer, program)
+        },
+        Case(
+            "D-9.1", "a peer found in several families is one, and gets the same initiation on all", also: "L-2",
+            group: .discovery
+        ) {
+            trial in
+            let (program, peer) = try start(trial)
+            peer.habits = .quiet
+            try advertise(peer, in: trial)
+            let first = try peer.awaitInitiation(within: .seconds(10), since: .zero)
+            trial.run(for: .milliseconds(1_500))
+            let attempt = peer.initiations.filter { $0.at < first.at + .seconds(3) }
+            guard Set(attempt.map(\.source.host)).count > 1 else {
+                throw Untried(reason: "discovery finds one address of this machine alone")
+            }
+            guard attempt.allSatisfy({ $0.bytes == first.bytes }) else {
+                throw Finding(
+                    expected: "the same bytes to all addresses",
+                    actual: "\(Set(attempt.map(\.bytes)).count) different initiations")
+            }
+            peer.habits = .all
+            try awaitLink(peer, from: program)
+            trial.run(for: .seconds(3))
+            guard peer.sessions.count == 1, program.peerEvents(peer.user).count == 1 else {
+                throw Finding(
+                    expected: "one link",
+                    actual: "\(peer.sessions.count) sessions, "
+                        + "\(program.peerEvents(peer.user).count) `peer`")
+            }
+        },
+        Case("D-9.2", "at most four instances of a key are taken", group: .discovery) { trial in
+            let (_, peer) = try start(trial)
+            peer.habits = .none
+            let peers = [peer] + (try (0..<5).map { _ in try twin(of: peer, trial) })
+            for peer in peers { try advertise(peer, in: trial) }
+            try trial.wait(
+                .seconds(10), for: "an initiation",
+                until: { peers.contains { !$0.initiations.isEmpty } ? true : nil })
+            // Which of them it takes is left to it; until it has seen them all it may have begun with others.
+            trial.run(for: .seconds(4))
+            let start = trial.now
+            trial.run(for: .seconds(5))
+            let count = peers.count { $0.initiations.contains { $0.at > start } }
+            guard (1...4).contains(count) else {
+                throw Finding(expected: "initiations to four of six instances", actual: "to \(count)")
+            }
+        },
+        Case(
+            "L-3.3", "instances of one key that share a candidate are opened to by one handshake at a time",
+            group: .discovery
+        ) {
+            trial in
+            let (program, peer) = try start(trial)
+            peer.habits = .none
+            for _ in 0..<2 { try advertise(peer, in: trial) }
+            _ = try peer.awaitInitiation(within: .seconds(10), since: .zero)
+            trial.run(for: .seconds(4))
+            let starts = peer.attempts.compactMap(\.first?.at)
+            for (earlier, later) in zip(starts, starts.dropFirst()) where later - earlier < .milliseconds(2_970) {
+                throw Finding(
+                    expected: "a second handshake not before the first one is over, after 3 s",
+                    actual: "it began \((later - earlier).text) after the first")
+            }
+            peer.habits = .all
+            try awaitLink(peer, from: program)
+        },
+        Case("L-41.1", "when discovery gives other candidates the link is pinged", group: .discovery) { trial in
+            let (program, peer) = try start(trial)
+            let instance = try advertise(peer, in: trial)
+            try awaitLink(peer, from: program)
+            trial.run(for: .seconds(1))
+            let other = try trial.stage.bind(host: peer.address.host)
+            try trial.stage.withdraw(instance: instance)
+            // A service that comes back within a second is none that went away.
+            trial.run(for: .seconds(3))
+            let start = trial.now
+            try advertise(peer, in: trial, instance: instance, port: other.port)
+            try peer.await("a ping", within: .seconds(12), since: start) { $0.ping != nil }
+        },
+    ]
+
+    // MARK: Parts of cases
+
+    static func startWithDiscovery(_ trial: Trial, secret: ChatSecret? = nil) throws -> Program {
+        let program = try trial.start(
+            ProgramArguments(chat: trial.chatName, secret: secret?.base32, usesDiscovery: true))
+        try program.need(.discovery)
+        return program
+    }
+
+    /// Starts the program with discovery, and a peer that has one socket for both families where there are two.
+    static func start(_ trial: Trial, secret: ChatSecret? = nil) throws -> (program: Program, peer: Peer) {
+        let chat = secret.map { ChatKeys(secret: $0) }
+        let peer = try (try? trial.peer(in: chat, host: "::")) ?? trial.peer(in: chat, host: "0.0.0.0")
+        // Without a daemon this ends the case before the program is started.
+        try trial.stage.browse(subtype: peer.chat.tag.hex)
+        return (try startWithDiscovery(trial, secret: secret), peer)
+    }
+
+    /// A peer of the same identity and run at another port.
+    private static func twin(of peer: Peer, _ trial: Trial) throws -> Peer {
+        let twin = try trial.peer(identity: peer.identity, host: peer.address.host)
+        twin.habits = .none
+        return twin
+    }
+
+    /// Advertises a peer, and gives the name of the instance.
+    @discardableResult
+    static func advertise(
+        _ peer: Peer, in trial: Trial, instance: String? = nil, subtype: String? = nil, port: Int? = nil,
+        txt: [UInt8]? = nil
+    ) throws -> String {
+        let instance = instance ?? "peer-" + String(trial.generator.next(), radix: 16)
+        let nonce = trial.generator.next()
+        try trial.stage.advertise(
+            AdvertisedService(
+                instance: instance, subtype: subtype ?? peer.chat.tag.hex, port: port ?? peer.address.port,
+                txt: txt ?? ServiceRecord.encode(key: peer.identity.publicKey, nonce: nonce, for: peer.chat)))
+        return instance
+    }
+
+    static func awaitLink(_ peer: Peer, from program: Program) throws {
+        try peer.awaitLink(from: program, within: .seconds(12))
+    }
+
+    /// Fails if the program opens to an instance with that TXT record, or then not to one with a good one.
+    static func expectIgnored(_ txt: [UInt8], _ peer: Peer, _ program: Program) throws {
+        let trial = peer.trial
+        peer.habits.answersInitiations = false
+        let instance = try advertise(peer, in: trial, txt: txt)
+        try trial.never(for: .seconds(5), "no initiation", actual: { "one came" }) { !peer.initiations.isEmpty }
+        peer.habits.answersInitiations = true
+        try advertise(peer, in: trial, instance: instance + "-2")
+        try awaitLink(peer, from: program)
+    }
+
+    private static func awaitService(_ trial: Trial, of chat: ChatKeys, since start: Duration) throws -> FoundService {
+        try trial.wait(
+            .seconds(12), for: "a service instance of the subtype _\(chat.tag.hex)",
+            until: { trial.services.first { $0.at >= start && $0.service.subtype == chat.tag.hex }?.service })
+    }
+
+    private static func judgePort(of service: FoundService, _ program: Program) throws {
+        guard service.port == program.address.port else {
+            throw Finding(expected: "the port \(program.address.port) in SRV", actual: "\(service.port)")
+        }
+    }
+
+    private static func judgeRecord(_ service: FoundService, begins expected: [String]) throws {
+        let strings = strings(of: service.txt)
+        guard service.txt.count <= 400, Array(strings.prefix(expected.count)) == expected else {
+            throw Finding(
+                expected: "\(expected.joined(separator: ", ")), in 400 bytes at most",
+                actual: "\(strings.joined(separator: ", ")), in \(service.txt.count) bytes")
+        }
+    }
+
+    /// The strings of a TXT record.
+    static func strings(of txt: [UInt8]) -> [String] {
+        var strings: [String] = []
+        var rest = txt[...]
+        while let length = rest.popFirst() {
+            strings.append(String(decoding: rest.prefix(Int(length)), as: UTF8.self))
+            rest = rest.dropFirst(Int(length))
+        }
+        return strings
+    }
+
+    private static func value(_ name: String, of txt: [UInt8]) -> String? {
+        strings(of: txt).first { $0.hasPrefix(name + "=") }.map { String($0.dropFirst(name.utf8.count + 1)) }
+    }
+}

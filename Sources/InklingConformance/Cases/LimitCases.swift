@@ -1,0 +1,141 @@
+import InklingWire
+
+extension Catalogue {
+    static let limitCases: [Case] = [
+        Case("L-6.1", "at most 200 initiations a second go out", group: .limits, load: .heavy) { trial in
+            let peers = try crowd(160, trial)
+            trial.run(for: .seconds(3))
+            let times = peers.flatMap { $0.initiations.map(\.at) }.sorted()
+            var (most, first) = (0, 0)
+            for (last, time) in times.enumerated() {
+                while time - times[first] >= .seconds(1) { first += 1 }
+                most = max(most, last - first + 1)
+            }
+            // A quarter more for datagrams that the network brought together.
+            guard most <= 250 else {
+                throw Finding(expected: "at most 200 initiations within a second", actual: "\(most) of them")
+            }
+        },
+        Case("L-6.2", "at most 64 initiations are pending", group: .limits, load: .heavy) { trial in
+            let peers = try crowd(160, trial)
+            trial.run(for: .milliseconds(1_500))
+            let answered = try peers.flatMap { peer in try peer.attempts.map { try peer.answer($0[0]) } }
+            trial.run(for: .milliseconds(1_000))
+            let count = answered.count(where: \.isConfirmed)
+            guard (1...64).contains(count) else {
+                throw Finding(
+                    expected: "of \(answered.count) handshakes that are answered at once 64 complete at most",
+                    actual: "\(count) completed")
+            }
+        },
+        Case(
+            "L-6.3", "peers that were never tried take the place of those that do not answer", group: .limits,
+            load: .heavy
+        ) {
+            trial in
+            let peers = try crowd(160, trial)
+            try trial.wait(
+                .seconds(12), for: "an initiation to each of 160 peers that do not answer",
+                actual: { "\(peers.count { !$0.initiations.isEmpty }) got one" },
+                until: { peers.allSatisfy { !$0.initiations.isEmpty } ? true : nil })
+        },
+        Case("L-39.1", "a node is in 32 chats, and refuses one more", group: .limits) { trial in
+            let program = try trial.start(needs: .chats)
+            let names = (1...32).map { "\(trial.chatName)-\($0)" }
+            for name in names.dropLast() { program.tell(["do": "join", "chat": .string(name)]) }
+            let peer = try trial.peer()
+            peer.habits = .quiet
+            try expectTell(program, peer, of: names[30], "the 32nd chat")
+            guard program.events("error").isEmpty else {
+                throw Finding(expected: "32 chats", actual: "an `error` before")
+            }
+            program.tell(["do": "join", "chat": .string(names[31])])
+            try program.await("error", "an `error` for the 33rd chat")
+            let count = peer.tells.count
+            peer.sendBytes(Ask(tag: ChatKeys(openName: names[31]).tag, token: 9).encode(), to: program.address)
+            try trial.never(for: .milliseconds(500), "no tell for the 33rd chat") { peer.tells.count > count }
+            try expectTell(program, peer, of: trial.chatName, "the first chat")
+            try trial.peer(named: "Bob", in: ChatKeys(openName: names[30])).openIn(program, chat: names[30])
+        },
+        Case("L-39.2", "a node has 1,024 links, keeps them, and takes no more", group: .limits, load: .heavy) { trial in
+            let (program, peer) = try trial.startWithQuietPeer()
+            peer.announcedInterval = 255
+            // About 90 a second, so that the program is not under load.
+            let start = trial.now
+            func online() -> Int { Set(program.events("peer").compactMap { $0.value["user"]?.string }).count }
+            while online() < 1_024 {
+                guard trial.now - start < .seconds(35) else {
+                    throw Untried(reason: "the program makes \(online()) links in 35 s, and not 1,024")
+                }
+                let before = online()
+                let count = min(8, 1_024 - before)
+                try meetMore(count, peer, program)
+                _ = try? trial.wait(.seconds(1), for: "", until: { online() >= before + count ? true : nil })
+            }
+            try meetMore(1, peer, program)
+            try trial.never(for: .seconds(1), "no further link") { online() > 1_024 }
+            try peer.ping(on: peer.sessions.first)
+            let offline = program.events("peer").count { $0.value["presence"]?.string == "offline" }
+            guard offline == 0 else {
+                throw Finding(expected: "the links stay", actual: "\(offline) of them went offline")
+            }
+        },
+    ]
+
+    /// Peers that are added by hand and tell their keys, but answer no initiation.
+    private static func crowd(_ count: Int, _ trial: Trial) throws -> [Peer] {
+        let peers = try (1...count).map { try trial.peer(named: "Peer \($0)") }
+        for peer in peers { (peer.habits, peer.habits.answersAsks) = (.none, true) }
+        _ = try trial.start(peers: peers, needs: .peer)
+        try trial.wait(
+            .seconds(5), for: "an initiation", until: { peers.contains { !$0.initiations.isEmpty } ? true : nil })
+        return peers
+    }
+
+    /// Fails unless an ask for a chat is answered.
+    private static func expectTell(_ program: Program, _ peer: Peer, of chat: String, _ words: String) throws {
+        let count = peer.tells.count
+        for _ in 0..<5 where peer.tells.count == count {
+            peer.sendBytes(Ask(tag: ChatKeys(openName: chat).tag, token: 7).encode(), to: program.address)
+            peer.trial.run(for: .milliseconds(300))
+        }
+        guard peer.tells.count > count else {
+            throw Finding(expected: "a tell to an ask for \(words)", actual: "none came")
+        }
+    }
+
+    /// Opens with so many new identities from the same socket, and says hello on each session that comes of it.
+    private static func meetMore(_ count: Int, _ peer: Peer, _ program: Program) throws {
+        let trial = peer.trial
+        peer.heldStream = 0
+        var openings: [PeerOpening] = []
+        for _ in 0..<count {
+            peer.identity = KeyPair(using: &trial.generator)
+            openings.append(try peer.begin(to: program))
+        }
+        trial.run(for: .milliseconds(70))
+        var sessions = openings.compactMap(peer.session(of:))
+        if sessions.count < count {
+            // A slow program gets the time that it needs.
+            _ = try? trial.wait(
+                .seconds(1), for: "", until: { openings.allSatisfy { peer.session(of: $0) != nil } ? true : nil })
+            sessions = openings.compactMap(peer.session(of:))
+        }
+        for session in sessions { peer.say(on: session) }
+        _ = try? trial.wait(.seconds(1), for: "", until: { sessions.allSatisfy(\.hasHello) ? true : nil })
+        for session in sessions {
+            let theirs = peer.received.last { $0.session === session && $0.hello != nil }
+            peer.say(on: session) { $0.heldStream = theirs?.hello?.stream ?? 0 }
+        }
+    }
+}
+
+extension Peer {
+    /// Opens a link in another chat than the program's first.
+    fileprivate func openIn(_ program: Program, chat: String) throws {
+        habits = .quiet
+        let session = try openSession(to: program)
+        say(on: session)
+        try program.awaitPresence("online", of: user, in: chat)
+    }
+}

@@ -1,0 +1,330 @@
+import InklingWire
+
+/// What the program does with the messages that its user sends: M-1 and M-9 to M-14.
+extension Catalogue {
+    /// A program and a peer with a link, where messages are supported.
+    private static func linked(
+        _ trial: Trial, acknowledges: Bool = false
+    ) throws -> (program: Program, peer: Peer) {
+        let program = try trial.start(needs: .messages)
+        let peer = try trial.peer()
+        try peer.open(to: program)
+        peer.habits.acknowledges = acknowledges
+        return (program, peer)
+    }
+
+    /// Waits until so many different records have come.
+    @discardableResult
+    private static func awaitRecords(
+        _ count: Int, _ trial: Trial, _ peer: Peer, within limit: Duration = .seconds(5)
+    ) throws -> [Record] {
+        try trial.wait(
+            limit, for: "\(count) different records", actual: { "\(peer.distinctRecords().count) came" },
+            until: {
+                let records = peer.distinctRecords()
+                return records.count >= count ? records : nil
+            })
+    }
+
+    /// Fails unless these records are one whole message of that text, as M-1 wants it cut.
+    private static func expectCut(_ records: [Record], of text: String, from number: UInt32 = 0) throws {
+        for (index, record) in records.enumerated() {
+            let isFirst = index == 0
+            let isLast = index == records.count - 1
+            guard record.number == number + UInt32(index), record.isFirst == isFirst, record.isLast == isLast else {
+                throw Finding(
+                    expected: "record \(number + UInt32(index)), first: \(isFirst), last: \(isLast)",
+                    actual: "record \(record.number), first: \(record.isFirst), last: \(record.isLast)")
+            }
+        }
+        let whole = records.map(\.text).joined()
+        guard Array(whole.utf8) == Array(text.utf8) else {
+            throw Finding(
+                expected: "records that make up the \(text.utf8.count) bytes that were sent",
+                actual: "they make up \(whole.utf8.count) bytes"
+                    + (whole.utf8.count == text.utf8.count ? ", others" : ""))
+        }
+    }
+
+    /// Fails if a datagram came whose frames are in error, such as one with half a character.
+    private static func expectSound(_ peer: Peer) throws {
+        if let broken = peer.received.first(where: { $0.frames.isEmpty }) {
+            throw Finding(
+                expected: "sealed datagrams with sound frames, each text valid UTF-8 by itself",
+                actual: "one has \(broken.plaintext.prefix(40).map { $0 }.hex)…")
+        }
+    }
+
+    static let messageCases: [Case] = [
+        Case("M-1.1", "a short message is one record, with both flags", also: "M-3", group: .messages) { trial in
+            let (program, peer) = try linked(trial, acknowledges: true)
+            for (number, text) in ["h", "Zoë 👋", "\u{FEFF}\n\t\u{0}"].enumerated() {
+                program.send(text)
+                let records = try awaitRecords(number + 1, trial, peer)
+                try expectCut([records[number]], of: text, from: UInt32(number))
+            }
+            try expectSound(peer)
+        },
+        Case(
+            "M-1.2", "a message of 65,536 bytes is cut at the boundaries of scalars, in order", also: "W-13", "W-28",
+            group: .messages
+        ) {
+            trial in
+            let (program, peer) = try linked(trial, acknowledges: true)
+            let text = String(repeating: "aé€😀", count: 6_553) + "abcdef"
+            program.send(text, tag: "long")
+            try program.awaitDelivered(to: peer.user, within: .seconds(10), trial: trial)
+            try expectSound(peer)
+            try expectCut(peer.distinctRecords(), of: text)
+        },
+        Case("M-1.3", "a message of 65,537 bytes, and an empty one, are refused", also: "J-6", group: .messages) {
+            trial in
+            let (program, peer) = try linked(trial, acknowledges: true)
+            for text in [String(repeating: "x", count: 65_537), String(repeating: "€", count: 21_846), ""] {
+                let start = trial.now
+                program.send(text, tag: "refused")
+                try program.await("error", since: start, "an `error` for a message of \(text.utf8.count) bytes")
+            }
+            trial.run(for: .milliseconds(300))
+            guard peer.records.isEmpty, program.events("sent").isEmpty else {
+                throw Finding(
+                    expected: "nothing is sent of what is refused",
+                    actual: "\(peer.records.count) records, \(program.events("sent").count) `sent`")
+            }
+            program.send("fits")
+            try expectCut(try awaitRecords(1, trial, peer), of: "fits")
+        },
+        Case(
+            "M-9.1", "each datagram with a message begins with a typing frame that says no typing", also: "T-10",
+            group: .messages
+        ) {
+            trial in
+            let (program, peer) = try linked(trial)
+            program.compose("hello")
+            try peer.awaitTyping(true)
+            let start = trial.now
+            program.send("hello " + String(repeating: "and more ", count: 300))
+            try awaitRecords(3, trial, peer)
+            trial.run(for: .milliseconds(800))
+            for frames in peer.received(since: start) where frames.record != nil {
+                guard case .typing(let status)? = frames.frames.first, !status.isTyping else {
+                    throw Finding(
+                        expected: "a typing frame without typing as the first frame",
+                        actual: frames.frames.map(\.word).joined(separator: "+"))
+                }
+            }
+        },
+        Case("M-9.2", "a record that is sent again carries the status of that moment", group: .messages) { trial in
+            let (program, peer) = try linked(trial)
+            program.send("hello")
+            try awaitRecords(1, trial, peer)
+            program.compose("and then")
+            let edge = try peer.awaitTyping(true)
+            let again = try peer.await("the record again", since: edge.at) {
+                $0.record != nil && $0.counter > edge.counter
+            }
+            guard case .typing(let status)? = again.frames.first, status.isTyping else {
+                throw Finding(
+                    expected: "a typing frame that says typing, which has begun again",
+                    actual: again.frames.map(\.word).joined(separator: "+"))
+            }
+        },
+        Case("M-10.1", "no record goes out that is 16 or more above the lowest unacknowledged one", group: .messages) {
+            trial in
+            let (program, peer) = try linked(trial)
+            program.send(String(repeating: "x", count: 40 * 1_163))
+            let highest = { peer.records.map(\.value.number).max() ?? 0 }
+            func expectWindow(_ limit: UInt32, _ why: String) throws {
+                try trial.wait(
+                    .seconds(5), for: "record \(limit), \(why)", actual: { "the highest is \(highest())" },
+                    until: { highest() >= limit ? true : nil })
+                try trial.never(for: .milliseconds(400), "no record above \(limit), \(why)") { highest() > limit }
+            }
+            try expectWindow(15, "as nothing is acknowledged")
+            peer.send([.ack(Ack(stream: peer.heldStream, next: 1, bitmap: 0))])
+            try expectWindow(16, "as record 1 is the lowest that may be missing")
+            peer.send([.ack(Ack(stream: peer.heldStream, next: 1, bitmap: 0x7FFF))])
+            try expectWindow(16, "as record 1 is still missing")
+            peer.send([.ack(Ack(stream: peer.heldStream, next: 17, bitmap: 0))])
+            try expectWindow(32, "as record 17 is expected next")
+        },
+        Case(
+            "M-11.1", "an unacknowledged record is sent again after 200 ms or more, doubling up to 1 s",
+            group: .messages
+        ) {
+            trial in
+            let (program, peer) = try linked(trial)
+            program.send("hello")
+            try awaitRecords(1, trial, peer)
+            trial.run(for: .milliseconds(4_500))
+            let times = peer.records.map(\.at)
+            let gaps = zip(times, times.dropFirst()).map { $1 - $0 }
+            let words = gaps.map(\.text).joined(separator: ", ")
+            guard gaps.count >= 3 else {
+                throw Finding(
+                    expected: "at least 4 transmissions in 4.5 s",
+                    actual: "there were \(times.count), with \(words) between them")
+            }
+            // Two transmissions that came late or early by as much as the machine is slow.
+            let slack = Trial.late / 2
+            for (gap, before) in zip(gaps.dropFirst(), gaps) {
+                guard gap >= min(before * 2, .seconds(1)) - slack else {
+                    throw Finding(expected: "intervals that double up to 1 s", actual: words)
+                }
+            }
+            guard gaps[0] >= .milliseconds(200) - slack, gaps.allSatisfy({ $0 <= .seconds(1) + Trial.late }) else {
+                throw Finding(expected: "intervals from 200 ms to 1 s", actual: words)
+            }
+        },
+        Case("M-11.2", "the timer begins with 500 ms, and adapts to quick acks down to 200 ms", group: .messages) {
+            trial in
+            let (program, peer) = try linked(trial)
+            program.send("first")
+            try awaitRecords(1, trial, peer)
+            let first = try trial.wait(
+                .seconds(3), for: "the first record again", until: { peer.records.dropFirst().first })
+            try trial.judge(
+                "the first record again", at: first.at, after: peer.records[0].at, is: .milliseconds(500),
+                early: Trial.late)
+            peer.habits.acknowledges = true
+            peer.nextRecord = 1
+            peer.sendAck()
+            for number in 1...8 {
+                program.send("message \(number)")
+                try program.awaitDelivered(number + 1, to: peer.user, trial: trial)
+            }
+            peer.habits.acknowledges = false
+            let start = trial.now
+            program.send("not acknowledged")
+            let times = try trial.wait(
+                .seconds(3), for: "the last record twice",
+                until: {
+                    let times = peer.records.filter { $0.value.number == 9 }.map(\.at)
+                    return times.count >= 2 ? times : nil
+                })
+            guard times[1] - start >= .milliseconds(195) else {
+                throw Finding(
+                    expected: "at least 200 ms before a record is sent again",
+                    actual: "it was after \((times[1] - start).text)")
+            }
+            guard times[1] - times[0] < .milliseconds(450) else {
+                throw Finding(
+                    expected: "an interval of little more than 200 ms, as all acks came within some milliseconds",
+                    actual: "it was \((times[1] - times[0]).text)")
+            }
+        },
+        Case("M-12.1", "a record is sent again at once when three later ones are acknowledged", group: .messages) {
+            trial in
+            let (program, peer) = try linked(trial)
+            var delays: [Duration] = []
+            // The timer takes 200 ms or more, and the machine may be slow: one of four has to come before.
+            for round in UInt32(0)..<4 {
+                let base = 4 * round
+                program.send(String(repeating: "x", count: 4 * 1_163))
+                try awaitRecords(Int(base) + 4, trial, peer)
+                let start = trial.now
+                let count = peer.records.count
+                peer.send([.ack(Ack(stream: peer.heldStream, next: base, bitmap: 0b111))])
+                let again = try trial.wait(
+                    .seconds(3), for: "record \(base) again",
+                    until: { peer.records.dropFirst(count).first { $0.value.number == base } })
+                delays.append(again.at - start)
+                peer.send([.ack(Ack(stream: peer.heldStream, next: base + 4, bitmap: 0))])
+                try program.awaitDelivered(Int(round) + 1, to: peer.user, trial: trial)
+                if delays.last.map({ $0 < .milliseconds(120) }) == true { return }
+            }
+            throw Finding(
+                expected: "a missing record at once after the ack of three later ones, before its timer of 200 ms",
+                actual: "it came after " + delays.map(\.text).joined(separator: ", "))
+        },
+        Case("M-13.1", "at most 400 datagrams with a message a second go out on a link", group: .messages, load: .heavy)
+        {
+            trial in
+            let (program, peer) = try linked(trial, acknowledges: true)
+            let count = 1_500
+            for number in 0..<count { program.send("message \(number)") }
+            trial.run(for: .milliseconds(500))
+            // What is not a message is not held back.
+            let start = trial.now
+            peer.send([.ping(0x1313)])
+            let pong = try peer.await("a pong while messages wait", since: start) { $0.pong == 0x1313 }
+            try trial.judge("the pong while messages wait", at: pong.at, after: start, is: .zero)
+            try program.awaitDelivered(count, to: peer.user, within: .seconds(15), trial: trial)
+            try expectRate(400, burst: 64, peer.records.map(\.at), "on a link")
+        },
+        Case("M-13.2", "at most 2,000 datagrams with a message a second go out in all", group: .messages, load: .heavy)
+        {
+            trial in
+            let program = try trial.start(needs: .messages)
+            var peers: [Peer] = []
+            for number in 1...8 {
+                let peer = try trial.peer(named: "Peer \(number)")
+                try peer.open(to: program)
+                peers.append(peer)
+            }
+            let count = 500
+            for number in 0..<count { program.send("message \(number)") }
+            for peer in peers {
+                try program.awaitDelivered(count, to: peer.user, within: .seconds(15), trial: trial)
+            }
+            try expectRate(2_000, burst: 128, peers.flatMap { $0.records.map(\.at) }.sorted(), "in all")
+        },
+        Case(
+            "M-14.1", "a message that would queue more than 4 MiB is refused for all", also: "J-6", group: .messages,
+            load: .heavy
+        ) {
+            trial in
+            let program = try trial.start(needs: .messages)
+            let slow = try trial.peer(named: "Slow")
+            let quick = try trial.peer(named: "Quick")
+            try slow.open(to: program)
+            try quick.open(to: program)
+            slow.habits.acknowledges = false
+            // 63 messages of 65,536 bytes, each counted with 256 more, are less than 4 MiB, and 64 are more.
+            let text = String(repeating: "x", count: 65_536)
+            for number in 1...63 {
+                program.send(text, tag: "\(number)")
+                try program.await("sent", within: .seconds(10)) { $0["tag"]?.string == "\(number)" }
+            }
+            try program.awaitDelivered(63, to: quick.user, within: .seconds(20), trial: trial)
+            if let error = program.events("error").first {
+                throw Finding(expected: "room for 63 messages", actual: program.describe(error.value))
+            }
+            // A program may leave out of its count what is in flight.
+            program.send(text, tag: "64")
+            program.send(text, tag: "65")
+            let error = try program.await("error", within: .seconds(10)) { $0["tag"]?.string == "65" }
+            guard error.value["code"]?.string == "queue-full" else {
+                throw Finding(expected: "the code `queue-full`", actual: program.describe(error.value))
+            }
+            let sent = program.events("sent").count
+            trial.run(for: .seconds(1))
+            try program.awaitDelivered(sent, to: quick.user, trial: trial)
+            trial.run(for: .milliseconds(500))
+            let lasts = quick.distinctRecords().count { $0.isLast }
+            guard lasts == sent else {
+                throw Finding(
+                    expected: "nothing to anybody of a message that is refused",
+                    actual: "\(lasts) messages came, of \(sent) that were accepted")
+            }
+            try trial.expectLife(of: slow)
+        },
+    ]
+
+    /// Fails if datagrams went out faster than `rate` a second beyond a burst.
+    private static func expectRate(_ rate: Int, burst: Int, _ times: [Duration], _ whose: String) throws {
+        // Over any half second or more: what is late at the beginning of a span and in time at its end counts as slack.
+        let slack = rate * Trial.late.milliseconds / 2_000
+        var first = 0
+        for last in times.indices {
+            while times[last] - times[first] > .seconds(2) { first += 1 }
+            let span = times[last] - times[first]
+            let limit = burst + rate * span.milliseconds / 1_000 + slack
+            guard last - first < limit else {
+                throw Finding(
+                    expected: "at most \(rate) datagrams with a message a second \(whose), and \(burst) at once",
+                    actual: "\(last - first + 1) in \(span.text)")
+            }
+        }
+    }
+}

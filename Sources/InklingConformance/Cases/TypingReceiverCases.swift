@@ -1,0 +1,290 @@
+import InklingWire
+
+/// When the program shows a peer as typing: T-13 to T-18, and so R10 and R15.
+extension Catalogue {
+    private static let typing = Status(isTyping: true, isAway: false)
+    private static let idle = Status(isTyping: false, isAway: false)
+
+    /// A program and a peer with a link, that sends no heartbeats by itself.
+    private static func linked(_ trial: Trial, needs features: Feature...) throws -> (program: Program, peer: Peer) {
+        let program = try trial.start()
+        try program.need(features)
+        let peer = try trial.peer()
+        try peer.open(to: program)
+        peer.stopHeartbeats()
+        return (program, peer)
+    }
+
+    /// Makes the program show the peer as typing, by one status, and tells when that was sent.
+    private static func showTyping(_ trial: Trial, _ program: Program, _ peer: Peer) throws -> Duration {
+        let start = trial.now
+        peer.announce(typing: true)
+        try program.awaitTyping(true, of: peer.user, trial: trial)
+        return start
+    }
+
+    /// Fails if the program does not show the peer as typing, or no longer does, within a while.
+    private static func expectShown(
+        _ isShown: Bool, _ trial: Trial, _ program: Program, _ peer: Peer,
+        for duration: Duration = .milliseconds(300), _ why: String
+    ) throws {
+        let words = "`typing` \(isShown ? "still shows" : "does not show") the peer: \(why)"
+        try trial.never(for: duration, words, actual: { "it \(isShown ? "no longer does" : "does")" }) {
+            program.shows(typing: peer.user) != isShown
+        }
+    }
+
+    static let typingReceiverCases: [Case] = [
+        Case("T-13.1", "a status under a lower counter neither ends typing nor revives it", group: .typing) { trial in
+            let (program, peer) = try linked(trial)
+            let base = peer.sending?.nextCounter ?? 0
+            peer.status = typing
+            peer.send([.typing(typing)], counter: base + 5)
+            try program.awaitTyping(true, of: peer.user, trial: trial)
+            peer.send([.typing(idle)], counter: base + 3)
+            try expectShown(true, trial, program, peer, "the stop came under a lower counter than the start")
+            peer.send([.typing(idle)], counter: base + 8)
+            peer.status = idle
+            try program.awaitTyping(false, of: peer.user, trial: trial)
+            peer.send([.typing(typing)], counter: base + 7)
+            peer.send([.heartbeat(Heartbeat(status: typing, interval: 10))], counter: base + 6)
+            try expectShown(false, trial, program, peer, "the starts came under lower counters than the stop")
+            peer.announce(typing: true)
+            try program.awaitTyping(true, of: peer.user, trial: trial)
+        },
+        Case("T-13.2", "a doubled start does not revive typing", group: .typing) { trial in
+            let (program, peer) = try linked(trial)
+            let start = peer.send([.typing(typing)])
+            try program.awaitTyping(true, of: peer.user, trial: trial)
+            peer.announce(typing: false)
+            try program.awaitTyping(false, of: peer.user, trial: trial)
+            peer.sendBytes(start, to: program.address)
+            try expectShown(false, trial, program, peer, "the start had come before")
+            _ = try showTyping(trial, program, peer)
+        },
+        Case("T-13.3", "a status that was ignored before the hello still counts as the highest", group: .typing) {
+            trial in
+            let program = try trial.start()
+            let peer = try trial.peer()
+            peer.habits.saysHello = false
+            peer.stopHeartbeats()
+            let session = try peer.openSession(to: program)
+            peer.send([.typing(idle)], counter: 5)
+            try peer.await("the program's hello") { $0.hello != nil }
+            peer.send([.hello(peer.hello)], counter: 6)
+            try program.awaitPresence("online", of: peer.user)
+            peer.send([.typing(typing)], counter: 4)
+            try expectShown(false, trial, program, peer, "a status under a higher counter had come before the hello")
+            peer.habits.saysHello = true
+            peer.sendHello(on: session)
+            _ = try showTyping(trial, program, peer)
+        },
+        Case("T-13.4", "a status on an older session is ignored once a newer one carried a status", group: .typing) {
+            trial in
+            let (program, peer) = try linked(trial)
+            let older = peer.sending
+            try peer.openAnother(to: program)
+            peer.stopHeartbeats()
+            try trial.expectLife(of: peer)
+            peer.send([.heartbeat(Heartbeat(status: idle, interval: 10))])
+            peer.send([.typing(typing)], on: older)
+            try expectShown(false, trial, program, peer, "the start came on an older session")
+            _ = try showTyping(trial, program, peer)
+            peer.send([.typing(idle)], on: older)
+            try expectShown(true, trial, program, peer, "the stop came on an older session")
+        },
+        Case(
+            "T-13.5", "a stop with a message on an older session ends typing before the message shows", also: "M-9",
+            group: .typing
+        ) {
+            trial in
+            let (program, peer) = try linked(trial, needs: .messages)
+            let older = peer.sending
+            try peer.openAnother(to: program)
+            peer.stopHeartbeats()
+            _ = try showTyping(trial, program, peer)
+            let record = Record(stream: peer.stream, number: 0, isFirst: true, isLast: true, text: "sent")
+            peer.send([.typing(idle), .message(record)], on: older)
+            peer.status = idle
+            try program.await("message")
+            guard !program.shows(typing: peer.user) else {
+                throw Finding(
+                    expected: "typing has ended when the message shows",
+                    actual: "the last `typing` before the message still had the peer")
+            }
+        },
+        Case("T-13.6", "a late message with a stop does not end typing that began after it", group: .typing) { trial in
+            let (program, peer) = try linked(trial, needs: .messages)
+            let base = peer.sending?.nextCounter ?? 0
+            peer.status = typing
+            peer.send([.typing(typing)], counter: base + 5)
+            try program.awaitTyping(true, of: peer.user, trial: trial)
+            let record = Record(stream: peer.stream, number: 0, isFirst: true, isLast: true, text: "late")
+            peer.send([.typing(idle), .message(record)], counter: base + 2)
+            try program.await("message")
+            try expectShown(true, trial, program, peer, "the message was sent before typing began")
+            peer.announce(typing: false)
+            try program.awaitTyping(false, of: peer.user, trial: trial)
+        },
+        Case("T-14.1", "a status shows at once, be it in a typing frame or a heartbeat", group: .typing) { trial in
+            let (program, peer) = try linked(trial)
+            for isHeartbeat in [false, true] {
+                for status in [typing, idle] {
+                    peer.status = status
+                    let start = trial.now
+                    peer.send(
+                        [isHeartbeat ? .heartbeat(Heartbeat(status: status, interval: 10)) : .typing(status)])
+                    let at = try program.awaitTyping(status.isTyping, of: peer.user, trial: trial)
+                    try trial.judge("the change of `typing`", at: at, after: start, is: .zero)
+                    trial.run(for: .milliseconds(50))
+                }
+            }
+        },
+        Case("T-14.2", "a bye ends the typing that is shown at once", also: "L-34", group: .typing) { trial in
+            let (program, peer) = try linked(trial)
+            _ = try showTyping(trial, program, peer)
+            let start = trial.now
+            peer.send([.bye(.quit)])
+            let at = try program.awaitTyping(false, of: peer.user, trial: trial)
+            try trial.judge("the end of typing", at: at, after: start, is: .zero)
+            try program.awaitPresence("offline", of: peer.user)
+        },
+        Case("T-14.3", "a last will ends the typing that is shown at once", also: "W-21", group: .typing) { trial in
+            let (program, peer) = try linked(trial)
+            _ = try showTyping(trial, program, peer)
+            let start = trial.now
+            peer.send([.bye(.lastWill)], counter: Limits.lastWillCounter)
+            let at = try program.awaitTyping(false, of: peer.user, trial: trial)
+            try trial.judge("the end of typing", at: at, after: start, is: .zero)
+        },
+        Case("T-14.4", "to block a person ends the typing that is shown at once", also: "L-36", group: .typing) {
+            trial in
+            let (program, peer) = try linked(trial, needs: .block)
+            _ = try showTyping(trial, program, peer)
+            let start = trial.now
+            program.tell(["do": "block", "user": .string(peer.user)])
+            let at = try program.awaitTyping(false, of: peer.user, trial: trial)
+            try trial.judge("the end of typing", at: at, after: start, is: .zero)
+        },
+        Case("T-14.5", "to leave the chat ends the typing that is shown at once", group: .typing) { trial in
+            let (program, peer) = try linked(trial, needs: .chats)
+            _ = try showTyping(trial, program, peer)
+            let start = trial.now
+            program.tell(["do": "leave", "chat": .string(trial.chatName)])
+            let at = try program.awaitTyping(false, of: peer.user, trial: trial)
+            try trial.judge("the end of typing", at: at, after: start, is: .zero)
+        },
+        Case("T-14.6", "typing ends when the link goes down before its 3 s are over", also: "L-45", group: .typing) {
+            trial in
+            let (program, peer) = try linked(trial)
+            _ = try showTyping(trial, program, peer)
+            peer.habits = .none
+            let start = trial.now
+            peer.send([.bye(.unheard)])
+            let at = try program.awaitTyping(false, of: peer.user, trial: trial)
+            try trial.judge("the end of typing with the link", at: at, after: start, is: .milliseconds(625))
+        },
+        Case("T-15.1", "typing ends 3.0 s after the last status, whatever else comes", group: .typing) { trial in
+            let (program, peer) = try linked(trial)
+            let start = try showTyping(trial, program, peer)
+            peer.habits.answersPings = false
+            while trial.now < start + .milliseconds(2_600) {
+                trial.run(for: .milliseconds(400))
+                peer.send([.ping(1)])
+            }
+            let at = try program.awaitTyping(false, of: peer.user, trial: trial)
+            try trial.judge("the end of typing", at: at, after: start, is: .seconds(3))
+        },
+        Case("T-15.2", "each status that says typing begins the 3.0 s again", group: .typing) { trial in
+            let (program, peer) = try linked(trial)
+            let start = try showTyping(trial, program, peer)
+            var last = start
+            while trial.now < start + .milliseconds(3_500) {
+                trial.run(for: .milliseconds(500))
+                last = trial.now
+                peer.send([peer.heartbeatFrame])
+                guard program.shows(typing: peer.user) else {
+                    throw Finding(
+                        expected: "typing shows while a status says so every 500 ms",
+                        actual: "it ended \((trial.now - start).text) after the start")
+                }
+            }
+            // The copies of an edge that is over say nothing new: the program has pings answered with typing no more.
+            peer.habits.answersPings = false
+            let at = try program.awaitTyping(false, of: peer.user, trial: trial)
+            try trial.judge("the end of typing", at: at, after: last, is: .seconds(3))
+            guard program.typingChanges(of: peer.user).count == 2 else {
+                throw Finding(
+                    expected: "typing is shown once and ends once",
+                    actual: "it changed \(program.typingChanges(of: peer.user).count) times")
+            }
+        },
+        Case("T-16.1", "starts beyond ten a second are not shown, and ends always are", group: .typing) { trial in
+            let (program, peer) = try linked(trial)
+            let start = trial.now
+            for _ in 0..<40 {
+                peer.announce(typing: true)
+                trial.run(for: .milliseconds(4))
+                peer.announce(typing: false)
+                trial.run(for: .milliseconds(4))
+            }
+            try trial.expectLife(of: peer)
+            let elapsed = trial.now - start
+            try program.awaitTyping(false, of: peer.user, trial: trial)
+            let shown = program.typingChanges(of: peer.user).count { $0.shown }
+            let limit = 10 + elapsed.milliseconds / 100 + 1
+            guard (10...limit).contains(shown) else {
+                throw Finding(
+                    expected: "10 to \(limit) of 40 starts in \(elapsed.text) are shown", actual: "\(shown) were")
+            }
+            trial.run(for: .milliseconds(400))
+            _ = try showTyping(trial, program, peer)
+        },
+        Case("T-17.1", "nothing of the own identity is shown", also: "D-14", group: .typing) { trial in
+            let peer = try trial.peer()
+            peer.habits.answersAsks = false
+            let program = try trial.start(peers: [peer], needs: .peer)
+            let ask = try trial.wait(
+                .seconds(3), for: "an ask to the address added by hand", until: { peer.asks.first })
+            peer.tell(ask.value, to: ask.source, key: program.key)
+            let words = "no link with the own key, and nothing of it is shown"
+            try trial.never(for: .seconds(1), words) {
+                !peer.initiations.isEmpty || !program.peerEvents(program.user).isEmpty
+            }
+            let other = try trial.peer(named: "Bob")
+            try other.open(to: program)
+            other.announce(typing: true)
+            try program.awaitTyping(true, of: other.user, trial: trial)
+        },
+        Case("T-17.2", "a person with the user's own name is shown like any other", group: .typing) { trial in
+            let program = try trial.start()
+            let peers = [try trial.peer(named: "Subject"), try trial.peer(named: "Subject")]
+            for peer in peers {
+                try peer.open(to: program)
+                peer.announce(typing: true)
+            }
+            for peer in peers { try program.awaitTyping(true, of: peer.user, trial: trial) }
+        },
+        Case("T-18.1", "a deadline that has passed runs before the input that waited", also: "T-9", group: .typing) {
+            trial in
+            let program = try trial.start()
+            let peer = try trial.peer()
+            try peer.open(to: program)
+            let start = trial.now
+            program.compose("h")
+            try peer.awaitTyping(true)
+            trial.run(for: .milliseconds(500))
+            program.signal(.stop)
+            trial.run(for: .milliseconds(1_900))
+            program.compose("hi")
+            trial.pump(until: start + .milliseconds(3_400))
+            let resumed = trial.now
+            program.signal(.resume)
+            let words = "a stop after SIGCONT: the text had not changed for 2.9 s when the edit was read"
+            let stop = try peer.await(words, within: .seconds(1), since: resumed) { $0.status?.isTyping == false }
+            try peer.await("a start by the edit that waited", since: resumed) {
+                $0.counter > stop.counter && $0.status?.isTyping == true
+            }
+        },
+    ]
+}

@@ -1,0 +1,14 @@
+extension Clause {
+    /// The clauses that no case can see from outside, and why.
+    static let unseen: [String: String] = [
+        "W-11": "the JSON lines carry no invites",
+        "L-29": "a vanished service and a goodbye need a discovery daemon; an ICMP error need not reach a UDP socket",
+        "L-37": "a session is replaced after 60 minutes or 2^31 datagrams",
+        "L-38": "a session ends after 2 hours or 2^32 datagrams",
+        "L-40": "the addresses of the machine would have to change",
+        "D-8": "a daemon publishes the addresses of its own machine alone, so none that is off-link can be advertised",
+        "D-10": "how many resolves are under way is seen by the program and its daemon alone",
+        "S-5":
+            "showing names and texts safely is up to the reader of the JSON lines, which give them as they came (J-8)",
+    ]
+}

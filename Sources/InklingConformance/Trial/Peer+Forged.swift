@@ -1,0 +1,66 @@
+import InklingWire
+
+/// A static or ephemeral key that no honest peer sends, with what X25519 makes of it.
+package struct ForgedKey {
+    package let bytes: [UInt8]
+    /// The result with any other key: zeros for a point of low order, nil for what the key pair gives.
+    package let hasLowOrder: Bool
+
+    /// A point of low order: every result with it is zero (W-4).
+    package static func lowOrder(_ bytes: [UInt8]) -> ForgedKey { ForgedKey(bytes: bytes, hasLowOrder: true) }
+
+    /// A key with its top bit set: X25519 takes it for the same key, but it is not below 2^255 - 19 (W-3).
+    package static func topBitSet(_ key: PublicKey) -> ForgedKey {
+        var bytes = key.bytes
+        bytes[31] |= 0x80
+        return ForgedKey(bytes: bytes, hasLowOrder: false)
+    }
+}
+
+extension Peer {
+    private static let zeros = [UInt8](repeating: 0, count: 32)
+
+    private func agree(_ pair: KeyPair, with key: [UInt8], forged: ForgedKey?) -> [UInt8] {
+        forged?.hasLowOrder == true ? Peer.zeros : pair.sharedSecret(with: key) ?? Peer.zeros
+    }
+
+    /// An initiation that is right in all but a key that the text refuses.
+    package func forgeInitiation(
+        to program: Program, ephemeral: ForgedKey? = nil, staticKey: ForgedKey? = nil
+    ) -> [UInt8] {
+        let index = UInt32(truncatingIfNeeded: trial.generator.next())
+        let pair = KeyPair(using: &trial.generator)
+        var state = SymmetricState(
+            usesPreSharedKey: true, prologue: Initiation.prologue(senderIndex: index, tag: chat.tag),
+            responder: program.key)
+        let first = ephemeral?.bytes ?? pair.publicKey.bytes
+        state.mixHash(first)
+        state.mixKey(first)
+        state.mixKey(agree(pair, with: program.key.bytes, forged: ephemeral))
+        let sealed = state.encryptAndHash(staticKey?.bytes ?? identity.publicKey.bytes)
+        state.mixKey(agree(identity, with: program.key.bytes, forged: staticKey))
+        return Initiation(senderIndex: index, tag: chat.tag, noise: first + sealed + state.encryptAndHash([])).encode()
+    }
+
+    /// A response to an initiation of the program that is right in all but its ephemeral key, a point of low order.
+    package func forgeResponse(to initiation: Initiation, ephemeral: [UInt8]) -> [UInt8]? {
+        let noise = initiation.noise
+        var state = SymmetricState(
+            usesPreSharedKey: true, prologue: initiation.prologue, responder: identity.publicKey)
+        let first = Array(noise[0..<32])
+        state.mixHash(first)
+        state.mixKey(first)
+        state.mixKey(identity.sharedSecret(with: first) ?? Peer.zeros)
+        guard let key = try? state.decryptAndHash(Array(noise[32..<80])) else { return nil }
+        state.mixKey(identity.sharedSecret(with: key) ?? Peer.zeros)
+        guard (try? state.decryptAndHash(Array(noise[80...]))) != nil else { return nil }
+        state.mixHash(ephemeral)
+        state.mixKey(ephemeral)
+        state.mixKey(Peer.zeros)
+        state.mixKey(Peer.zeros)
+        state.mixKeyAndHash(chat.preSharedKey)
+        let index = UInt32(truncatingIfNeeded: trial.generator.next())
+        let message = ephemeral + state.encryptAndHash(index.bigEndianBytes)
+        return Response(receiverIndex: initiation.senderIndex, noise: message).encode()
+    }
+}
