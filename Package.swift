@@ -4,10 +4,16 @@ import PackageDescription
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
-/// The tests of the core's parts look inside it. A release build allows that only where `Scripts/test` asks for it, so
-/// that what ships is optimised as a whole.
-let testable: [SwiftSetting] =
-    Context.environment["INKLING_TESTABLE"] == nil ? [] : [.unsafeFlags(["-enable-testing"])]
+/// Whether `Scripts/test` builds: what it needs beyond what ships.
+let buildsTests = Context.environment["INKLING_TESTABLE"] != nil
+
+/// The tests of the core's parts look inside it. A release build allows that only where it is asked for, so that what
+/// ships is optimised as a whole.
+let testable: [SwiftSetting] = buildsTests ? [.unsafeFlags(["-enable-testing"])] : []
+
+/// Programs and libraries are tested as they ship; the tests themselves needn't be optimised, which took a third of the
+/// time of a first build.
+let tests: [SwiftSetting] = strict + (buildsTests ? [.unsafeFlags(["-Onone"])] : [])
 
 let package = Package(
     name: "inkling",
@@ -79,34 +85,37 @@ let package = Package(
             path: "Tests/InklingTestSupport", swiftSettings: strict),
         .testTarget(
             name: "InklingWireTests", dependencies: ["InklingTestSupport", "InklingWire"], exclude: ["Fixtures"],
-            swiftSettings: strict),
+            swiftSettings: tests),
+        .testTarget(
+            name: "InklingConformanceTests", dependencies: ["InklingConformance"], swiftSettings: tests),
         .testTarget(
             name: "InklingCoreTests", dependencies: ["InklingCore", "InklingTestSupport", "InklingWire"],
-            swiftSettings: strict),
-        .testTarget(name: "InklingModelTests", dependencies: ["InklingModel"], swiftSettings: strict),
-        .testTarget(name: "InklingTextTests", dependencies: ["InklingModel", "InklingText"], swiftSettings: strict),
-        .testTarget(name: "InklingControlTests", dependencies: ["Inkling", "InklingControl"], swiftSettings: strict),
+            swiftSettings: tests),
+        .testTarget(name: "InklingModelTests", dependencies: ["InklingModel"], swiftSettings: tests),
+        .testTarget(name: "InklingTextTests", dependencies: ["InklingModel", "InklingText"], swiftSettings: tests),
+        .testTarget(name: "InklingControlTests", dependencies: ["Inkling", "InklingControl"], swiftSettings: tests),
         .testTarget(
             name: "InklingTests",
             dependencies: [
                 "Inkling", "InklingCore", "InklingModel", "InklingText", "InklingWire",
                 .product(name: "Logging", package: "swift-log"),
             ],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "InklingConsoleTests", dependencies: ["InklingConsole", "InklingModel", "InklingText"],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "InklingProgramTests", dependencies: ["Inkling", "InklingCLI", "InklingText"],
-            swiftSettings: strict),
-        .testTarget(name: "InklingNetworkTests", dependencies: ["InklingTestSupport"], swiftSettings: strict),
+            swiftSettings: tests),
+        .testTarget(name: "InklingNetworkTests", dependencies: ["InklingTestSupport"], swiftSettings: tests),
         .testTarget(
             name: "InklingSimulatorTests",
-            dependencies: ["InklingSimulator", "InklingTestSupport", "MutatedSimulator"],
-            exclude: ["Mutants"], swiftSettings: strict),
-        // The core and the simulator once more, as one module in which mutants of the core can be woken.
+            dependencies: ["InklingConformance", "InklingSimulator", "InklingTestSupport", "MutatedSimulator"],
+            exclude: ["Mutants"], swiftSettings: tests),
+        // The core and the simulator once more, as one module in which mutants of the core can be woken, and a stage for
+        // the cases of the conformance suite in virtual time.
         .target(
-            name: "MutatedSimulator", dependencies: ["InklingWire"],
+            name: "MutatedSimulator", dependencies: ["InklingConformance", "InklingModel", "InklingWire"],
             path: "Tests/InklingSimulatorTests/Mutants/Simulator", swiftSettings: strict, plugins: ["MutantsPlugin"]),
         .plugin(
             name: "MutantsPlugin", capability: .buildTool(), dependencies: ["plant-mutants"],

@@ -4,6 +4,16 @@ package enum Mutant: String, CaseIterable, Sendable {
     case reusedCounter, hastySilence, endlessSuspicion, oldIsNew, blockedMayReturn, messageKeepsTyping, endlessTyping
     case anyChat, keptMessages, fastHeartbeats, manyCopies, streamOfADeadLink, noReturn
     case everyMessageFails, alteredMessage, doubleReport, silenceIsBye, ownTyping, restless
+    // Those that break one clause each, for the cases of the conformance suite.
+    case echoesStrangers, countsFromOne, reservedCounter, anyLastWill, noReplayWindow, unmarkedError
+    case markedForgery, toleratesErrors, eagerLargerKey, oneTransmission, longPauses, brokenByForgery
+    case answersTwice, neverUnderLoad, noShares, anyCookie, strangeRetry, stubbornLargerKey, rareHellos
+    case deafToHellos, bareDatagrams, oldHello, oldEvidence, rootedAddress, boundless, patience, pongAlone
+    case trustsOldRuns, oneBye, noWill, clingsByHand, unsaidSilence, ignoresUnheard, crowdedChats
+    case forgetfulHello, anyTell, talkative, commandsCount, blanksCount, repetitionCounts, hastyStarts
+    case lazyHeartbeats, awayTypes, longEvidence, manyStarts, oldestFirst, bargesIn, believesTheFuture
+    case keepsLostState, nakedMessages, wideWindow, steadyTimer, slowRepair, endlessQueue, silentDuplicates
+    case emptyBitmap, hoards, falseReason, noHandshakeAfterSleep
 }
 
 /// The mutant that runs; nil: the core as it is. One at a time: it is set before a run, and never while one goes on.
