@@ -60,6 +60,12 @@ package struct SettingsFile: Equatable, Sendable {
                 text: "\(SafeText.line(path)), line \(line): NUL can't be in a setting; fix that line, or start with "
                     + "--no-config")
         }
+        // The library ends the program over the name of a table that can't be one.
+        if let line = Self.lineOfNamelessTable(text) {
+            throw Refusal(
+                text: "\(SafeText.line(path)), line \(line): a table needs a name, as in [privacy]; fix that line, or "
+                    + "start with --no-config")
+        }
         let table: TOMLTable
         do {
             table = try TOMLTable(string: text)
@@ -104,6 +110,26 @@ package struct SettingsFile: Equatable, Sendable {
         let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let first = lines.firstIndex { line in
             line.contains(0) || ["\\u0000", "\\U00000000"].contains { line.firstRange(of: $0.utf8) != nil }
+        }
+        return first.map { $0 + 1 }
+    }
+
+    /// The first line that begins a table with what begins no name; nil if there is none.
+    private static func lineOfNamelessTable(_ text: String) -> Int? {
+        let start = text.unicodeScalars.first == "\u{FEFF}" ? 3 : 0
+        let lines = text.utf8.dropFirst(start).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        let first = lines.firstIndex { line in
+            var rest = line.drop(while: isBlank)
+            guard rest.popFirst() == UInt8(ascii: "[") else { return false }
+            if rest.first == UInt8(ascii: "[") { rest.removeFirst() }
+            switch rest.drop(while: isBlank).first ?? 0 {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "\""),
+                UInt8(ascii: "'"), UInt8(ascii: "]"), UInt8(ascii: "["):
+                return false
+            default: return true
+            }
         }
         return first.map { $0 + 1 }
     }
