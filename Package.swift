@@ -11,8 +11,8 @@ let buildsTests = Context.environment["INKLING_TESTABLE"] != nil
 /// ships is optimised as a whole.
 let testable: [SwiftSetting] = buildsTests ? [.unsafeFlags(["-enable-testing"])] : []
 
-/// Programs and libraries are tested as they ship; the tests themselves needn't be optimised, which took a third of the
-/// time of a first build.
+/// Programs and libraries are tested as they ship; most tests themselves needn't be optimised, which makes a first build
+/// shorter.
 let tests: [SwiftSetting] = strict + (buildsTests ? [.unsafeFlags(["-Onone"])] : [])
 
 let package = Package(

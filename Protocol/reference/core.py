@@ -178,7 +178,8 @@ class Node:
         if session.link is not None:
             if newest:
                 session.link.evidence()
-            if not session.link.flood.take(self.now):
+            has_bye = any(isinstance(frame, Bye) for frame in frames)
+            if not session.link.flood.take(self.now) and not has_bye:
                 return  # L-25
         self._apply(session, frames, datagram.counter, newest)
         if session.index in self.sessions:
