@@ -31,7 +31,10 @@ struct ListCommand: ParsableCommand {
 
 /// Which cases are meant.
 struct Selection: ParsableArguments {
-    @Option(help: "Choose a case (W-3.1), a clause (W-3) or a letter (W); may be repeated.")
+    @Option(
+        help: ArgumentHelp(
+            "Choose a case (W-3.2), a clause (W-3), a letter (W) or a group (typing); may be repeated.",
+            valueName: "case"))
     var only: [String] = []
 
     @Option(help: "Choose a group; may be repeated.")
@@ -43,10 +46,14 @@ struct Selection: ParsableArguments {
     func cases() throws -> [Case] {
         let (named, unknown) = Catalogue.cases(named: only)
         if let name = unknown.first {
-            throw ValidationError("No case is named \(name). See inkling-conformance list.")
+            throw ValidationError(
+                "'\(name)' names no case. Give a clause (W-3), a case (W-3.2), a letter (W) or a group (typing); "
+                    + "'inkling-conformance list' lists the cases with their groups.")
         }
         let groups = group + (vectors ? [.vectors] : [])
-        return groups.isEmpty ? named : named.filter { groups.contains($0.group) }
+        let chosen = groups.isEmpty ? named : named.filter { groups.contains($0.group) }
+        guard !chosen.isEmpty else { throw ValidationError("None of the cases that --only names is in that group.") }
+        return chosen
     }
 }
 

@@ -8,6 +8,9 @@ struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Test a program.",
         discussion: """
+            The program is started first to see that it gets ready. If it doesn't in \(StartCheck.tries) tries, no case is \
+            run, and all count as failed.
+
             Exit status: 0 if nothing failed, 1 if something failed, 2 if no case could be tried, 64 for a usage error.
 
             Example: inkling-conformance run -- inkling chat --json --no-config
@@ -27,10 +30,10 @@ struct RunCommand: ParsableCommand {
     @Flag(help: "Test discovery too. This announces service instances on your networks.")
     var discovery = false
 
-    @Option(help: "Write the report as JSON to a file.")
+    @Option(help: ArgumentHelp("Write the report as JSON to a file.", valueName: "file"))
     var json: String?
 
-    @Option(help: "Write the report as JUnit XML to a file.")
+    @Option(help: ArgumentHelp("Write the report as JUnit XML to a file.", valueName: "file"))
     var junit: String?
 
     @Flag(help: "Print what failed and the summary alone.")
@@ -47,19 +50,27 @@ struct RunCommand: ParsableCommand {
     func run() throws {
         signal(SIGPIPE, SIG_IGN)
         var cases = try selection.cases()
-        if !discovery { cases.removeAll { $0.group == .discovery } }
+        if !discovery {
+            cases.removeAll { $0.group == .discovery }
+            guard !cases.isEmpty else {
+                throw ValidationError("Only cases about discovery are chosen: add --discovery to run them.")
+            }
+        }
         let seed = seed ?? UInt64.random(in: 0..<1_000_000_000)
         let runner = Runner(command: command, cases: cases, seed: seed, parallel: parallel, usesDiscovery: discovery)
-        let silent = Report(results: [], isStrict: strict, seed: seed, duration: .zero)
+        let suite = CommandLine.arguments[0]
+        func report(_ results: [CaseResult], _ duration: Duration) -> Report {
+            Report(
+                results: results, isStrict: strict, seed: seed, duration: duration, suite: suite, command: command)
+        }
+        let silent = report([], .zero)
         let (results, duration) = runner.run { result in
             guard !quiet else { return }
             print(silent.line(for: result))
             fflush(nil)
         }
-        let report = Report(results: results, isStrict: strict, seed: seed, duration: duration)
-        for result in results where result.outcome.isFailure {
-            print("\n" + report.details(of: result))
-        }
+        let report = report(results, duration)
+        for finding in report.findings { print("\n" + finding) }
         if let json { try write(runner.text(of: report.json) + "\n", to: json) }
         if let junit { try write(report.junit, to: junit) }
         print("\nSeed \(seed), \(duration.text).\n\(report.summary)")

@@ -24,10 +24,16 @@ final class Runner: Sendable {
         var results: [(number: Int, result: CaseResult)] = []
     }
 
-    /// The results in the order of the cases, and how long all took together.
+    /// The results in the order of the cases, and how long all took together. None is run on a program that does not get
+    /// ready.
     func run(_ report: @escaping (CaseResult) -> Void) -> ([CaseResult], Duration) {
         let clock = ContinuousClock()
         let start = clock.now
+        if !cases.isEmpty, let finding = startFinding() {
+            let results = cases.map { CaseResult(test: $0, outcome: .notRun(finding), duration: .zero, trace: []) }
+            results.forEach(report)
+            return (results, clock.now - start)
+        }
         var results: [(number: Int, result: CaseResult)] = []
         let numbered = Array(cases.enumerated())
         for (load, width) in [(Case.Load.light, parallel), (.heavy, 1)] {
@@ -63,6 +69,14 @@ final class Runner: Sendable {
             report(progress.withLock { $0.results[index].result })
         }
         return progress.withLock { $0.results }
+    }
+
+    private func startFinding() -> Finding? {
+        StartCheck.finding(seed: seed) { start in
+            let stage = ProcessStage(command: command, usesDiscovery: false)
+            defer { stage.end() }
+            return start(stage)
+        }
     }
 
     private func run(_ test: Case, number: Int) -> CaseResult {

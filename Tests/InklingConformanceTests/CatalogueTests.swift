@@ -14,13 +14,15 @@ struct CatalogueTests {
         }
     }
 
-    @Test("a selection names a case, a clause or a letter")
+    @Test("a selection names a case, a clause, a letter or a group")
     func selection() {
         #expect(Catalogue.cases(named: ["W-22.1"]).cases.map(\.id) == ["W-22.1"])
         let window = Catalogue.cases(named: ["W-22"]).cases
         #expect(!window.isEmpty && window.allSatisfy { $0.clauses.contains("W-22") })
         let wire = Catalogue.cases(named: ["W"]).cases
         #expect(wire.count > window.count && wire.allSatisfy { $0.id.hasPrefix("W-") })
+        let typing = Catalogue.cases(named: ["typing"])
+        #expect(!typing.cases.isEmpty && typing.cases.allSatisfy { $0.group == .typing } && typing.unknown == [])
         #expect(Catalogue.cases(named: []).cases.count == Catalogue.all.count)
         #expect(Catalogue.cases(named: ["W-22", "Q-1"]).unknown == ["Q-1"])
     }

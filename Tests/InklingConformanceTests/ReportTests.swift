@@ -10,8 +10,12 @@ struct ReportTests {
         CaseResult(test: test, outcome: outcome, duration: .milliseconds(1_250), trace: ["0 ms a > b 15ff"])
     }
 
-    private func report(_ results: [CaseResult], isStrict: Bool = false) -> Report {
-        Report(results: results, isStrict: isStrict, seed: 7, duration: .seconds(2))
+    private func report(
+        _ results: [CaseResult], isStrict: Bool = false, command: [String] = ["node", "--json"]
+    ) -> Report {
+        Report(
+            results: results, isStrict: isStrict, seed: 7, duration: .seconds(2), suite: "inkling-conformance",
+            command: command)
     }
 
     private let finding = Finding(expected: "a tell", actual: "nothing came")
@@ -32,9 +36,38 @@ struct ReportTests {
         let text = report([]).details(of: result(of: Self.must, .failed(finding)))
         for part in [
             "MUST [W-14] A node MUST send the last 32 bytes", "Expected: a tell", "Actual:   nothing came", "15ff",
-            "--only W-14.9 --seed 7",
+            "  Try it again: inkling-conformance run --only W-14.9 --seed 7 -- node --json",
         ] { #expect(text.contains(part), "\(part) in \(text)") }
         #expect(report([]).line(for: result(of: Self.must, .unsupported(.load))).contains("leaves out load"))
+    }
+
+    @Test("the command that tries a case again is the one that was given, for a shell")
+    func again() {
+        let command = ["./my node", "it's", "", "$HOME", "--key=a/b:1,c@d_e.f+g%h", "a;b", "~"]
+        let test = Case("D-1.9", "it is found", group: .discovery) { _ in }
+        let text = report([], isStrict: true, command: command).details(of: result(of: test, .failed(finding)))
+        let expected =
+            "run --only D-1.9 --seed 7 --strict --discovery --"
+            + #" './my node' 'it'\''s' '' '$HOME' --key=a/b:1,c@d_e.f+g%h 'a;b' '~'"#
+        #expect(text.hasSuffix(expected), "\(text)")
+    }
+
+    @Test("cases that were not run count as failed, whatever their level, and say why once")
+    func notRun() throws {
+        let silent = Finding(expected: "the line `ready`", actual: "nothing came")
+        let results = [result(of: Self.must, .notRun(silent)), result(of: Self.should, .notRun(silent))]
+        let report = report(results)
+        #expect(report.summary == "0 passed, 2 failed" && report.findings.count == 1)
+        let text = try #require(report.findings.first)
+        for part in [
+            "failed: the program does not get ready, so 2 cases were not run", "MUST [J-3] The first line MUST be",
+            "Actual:   nothing came", "--only W-14.9 --seed 7 -- node --json",
+        ] { #expect(text.contains(part), "\(part) in \(text)") }
+        #expect(report.line(for: results[1]).hasPrefix("failed      L-33.9"))
+        #expect(report.line(for: results[1]).hasSuffix(": not run, as the program does not get ready"))
+        #expect(report.json["cases"]?.array?.last?["actual"] == "nothing came")
+        #expect(report.json["counts"]?["failed"]?.integer == 2)
+        #expect(report.junit.contains("failures=\"2\"") && report.junit.contains("not get ready: nothing came\"/>"))
     }
 
     @Test("JSON has each case with its verdict and finding")

@@ -91,6 +91,8 @@ package struct CaseResult: Sendable {
     package enum Outcome: Sendable, Equatable {
         case passed
         case failed(Finding)
+        /// It was not run, as the program does not get ready; what `StartCheck` found.
+        case notRun(Finding)
         case unsupported(Feature)
         case skipped(String)
 

@@ -8,7 +8,8 @@ package enum Catalogue {
         bindingCases, sessionCases, askCases, loadCases, limitCases, discoveryCases,
     ].flatMap { $0 }
 
-    /// The cases that a selection names: by a case's number, by a clause, or by a letter alone. Nil if one names none.
+    /// The cases that a selection names: by a case's number, a clause, a letter alone, or a group; and the names that
+    /// name none.
     package static func cases(named names: [String]) -> (cases: [Case], unknown: [String]) {
         guard !names.isEmpty else { return (all, []) }
         let unknown = names.filter { name in !all.contains { $0.isNamed(by: name) } }
@@ -17,8 +18,8 @@ package enum Catalogue {
 }
 
 extension Case {
-    /// Whether `name` is the case's number, one of its clauses, or the letter of its first.
+    /// Whether `name` is the case's number, one of its clauses, the letter of its first, or its group.
     package func isNamed(by name: String) -> Bool {
-        id == name || clauses.contains(name) || name.count == 1 && id.hasPrefix(name + "-")
+        id == name || clauses.contains(name) || name.count == 1 && id.hasPrefix(name + "-") || group.rawValue == name
     }
 }

@@ -6,12 +6,20 @@ package struct Report: Sendable {
     /// What the run was repeated by: the same number gives the same keys and indices.
     package let seed: UInt64
     package let duration: Duration
+    /// The words with which the suite was started.
+    package let suite: String
+    /// The words that start the program under test.
+    package let command: [String]
 
-    package init(results: [CaseResult], isStrict: Bool, seed: UInt64, duration: Duration) {
+    package init(
+        results: [CaseResult], isStrict: Bool, seed: UInt64, duration: Duration, suite: String, command: [String]
+    ) {
         self.results = results
         self.isStrict = isStrict
         self.seed = seed
         self.duration = duration
+        self.suite = suite
+        self.command = command
     }
 
     /// What a result counts as in this report.
@@ -23,6 +31,7 @@ package struct Report: Sendable {
         switch result.outcome {
         case .passed: .passed
         case .failed: result.test.clause.level == .should && !isStrict ? .warning : .failed
+        case .notRun: .failed
         case .unsupported: .unsupported
         case .skipped: .skipped
         }
@@ -50,26 +59,67 @@ package struct Report: Sendable {
         switch result.outcome {
         case .unsupported(let feature): line += ": the program leaves out \(feature.rawValue)"
         case .skipped(let reason): line += ": \(reason)"
+        case .notRun: line += ": not run, as the program does not get ready"
         case .passed, .failed: break
         }
         return line
     }
 
+    /// What is wrong, each on several lines: that the program does not get ready, once for all cases that it kept from
+    /// being run, and what is wrong with each case that failed.
+    package var findings: [String] {
+        var findings: [String] = []
+        let notRun = results.compactMap { result in
+            if case .notRun(let finding) = result.outcome { (test: result.test, finding: finding) } else { nil }
+        }
+        if let first = notRun.first, let clause = Clause.all["J-3"] {
+            let count = notRun.count == 1 ? "the case was" : "\(notRun.count) cases were"
+            let head = "failed: the program does not get ready, so \(count) not run"
+            findings.append((lines(head, clause, first.finding) + [again(first.test)]).joined(separator: "\n"))
+        }
+        return findings + results.filter(\.outcome.isFailure).map(details(of:))
+    }
+
     /// What is wrong with a case that failed, on several lines.
     package func details(of result: CaseResult) -> String {
         guard case .failed(let finding) = result.outcome else { return "" }
-        let clause = result.test.clause
-        var lines = [
-            "\(verdict(of: result).rawValue): \(result.test.id) \(result.test.title)",
-            "  \(clause.level.rawValue) [\(clause.number)] \(clause.text)",
-            "  Expected: \(finding.expected)", "  Actual:   \(finding.actual)",
-        ]
+        let head = "\(verdict(of: result).rawValue): \(result.test.id) \(result.test.title)"
+        var lines = lines(head, result.test.clause, finding)
         if !result.trace.isEmpty {
             lines.append("  The last datagrams (time, from > to, bytes):")
             lines += result.trace.suffix(24).map { "    " + $0 }
         }
-        lines.append("  Try it again: inkling-conformance run --only \(result.test.id) --seed \(seed) -- COMMAND…")
-        return lines.joined(separator: "\n")
+        return (lines + [again(result.test)]).joined(separator: "\n")
+    }
+
+    private func lines(_ head: String, _ clause: Clause, _ finding: Finding) -> [String] {
+        let text = clause.text.split(separator: "\n").joined(separator: "\n    ")
+        return [
+            head, "  \(clause.level.rawValue) [\(clause.number)] \(text)", "  Expected: \(finding.expected)",
+            "  Actual:   \(finding.actual)",
+        ]
+    }
+
+    /// The command that runs a case once more as it was run, for a shell.
+    private func again(_ test: Case) -> String {
+        var words = [suite, "run", "--only", test.id, "--seed", String(seed)]
+        if isStrict { words.append("--strict") }
+        if test.group == .discovery { words.append("--discovery") }
+        return "  Try it again: " + (words + ["--"] + command).map(Report.quoted).joined(separator: " ")
+    }
+
+    /// A word as a POSIX shell reads it back.
+    static func quoted(_ word: String) -> String {
+        let isPlain = word.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "_@%+=:,./-".utf8.contains(byte)
+            }
+        }
+        if isPlain, !word.isEmpty { return word }
+        return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }
 
     // MARK: JSON
@@ -97,6 +147,10 @@ package struct Report: Sendable {
             members["expected"] = .string(finding.expected)
             members["actual"] = .string(finding.actual)
             members["datagrams"] = .array(result.trace.map { .string($0) })
+        case .notRun(let finding):
+            members["reason"] = "not run, as the program does not get ready"
+            members["expected"] = .string(finding.expected)
+            members["actual"] = .string(finding.actual)
         case .unsupported(let feature): members["unsupported"] = .string(feature.rawValue)
         case .skipped(let reason): members["reason"] = .string(reason)
         }
@@ -121,6 +175,9 @@ package struct Report: Sendable {
             case (.failed, .failed(let finding)):
                 lines.append(head + "><failure message=\"\(Report.xml("expected: " + finding.expected))\">")
                 lines.append(Report.xml(details(of: result)) + "</failure></testcase>")
+            case (_, .notRun(let finding)):
+                let message = "not run, as the program does not get ready: \(finding.actual)"
+                lines.append(head + "><failure message=\"\(Report.xml(message))\"/></testcase>")
             case (_, .unsupported(let feature)):
                 lines.append(head + "><skipped message=\"the program leaves out \(feature.rawValue)\"/></testcase>")
             case (_, .skipped(let reason)):
