@@ -27,6 +27,28 @@ struct CatalogueTests {
         #expect(Catalogue.cases(named: ["W-22", "Q-1"]).unknown == ["Q-1"])
     }
 
+    @Test("cases come in the order of the texts, by number, and those made from vectors after a clause's own")
+    func order() throws {
+        let ids = Catalogue.all.map(\.id)
+        func follow(_ some: [String]) -> Bool {
+            let places = some.map { ids.firstIndex(of: $0) ?? -1 }
+            return places[0] >= 0 && zip(places, places.dropFirst()).allSatisfy { $0 < $1 }
+        }
+        #expect(follow(["W-1.1", "W-22.1", "W-22.4", "W-22.v1", "W-22.v2", "W-22.v10", "W-22.v101", "W-23.1"]))
+        #expect(follow(["W-30.6", "L-1.1", "D-1.1", "T-2.1", "M-1.1", "S-1.1", "X-1.1", "J-4.1", "J-9.1", "J-12.1"]))
+        let clauses = Catalogue.all.map(\.clauses[0])
+        #expect(zip(clauses, clauses.dropFirst()).allSatisfy { !Clause.isOrdered($1, $0) })
+    }
+
+    @Test("the table lists clauses in the order of the texts and by number, and the cases of each likewise")
+    func table() throws {
+        let lines = Coverage(vectors: [:]).markdown.split(separator: "\n")
+        let rows = lines.filter { $0.contains(" | MUST | ") || $0.contains(" | SHOULD | ") }
+        let numbers = rows.map { String($0.split(separator: " ")[1]) }
+        #expect(numbers == numbers.sorted(by: Clause.isOrdered) && numbers.first == "W-1" && numbers.last == "J-13")
+        #expect(try #require(rows.first).contains("| W-1.1, W-8.v1, W-15.v1, W-24.v1 |"))
+    }
+
     @Test("each clause has a case or a reason why none can see it, and not both")
     func coverage() { #expect(Coverage(vectors: [:]).gaps == []) }
 

@@ -1,4 +1,4 @@
-/// All cases, in the order in which they are listed.
+/// All cases, in the order of the texts and by number.
 package enum Catalogue {
     package static let all: [Case] = [
         datagramCases, driverCases, driverLineCases, driverStartCases, extensionCases, frameCases, handshakeCases,
@@ -6,7 +6,16 @@ package enum Catalogue {
         typingEndCases, typingReceiverCases, presenceCases, silenceCases, sleepCases, farewellCases, messageCases,
         deliveryCases, streamCases, outcomeCases, openingCases, attemptCases, crossedCases, retryCases, helloCases,
         bindingCases, sessionCases, askCases, loadCases, limitCases, discoveryCases,
-    ].flatMap { $0 }
+    ].flatMap { $0 }.map { (place: place(of: $0.id), test: $0) }.sorted { $0.place < $1.place }.map(\.test)
+
+    /// The place of a case's number: its clause, then the cases of that clause's own before those made from vectors.
+    private static func place(of id: String) -> (letter: Int, clause: Int, vectors: Int, number: Int) {
+        let parts = id.split(separator: ".")
+        let clause = Clause.place(of: String(parts[0]))
+        let isOfVectors = parts[1].hasPrefix("v")
+        guard let number = Int(parts[1].drop { $0 == "v" }) else { preconditionFailure("\(id) is not a case's number") }
+        return (clause.letter, clause.number, isOfVectors ? 1 : 0, number)
+    }
 
     /// The cases that a selection names: by a case's number, a clause, a letter alone, or a group; and the names that
     /// name none.
