@@ -52,11 +52,18 @@ struct CatalogueTests {
     @Test("each clause has a case or a reason why none can see it, and not both")
     func coverage() { #expect(Coverage(vectors: [:]).gaps == []) }
 
-    @Test("a clause is quoted with its level, and its rule is a sentence of it")
+    @Test("a clause is quoted with its level, its steps and the table that it names")
     func clauses() throws {
         let clause = try #require(Clause.all["W-14"])
         #expect(clause.level == .must && clause.text.hasPrefix("A node MUST send the last 32 bytes"))
         #expect(Clause.all["L-33"]?.level == .should)
+        let steps = try #require(Clause.all["L-8"]).text.split(separator: "\n")
+        try #require(steps.count == 9)
+        #expect(steps[1] == "1. form (W-12, W-13);" && steps[8].hasPrefix("An initiation that ends in steps 1 to 3"))
+        let rows = try #require(Clause.all["L-21"]).text.split(separator: "\n")
+        #expect(rows.count == 7 && rows[6].hasPrefix("| 5 | all others"))
+        #expect(try #require(Clause.all["J-13"]).text.contains("\n| `who` | `who` |"), "it names the second table")
+        #expect(try !#require(Clause.all["L-22"]).text.contains("\n"))
         #expect(Clause.isOrdered("W-9", "W-10") && Clause.isOrdered("W-30", "L-1") && !Clause.isOrdered("J-1", "X-3"))
     }
 }

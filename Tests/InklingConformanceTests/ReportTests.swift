@@ -41,6 +41,15 @@ struct ReportTests {
         #expect(report([]).line(for: result(of: Self.must, .unsupported(.load))).contains("leaves out load"))
     }
 
+    @Test("the steps of a clause are quoted on lines of their own")
+    func steps() throws {
+        let test = Case("L-8.9", "its order is kept", group: .handshake) { _ in }
+        let lines = report([]).details(of: result(of: test, .failed(finding))).split(separator: "\n")
+        try #require(lines.count > 10)
+        #expect(lines[1].hasPrefix("  MUST [L-8] A node MUST take") && lines[2] == "    1. form (W-12, W-13);")
+        #expect(lines[10] == "  Expected: a tell", "\(lines)")
+    }
+
     @Test("the command that tries a case again is the one that was given, for a shell")
     func again() {
         let command = ["./my node", "it's", "", "$HOME", "--key=a/b:1,c@d_e.f+g%h", "a;b", "~"]
