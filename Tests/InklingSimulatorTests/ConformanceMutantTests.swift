@@ -34,6 +34,7 @@ extension MutantTests {
         .oldEvidence: ("L-23", []),
         .rootedAddress: ("L-24", ["L-26", "L-28"]),
         .boundless: ("L-25", []),
+        .drownedByes: ("L-25", []),
         .patience: ("L-26", ["L-27", "L-31", "L-44", "L-45", "T-11", "T-12", "L-43", "L-42", "L-23"]),
         .pongAlone: ("L-28", []),
         .trustsOldRuns: ("L-31", []),

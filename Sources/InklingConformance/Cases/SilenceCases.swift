@@ -273,6 +273,26 @@ extension Catalogue {
             }
             try trial.expectLife(of: peer)
         },
+        Case("L-25.2", "a bye over the rate of its link still ends it", group: .limits, load: .heavy) { trial in
+            let (program, peer) = try linked(trial)
+            peer.stopHeartbeats()
+            let start = trial.now
+            for round in 0..<750 {
+                for number in 0..<4 { peer.send([.ping(UInt16(4 * round + number))]) }
+                trial.pump(until: start + .milliseconds(2 * (round + 1)))
+            }
+            // Whatever waits at the program is read; then more than the rate has made up for meanwhile, and the bye.
+            trial.run(for: .milliseconds(100))
+            for number in 0..<150 { peer.send([.ping(UInt16(3_000 + number))]) }
+            let end = trial.now
+            peer.send([.bye(.quit)])
+            peer.endLink()
+            let event = try program.awaitPresence("offline", of: peer.user, within: .seconds(2))
+            try trial.judge("offline by the bye", at: event.at, after: end, is: .zero, late: .seconds(1))
+            guard event.value["why"]?.string == "bye" else {
+                throw Finding(expected: "`why` is bye", actual: program.describe(event.value))
+            }
+        },
         Case(
             "L-23.3", "a datagram under a lower counter still delivers its message and ack", also: "M-15",
             group: .presence
