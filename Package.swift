@@ -11,8 +11,8 @@ let buildsTests = Context.environment["INKLING_TESTABLE"] != nil
 /// ships is optimised as a whole.
 let testable: [SwiftSetting] = buildsTests ? [.unsafeFlags(["-enable-testing"])] : []
 
-/// Programs and libraries are tested as they ship; most tests themselves needn't be optimised, which makes a first build
-/// shorter.
+/// What ships for chatting is tested as it ships. Most tests, and the conformance suite, needn't be optimised, which makes
+/// a first build shorter.
 let tests: [SwiftSetting] = strict + (buildsTests ? [.unsafeFlags(["-Onone"])] : [])
 
 let package = Package(
@@ -72,14 +72,14 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
-        .target(name: "InklingConformance", dependencies: ["InklingWire"], swiftSettings: strict),
+        .target(name: "InklingConformance", dependencies: ["InklingWire"], swiftSettings: tests),
         .executableTarget(
             name: "InklingConformanceCLI",
             dependencies: [
                 "CDNSSD", "InklingConformance",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .target(
             name: "InklingTestSupport", dependencies: ["InklingCore", "InklingSimulator", "InklingWire"],
             path: "Tests/InklingTestSupport", swiftSettings: strict),
