@@ -259,13 +259,15 @@ extension Catalogue {
                 for number in 0..<10 { peer.send([.ping(UInt16(10 * round + number))]) }
                 trial.pump(until: start + .milliseconds(2 * (round + 1)))
             }
-            let end = trial.now
             trial.run(for: .milliseconds(500))
-            let pongs = Set(peer.received(since: start).compactMap(\.pong)).count
-            let limit = 1_000 + (end - start).milliseconds / 2 + 50
+            let answers = peer.received(since: start).filter { $0.pong != nil }
+            let pongs = Set(answers.compactMap(\.pong)).count
+            // To the last pong: a slow program reads on when all are sent, and the rate counts for that time too.
+            let time = (answers.last?.at ?? start) - start
+            let limit = 1_000 + time.milliseconds / 2 + 50
             guard (1...limit).contains(pongs) else {
                 throw Finding(
-                    expected: "1 to \(limit) pongs to 3,000 pings in \((end - start).text)", actual: "\(pongs) came")
+                    expected: "1 to \(limit) pongs to 3,000 pings in \(time.text)", actual: "\(pongs) came")
             }
             trial.run(for: .milliseconds(1_000))
             guard program.presence(of: peer.user) == "online" else {
