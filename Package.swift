@@ -97,7 +97,7 @@ let package = Package(
         .testTarget(
             name: "InklingTests",
             dependencies: [
-                "Inkling", "InklingCore", "InklingModel", "InklingText", "InklingWire",
+                "Inkling", "InklingCore", "InklingModel", "InklingTestSupport", "InklingText", "InklingWire",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: tests),

@@ -37,12 +37,13 @@ struct KnownPeersTests {
     }
 
     private static func sample() throws -> KnownPeers {
-        var peers = KnownPeers()
-        _ = peers.met(try key(1), name: "Alice", chat: "a", at: 10)
-        _ = peers.met(try key(2), name: "Bob \u{1b}\"\\/é", chat: "b", at: 20.25)
-        peers.setVerified(true, try key(1), at: 30)
-        peers.setBlocked(true, try key(2), at: 31)
-        return peers
+        var table = KnownPeersTable()
+        table.met(try key(1), name: "Alice", chat: "a", at: 10)
+        table.met(try key(2), name: "Bob \u{1b}\"\\/é", chat: "b", at: 20.25)
+        table.met(try key(3), name: "Carol", at: 15, for: .milliseconds(654_321))
+        table.verify(try key(1), at: 30)
+        table.block(try key(2), at: 31)
+        return table.peers
     }
 
     @Test("what is written is read again, to the byte")
@@ -60,10 +61,15 @@ struct KnownPeersTests {
         let text = String(decoding: bytes, as: UTF8.self)
         let key = try Self.key(1).base64url
         for (from, to) in [
-            (key, String(key.dropLast())), (key, try Self.key(2).base64url), ("\"version\":1", "\"version\":0"),
-            ("\"version\":1", "\"version\":\"1\""), ("\"Alice\"", "7"),
+            (key, String(key.dropLast())), (key, try Self.key(2).base64url), ("\"version\":2", "\"version\":0"),
+            ("\"version\":2", "\"version\":1"), ("\"version\":2", "\"version\":\"2\""), ("\"Alice\"", "7"),
             ("\"Alice\"", "\"\(String(repeating: "x", count: 65))\""),
-            ("\"verified\":true", "\"verified\":1"), ("\"decided\":30", "\"decided\":1e999"),
+            ("\"is\":true", "\"is\":1"), ("\"number\":1", "\"number\":1e999"), ("\"number\":1", "\"number\":-1"),
+            ("\"number\":1", "\"number\":4503599627370496"), ("\"days\":1", "\"days\":4503599627370496"),
+            ("\"kept\":1", "\"kept\":4503599627370496"), ("\"kept\":1", "\"kept\":true"),
+            ("\"togetherMilliseconds\":654321", "\"togetherMilliseconds\":4503599627370496"),
+            ("\"togetherMilliseconds\":654321", "\"togetherMilliseconds\":0.5"),
+            ("\"dayBegan\":10", "\"dayBegan\":-1"), ("\"dayBegan\":10", "\"dayBegan\":1e300"),
             ("\"firstSeen\":10", "\"firstSeen\":1e300"), ("\"lastSeen\":10", "\"lastSeen\":-1e300"),
             ("\"chats\":{\"a\":10}", "\"chats\":{\"a\":-0.001}"),
             ("\"named\":{\"alice\":10}", "\"named\":{\"alice\":253402300800}"),
@@ -71,18 +77,18 @@ struct KnownPeersTests {
             #expect(text.contains(from))
             #expect(KnownPeers.read(Array(text.replacingOccurrences(of: from, with: to).utf8)) == .damaged, "\(to)")
         }
-        #expect(KnownPeers.read(Array("{\"version\":2,\"people\":[]}".utf8)) == .newer)
+        #expect(KnownPeers.read(Array("{\"version\":3,\"people\":[]}".utf8)) == .newer)
     }
 
     @Test("a known name with another key is told once, whatever its case and width, and not of blocked ones")
     func namesakes() throws {
-        var peers = KnownPeers()
+        var table = KnownPeersTable()
         let (alice, other, third) = (try Self.key(1), try Self.key(2), try Self.key(3))
         func expectMet(
             _ key: PublicKey, _ name: String, _ chat: String, _ time: Double, _ expected: [PublicKey],
             at location: SourceLocation = #_sourceLocation
         ) {
-            let others = peers.met(key, name: name, chat: chat, at: time)
+            let others = table.met(key, name: name, chat: chat, at: time)
             #expect(others == expected, sourceLocation: location)
         }
         expectMet(alice, "Alice", "a", 1, [])
@@ -90,12 +96,12 @@ struct KnownPeersTests {
         expectMet(other, "ＡLICE ", "a", 3, [alice])
         expectMet(other, "ＡLICE ", "a", 4, [])
         expectMet(other, "alice", "a", 4, [])
-        #expect(peers.namesakes(of: other, name: "Alice") == [alice])
-        #expect(peers.namesakes(of: alice, name: "Alice").isEmpty, "whoever had the name first is nobody else")
-        peers.setVerified(true, other, at: 5)
-        #expect(peers.namesakes(of: alice, name: "Alice") == [other], "nor the verified one")
-        peers.setVerified(false, other, at: 5)
-        peers.setBlocked(true, other, at: 5)
+        #expect(table.peers.namesakes(of: other, name: "Alice") == [alice])
+        #expect(table.peers.namesakes(of: alice, name: "Alice").isEmpty, "whoever had the name first is nobody else")
+        table.verify(other)
+        #expect(table.peers.namesakes(of: alice, name: "Alice") == [other], "nor the verified one")
+        table.verify(other, false)
+        table.block(other)
         expectMet(third, "Alice", "a", 6, [alice])
         expectMet(third, "Bob", "a", 7, [])
         // Somebody who takes the name of another is told too.
@@ -105,35 +111,40 @@ struct KnownPeersTests {
         expectMet(try Self.key(5), "", "a", 9, [])
     }
 
-    @Test("1,000 people, 4 names and 32 chats are kept: those not seen for longest go, verified and blocked ones last")
-    func bounds() throws {
-        var peers = KnownPeers()
-        for number in 0..<1_000 { _ = peers.met(try Self.key(number), name: "", chat: "a", at: Double(number)) }
-        peers.setVerified(true, try Self.key(0), at: 1)
-        peers.setBlocked(true, try Self.key(1), at: 1)
-        for number in 1_000..<1_010 { _ = peers.met(try Self.key(number), name: "", chat: "a", at: Double(number)) }
-        #expect(peers.count == 1_000)
-        let kept = try [0, 1, 2, 11, 12].map { peers[try Self.key($0)] != nil }
-        #expect(kept == [true, true, false, false, true])
-
-        let key = try Self.key(500)
-        for number in 0..<40 { _ = peers.met(key, name: "n\(number)", chat: "c\(number)", at: 2_000 + Double(number)) }
-        #expect(peers[key]?.names == ["n39", "n38", "n37", "n36"])
-        #expect(peers[key]?.chats.count == 32 && peers[key]?.chats["c8"] == 2_008 && peers[key]?.chats["c7"] == nil)
-        let other = try Self.key(501)
-        #expect(peers.namesakes(of: other, name: "n0").isEmpty)
-        #expect(KnownPeers.read(peers.encoded()) == .peers(peers))
+    @Test("of several with one name the verified one is best known, then the one with the highest rank")
+    func bestKnown() throws {
+        var table = KnownPeersTable()
+        let keys = try (1...4).map { try Self.key($0) }
+        for key in keys.reversed() { table.met(key, name: "Alice", at: 1) }
+        table.met(keys[1], name: "Alice", at: 2, for: .seconds(10))
+        table.met(keys[0], name: "Alice", at: 90_000)
+        #expect(table.peers.bestKnown(of: keys)?.key == keys[0])
+        #expect(table.peers.bestKnown(of: [keys[3], keys[1], keys[2]])?.key == keys[1])
+        table.verify(keys[2])
+        #expect(table.peers.bestKnown(of: keys)?.key == keys[2])
+        #expect(table.peers.bestKnown(of: []) == nil)
     }
 
-    @Test("two tables that are brought together know the same, whichever came first, and the last decision holds")
+    @Test("4 names and 32 chats of a key are kept")
+    func bounds() throws {
+        var table = KnownPeersTable()
+        let key = try Self.key(500)
+        for number in 0..<40 { table.met(key, name: "n\(number)", chat: "c\(number)", at: 2_000 + Double(number)) }
+        #expect(table[key]?.names == ["n39", "n38", "n37", "n36"])
+        #expect(table[key]?.chats.count == 32 && table[key]?.chats["c8"] == 2_008 && table[key]?.chats["c7"] == nil)
+        #expect(table.peers.namesakes(of: try Self.key(501), name: "n0").isEmpty)
+        try table.restart()
+    }
+
+    @Test("two tables that are brought together know the same, whichever came first")
     func merged() throws {
-        var (first, second) = (KnownPeers(), KnownPeers())
+        var (first, second) = (KnownPeersTable(), KnownPeersTable())
         let (alice, bob) = (try Self.key(1), try Self.key(2))
-        _ = first.met(alice, name: "Alice", chat: "a", at: 10)
-        _ = second.met(alice, name: "Ali", chat: "b", at: 20)
-        _ = second.met(bob, name: "Bob", chat: "b", at: 5)
-        first.setVerified(true, alice, at: 30)
-        second.setBlocked(true, alice, at: 29)
+        first.met(alice, name: "Alice", chat: "a", at: 10)
+        second.met(alice, name: "Ali", chat: "b", at: 20)
+        second.met(bob, name: "Bob", chat: "b", at: 5)
+        first.verify(alice)
+        second.block(bob)
         var (left, right) = (first, second)
         left.merge(second)
         right.merge(first)
@@ -141,7 +152,7 @@ struct KnownPeersTests {
         let entry = try #require(left[alice])
         #expect(entry.names == ["Ali", "Alice"] && entry.firstSeen == 10 && entry.lastSeen == 20)
         #expect(entry.chats == ["a": 10, "b": 20] && entry.isVerified && !entry.isBlocked)
-        #expect(left.seen(in: "b").map(\.time) == [20, 5])
+        #expect(left.peers.seen(in: "b").map(\.time) == [20, 5] && left[bob]?.isBlocked == true)
     }
 
     // MARK: - The file
@@ -151,11 +162,11 @@ struct KnownPeersTests {
         let directory = try TemporaryDirectory()
         let file = KnownPeersFile(directory: directory.path)
         #expect(file.read() == .missing)
-        var (first, second) = (KnownPeers(), KnownPeers())
-        _ = first.met(try Self.key(1), name: "Alice", chat: "a", at: 1)
-        _ = second.met(try Self.key(2), name: "Bob", chat: "a", at: 2)
-        #expect(file.save(first) == .saved(first))
-        guard case .saved(let both) = file.save(second) else {
+        var (first, second) = (KnownPeersTable(), KnownPeersTable())
+        first.met(try Self.key(1), name: "Alice", at: 1)
+        second.met(try Self.key(2), name: "Bob", at: 2)
+        #expect(file.save(first.peers) == .saved(first.peers))
+        guard case .saved(let both) = file.save(second.peers) else {
             Issue.record("it was not saved")
             return
         }
@@ -168,13 +179,13 @@ struct KnownPeersTests {
     func unreadable() throws {
         let directory = try TemporaryDirectory()
         let file = KnownPeersFile(directory: directory.path)
-        try directory.write("{\"version\":1,", to: KnownPeersFile.name)
+        try directory.write("{\"version\":2,", to: KnownPeersFile.name)
         #expect(file.read() == .damaged && file.read() == .missing)
-        #expect(directory.text(KnownPeersFile.damagedName) == "{\"version\":1,")
+        #expect(directory.text(KnownPeersFile.damagedName) == "{\"version\":2,")
 
-        try directory.write("{\"version\":2}", to: KnownPeersFile.name)
+        try directory.write("{\"version\":3}", to: KnownPeersFile.name)
         #expect(file.read() == .newer && file.save(KnownPeers()) == .newer)
-        #expect(directory.text(KnownPeersFile.name) == "{\"version\":2}")
+        #expect(directory.text(KnownPeersFile.name) == "{\"version\":3}")
 
         try FileManager.default.removeItem(atPath: "\(directory.path)/\(KnownPeersFile.name)")
         try directory.write("{}", to: "elsewhere")
@@ -334,9 +345,120 @@ extension NodeTests {
         stop.cancel()
         await stop.value
         let kept = try #require(directory.text(KnownPeersFile.name))
-        #expect(kept.contains("\"verified\":true") && kept.contains("\"blocked\":true"), "\(kept)")
+        for decision in ["verified", "blocked"] {
+            #expect(kept.contains("\"\(decision)\":{\"is\":true,\"number\":1}"), "\(kept)")
+        }
         await release.value
         await bob.stop()
+    }
+
+    @Test("a save that finds the directory held is tried again")
+    func heldDirectory() async throws {
+        let directory = try TemporaryDirectory()
+        let alice = try await NodeTests.keeping("Alice", in: directory)
+        let bob = try await NodeTests.node("Bob", peers: [alice])
+        await NodeTests.meet(alice, bob)
+        let other = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        #expect(flock(other, LOCK_EX) == 0)
+        try await alice.setVerified(true, key: bob.key)
+        try await Task.sleep(for: KnownPeersLimits.lockPatience + .milliseconds(500))
+        #expect(directory.text(KnownPeersFile.name) == nil)
+        close(other)
+        let end = ContinuousClock.now + .seconds(20)
+        while directory.text(KnownPeersFile.name) == nil, ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        #expect(directory.text(KnownPeersFile.name)?.contains("\"verified\":{\"is\":true") == true)
+        await alice.stop()
+        await bob.stop()
+    }
+
+    @Test("a node that ends while the directory is held says that nothing was kept")
+    func heldAtEnd() async throws {
+        let directory = try TemporaryDirectory()
+        let alice = try await NodeTests.keeping("Alice", in: directory)
+        let events = await alice.events()
+        try await alice.setBlocked(true, key: try KnownPeersTests.key(1).base64url)
+        let other = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        #expect(flock(other, LOCK_EX) == 0)
+        try await alice.setBlocked(true, key: try KnownPeersTests.key(2).base64url)
+        await alice.stop()
+        close(other)
+        var notices: [Notice] = []
+        for await timed in events { if case .notice(let notice) = timed.event { notices.append(notice) } }
+        #expect(
+            notices.contains(
+                .knownPeersUnkept(directory: directory.path, reason: "another program is using it")), "\(notices)")
+    }
+
+    @Test("time together is counted once over two chats, and added up over restarts")
+    func timeTogether() async throws {
+        let directory = try TemporaryDirectory()
+        let start = ContinuousClock.now
+        var together = Duration.zero
+        for _ in 0..<2 {
+            let alice = try await NodeTests.node("Alice", chats: ["lobby", "kitchen"]) {
+                $0.isEphemeral = false
+                $0.stateDirectory = directory.path
+            }
+            let bob = try await NodeTests.node("Bob", peers: [alice], chats: ["lobby", "kitchen"]) {
+                $0.isEphemeral = false
+                $0.stateDirectory = "\(directory.path)/bob"
+            }
+            await NodeTests.meet(alice, bob)
+            try await Task.sleep(for: .milliseconds(400))
+            // Bob stays in the other chat.
+            try await bob.leave("lobby")
+            _ = await NodeTests.first(of: alice.presence(in: "lobby")) { $0.first?.presence == .offline }
+            try await Task.sleep(for: .milliseconds(400))
+            await alice.stop()
+            await bob.stop()
+            guard case .peers(let peers) = KnownPeersFile(directory: directory.path).read() else {
+                Issue.record("there is no file")
+                return
+            }
+            let key = try #require(PublicKey(base64url: bob.key))
+            let entry = try #require(peers[key])
+            #expect(entry.together >= together + .milliseconds(750), "\(entry.together)")
+            #expect(entry.together <= start.duration(to: .now), "\(entry.together)")
+            #expect(entry.days.count == 1 && entry.part == .probation)
+            together = entry.together
+        }
+    }
+
+    @Test("people are preferred once they are verified, or are met on a second day, until they are blocked")
+    func preferred() async throws {
+        let directory = try TemporaryDirectory()
+        let bob = try await NodeTests.node("Bob")
+        let carol = try await NodeTests.node("Carol")
+        let (bobKey, carolKey) = try (
+            #require(PublicKey(base64url: bob.key)), #require(PublicKey(base64url: carol.key))
+        )
+        var table = KnownPeersTable()
+        table.met(bobKey, name: "Bob", at: Date().timeIntervalSince1970 - 90_000)
+        #expect(KnownPeersFile(directory: directory.path).save(table.peers) == .saved(table.peers))
+        let alice = try await NodeTests.keeping("Alice", in: directory, peers: [bob, carol])
+        await NodeTests.meet(alice, bob)
+        await NodeTests.meet(alice, carol)
+        #expect(await alice.preferredPeers == [bobKey])
+        try await alice.setVerified(true, key: carol.key)
+        #expect(await alice.preferredPeers == [bobKey, carolKey])
+        try await alice.setBlocked(true, key: bob.key)
+        #expect(await alice.preferredPeers == [carolKey])
+        await alice.stop()
+        let again = try await NodeTests.keeping("Alice", in: directory)
+        #expect(await again.preferredPeers == [carolKey])
+        for node in [again, bob, carol] { await node.stop() }
+    }
+
+    @Test("somebody who was never met can be blocked by key, oneself can't")
+    func blockedUnmet() async throws {
+        let alice = try await NodeTests.node("Alice")
+        let key = try KnownPeersTests.key(1).base64url
+        try await alice.setBlocked(true, key: key)
+        #expect(await alice.knownPeer(key: key)?.isBlocked == true)
+        await #expect(throws: NodeError.unknownPeer(alice.key)) { try await alice.setBlocked(true, key: alice.key) }
+        await alice.stop()
     }
 
     @Test("of the notices that nobody has heard the last 32 are kept")

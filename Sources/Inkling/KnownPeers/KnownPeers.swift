@@ -1,39 +1,45 @@
 import Foundation
+import InklingCore
 import InklingWire
 
-/// The limits of what is remembered of people. They are this program's own: no peer notices them.
-package enum KnownPeersLimits {
-    /// People. When there are more, those not seen for longest go, verified and blocked ones last.
-    package static let peers = 1_000
-    /// Names kept of a key; the oldest goes.
-    package static let names = 4
-    /// Chats in which a key was seen; the one longest ago goes.
-    package static let chats = 32
-    /// Longer files are not read.
-    package static let fileBytes = 4 << 20
-    /// Seconds since 1970 up to the end of the year 9999: a file with other times is damaged.
-    package static let times: Range<Double> = 0..<253_402_300_800
-    /// How long changes may wait to be written.
-    package static let saveDelay = Duration.seconds(3)
-}
-
 /// The people this user's nodes have met. Nodes that share a state directory each have such a table, and
-/// ``merge(_:)`` brings them together, in any order.
-package struct KnownPeers: Equatable, Sendable {
+/// ``merge(_:at:using:)`` brings them together, in any order.
+///
+/// Whoever makes keys can be met under thousands of names. So the table has two parts, as a segmented cache has. The
+/// many who come and go are on probation, where one of them goes at random. Whoever was there for ten minutes in all,
+/// or on a second day, is kept, and of those the lowest rank goes: days met, then time together. The one who was kept
+/// last stays whatever the rank, so that a full table takes in new friends. People the user verified or blocked are in
+/// neither part, and never go.
+package struct KnownPeers: Sendable {
     package struct Entry: Equatable, Sendable {
         package let key: PublicKey
         /// The last one first.
-        package fileprivate(set) var names: [String]
+        package internal(set) var names: [String]
         /// When the key first came under each of them, by their folded forms.
-        package fileprivate(set) var named: [String: Double] = [:]
-        package fileprivate(set) var firstSeen: Double
-        package fileprivate(set) var lastSeen: Double
+        package internal(set) var named: [String: Double] = [:]
+        package internal(set) var firstSeen: Double
+        package internal(set) var lastSeen: Double
         /// When the key was last there, by the tags of the chats. A tag reveals nothing about a chat's name.
-        package fileprivate(set) var chats: [String: Double]
-        package fileprivate(set) var isVerified = false
-        package fileprivate(set) var isBlocked = false
-        /// When the user last verified, blocked, or took that back; 0 if never.
-        package fileprivate(set) var decided: Double = 0
+        package internal(set) var chats: [String: Double] = [:]
+        package internal(set) var days = DaysMet()
+        /// How long they were there while a node of this user was, in any chat, in whole milliseconds.
+        package internal(set) var together = Duration.zero
+        /// Who was kept later has a higher number; nil on probation.
+        package internal(set) var kept: UInt64?
+        package internal(set) var verified = Decision()
+        package internal(set) var blocked = Decision()
+
+        package var isVerified: Bool { verified.isSet }
+        package var isBlocked: Bool { blocked.isSet }
+
+        /// Whether the user knows them well enough that they go before strangers: verified, or met on two days at
+        /// least 24 h apart; never if blocked.
+        package var isPreferred: Bool { !isBlocked && (isVerified || days.count >= 2) }
+
+        package var part: Part {
+            if isVerified || isBlocked { return .decided }
+            return kept == nil ? .probation : .kept
+        }
 
         package var known: KnownPeer {
             KnownPeer(
@@ -42,14 +48,49 @@ package struct KnownPeers: Equatable, Sendable {
         }
 
         /// Since when the key has come under a name.
-        fileprivate func since(_ name: String) -> Double { since(folded: KnownPeers.folded(name)) }
+        func since(_ name: String) -> Double { since(folded: KnownPeers.folded(name)) }
 
-        fileprivate func since(folded name: String) -> Double { named[name] ?? firstSeen }
+        func since(folded name: String) -> Double { named[name] ?? firstSeen }
+
+        /// Whether of two who are kept this one goes first. No clock decides that, and no key twice.
+        func ranksBelow(_ other: Entry) -> Bool {
+            (days.count, together, key) < (other.days.count, other.together, other.key)
+        }
+
+        var hasProved: Bool { days.count >= 2 || together >= KnownPeersLimits.provingTime }
+
+        /// They were there.
+        mutating func note(_ time: MeetingTime, in chat: String) {
+            lastSeen = time.wall
+            chats[chat] = time.wall
+            days.note(time)
+            limitChats(at: time.wall, but: chat)
+        }
+
+        /// Times that have not come yet are from a clock that was wrong, and go first.
+        mutating func limitChats(at now: Double, but chat: String? = nil) {
+            guard chats.count > KnownPeersLimits.chats else { return }
+            let oldest = chats.filter { $0.key != chat }.map { ($0.value > now ? -1 : $0.value, $0.key) }.sorted(by: <)
+            for (_, tag) in oldest.prefix(chats.count - KnownPeersLimits.chats) { chats[tag] = nil }
+        }
     }
 
-    private var entries: [PublicKey: Entry] = [:]
+    /// Where somebody has a place.
+    package enum Part: Equatable, Sendable {
+        case probation, kept
+        /// Verified or blocked.
+        case decided
+    }
+
+    /// Whom the protocol is to prefer; see ``Entry/isPreferred``.
+    package private(set) var preferred: Set<PublicKey> = []
+    private(set) var entries: [PublicKey: Entry] = [:]
     /// Who has come under a name, by its folded form.
     private var holders: [String: Set<PublicKey>] = [:]
+    /// In an order that depends on nothing but what happened, so that equal generators draw the same.
+    private var probation: [PublicKey] = []
+    private var kept: Set<PublicKey> = []
+    private var lastKept: UInt64 = 0
 
     package init() {}
 
@@ -59,67 +100,132 @@ package struct KnownPeers: Equatable, Sendable {
     ///
     /// - Returns: The others who are known under that name, in the order of their keys, if this key is not known
     ///   under it yet. Blocked ones don't count: nobody takes the newcomer for them.
-    package mutating func met(_ key: PublicKey, name: String, chat: String, at time: Double) -> [PublicKey] {
-        var entry = entries[key] ?? Entry(key: key, names: [], firstSeen: time, lastSeen: time, chats: [:])
-        let folded = Self.folded(name)
-        let isNew = !entry.names.contains { Self.folded($0) == folded }
-        let others = isNew ? holders(of: folded, but: key).sorted() : []
-        entry.names = Self.limited([name] + entry.names)
-        if isNew { entry.named[folded] = time }
-        entry.lastSeen = max(entry.lastSeen, time)
-        entry.chats[chat] = max(entry.chats[chat] ?? 0, time)
+    package mutating func met(
+        _ key: PublicKey, name: String, chat: String, at time: MeetingTime,
+        using generator: inout some RandomNumberGenerator
+    ) -> [PublicKey] {
+        var entry = entries[key] ?? Entry(key: key, names: [], firstSeen: time.wall, lastSeen: time.wall)
+        let others = take(name, for: &entry, at: time.wall)
+        entry.note(time, in: chat)
+        promote(&entry)
         put(entry)
-        trim()
+        trim(sparing: key, using: &generator)
         return others
     }
 
     /// Somebody who was met was still there at that time.
-    package mutating func seen(_ key: PublicKey, chat: String, at time: Double) {
+    package mutating func seen(
+        _ key: PublicKey, chat: String, at time: MeetingTime, using generator: inout some RandomNumberGenerator
+    ) {
         guard var entry = entries[key] else { return }
-        entry.lastSeen = max(entry.lastSeen, time)
-        entry.chats[chat] = max(entry.chats[chat] ?? 0, time)
+        entry.note(time, in: chat)
+        promote(&entry)
         put(entry)
+        trim(sparing: key, using: &generator)
     }
 
-    /// Returns whether the key is known.
-    @discardableResult
-    package mutating func setVerified(_ isVerified: Bool, _ key: PublicKey, at time: Double) -> Bool {
-        guard entries[key] != nil else { return false }
-        entries[key]?.isVerified = isVerified
-        entries[key]?.decided = time
-        return true
+    /// Counts how long somebody has been there, as far as it was not counted yet. Somebody who was forgotten since they
+    /// came is known again as soon as this stay alone is long enough to be kept.
+    package mutating func count(
+        _ stay: inout Stay, with key: PublicKey, now: Instant, at time: MeetingTime,
+        using generator: inout some RandomNumberGenerator
+    ) {
+        var entry: Entry
+        if let known = entries[key] {
+            entry = known
+        } else {
+            stay.startOver()
+            let length = stay.length(at: now)
+            guard length >= KnownPeersLimits.provingTime else { return }
+            let came = max(time.wall - Double(length.milliseconds) / 1_000, KnownPeersLimits.times.lowerBound)
+            entry = Entry(key: key, names: [stay.name], firstSeen: came, lastSeen: time.wall)
+            entry.note(time, in: stay.chat)
+        }
+        let longest = Duration.milliseconds(KnownPeersLimits.counts.upperBound - 1)
+        entry.together = min(entry.together + stay.take(at: now), longest)
+        promote(&entry)
+        put(entry)
+        trim(sparing: key, using: &generator)
     }
 
-    /// Returns whether the key is known.
-    @discardableResult
-    package mutating func setBlocked(_ isBlocked: Bool, _ key: PublicKey, at time: Double) -> Bool {
-        guard entries[key] != nil else { return false }
-        entries[key]?.isBlocked = isBlocked
-        entries[key]?.decided = time
-        return true
+    /// Remembers what the user has found out about somebody, who need not have been met.
+    ///
+    /// - Parameter name: What they are called, if they are not known yet.
+    package mutating func setVerified(
+        _ isVerified: Bool, _ key: PublicKey, name: String? = nil, at time: MeetingTime,
+        using generator: inout some RandomNumberGenerator
+    ) {
+        decide(\.verified, isVerified, key, name, time, &generator)
     }
 
-    /// Takes in what another table knows. What the user decided last holds.
-    package mutating func merge(_ other: KnownPeers) {
-        for (key, theirs) in other.entries {
-            guard var ours = entries[key] else {
+    /// Remembers whether the user wants to hear of somebody, who need not have been met.
+    ///
+    /// - Parameter name: What they are called, if they are not known yet.
+    package mutating func setBlocked(
+        _ isBlocked: Bool, _ key: PublicKey, name: String? = nil, at time: MeetingTime,
+        using generator: inout some RandomNumberGenerator
+    ) {
+        decide(\.blocked, isBlocked, key, name, time, &generator)
+    }
+
+    private mutating func decide(
+        _ kind: WritableKeyPath<Entry, Decision>, _ isSet: Bool, _ key: PublicKey, _ name: String?,
+        _ time: MeetingTime, _ generator: inout some RandomNumberGenerator
+    ) {
+        var entry: Entry
+        if let known = entries[key] {
+            entry = known
+        } else {
+            entry = Entry(key: key, names: [], firstSeen: time.wall, lastSeen: time.wall)
+            if let name { _ = take(name, for: &entry, at: time.wall) }
+        }
+        entry[keyPath: kind].decide(isSet)
+        promote(&entry)
+        put(entry)
+        trim(sparing: key, using: &generator)
+    }
+
+    /// Takes in what another table knows. Of each kind of decision the later one holds; if neither is, *blocked* and
+    /// *not verified* do.
+    ///
+    /// Time together and days that two processes counted apart from each other count once, the greater of the two: a
+    /// merge can be repeated.
+    ///
+    /// - Parameter now: Seconds since 1970. Later times are from a clock that was wrong, and give way.
+    package mutating func merge(
+        _ other: KnownPeers, at now: Double, using generator: inout some RandomNumberGenerator
+    ) {
+        for theirs in other.all {
+            guard var ours = entries[theirs.key] else {
                 put(theirs)
                 continue
             }
-            let isOlder = (ours.lastSeen, ours.names.first ?? "") < (theirs.lastSeen, theirs.names.first ?? "")
+            let lastSeen = Self.later(ours.lastSeen, theirs.lastSeen, now)
+            let isOlder =
+                (ours.lastSeen == lastSeen ? 1 : 0, ours.names.first ?? "")
+                < (theirs.lastSeen == lastSeen ? 1 : 0, theirs.names.first ?? "")
             ours.names = Self.limited(isOlder ? theirs.names + ours.names : ours.names + theirs.names)
             ours.named.merge(theirs.named) { min($0, $1) }
             ours.firstSeen = min(ours.firstSeen, theirs.firstSeen)
-            ours.lastSeen = max(ours.lastSeen, theirs.lastSeen)
-            ours.chats.merge(theirs.chats) { max($0, $1) }
-            if ours.decided < theirs.decided {
-                ours.isVerified = theirs.isVerified
-                ours.isBlocked = theirs.isBlocked
-                ours.decided = theirs.decided
-            }
+            ours.lastSeen = lastSeen
+            ours.chats.merge(theirs.chats) { Self.later($0, $1, now) }
+            ours.limitChats(at: now)
+            ours.days = .merged(ours.days, theirs.days)
+            ours.together = max(ours.together, theirs.together)
+            ours.kept = [ours.kept, theirs.kept].compactMap(\.self).max()
+            ours.verified = .later(ours.verified, theirs.verified, inTie: false)
+            ours.blocked = .later(ours.blocked, theirs.blocked, inTie: true)
             put(ours)
         }
-        trim()
+        trim(using: &generator)
+    }
+
+    /// All decisions are written, after what other processes decided.
+    mutating func settle() {
+        for key in entries.keys {
+            entries[key]?.verified.settle()
+            entries[key]?.blocked.settle()
+        }
     }
 
     // MARK: Questions
@@ -148,33 +254,94 @@ package struct KnownPeers: Equatable, Sendable {
         }.sorted()
     }
 
-    // MARK: Helpers
-
-    /// The others who are known under a name, given in its folded form, without blocked ones, in any order.
-    private func holders(of folded: String, but key: PublicKey) -> [PublicKey] {
-        guard !folded.isEmpty else { return [] }
-        return (holders[folded] ?? []).filter { $0 != key && entries[$0]?.isBlocked == false }
+    /// Of several the one the user knows best: a verified one, or the highest rank.
+    package func bestKnown(of keys: [PublicKey]) -> Entry? {
+        keys.compactMap { entries[$0] }.max { left, right in
+            left.isVerified == right.isVerified ? left.ranksBelow(right) : right.isVerified
+        }
     }
 
-    private mutating func put(_ entry: Entry) {
+    // MARK: Places
+
+    /// Whoever has proved to be no passer-by is kept from now on.
+    private mutating func promote(_ entry: inout Entry) {
+        guard entry.kept == nil, entry.hasProved else { return }
+        entry.kept = min(lastKept + 1, KnownPeersLimits.counts.upperBound - 1)
+    }
+
+    mutating func put(_ entry: Entry) {
         var entry = entry
-        let kept = Set(entry.names.map(Self.folded))
-        entry.named = entry.named.filter { kept.contains($0.key) }
-        if entry.chats.count > KnownPeersLimits.chats {
-            let newest = entry.chats.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-            entry.chats = Dictionary(uniqueKeysWithValues: newest.prefix(KnownPeersLimits.chats).map { ($0, $1) })
+        let folded = Set(entry.names.map(Self.folded))
+        entry.named = entry.named.filter { folded.contains($0.key) }
+        let before = entries.updateValue(entry, forKey: entry.key)
+        if before?.names != entry.names {
+            for name in before?.names ?? [] { drop(entry.key, from: name) }
+            for name in folded { holders[name, default: []].insert(entry.key) }
         }
-        let before = entries[entry.key]?.names ?? []
-        if before != entry.names {
-            for name in before { drop(entry.key, from: name) }
-            for name in entry.names { holders[Self.folded(name), default: []].insert(entry.key) }
+        if before?.part != entry.part {
+            leave(before?.part, entry.key)
+            switch entry.part {
+            case .probation: probation.append(entry.key)
+            case .kept: kept.insert(entry.key)
+            case .decided: break
+            }
         }
-        entries[entry.key] = entry
+        lastKept = max(lastKept, entry.kept ?? 0)
+        if entry.isPreferred { preferred.insert(entry.key) } else { preferred.remove(entry.key) }
     }
 
     private mutating func remove(_ key: PublicKey) {
         guard let entry = entries.removeValue(forKey: key) else { return }
         for name in entry.names { drop(key, from: name) }
+        leave(entry.part, key)
+        preferred.remove(key)
+    }
+
+    private mutating func leave(_ part: Part?, _ key: PublicKey) {
+        switch part {
+        case .probation: probation.removeAll { $0 == key }
+        case .kept: kept.remove(key)
+        case .decided, nil: break
+        }
+    }
+
+    /// - Parameter newcomer: Who has just come, and would gain nothing by pushing out nobody but themselves.
+    mutating func trim(
+        sparing newcomer: PublicKey? = nil, using generator: inout some RandomNumberGenerator
+    ) {
+        while probation.count > KnownPeersLimits.probation {
+            guard let gone = probation.filter({ $0 != newcomer }).randomElement(using: &generator) else { break }
+            remove(gone)
+        }
+        guard kept.count > KnownPeersLimits.kept else { return }
+        let people = kept.compactMap { entries[$0] }
+        // Without that, who is kept in a full table could be lost at once, here or on the next merge with the file,
+        // and nobody new could ever stay.
+        let last = people.max { ($0.kept ?? 0, $0.key) < ($1.kept ?? 0, $1.key) }?.key
+        let lowest = people.filter { $0.key != last && $0.key != newcomer }.sorted { $0.ranksBelow($1) }
+        for entry in lowest.prefix(kept.count - KnownPeersLimits.kept) { remove(entry.key) }
+    }
+
+    // MARK: Helpers
+
+    /// Returns the others who are known under that name, if it is new to the key.
+    private func take(_ name: String, for entry: inout Entry, at time: Double) -> [PublicKey] {
+        let folded = Self.folded(name)
+        let isNew = !entry.names.contains { Self.folded($0) == folded }
+        let others = isNew ? holders(of: folded, but: entry.key).sorted() : []
+        entry.names = Self.limited([name] + entry.names)
+        if isNew {
+            // Whoever has the name already had it first, wherever the clock has been set since.
+            let before = others.compactMap { entries[$0]?.since(folded: folded).nextUp }.max() ?? time
+            entry.named[folded] = min(max(time, before), KnownPeersLimits.times.upperBound.nextDown)
+        }
+        return others
+    }
+
+    /// The others who are known under a name, given in its folded form, without blocked ones, in any order.
+    private func holders(of folded: String, but key: PublicKey) -> [PublicKey] {
+        guard !folded.isEmpty else { return [] }
+        return (holders[folded] ?? []).filter { $0 != key && entries[$0]?.isBlocked == false }
     }
 
     private mutating func drop(_ key: PublicKey, from name: String) {
@@ -183,99 +350,24 @@ package struct KnownPeers: Equatable, Sendable {
         if holders[folded]?.isEmpty == true { holders[folded] = nil }
     }
 
-    private mutating func trim() {
-        guard entries.count > KnownPeersLimits.peers else { return }
-        let order = all.sorted { left, right in
-            let (leftStays, rightStays) = (left.isVerified || left.isBlocked, right.isVerified || right.isBlocked)
-            return leftStays == rightStays ? left.lastSeen < right.lastSeen : rightStays
-        }
-        for entry in order.prefix(entries.count - KnownPeersLimits.peers) { remove(entry.key) }
+    /// The later of two times that have come; of one that has and one that has not, the first.
+    private static func later(_ one: Double, _ other: Double, _ now: Double) -> Double {
+        max(one, other) <= now ? max(one, other) : min(one, other)
     }
 
-    private static func limited(_ names: [String]) -> [String] {
+    static func limited(_ names: [String]) -> [String] {
         var kept: [String] = []
         for name in names where !kept.contains(name) { kept.append(name) }
         return Array(kept.prefix(KnownPeersLimits.names))
     }
 
     /// Names that a person would take for the same have the same.
-    fileprivate static func folded(_ name: String) -> String {
+    static func folded(_ name: String) -> String {
         name.precomposedStringWithCompatibilityMapping.lowercased().trimmingCharacters(in: .whitespaces)
     }
 }
 
-// MARK: - The form on disk
-
-extension KnownPeers {
-    private static let version = 1
-
-    package enum Reading: Equatable {
-        case peers(KnownPeers)
-        case newer
-        case damaged
-    }
-
-    private struct Version: Decodable {
-        let version: Int
-    }
-
-    private struct File: Codable {
-        var version: Int
-        var peers: [Record]
-    }
-
-    private struct Record: Codable {
-        var key: String
-        /// For whoever reads the file.
-        var user: String
-        var names: [String]
-        var named: [String: Double]?
-        var firstSeen, lastSeen: Double
-        var chats: [String: Double]
-        var verified, blocked: Bool
-        var decided: Double
-    }
-
-    /// JSON with sorted members: equal tables have equal bytes.
-    package func encoded() -> [UInt8] {
-        let records = all.map { entry in
-            Record(
-                key: entry.key.base64url, user: entry.key.userID.description, names: entry.names,
-                named: entry.named, firstSeen: entry.firstSeen, lastSeen: entry.lastSeen, chats: entry.chats,
-                verified: entry.isVerified, blocked: entry.isBlocked, decided: entry.decided)
-        }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Strings and finite numbers: there is nothing that could fail.
-        let data = (try? encoder.encode(File(version: Self.version, peers: records))) ?? Data()
-        return Array(data) + [UInt8(ascii: "\n")]
-    }
-
-    private static func isTime(_ seconds: Double) -> Bool { KnownPeersLimits.times.contains(seconds) }
-
-    /// Reads all or nothing.
-    package static func read(_ bytes: [UInt8]) -> Reading {
-        let data = Data(bytes)
-        guard let version = try? JSONDecoder().decode(Version.self, from: data).version, version > 0 else {
-            return .damaged
-        }
-        guard version == Self.version else { return .newer }
-        guard let file = try? JSONDecoder().decode(File.self, from: data) else { return .damaged }
-        var peers = KnownPeers()
-        for record in file.peers {
-            guard let key = PublicKey(base64url: record.key), peers.entries[key] == nil,
-                record.names.allSatisfy({ $0.utf8.count <= Limits.maximumNameSize }),
-                ([record.firstSeen, record.lastSeen, record.decided] + record.chats.values).allSatisfy(isTime),
-                (record.named ?? [:]).values.allSatisfy(isTime)
-            else { return .damaged }
-            peers.put(
-                Entry(
-                    key: key, names: limited(record.names), named: record.named ?? [:], firstSeen: record.firstSeen,
-                    lastSeen: record.lastSeen,
-                    chats: record.chats, isVerified: record.verified, isBlocked: record.blocked,
-                    decided: record.decided))
-        }
-        peers.trim()
-        return .peers(peers)
-    }
+extension KnownPeers: Equatable {
+    /// Whether two tables know the same.
+    package static func == (left: KnownPeers, right: KnownPeers) -> Bool { left.entries == right.entries }
 }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// `known-peers.json` in the state directory. Nodes that share the directory take turns: each takes in what the file
-/// holds before it writes.
+/// `known-peers.json` in the state directory. Nodes that share the directory take turns, under an advisory lock on it:
+/// each takes in what the file holds before it writes.
 package struct KnownPeersFile: Sendable {
     package static let name = "known-peers.json"
     /// What a damaged file is called from then on.
@@ -9,6 +9,7 @@ package struct KnownPeersFile: Sendable {
     private static let newName = "known-peers.json.new"
 
     package let directory: String
+    private let maximumBytes: Int
 
     package enum Reading: Equatable {
         case missing
@@ -24,43 +25,70 @@ package struct KnownPeersFile: Sendable {
         /// What the file holds now.
         case saved(KnownPeers)
         case newer
+        /// Another process held the directory all the time: nothing was written.
+        case busy
         case failed(reason: String)
     }
 
-    package init(directory: String) {
-        self.directory = directory
+    private enum Lock {
+        case held
+        /// The file system has none. Writing by renaming has to do.
+        case unsupported
+        case busy
     }
 
-    package func read() -> Reading {
-        withDirectory({ .unreadable(reason: $0) }) { read($0) }
+    package init(directory: String, maximumBytes: Int = KnownPeersLimits.fileBytes) {
+        self.directory = directory
+        self.maximumBytes = maximumBytes
+    }
+
+    /// Reads the file, also while another process takes longer than it should.
+    package func read(using generator: inout some RandomNumberGenerator) -> Reading {
+        withDirectory({ .unreadable(reason: $0) }) { directory, lock in
+            read(directory, lock, using: &generator)
+        }
     }
 
     /// Writes the peers, together with those that are in the file, so that it is there as a whole or as it was.
-    package func save(_ peers: KnownPeers) -> Saving {
-        withDirectory({ .failed(reason: $0) }) { descriptor in
+    ///
+    /// - Parameter now: Seconds since 1970.
+    package func save(
+        _ peers: KnownPeers, at now: Double, using generator: inout some RandomNumberGenerator
+    ) -> Saving {
+        withDirectory({ .failed(reason: $0) }) { directory, lock in
+            if case .busy = lock { return .busy }
             var all = peers
-            switch read(descriptor) {
-            case .peers(let others): all.merge(others)
+            switch read(directory, lock, using: &generator) {
+            case .peers(let others): all.merge(others, at: now, using: &generator)
             case .missing, .damaged: break
             case .newer: return .newer
             case .unreadable(let reason): return .failed(reason: reason)
             }
-            if let reason = write(all.encoded(), descriptor) { return .failed(reason: reason) }
+            let bytes = all.encoded()
+            guard bytes.count <= maximumBytes else { return .failed(reason: "they are too many") }
+            if let reason = write(bytes, directory) { return .failed(reason: reason) }
+            all.settle()
             return .saved(all)
         }
     }
 
-    /// Runs `body` with the open directory, while no other node does the same.
-    private func withDirectory<Result>(_ failure: (String) -> Result, _ body: (Int32) -> Result) -> Result {
+    /// Runs `body` with the open directory, while no other node does the same unless the lock says otherwise.
+    private func withDirectory<Result>(_ failure: (String) -> Result, _ body: (Int32, Lock) -> Result) -> Result {
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return failure(errorText(errno)) }
         defer { close(descriptor) }
-        // Others hold it for milliseconds. Where the file system has no locks, writing by renaming has to do.
-        for _ in 0..<100 where flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK { usleep(10_000) }
-        return body(descriptor)
+        let end = ContinuousClock.now + KnownPeersLimits.lockPatience
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK else { return body(descriptor, .unsupported) }
+            guard ContinuousClock.now < end else { return body(descriptor, .busy) }
+            usleep(10_000)
+        }
+        return body(descriptor, .held)
     }
 
-    private func read(_ directory: Int32) -> Reading {
+    private func read(
+        _ directory: Int32, _ lock: Lock, using generator: inout some RandomNumberGenerator
+    ) -> Reading {
         // O_NONBLOCK: a pipe in its place must not make us wait.
         let file = openat(directory, Self.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else {
@@ -73,8 +101,8 @@ package struct KnownPeersFile: Sendable {
         guard fstat(file, &status) == 0, status.st_uid == geteuid() else {
             return .unreadable(reason: "it belongs to another user")
         }
-        guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= KnownPeersLimits.fileBytes else {
-            return moveAside(directory)
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= maximumBytes else {
+            return moveAside(directory, lock)
         }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
         var count = 0
@@ -85,14 +113,16 @@ package struct KnownPeersFile: Sendable {
             if more == 0 { break }
             count += more
         }
-        switch KnownPeers.read(Array(bytes.prefix(count))) {
+        switch KnownPeers.read(Array(bytes.prefix(count)), using: &generator) {
         case .peers(let peers): return .peers(peers)
         case .newer: return .newer
-        case .damaged: return moveAside(directory)
+        case .damaged: return moveAside(directory, lock)
         }
     }
 
-    private func moveAside(_ directory: Int32) -> Reading {
+    private func moveAside(_ directory: Int32, _ lock: Lock) -> Reading {
+        // Whoever holds the directory may have put a good one in its place by now.
+        if case .busy = lock { return .unreadable(reason: "it is damaged, and another program is using it") }
         guard renameat(directory, Self.name, directory, Self.damagedName) == 0 else {
             return .unreadable(reason: "it is damaged, and can't be moved: \(errorText(errno))")
         }

@@ -18,12 +18,13 @@ enum KnownPeersState {
 extension Node {
     // MARK: Questions
 
-    /// Everybody this user's nodes have met, the latest seen first; at most 1,000.
+    /// The people this user's nodes have met, the latest seen first: all who are verified or blocked, and at most 1,024
+    /// others.
     public var allKnownPeers: [KnownPeer] {
         knownPeers.all.map(\.known).sorted { ($1.lastSeen, $0.key) < ($0.lastSeen, $1.key) }
     }
 
-    /// What is known of a key, in base64url; nil if this user's nodes have not met it.
+    /// What is known of a key, in base64url; nil if this user's nodes have not met it, or have forgotten it.
     public func knownPeer(key: String) -> KnownPeer? {
         PublicKey(base64url: key).flatMap { knownPeers[$0]?.known }
     }
@@ -48,31 +49,42 @@ extension Node {
 
     // MARK: Decisions
 
-    /// Remembers, permanently, that the user has compared fingerprints with the owner of a key, or undoes that.
+    /// Remembers, permanently, that the user has compared fingerprints with the owner of a key, or undoes that. The key
+    /// need not have been met.
     ///
-    /// - Throws: ``NodeError/unknownPeer(_:)`` for a key that nobody has met, ``NodeError/stopped``.
+    /// - Throws: ``NodeError/unknownPeer(_:)`` for what is not a key of another, ``NodeError/stopped``.
     public func setVerified(_ isVerified: Bool, key: String) throws(NodeError) {
-        guard !isStopped else { throw .stopped }
-        guard let peer = PublicKey(base64url: key),
-            knownPeers.setVerified(isVerified, peer, at: Node.wallClock())
-        else { throw .unknownPeer(key) }
+        let peer = try other(key)
+        knownPeers.setVerified(isVerified, peer, name: name(of: peer), at: meetingTime(), using: &random)
         keepKnownPeers(within: .zero)
+        applyPreferred()
         tellPresence(of: peer)
     }
 
-    /// Blocks the owner of a key as ``block(_:)`` does, in this run and later ones, or undoes that.
+    /// Blocks the owner of a key as ``block(_:)`` does, in this run and later ones, or undoes that. The key need not
+    /// have been met.
     ///
-    /// - Throws: ``NodeError/unknownPeer(_:)`` for a key that nobody has met, ``NodeError/stopped``.
+    /// - Throws: ``NodeError/unknownPeer(_:)`` for what is not a key of another, ``NodeError/stopped``.
     public func setBlocked(_ isBlocked: Bool, key: String) throws(NodeError) {
-        guard !isStopped else { throw .stopped }
-        guard let peer = PublicKey(base64url: key),
-            knownPeers.setBlocked(isBlocked, peer, at: Node.wallClock())
-        else { throw .unknownPeer(key) }
+        let peer = try other(key)
+        knownPeers.setBlocked(isBlocked, peer, name: name(of: peer), at: meetingTime(), using: &random)
         keepKnownPeers(within: .zero)
         applyBlocks()
+        applyPreferred()
         // Also one that was blocked for this run alone.
         if !isBlocked { unblock(peer.userID) }
         tellPresence(of: peer)
+    }
+
+    private func other(_ key: String) throws(NodeError) -> PublicKey {
+        guard !isStopped else { throw .stopped }
+        guard let peer = PublicKey(base64url: key), peer != ownKey else { throw .unknownPeer(key) }
+        return peer
+    }
+
+    /// What somebody is called in the first chat in which they were met.
+    private func name(of peer: PublicKey) -> String? {
+        joined.lazy.compactMap { self.met[$0.chat.name]?[peer]?.name }.first
     }
 
     /// Those who observe a chat are shown what has changed about one of its people.
@@ -89,7 +101,7 @@ extension Node {
         guard let (directory, isWritable) = keyStore?.knownPeers else { return }
         let file = KnownPeersFile(directory: directory)
         knownPeersFile = isWritable ? .kept(file) : .none
-        switch file.read() {
+        switch file.read(using: &random) {
         case .missing: break
         case .peers(let peers): knownPeers = peers
         case .damaged:
@@ -99,6 +111,7 @@ extension Node {
         case .unreadable(let reason): if isWritable { tellUnkept(directory, reason) }
         }
         applyBlocks()
+        applyPreferred()
     }
 
     /// Writes what changed, together with what other nodes of this user know. On return all that was known at the call
@@ -121,15 +134,25 @@ extension Node {
     }
 
     private func write(_ peers: KnownPeers, to file: KnownPeersFile) async {
-        let saving = try? await NIOThreadPool.singleton.runIfActive { file.save(peers) }
+        let now = Node.wallClock()
+        let saving = try? await NIOThreadPool.singleton.runIfActive {
+            var random = SystemRandomNumberGenerator()
+            return file.save(peers, at: now, using: &random)
+        }
+        var hasChanged = false
         if case .saving(_, _, let timer) = knownPeersFile {
+            hasChanged = timer != nil
             knownPeersFile = timer.map { .changed(file, $0) } ?? .kept(file)
         }
         switch saving {
         case .saved(let all):
-            knownPeers.merge(all)
+            // Merging would draw again who goes.
+            if hasChanged { knownPeers.merge(all, at: Node.wallClock(), using: &random) } else { knownPeers = all }
+            applyPreferred()
             if !isStopped { applyBlocks() }
         case .newer: tellNewer(file.directory)
+        case .busy where !isStopped: keepKnownPeers()
+        case .busy: tellUnkept(file.directory, "another program is using it")
         case .failed(let reason): tellUnkept(file.directory, reason)
         case nil: tellUnkept(file.directory, "this process ends")
         }
@@ -178,6 +201,12 @@ extension Node {
         ended.forEach { unblock($0) }
     }
 
+    /// Keeps ``preferredPeers`` current: this is the place to tell the protocol.
+    private func applyPreferred() {
+        guard preferredPeers != knownPeers.preferred else { return }
+        preferredPeers = knownPeers.preferred
+    }
+
     // MARK: What happens
 
     /// Those who were met in a chat in earlier runs are away, since they were last seen there.
@@ -191,28 +220,65 @@ extension Node {
 
     /// Somebody is there: under a name that is known with another key, that is something to know.
     func noteArrival(of person: InklingCore.Person, tag: ChatTag, at time: Double) {
-        let others = knownPeers.met(person.key, name: person.name, chat: tag.hex, at: time)
+        let others = knownPeers.met(
+            person.key, name: person.name, chat: tag.hex, at: meetingTime(wall: time), using: &random)
+        var stay = stays[person.key] ?? Stay(name: person.name, chat: tag.hex, at: awakeClock.now)
+        (stay.name, stay.chat) = (person.name, tag.hex)
+        stays[person.key] = stay
+        scheduleCounting()
         keepKnownPeers()
-        guard let known = others.compactMap({ knownPeers[$0] }).max(by: { $0.lastSeen < $1.lastSeen }) else { return }
+        applyPreferred()
+        guard let known = knownPeers.bestKnown(of: others) else { return }
         let isVerified = others.contains { knownPeers[$0]?.isVerified == true }
         tell(.notice(.keyChanged(Person(person), known: known.key.userID, isVerified: isVerified)))
     }
 
+    /// Somebody has left a chat.
     func noteDeparture(of key: PublicKey, tag: ChatTag, at time: Double) {
-        knownPeers.seen(key, chat: tag.hex, at: time)
+        knownPeers.seen(key, chat: tag.hex, at: meetingTime(wall: time), using: &random)
+        countTimeTogether(with: key)
+        let isElsewhere = met.values.contains { $0[key].map { $0.presence != .offline } ?? false }
+        if !isElsewhere { stays[key] = nil }
         keepKnownPeers()
+        applyPreferred()
     }
 
     /// Those who are there now were last seen now.
     func noteWhoIsThere() {
         for entry in joined { noteWhoIsThere(in: entry) }
+        for key in stays.keys.sorted() { countTimeTogether(with: key) }
+        applyPreferred()
     }
 
     func noteWhoIsThere(in entry: JoinedChat) {
-        let now = Node.wallClock()
+        let now = meetingTime()
         let present = (met[entry.chat.name] ?? [:]).filter { $0.value.presence != .offline }
         guard !present.isEmpty else { return }
-        for key in present.keys { knownPeers.seen(key, chat: entry.keys.tag.hex, at: now) }
+        for key in present.keys.sorted() { knownPeers.seen(key, chat: entry.keys.tag.hex, at: now, using: &random) }
         keepKnownPeers()
+    }
+
+    private func countTimeTogether(with key: PublicKey) {
+        guard var stay = stays[key] else { return }
+        knownPeers.count(&stay, with: key, now: awakeClock.now, at: meetingTime(), using: &random)
+        stays[key] = stay
+    }
+
+    /// While somebody is there, the time is counted now and then: what was not counted is lost with the process.
+    private func scheduleCounting() {
+        guard countingTimer == nil, !isStopped else { return }
+        countingTimer = eventLoop.scheduleTask(in: TimeAmount(KnownPeersLimits.countingInterval)) { [weak self] in
+            guard let self else { return }
+            self.assumeIsolated { node in
+                node.countingTimer = nil
+                guard !node.stays.isEmpty else { return }
+                node.noteWhoIsThere()
+                node.scheduleCounting()
+            }
+        }
+    }
+
+    private func meetingTime(wall: Double = Node.wallClock()) -> MeetingTime {
+        MeetingTime(wall: wall, steady: started + Double((clock.now - .zero).milliseconds) / 1_000)
     }
 }

@@ -33,6 +33,10 @@ public actor Node {
     let keyStore: KeyStore?
     var lastWill: LastWill?
     let clock = NodeClock()
+    let awakeClock = AwakeClock()
+    /// When the node was started, in seconds since 1970.
+    let started = Node.wallClock()
+    var random = SystemRandomNumberGenerator()
     var endpoint: Endpoint
     var discovery: Discovery?
     var channel: (any Channel)?
@@ -44,6 +48,11 @@ public actor Node {
     /// The people this user's nodes know, in all chats and runs.
     var knownPeers = KnownPeers()
     var knownPeersFile = KnownPeersState.none
+    /// Verified people, and those met on two days at least 24 h apart: whom the protocol is to prefer to strangers.
+    package internal(set) var preferredPeers: Set<PublicKey> = []
+    /// Those who are there, in any chat.
+    var stays: [PublicKey: Stay] = [:]
+    var countingTimer: Scheduled<Void>?
     /// Those whose block is kept, as the protocol was told of it.
     var keptBlocks: Set<UserID> = []
     /// What discovery lists, by chat and instance.
@@ -346,6 +355,8 @@ public actor Node {
         await ended
         wake?.task.cancel()
         wake = nil
+        countingTimer?.cancel()
+        countingTimer = nil
         try? await channel?.close()
         channel = nil
         if let lastWill { await Node.block { lastWill.dismiss() } }
@@ -379,6 +390,13 @@ public actor Node {
 /// Monotonic time that runs through suspend, as the protocol counts it.
 struct NodeClock: Sendable {
     private let origin = ContinuousClock.now
+
+    var now: Instant { .zero + origin.duration(to: .now) }
+}
+
+/// Monotonic time that stands still in suspend.
+struct AwakeClock: Sendable {
+    private let origin = SuspendingClock.now
 
     var now: Instant { .zero + origin.duration(to: .now) }
 }

@@ -1,0 +1,172 @@
+import Foundation
+import InklingWire
+
+/// The form on disk: JSON, of version 2.
+///
+/// | member of a person | what it is |
+/// | --- | --- |
+/// | `key`, `user` | the static key in base64url, and its user ID for whoever reads the file |
+/// | `names`, `named` | the names, the last one first; since when each, by its folded form |
+/// | `firstSeen`, `lastSeen`, `chats` | seconds since 1970; the last by the tags of the chats |
+/// | `days`, `dayBegan` | on how many days they were met; when the last of these began, in seconds since 1970 |
+/// | `togetherMilliseconds` | how long they were there while a node of this user was |
+/// | `kept` | for those who are not on probation: the higher, the later they were kept |
+/// | `verified`, `blocked` | whether they are (`is`), and the `number` of the decision, which only grows |
+///
+/// Version 1, of release 0.1, had `verified` and `blocked` as Booleans, with one time, `decided`, for both, and none of
+/// `days`, `dayBegan`, `togetherMilliseconds` and `kept`. A program of that release leaves a file of version 2 alone.
+extension KnownPeers {
+    private static let version = 2
+
+    package enum Reading: Equatable {
+        case peers(KnownPeers)
+        case newer
+        case damaged
+    }
+
+    private struct Version: Decodable {
+        let version: Int
+    }
+
+    private struct File: Codable {
+        var version: Int
+        var peers: [Record]
+    }
+
+    private struct Record: Codable {
+        struct Decided: Codable {
+            var `is`: Bool
+            var number: UInt64
+        }
+
+        var key, user: String
+        var names: [String]
+        var named: [String: Double]
+        var firstSeen, lastSeen: Double
+        var chats: [String: Double]
+        var days: UInt64
+        var dayBegan: Double
+        var togetherMilliseconds: UInt64
+        var kept: UInt64?
+        var verified, blocked: Decided
+    }
+
+    private struct FirstFile: Decodable {
+        var peers: [FirstRecord]
+    }
+
+    private struct FirstRecord: Decodable {
+        var key: String
+        var names: [String]
+        var named: [String: Double]?
+        var firstSeen, lastSeen: Double
+        var chats: [String: Double]
+        var verified, blocked: Bool
+        var decided: Double
+    }
+
+    /// JSON with sorted members: equal tables have equal bytes.
+    package func encoded() -> [UInt8] {
+        let records = all.map { entry in
+            Record(
+                key: entry.key.base64url, user: entry.key.userID.description, names: entry.names, named: entry.named,
+                firstSeen: entry.firstSeen, lastSeen: entry.lastSeen, chats: entry.chats, days: entry.days.count,
+                dayBegan: entry.days.began, togetherMilliseconds: UInt64(entry.together.milliseconds),
+                kept: entry.kept,
+                verified: .init(is: entry.verified.isSet, number: entry.verified.number),
+                blocked: .init(is: entry.blocked.isSet, number: entry.blocked.number))
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Strings and finite numbers: there is nothing that could fail.
+        let data = (try? encoder.encode(File(version: Self.version, peers: records))) ?? Data()
+        return Array(data) + [UInt8(ascii: "\n")]
+    }
+
+    /// Reads all or nothing.
+    package static func read(_ bytes: [UInt8], using generator: inout some RandomNumberGenerator) -> Reading {
+        let data = Data(bytes)
+        guard let version = try? JSONDecoder().decode(Version.self, from: data).version, version > 0 else {
+            return .damaged
+        }
+        let read: [Entry]?
+        switch version {
+        case 1: read = (try? JSONDecoder().decode(FirstFile.self, from: data)).flatMap { upgraded($0.peers) }
+        case 2: read = (try? JSONDecoder().decode(File.self, from: data)).flatMap { entries($0.peers) }
+        default: return .newer
+        }
+        guard let read else { return .damaged }
+        var peers = KnownPeers()
+        for entry in read {
+            guard peers[entry.key] == nil else { return .damaged }
+            peers.put(entry)
+        }
+        peers.trim(using: &generator)
+        return .peers(peers)
+    }
+
+    /// Nil if one of them is damaged.
+    private static func entries(_ records: [Record]) -> [Entry]? {
+        var entries: [Entry] = []
+        for record in records {
+            let counts = [
+                record.days, record.togetherMilliseconds, record.kept ?? 0, record.verified.number,
+                record.blocked.number,
+            ]
+            guard
+                var entry = entry(
+                    record.key, record.names, record.named, record.firstSeen, record.lastSeen, record.chats),
+                isTime(record.dayBegan), counts.allSatisfy(KnownPeersLimits.counts.contains)
+            else { return nil }
+            entry.days = DaysMet(count: record.days, began: record.dayBegan)
+            entry.together = .milliseconds(record.togetherMilliseconds)
+            entry.kept = record.kept
+            entry.verified = Decision(record.verified.is, number: record.verified.number)
+            entry.blocked = Decision(record.blocked.is, number: record.blocked.number)
+            entries.append(entry)
+        }
+        return entries
+    }
+
+    /// What release 0.1 knew. It kept at most 1,000 people, so both parts together have a place for everybody: those
+    /// who were there on two days, and then those seen last, are kept. Nil if one of them is damaged.
+    private static func upgraded(_ records: [FirstRecord]) -> [Entry]? {
+        var entries: [Entry] = []
+        for record in records {
+            guard
+                var entry = entry(
+                    record.key, record.names, record.named ?? [:], record.firstSeen, record.lastSeen, record.chats),
+                isTime(record.decided)
+            else { return nil }
+            let cameBack = record.lastSeen - record.firstSeen >= KnownPeersLimits.day
+            entry.days =
+                cameBack
+                ? DaysMet(count: 2, began: record.lastSeen) : DaysMet(count: 1, began: record.firstSeen)
+            entry.verified = Decision(record.verified, number: record.verified ? 1 : 0)
+            entry.blocked = Decision(record.blocked, number: record.blocked ? 1 : 0)
+            entries.append(entry)
+        }
+        let order = entries.indices.filter { entries[$0].part != .decided }.sorted { left, right in
+            let (left, right) = (entries[left], entries[right])
+            return (right.days.count, right.lastSeen, right.key) < (left.days.count, left.lastSeen, left.key)
+        }
+        for index in order.prefix(KnownPeersLimits.kept) { entries[index].kept = 0 }
+        return entries
+    }
+
+    /// What both versions have in common; nil if it is damaged.
+    private static func entry(
+        _ key: String, _ names: [String], _ named: [String: Double], _ firstSeen: Double, _ lastSeen: Double,
+        _ chats: [String: Double]
+    ) -> Entry? {
+        guard let key = PublicKey(base64url: key), names.allSatisfy({ $0.utf8.count <= Limits.maximumNameSize }),
+            ([firstSeen, lastSeen] + named.values + chats.values).allSatisfy(isTime)
+        else { return nil }
+        var entry = Entry(
+            key: key, names: limited(names), named: named, firstSeen: firstSeen, lastSeen: lastSeen, chats: chats)
+        entry.limitChats(at: .infinity)
+        return entry
+    }
+
+    private static func isTime(_ seconds: Double) -> Bool { KnownPeersLimits.times.contains(seconds) }
+}
