@@ -1,4 +1,4 @@
-/// Somebody this user's nodes have met, in this run or an earlier one.
+/// Somebody this user's nodes have met, in this run or an earlier one, or whom the user verified or blocked by key.
 public struct KnownPeer: Hashable, Sendable {
     /// Whose identity it is.
     public let user: UserID
@@ -8,9 +8,9 @@ public struct KnownPeer: Hashable, Sendable {
     public let names: [String]
     /// When the key first had its present name, in seconds since 1970.
     public let namedSince: Double
-    /// When the key was first met, in seconds since 1970.
+    /// When the key was first met, in seconds since 1970; for one that was never met, when the user decided about it.
     public let firstSeen: Double
-    /// When the key was last there, in seconds since 1970.
+    /// When the key was last there, in seconds since 1970; for one that was never met, as ``firstSeen``.
     public let lastSeen: Double
     /// Whether the user has compared fingerprints with them.
     public let isVerified: Bool

@@ -155,8 +155,11 @@ struct KnownPeersDecisionTests {
                     var table = KnownPeersTable()
                     for index in 0..<20 {
                         table.block(keys[process * 20 + index])
-                        guard case .saved = file.save(table.peers) else {
-                            Issue.record("it was not saved")
+                        // On a busy machine one of eight may wait for too long. A node tries again, too.
+                        var saving = file.save(table.peers)
+                        while saving == .busy { saving = file.save(table.peers) }
+                        guard case .saved = saving else {
+                            Issue.record("it was not saved: \(saving)")
                             return
                         }
                     }

@@ -52,7 +52,7 @@ package struct KnownPeers: Sendable {
 
         func since(folded name: String) -> Double { named[name] ?? firstSeen }
 
-        /// Whether of two who are kept this one goes first. No clock decides that, and no key twice.
+        /// Whether of two who are kept this one goes first. No clock has a say in that; between equals the keys decide.
         func ranksBelow(_ other: Entry) -> Bool {
             (days.count, together, key) < (other.days.count, other.together, other.key)
         }
@@ -305,7 +305,7 @@ package struct KnownPeers: Sendable {
         }
     }
 
-    /// - Parameter newcomer: Who has just come, and would gain nothing by pushing out nobody but themselves.
+    /// - Parameter newcomer: Who has just come: another one goes.
     mutating func trim(
         sparing newcomer: PublicKey? = nil, using generator: inout some RandomNumberGenerator
     ) {
