@@ -15,6 +15,10 @@ let testable: [SwiftSetting] = buildsTests ? [.unsafeFlags(["-enable-testing"])]
 /// a first build shorter.
 let tests: [SwiftSetting] = strict + (buildsTests ? [.unsafeFlags(["-Onone"])] : [])
 
+/// What measures, and does not ship.
+let benchmarks: [Product] =
+    buildsTests ? [.executable(name: "inkling-attack", targets: ["InklingAttackCLI"])] : []
+
 let package = Package(
     name: "inkling",
     products: [
@@ -24,7 +28,7 @@ let package = Package(
         .executable(name: "inkling-lastwill", targets: ["InklingLastWill"]),
         .executable(name: "inkling-sim", targets: ["InklingSimulatorCLI"]),
         .executable(name: "inkling-conformance", targets: ["InklingConformanceCLI"]),
-    ],
+    ] + benchmarks,
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
@@ -80,6 +84,11 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: tests),
+        // The benchmark of attacks, for Scripts/attack.
+        .executableTarget(
+            name: "InklingAttackCLI",
+            dependencies: ["InklingWire", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: strict),
         .target(
             name: "InklingTestSupport", dependencies: ["InklingCore", "InklingSimulator", "InklingWire"],
             path: "Tests/InklingTestSupport", swiftSettings: strict),

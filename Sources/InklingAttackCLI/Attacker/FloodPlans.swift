@@ -1,0 +1,188 @@
+import InklingWire
+
+/// Where datagrams seem to come from.
+enum SourceChoice {
+    case own
+    /// From all over the link, from addresses that nobody has.
+    case spoofed
+
+    func address(_ attacker: Attacker) -> IPv4Address? {
+        switch self {
+        case .own: nil
+        case .spoofed: attacker.address(of: Attacker.spoofedAddresses)
+        }
+    }
+}
+
+/// Datagrams that need no answer and no knowledge, each made at random.
+final class RandomFlood: AttackPlan {
+    private let source: SourceChoice
+    private let make: (inout GarbageGenerator) -> [UInt8]
+
+    init(from source: SourceChoice = .own, make: @escaping (inout GarbageGenerator) -> [UInt8]) {
+        self.source = source
+        self.make = make
+    }
+
+    func sendNext(_ attacker: Attacker) {
+        attacker.send(make(&attacker.garbage), from: source.address(attacker))
+    }
+}
+
+/// One valid initiation, again and again.
+final class RepeatedInitiation: AttackPlan {
+    private var bytes: [UInt8] = []
+
+    func prepare(_ attacker: Attacker) throws {
+        bytes = try attacker.validInitiation().encode()
+    }
+
+    func sendNext(_ attacker: Attacker) { attacker.send(bytes) }
+}
+
+/// Valid initiations that come back with the cookies that they are answered with.
+final class CookieFlood: AttackPlan {
+    private struct Entry {
+        var bytes: [UInt8]
+        var initiation: Initiation
+        let source: IPv4Address?
+    }
+
+    private let count: Int
+    private let isSpread: Bool
+    private var entries: [Entry] = []
+    private var places: [UInt32: Int] = [:]
+    private var next = 0
+
+    init(count: Int, isSpread: Bool) {
+        self.count = count
+        self.isSpread = isSpread
+    }
+
+    func prepare(_ attacker: Attacker) throws {
+        for number in 0..<count {
+            let initiation = try attacker.validInitiation()
+            let source = IPv4Address(value: Attacker.ownedAddresses.first + UInt32(number))
+            places[initiation.senderIndex] = number
+            entries.append(
+                Entry(bytes: initiation.encode(), initiation: initiation, source: isSpread ? source : nil))
+        }
+    }
+
+    func sendNext(_ attacker: Attacker) {
+        attacker.send(entries[next].bytes, from: entries[next].source)
+        next = (next + 1) % entries.count
+    }
+
+    func receive(_ datagram: Datagram, _ received: AttackSocket.Received, _ attacker: Attacker) {
+        guard case .retry(let retry) = datagram, let place = places[retry.receiverIndex] else { return }
+        entries[place].initiation.cookie = retry.cookie
+        entries[place].bytes = entries[place].initiation.encode()
+    }
+}
+
+/// Datagrams for the indices of the victim's own initiations, which forged instances make it send.
+final class IndexFlood: AttackPlan {
+    /// How many keys the forged instances have: while one attempt pauses, others go on.
+    private static let keyCount = 8
+    /// How often they are announced, once a second, until the victim opens to one.
+    private static let announcements = 15
+    /// For how long an index is used after the last initiation with it came, in seconds.
+    private static let indexSeconds = 3.0
+
+    private let source: SourceChoice
+    private let make: (UInt32, inout GarbageGenerator) -> [UInt8]
+    private let services: ForgedServices
+    private var indices: [(index: UInt32, since: Double)] = []
+    private var next = 0
+
+    init(from source: SourceChoice = .own, make: @escaping (UInt32, inout GarbageGenerator) -> [UInt8]) throws {
+        self.source = source
+        self.make = make
+        services = try ForgedServices()
+    }
+
+    func prepare(_ attacker: Attacker) throws {
+        for _ in 0..<IndexFlood.keyCount {
+            services.add(
+                at: SocketEndpoint(address: Attacker.address, port: attacker.socket.port),
+                key: KeyPair(using: &attacker.random).publicKey, for: attacker.chat, &attacker.garbage)
+        }
+        for _ in 0..<IndexFlood.announcements where indices.isEmpty {
+            services.announceAll(attacker)
+            _ = attacker.pump(self, seconds: 1) { !indices.isEmpty }
+        }
+        if indices.isEmpty { throw AttackError("the victim opens to none of the forged instances") }
+    }
+
+    func sendNext(_ attacker: Attacker) {
+        guard !indices.isEmpty else { return }
+        next = (next + 1) % indices.count
+        attacker.send(make(indices[next].index, &attacker.garbage), from: source.address(attacker))
+    }
+
+    func receive(_ datagram: Datagram, _ received: AttackSocket.Received, _ attacker: Attacker) {
+        guard case .initiation(let initiation) = datagram, received.source.address == attacker.victim.address else {
+            return
+        }
+        let now = monotonicSeconds()
+        indices.removeAll { $0.index == initiation.senderIndex || $0.since < now - IndexFlood.indexSeconds }
+        indices.append((initiation.senderIndex, now))
+    }
+}
+
+/// Garbage for the index of a session that the attacker has as a member of the open chat.
+final class SealedFlood: AttackPlan {
+    private let members = MemberTable()
+
+    func prepare(_ attacker: Attacker) throws {
+        try members.makeUp(1, self, attacker)
+    }
+
+    func sendNext(_ attacker: Attacker) {
+        guard let index = members.all.first?.remoteIndex else { return }
+        attacker.send(attacker.garbage.sealed(index: index))
+    }
+
+    func receive(_ datagram: Datagram, _ received: AttackSocket.Received, _ attacker: Attacker) {
+        members.receive(datagram, attacker)
+    }
+
+    func tick(_ attacker: Attacker) { members.keepAlive(attacker) }
+}
+
+extension Attacker {
+    /// An initiation of a new identity, for the open chat, that the victim answers.
+    func validInitiation() throws -> Initiation {
+        let key = try askForKey()
+        let index = garbage.index()
+        let (_, message) = try NoiseInitiator.initiate(
+            identity: KeyPair(using: &random), ephemeral: KeyPair(using: &random), remote: key,
+            preSharedKey: chat.preSharedKey, prologue: Initiation.prologue(senderIndex: index, tag: chat.tag))
+        return Initiation(senderIndex: index, tag: chat.tag, noise: message)
+    }
+}
+
+extension GarbageGenerator {
+    /// An initiation that has the right form, and a random key and ciphertext.
+    mutating func initiation(tag: ChatTag) -> [UInt8] {
+        Initiation(senderIndex: index(), tag: tag, noise: bytes(Initiation.noiseSize)).encode()
+    }
+
+    mutating func response(index: UInt32) -> [UInt8] {
+        Response(receiverIndex: index, noise: bytes(Response.noiseSize)).encode()
+    }
+
+    mutating func retry(index: UInt32) -> [UInt8] {
+        Retry(receiverIndex: index, cookie: bytes(Initiation.cookieSize)).encode()
+    }
+
+    mutating func ask(tag: ChatTag) -> [UInt8] { Ask(tag: tag, token: index()).encode() }
+
+    /// A sealed datagram of the largest size, under a counter that no replay window refuses.
+    mutating func sealed(index: UInt32) -> [UInt8] {
+        let counter = UInt32.random(in: 1 << 24...1 << 30, using: &self)
+        let size = Limits.maximumDatagramSize - SealedDatagram.headerSize
+        return SealedDatagram(receiverIndex: index, counter: counter, ciphertext: bytes(size)).encode()
+    }
+}

@@ -1,0 +1,52 @@
+import Glibc
+
+/// The three hosts that Scripts/attack makes, each by the process that holds its namespaces.
+struct BenchNetwork {
+    /// The open chat that both friends are in, and every stranger can be.
+    static let openChat = "lobby"
+    /// The secret chat of the two friends.
+    static let secretChat = "kitchen"
+
+    struct Host {
+        let processID: pid_t
+        let address: IPv4Address
+
+        /// A command line that runs on this host.
+        func command(_ arguments: [String]) -> [String] {
+            ["nsenter", "--target", "\(processID)", "--net", "--mount", "--uts", "--"] + arguments
+        }
+    }
+
+    let friend: Host
+    let victim: Host
+    let attacker: Host
+
+    /// - Parameter holders: the processes of the friend's, the victim's and the attacker's host.
+    init?(holders: [pid_t]) {
+        guard holders.count == 3 else { return nil }
+        func host(_ number: Int) -> Host {
+            Host(processID: holders[number - 1], address: IPv4Address(value: 10 << 24 | 77 << 16 | UInt32(number)))
+        }
+        (friend, victim, attacker) = (host(1), host(2), host(3))
+    }
+
+    /// Gives both friends' hosts a new discovery daemon, which has heard of nothing.
+    func restartDiscovery() throws {
+        for host in [friend, victim] {
+            let script = """
+                if daemon=$(cat /run/avahi-daemon/pid 2>/dev/null); then
+                    kill -9 "$daemon"
+                    for _ in $(seq 200); do
+                        grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$daemon/status" || break
+                        sleep 0.01
+                    done
+                    rm -f /run/avahi-daemon/pid
+                fi
+                avahi-daemon -f /run/avahi.conf -D --no-rlimits
+                """
+            let child = try Child(host.command(["sh", "-c", script]))
+            child.closeInput()
+            guard child.waitForEnd(seconds: 20) == 0 else { throw AttackError("the discovery daemon does not start") }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Glibc
+import InklingWire
+
+/// The two friends: Bob, who is attacked, and Alice.
+final class Friends {
+    /// How long the friends have to find each other, in seconds.
+    private static let patience = 20.0
+    private static let chats = [BenchNetwork.secretChat, BenchNetwork.openChat]
+
+    private let network: BenchNetwork
+    private let program: String
+    private let secret: ChatSecret
+    private(set) var alice: Node
+    let bob: Node
+
+    /// Starts both on a network that has heard of nothing, and waits until each shows the other in both chats.
+    init(on network: BenchNetwork, program: String, secret: ChatSecret) throws {
+        self.network = network
+        self.program = program
+        self.secret = secret
+        try network.restartDiscovery()
+        alice = try Friends.makeAlice(network, program, secret)
+        bob = try Node(
+            "Bob", friend: "Alice", on: network.victim, program: program, secret: secret.base32,
+            options: ["--without-interface", "eth1"])
+        guard Friends.wait(seconds: Friends.patience, until: { self.areOnline(in: Friends.chats) }) else {
+            end()
+            throw AttackError("the friends don't find each other, without an attack")
+        }
+    }
+
+    private static func makeAlice(_ network: BenchNetwork, _ program: String, _ secret: ChatSecret) throws -> Node {
+        try Node("Alice", friend: "Bob", on: network.friend, program: program, secret: secret.base32)
+    }
+
+    var secretTag: String { ChatKeys(secret: secret).tag.hex }
+    var victim: SocketEndpoint { SocketEndpoint(address: network.victim.address, port: bob.port ?? 0) }
+    var friend: SocketEndpoint { SocketEndpoint(address: network.friend.address, port: alice.port ?? 0) }
+    var isAlive: Bool { alice.status == nil && bob.status == nil }
+
+    func areOnline(in chats: [String]) -> Bool {
+        alice.showsFriend(in: chats) && bob.showsFriend(in: chats)
+    }
+
+    /// How often one of them showed the other as offline since that time.
+    func losses(since begin: Double) -> Int { alice.losses(since: begin) + bob.losses(since: begin) }
+
+    /// Starts Alice again, with the same identity: the seconds until both show each other in the secret chat; nil if
+    /// they don't within `limit`.
+    func startAliceAgain(within limit: Double) throws -> Double? {
+        alice.quit()
+        _ = Friends.wait(seconds: 1) { !self.bob.showsFriend(in: [BenchNetwork.secretChat]) }
+        let begin = monotonicSeconds()
+        alice = try Friends.makeAlice(network, program, secret)
+        let isOnline = Friends.wait(seconds: limit) { self.areOnline(in: [BenchNetwork.secretChat]) }
+        return isOnline ? monotonicSeconds() - begin : nil
+    }
+
+    func end() {
+        alice.quit()
+        bob.quit()
+    }
+
+    private static func wait(seconds: Double, until isDone: () -> Bool) -> Bool {
+        let deadline = monotonicSeconds() + seconds
+        while !isDone() {
+            guard monotonicSeconds() < deadline else { return false }
+            rest(0.002)
+        }
+        return true
+    }
+}

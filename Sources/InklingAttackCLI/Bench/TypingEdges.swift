@@ -1,0 +1,47 @@
+/// How long each start and stop of typing takes from one node's input to the other's output.
+struct TypingEdges {
+    /// The least time between two edges, in seconds; a start follows a start after 0.5 s at least (T-5).
+    private static let pause = 0.3...0.4
+    /// An edge that takes longer is lost.
+    private static let patience = 2.0
+
+    /// In seconds, sorted.
+    private(set) var times: [Double] = []
+    private(set) var lostCount = 0
+
+    /// Types for that long.
+    init(from typist: Node, to reader: Node, seconds: Double) {
+        let end = monotonicSeconds() + seconds
+        var isTyping = true
+        while monotonicSeconds() < end, typist.status == nil, reader.status == nil {
+            let begin = monotonicSeconds()
+            // After a lost edge the next one may change nothing that could be seen.
+            let isVisible = reader.showsTyping != isTyping
+            typist.compose(isTyping ? "a" : "")
+            while isVisible {
+                if let arrival = reader.arrival(of: isTyping, since: begin) {
+                    times.append(arrival - begin)
+                    break
+                }
+                if monotonicSeconds() > begin + TypingEdges.patience {
+                    lostCount += 1
+                    break
+                }
+                rest(0.001)
+            }
+            isTyping.toggle()
+            rest(begin + Double.random(in: TypingEdges.pause) - monotonicSeconds())
+        }
+        typist.compose("")
+        times.sort()
+    }
+
+    var count: Int { times.count + lostCount }
+
+    /// The time within which that part of all edges came, in seconds; nil if so many were lost that it is not known.
+    func percentile(_ part: Double) -> Double? {
+        guard count > 0 else { return nil }
+        let place = max(0, Int((part * Double(count)).rounded(.up)) - 1)
+        return place < times.count ? times[place] : nil
+    }
+}
