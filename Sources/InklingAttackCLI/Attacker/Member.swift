@@ -23,6 +23,8 @@ final class Member {
     let index: UInt32
     /// The address that it sends from; nil for the attacker's first one.
     private let source: IPv4Address?
+    /// A source gets few initiations with a cookie answered (L-10), and without one as many as fit under the load (L-9).
+    private let obeysRetries: Bool
     private let identity: KeyPair
     private let run: UInt64
     private let stream: UInt32
@@ -40,9 +42,12 @@ final class Member {
     private(set) var isUp = false
     private var hasSpoken = false
 
-    init(name: String, source: IPv4Address? = nil, using random: inout SystemRandomNumberGenerator) {
+    init(
+        name: String, source: IPv4Address?, obeysRetries: Bool, using random: inout SystemRandomNumberGenerator
+    ) {
         self.name = name
         self.source = source
+        self.obeysRetries = obeysRetries
         index = random.next()
         identity = KeyPair(using: &random)
         run = random.next()
@@ -66,9 +71,7 @@ final class Member {
             phase = .opening(handshake, initiation)
             attacker.send(initiation.encode(), from: source)
         case .opening(_, let initiation): attacker.send(initiation.encode(), from: source)
-        case .up:
-            let patience = isUp ? Member.linkPatience : Member.helloPatience
-            if monotonicSeconds() > heardAt + patience { beginAgain() } else if !isUp { sayHello(attacker) }
+        case .up: if monotonicSeconds() > heardAt + Member.helloPatience { beginAgain() } else { sayHello(attacker) }
         }
     }
 
@@ -79,9 +82,9 @@ final class Member {
     /// Takes a datagram with this member's index.
     func receive(_ datagram: Datagram, _ attacker: Attacker) {
         switch (datagram, phase) {
-        case (.retry(let retry), .opening(let handshake, var initiation)):
+        case (.retry(let retry), .opening(_, var initiation)):
+            guard obeysRetries else { return }
             initiation.cookie = retry.cookie
-            phase = .opening(handshake, initiation)
             attacker.send(initiation.encode(), from: source)
         case (.response(let response), .opening(let handshake, _)):
             guard let finished = try? handshake.finish(response.noise),
@@ -116,9 +119,11 @@ final class Member {
         }
     }
 
-    /// Sends a heartbeat, if one is due.
+    /// Sends a heartbeat, if one is due; gives up a link on which the victim has long been silent.
     func keepAlive(now: Double, _ attacker: Attacker) {
-        guard isUp, now >= nextHeartbeat else { return }
+        guard isUp else { return }
+        if now > heardAt + Member.linkPatience { return beginAgain() }
+        guard now >= nextHeartbeat else { return }
         // Spread, so that a thousand members don't speak at once.
         let isFirst = nextHeartbeat == 0
         nextHeartbeat = now + Member.heartbeatSeconds * (isFirst ? Double(index % 100) / 100 : 1)

@@ -4,10 +4,10 @@ import InklingWire
 final class LinkFiller: AttackPlan {
     /// More than the 1,024 links that a node holds: the others wait for a place that becomes free.
     private static let memberCount = 1_100
-    /// As many attempts a second as a node answers without asking for a cookie (L-9).
-    private static let openingsPerSecond = 90
+    /// A few less attempts a second than a node answers without asking for a cookie (L-9).
+    private static let openingsPerSecond = 80
     /// The table counts as full after so long without a new link, in seconds.
-    private static let settlingTime = 2.0
+    private static let settlingTime = 5.0
 
     private let isSpread: Bool
     private let speaks: Bool
@@ -36,7 +36,8 @@ final class LinkFiller: AttackPlan {
         key = try attacker.askForKey()
         for number in 0..<LinkFiller.memberCount {
             let address = IPv4Address(value: Attacker.ownedAddresses.first + UInt32(number))
-            members.add("Mallory \(number)", from: isSpread ? address : nil, attacker)
+            members.add(
+                "Mallory \(number)", from: isSpread ? address : nil, obeysRetries: isSpread, attacker)
         }
     }
 

@@ -8,8 +8,8 @@ final class MemberTable {
     /// How many of them have a link.
     var upCount: Int { all.count { $0.isUp } }
 
-    func add(_ name: String, from source: IPv4Address? = nil, _ attacker: Attacker) {
-        let member = Member(name: name, source: source, using: &attacker.random)
+    func add(_ name: String, from source: IPv4Address? = nil, obeysRetries: Bool = true, _ attacker: Attacker) {
+        let member = Member(name: name, source: source, obeysRetries: obeysRetries, using: &attacker.random)
         all.append(member)
         byIndex[member.index] = member
     }

@@ -9,7 +9,7 @@ struct BenchRow {
     var edges: String = ""
     var processor: String = ""
     var memory: String = ""
-    var anew: String = ""
+    var again: String = ""
     var attacker: String = ""
     var note: String = ""
 }
@@ -20,8 +20,8 @@ enum BenchTable {
         [
             ("attack", \.name), ("datagrams", \.sent), ("a second", \.rate), ("socket full", \.overflow),
             ("friends online", \.online),
-            ("quiet p50/p99 ms", \.quiet), ("attacked p50/p99 ms", \.edges), ("of a core", \.processor),
-            ("RSS before/after/peak MiB", \.memory), ("friend anew", \.anew), ("attacker", \.attacker),
+            ("quiet p50/p99 ms", \.quiet), ("attacked p50/p99 ms", \.edges), ("of a core used/awaited", \.processor),
+            ("RSS before/after/peak MiB", \.memory), ("friend again", \.again), ("attacker", \.attacker),
             ("came back", \.note),
         ]
     }

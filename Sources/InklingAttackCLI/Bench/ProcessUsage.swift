@@ -5,6 +5,8 @@ import Glibc
 struct ProcessUsage {
     /// Processor time of all its threads, in seconds.
     let processor: Double
+    /// How long its threads were ready to run and had no processor, in seconds; threads that have ended are left out.
+    let waiting: Double
     /// Resident memory, and the most that it has been, in KiB.
     let resident: Int
     let peak: Int
@@ -19,6 +21,13 @@ struct ProcessUsage {
         let fields = stat[stat.index(after: end)...].split(separator: " ")
         guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return nil }
         processor = (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
+        // The time that the thread ran, the time that it waited, both in nanoseconds, and how often it ran.
+        waiting = threads.reduce(0) { sum, thread in
+            let text = try? String(contentsOfFile: "/proc/\(process)/task/\(thread)/schedstat", encoding: .utf8)
+            let fields = (text ?? "").split(separator: " ")
+            return sum + (fields.count > 1 ? Double(fields[1]) ?? 0 : 0) / 1e9
+        }
         func size(_ name: String) -> Int? {
             status.split(separator: "\n").first { $0.hasPrefix(name + ":") }
                 .flatMap { $0.split(whereSeparator: { !$0.isNumber }).first }.flatMap { Int($0) }
