@@ -10,6 +10,8 @@ final class Friends {
     private let network: BenchNetwork
     private let program: String
     private let secret: ChatSecret
+    /// New for each pair: whom they met under one attack is not known under the next.
+    private let stateName: String
     private(set) var alice: Node
     let bob: Node
 
@@ -18,19 +20,23 @@ final class Friends {
         self.network = network
         self.program = program
         self.secret = secret
+        stateName = String(UInt64.random(in: 0...UInt64.max), radix: 16)
         try network.restartDiscovery()
-        alice = try Friends.makeAlice(network, program, secret)
+        alice = try Friends.makeAlice(network, program, secret, stateName)
         bob = try Node(
             "Bob", friend: "Alice", on: network.victim, program: program, secret: secret.base32,
-            options: ["--without-interface", "eth1"])
+            stateName: stateName, options: ["--without-interface", "eth1"])
         guard Friends.wait(seconds: Friends.patience, until: { self.areOnline(in: Friends.chats) }) else {
             end()
             throw AttackError("the friends don't find each other, without an attack")
         }
     }
 
-    private static func makeAlice(_ network: BenchNetwork, _ program: String, _ secret: ChatSecret) throws -> Node {
-        try Node("Alice", friend: "Bob", on: network.friend, program: program, secret: secret.base32)
+    private static func makeAlice(
+        _ network: BenchNetwork, _ program: String, _ secret: ChatSecret, _ stateName: String
+    ) throws -> Node {
+        try Node(
+            "Alice", friend: "Bob", on: network.friend, program: program, secret: secret.base32, stateName: stateName)
     }
 
     var secretTag: String { ChatKeys(secret: secret).tag.hex }
@@ -51,7 +57,7 @@ final class Friends {
         alice.quit()
         _ = Friends.wait(seconds: 1) { !self.bob.showsFriend(in: [BenchNetwork.secretChat]) }
         let begin = monotonicSeconds()
-        alice = try Friends.makeAlice(network, program, secret)
+        alice = try Friends.makeAlice(network, program, secret, stateName)
         let isOnline = Friends.wait(seconds: limit) { self.areOnline(in: [BenchNetwork.secretChat]) }
         return isOnline ? monotonicSeconds() - begin : nil
     }

@@ -38,7 +38,7 @@ final class Node: Sendable {
     }
 
     init(
-        _ name: String, friend: String, on host: BenchNetwork.Host, program: String, secret: String,
+        _ name: String, friend: String, on host: BenchNetwork.Host, program: String, secret: String, stateName: String,
         options: [String] = []
     ) throws {
         self.name = name
@@ -49,7 +49,7 @@ final class Node: Sendable {
             host.command(
                 [
                     program, "chat", "--json", BenchNetwork.secretChat, "--secret", secret, "--name", name,
-                    "--state-dir", "/run/inkling-\(name)",
+                    "--state-dir", "/run/inkling-\(stateName)",
                 ] + options)
         ) { text, arrival in
             state.mutex.withLock { $0.lineCount += 1 }
