@@ -63,7 +63,7 @@ class Answering:
     def ask(self, ask: Ask, source: "Address") -> None:
         """D-13."""
         chat = self.node.chat_of_tag(ask.tag)
-        if chat is None or not self._asks.take(self.node.now):
+        if chat is None or not self._is_from_here(source) or not self._asks.take(self.node.now):
             return
         nonce = self.node.random.randbytes(8) if chat.secret is not None else bytes(8)
         key = masked(self.node.identity.public, chat.secret, nonce)
@@ -74,6 +74,8 @@ class Answering:
         chat = self.node.chat_of_tag(initiation.tag)
         if chat is None:
             return                                                                  # 2
+        if not self._is_from_here(source):
+            return                                                                  # D-16
         for session, request, response in self.unconfirmed.values():
             if request == data:
                 self.node.send(source, response)                                    # 3
@@ -91,6 +93,14 @@ class Answering:
         if not self._share_is_left(chat, noise.static, source):
             return                                                                  # 7
         self._answer(chat, noise, initiation, data, source)
+
+    def _is_from_here(self, source: "Address") -> bool:
+        """D-16: on-link, a host named by hand, a live link's address, or one that is tried after silence."""
+        if self.node.net.is_on_link(source) or any(source[0] == host for host, _ in self.node.peers_by_hand):
+            return True
+        chats = self.node.chats.values()
+        return (any(link.address == source for chat in chats for link in chat.links.values())
+                or any(i.until is not None and source in i.candidates for chat in chats for i in chat.instances))
 
     def _load_allows(self, initiation: Initiation, source: "Address") -> bool:
         """L-9, L-10: a retry without a valid cookie when over the load; with one, the limit of its source."""

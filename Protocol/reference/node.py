@@ -9,6 +9,7 @@ import selectors
 import signal
 import socket
 import stat
+import struct
 import sys
 import time
 from pathlib import Path
@@ -25,6 +26,8 @@ from session import Address
 CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # T-18
 READS = 64          # datagrams read in one go
 BUFFER = 4 << 20
+# Tells and names the own address of a datagram. Python 3.11 has no name for it; other systems than Linux differ.
+IP_PKTINFO = 8 if sys.platform == "linux" else None
 USAGE = "usage: node.py CHAT [--secret SECRET] [--name NAME] [--port PORT] [--peer HOST:PORT]... " \
         "[--state-dir DIR] [--no-discovery]"
 WITH_VALUE = ("--secret", "--name", "--port", "--peer", "--state-dir")
@@ -131,6 +134,11 @@ class Loop:
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
             self.socket.setsockopt(socket.SOL_SOCKET, option, BUFFER)
+        self.socket.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, 255)  # L-56
+        if IP_PKTINFO is not None:
+            self.socket.setsockopt(socket.IPPROTO_IP, IP_PKTINFO, 1)
+        # Whom the datagram that is being taken came from, and the own address that it was sent to (L-50)
+        self.answering: Optional[tuple[Address, bytes]] = None
         self.socket.bind(("0.0.0.0", arguments.port))
         self.socket.setblocking(False)
         self.net = Networks(self.socket.getsockname()[1])
@@ -155,8 +163,12 @@ class Loop:
             data = data[os.write(1, data):]
 
     def _send(self, address: Address, data: bytes) -> None:
+        extra = []
+        if IP_PKTINFO is not None and self.answering is not None and self.answering[0] == address:
+            own = self.answering[1]
+            extra = [(socket.IPPROTO_IP, IP_PKTINFO, struct.pack("=I4s4s", 0, own, own))]
         try:
-            self.socket.sendto(data, address)
+            self.socket.sendmsg([data], extra, 0, address)
         except OSError:
             pass  # like a datagram that was lost (L-29)
 
@@ -192,13 +204,16 @@ class Loop:
     def _read_socket(self) -> None:
         for _ in range(READS):
             try:
-                data, source = self.socket.recvfrom(2048)
+                data, extra, _, source = self.socket.recvmsg(2048, 256)
             except BlockingIOError:
                 self.node.socket_empty()
                 break
             except OSError:
                 continue  # L-29: an ICMP error
+            own = [value[8:12] for level, kind, value in extra if (level, kind) == (socket.IPPROTO_IP, IP_PKTINFO)]
+            self.answering = (source, own[0]) if own else None
             self.node.datagram(now(), data, source)
+            self.answering = None
         self.node.reads_done()
 
     def _read_input(self) -> None:

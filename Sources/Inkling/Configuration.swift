@@ -24,6 +24,9 @@ public struct Configuration: Sendable {
     public var discovery = true
     /// Peers named by hand, as `HOST:PORT` or `[IPV6]:PORT`.
     public var peers: [String] = []
+    /// Whether anybody may ask for this node and open to it from beyond the networks that this host is attached to (D-16).
+    /// Otherwise those named by hand may, and those with whom it has a link.
+    public var acceptsRouted = false
     /// Whether a helper process says goodbye if this one dies: then others see it at once, instead of after 3 s.
     public var lastWill = true
     /// The helper's program; nil for `inkling-lastwill` next to the running program.

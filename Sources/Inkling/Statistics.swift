@@ -50,7 +50,9 @@ public struct Statistics: Codable, Sendable, Equatable {
     /// The highest smoothed round trip of a peer, in milliseconds.
     public var roundTripMaximum: Double?
 
-    init(_ counters: Counters, sendErrors: [String: Int], links: Int, roundTrips: [Duration]) {
+    init(
+        _ counters: Counters, sendErrors: [String: Int], elsewhere: Int, links: Int, roundTrips: [Duration]
+    ) {
         datagramsReceived = [:]
         for (kind, count) in counters.received { datagramsReceived[ReceivedKind(kind)] = count }
         datagramsSent = [:]
@@ -59,6 +61,7 @@ public struct Statistics: Codable, Sendable, Equatable {
         bytesSent = counters.bytesSent
         drops = [:]
         for (reason, count) in counters.drops { drops[Drop(reason)] = count }
+        if elsewhere > 0 { drops[.interface] = elsewhere }
         self.sendErrors = sendErrors
         staleClears = counters.staleClears
         retransmissions = counters.retransmissions
@@ -156,6 +159,10 @@ extension Statistics {
         case unexpected
         /// The node is suspended.
         case suspended
+        /// It asks or opens from beyond the networks of this host.
+        case offLink
+        /// It arrived over an interface that is not used.
+        case interface
 
         init(_ reason: DropReason) {
             switch reason {
@@ -175,6 +182,7 @@ extension Statistics {
             case .peerLimit: self = .peerLimit
             case .unexpected: self = .unexpected
             case .suspended: self = .suspended
+            case .offLink: self = .offLink
             }
         }
     }

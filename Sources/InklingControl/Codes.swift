@@ -39,6 +39,8 @@ extension Notice {
         switch self {
         case .discoveryDown: "discovery-down"
         case .discoveryUp: "discovery-up"
+        case .reachableFromAnywhere: "reachable-from-anywhere"
+        case .reachableOnLink: "reachable-on-link"
         case .identityTemporary: "identity-temporary"
         case .lastWillOff: "last-will-off"
         case .peerIsOneself: "peer-is-oneself"

@@ -16,6 +16,11 @@ public enum Notice: Hashable, Sendable {
     /// Somebody uses a name that is known with a different key; sent just before their ``Event/peer(chat:_:_:why:)``.
     /// Of those known under the name, `known` was there last; `isVerified` if any of them is verified.
     case keyChanged(Person, known: UserID, isVerified: Bool)
+    /// Anybody who reaches this UDP port may open to this node, from beyond its networks as well.
+    case reachableFromAnywhere(port: UInt16)
+    /// This UDP port was chosen, for others to name; those beyond this host's networks are not answered there unless they
+    /// were named by hand.
+    case reachableOnLink(port: UInt16)
     /// The list of known peers was damaged, and was moved to another file.
     case knownPeersDamaged(file: String)
     /// The list of known peers in that directory was made by a later version.
@@ -72,6 +77,11 @@ extension Notice: CustomStringConvertible {
         case .keyChanged(let person, let known, let isVerified):
             "\"\(person.name)\" has a different key from the \(isVerified ? "verified " : "")one known under that "
                 + "name: \(person.user), not \(known). It may be another person, or the same person on another device."
+        case .reachableFromAnywhere(let port):
+            "Anybody who reaches UDP port \(port) may open to this node, also from beyond the networks of this machine."
+        case .reachableOnLink(let port):
+            "UDP port \(port) answers peers on the networks of this machine; of those beyond a router, only hosts named by "
+                + "hand."
         case .knownPeersDamaged(let file):
             "The list of known peers was damaged: it was moved to \(printable(file)), and a new list was started."
         case .knownPeersNewer(let directory):
@@ -87,10 +97,11 @@ extension Notice: CustomStringConvertible {
     public var advice: String {
         switch self {
         case .discoveryDown(let outage): outage.advice
-        case .discoveryUp, .peerIsOneself: ""
+        case .discoveryUp, .peerIsOneself, .reachableFromAnywhere: ""
         case .identityTemporary(let reason): reason.advice
         case .lastWillOff: "Install inkling-lastwill beside this program."
         case .keyChanged: "Ask them through another channel before you trust the name."
+        case .reachableOnLink: "For others, name them by hand, or accept routed peers."
         case .knownPeersDamaged: "Verify and block those people again."
         case .knownPeersNewer: "Use the later version."
         case .knownPeersUnkept: "Repair the directory, and start again."

@@ -8,6 +8,8 @@ package enum Limits {}
 extension Limits {
     /// The longest UDP payload that is sent or accepted, in bytes (W-13).
     package static let maximumDatagramSize = 1_200
+    /// The hop limit of what is sent (L-56).
+    package static let hopLimit = 255
     /// The longest message, in bytes of UTF-8 (M-1).
     package static let maximumMessageSize = 65_536
     /// The longest text of one record, in bytes: what a full datagram holds after a typing frame (W-28, M-9).

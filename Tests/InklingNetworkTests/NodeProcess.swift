@@ -34,7 +34,7 @@ struct Event: Decodable, Sendable {
     let key: String?
     let peers: [Listed]?
     let links: Int?
-    let datagramsSent, datagramsReceived: [String: Int]?
+    let datagramsSent, datagramsReceived, drops: [String: Int]?
     let bytesSent, bytesReceived: Int?
 
     /// The names that this event shows as typing; nil if it is of another kind.

@@ -3,9 +3,9 @@ import InklingWire
 import Testing
 
 /// A LAN with one node of the middle identity: those below have a smaller key than it has, those above a larger one.
-package func lonely(identity: Int = 5) -> VirtualLAN {
+package func lonely(identity: Int = 5, acceptsRouted: Bool = false) -> VirtualLAN {
     let lan = VirtualLAN()
-    lan.add(identity: identity, name: "Node")
+    lan.add(identity: identity, name: "Node", acceptsRouted: acceptsRouted)
     return lan
 }
 

@@ -62,7 +62,7 @@ package final class VirtualLAN {
     @discardableResult
     package func add(
         identity: Int, name: String? = nil, run: UInt64? = nil, host: Int? = nil, chats: [ChatKeys] = [lobby],
-        sendsTyping: Bool = true
+        sendsTyping: Bool = true, acceptsRouted: Bool = false
     ) -> Int {
         let index = hosts.count
         let seed = UInt64(1_000 + index)
@@ -70,7 +70,7 @@ package final class VirtualLAN {
         var endpoint = Endpoint(
             configuration: .init(
                 identity: VirtualLAN.identities[identity], run: run ?? seed, name: name ?? "node \(index)",
-                sendsTyping: sendsTyping),
+                sendsTyping: sendsTyping, acceptsRouted: acceptsRouted),
             now: now, random: SeededGenerator(seed: seed))
         let network = LocalNetwork(
             address: Address(high: address.high, low: address.low, port: 0), prefixLength: 120)

@@ -65,11 +65,11 @@ struct DiscoveryInstanceTests {
         plot.table.added(Plot.sighting("a"), now: plot.now)
         plot.lookUpAll()
         #expect(plot.table.takeEvents() == [Plot.found("a", [2])])
-        plot.table.removed(Plot.sighting("a"))
+        plot.table.removed(Plot.sighting("a"), now: plot.now)
         #expect(plot.table.takeEvents() == [])
-        plot.table.removed(Plot.sighting("a"))
+        plot.table.removed(Plot.sighting("a"), now: plot.now)
         #expect(plot.table.takeEvents() == [Plot.lost("a")])
-        plot.table.removed(Plot.sighting("a"))
+        plot.table.removed(Plot.sighting("a"), now: plot.now)
         #expect(plot.table.takeEvents() == [])
         #expect(plot.table.nextDeadline == nil)
     }
@@ -83,9 +83,9 @@ struct DiscoveryInstanceTests {
         plot.table.added(Plot.sighting("a", on: 2), now: plot.now)
         plot.lookUpAll()
         #expect(plot.table.takeEvents() == [Plot.found("a", [2, 3])])
-        plot.table.removed(Plot.sighting("a", on: 3))
+        plot.table.removed(Plot.sighting("a", on: 3), now: plot.now)
         #expect(plot.table.takeEvents() == [Plot.found("a", [2])])
-        plot.table.removed(Plot.sighting("a", on: 2))
+        plot.table.removed(Plot.sighting("a", on: 2), now: plot.now)
         #expect(plot.table.takeEvents() == [Plot.lost("a")])
     }
 
@@ -122,12 +122,12 @@ struct DiscoveryInstanceTests {
         let first = plot.begin()
         #expect(first.count == 16)
         #expect(plot.table.inFlight.count == 16)
-        plot.table.resolved(first[0], host: "h", port: 1, txt: [], now: plot.now)
+        plot.table.resolved(first[0], host: "h.local", port: 1, txt: [], now: plot.now)
         let next = plot.begin()
-        #expect(next.map(\.question) == [.addresses(.ipv4, host: "h")])
-        plot.table.removed(Plot.sighting(first[1].sighting.instance.name))
+        #expect(next.map(\.question) == [.addresses(.ipv4, host: "h.local")])
+        plot.table.removed(Plot.sighting(first[1].sighting.instance.name), now: plot.now)
         #expect(plot.table.inFlight[first[1]] == nil)
-        #expect(plot.begin().map(\.question) == [.addresses(.ipv6, host: "h")])
+        #expect(plot.begin().map(\.question) == [.addresses(.ipv6, host: "h.local")])
     }
 
     @Test("all of 64 instances are found, whatever the order of the answers")
@@ -186,7 +186,7 @@ struct DiscoveryInstanceTests {
         plot.table.added(Plot.sighting("a"), now: plot.now)
         let lookup = plot.begin()[0]
         let txt = Array(repeating: UInt8(0), count: txtBytes)
-        plot.table.resolved(lookup, host: "h", port: port, txt: txt, now: plot.now)
+        plot.table.resolved(lookup, host: "h.local", port: port, txt: txt, now: plot.now)
         #expect(plot.table.inFlight.isEmpty)
         #expect(plot.table.nextDeadline == plot.now + DiscoveryLimits.firstRetry)
     }
@@ -197,7 +197,7 @@ struct DiscoveryInstanceTests {
         plot.table.added(Plot.sighting("a", on: 2), now: plot.now)
         plot.table.added(Plot.sighting("a", on: 3), now: plot.now)
         for lookup in plot.begin() {
-            plot.table.resolved(lookup, host: "h", port: 9, txt: [], now: plot.now)
+            plot.table.resolved(lookup, host: "h.local", port: 9, txt: [], now: plot.now)
         }
         for lookup in plot.begin() {
             let interface = lookup.sighting.interface
@@ -228,7 +228,7 @@ struct DiscoveryInstanceTests {
     func scope() {
         var plot = Plot()
         plot.table.added(Plot.sighting("a"), now: plot.now)
-        plot.table.resolved(plot.begin()[0], host: "h", port: 9, txt: [], now: plot.now)
+        plot.table.resolved(plot.begin()[0], host: "h.local", port: 9, txt: [], now: plot.now)
         let address = Address(high: 0xFE80 << 48, low: 5, port: 0, scope: 2)
         plot.table.answered(plot.begin()[1], with: address, added: true, now: plot.now)
         let expected = Address(high: 0xFE80 << 48, low: 5, port: 9, scope: 2)
@@ -254,7 +254,7 @@ struct DiscoveryInstanceTests {
         #expect(plot.table.takeEvents() == [])
         plot.pass(.milliseconds(500))
         #expect(plot.table.takeEvents() == [Plot.lost("goes")])
-        plot.table.removed(Plot.sighting("stays"))
+        plot.table.removed(Plot.sighting("stays"), now: plot.now)
         #expect(plot.table.takeEvents() == [Plot.lost("stays")])
     }
 
@@ -288,7 +288,7 @@ struct DiscoveryInstanceTests {
         #expect(plot.begin().isEmpty, "it was looked up a moment ago")
         plot.pass(.seconds(2))
         plot.table.refresh(Plot.sighting("a").instance, now: plot.now)
-        plot.table.resolved(plot.begin()[0], host: "h", port: 7_000, txt: [1], now: plot.now)
+        plot.table.resolved(plot.begin()[0], host: "h.local", port: 7_000, txt: [1], now: plot.now)
         let queries = plot.begin()
         plot.table.answered(queries[0], with: Address(ipv4: 0x0A00_0009, port: 0), added: true, now: plot.now)
         #expect(plot.table.takeEvents() == [Plot.found("a", [2, 9])])
@@ -320,26 +320,93 @@ struct DiscoveryInstanceTests {
         plot.table.added(Plot.sighting("c"), now: plot.now)
         let late = plot.begin()[0]
         plot.table.forget(subtype: "chat")
-        plot.table.resolved(late, host: "h", port: 1, txt: [], now: plot.now)
+        plot.table.resolved(late, host: "h.local", port: 1, txt: [], now: plot.now)
         #expect(plot.table.inFlight.isEmpty)
         #expect(plot.table.takeEvents() == [])
         #expect(plot.table.nextDeadline == nil)
     }
 
-    @Test("when full, one tried in vain gives way; without such a one the new one is ignored")
+    // M5 of the review of who may cost a node what
+    @Test("when full, one tried in vain gives way to a new one; without such a one any other")
     func full() {
         var plot = Plot()
         for number in 0..<DiscoveryLimits.sightings {
             plot.table.added(Plot.sighting("i\(number)"), now: plot.now)
         }
-        let extra = Plot.sighting("extra")
-        plot.table.added(extra, now: plot.now)
-        #expect(!plot.table.isListed(extra.instance))
         let tried = plot.begin()
         plot.pass(.seconds(1))
-        plot.table.added(extra, now: plot.now)
-        #expect(plot.table.isListed(extra.instance))
-        #expect(tried.filter { !plot.table.isListed($0.sighting.instance) }.count == 1)
+        plot.table.added(Plot.sighting("new"), now: plot.now)
+        let next = plot.table.nextLookup(now: plot.now)
+        #expect(next?.sighting == Plot.sighting("new"), "the newest is looked up first")
+        // As many as there are places: each gets one, whatever was there before.
+        for number in 0..<100 {
+            let sighting = Plot.sighting("newer\(number)")
+            plot.table.added(sighting, now: plot.now)
+            #expect(plot.table.knownCount == DiscoveryLimits.sightings)
+            #expect(plot.table.isKnown(sighting))
+        }
+        #expect(tried.allSatisfy { !plot.table.isKnown($0.sighting) }, "those tried in vain went first")
+    }
+
+    @Test("an instance that gave way comes again: when another one goes, and in the place of one tried in vain")
+    func displaced() {
+        var plot = Plot()
+        for number in 0..<(DiscoveryLimits.sightings + 1) {
+            plot.table.added(Plot.sighting("i\(number)"), now: plot.now)
+        }
+        let names = (0...DiscoveryLimits.sightings).map { Plot.sighting("i\($0)") }
+        let gone = names.filter { !plot.table.isKnown($0) }
+        #expect(gone.count == 1)
+        #expect(plot.table.isListed(gone[0].instance), "the browser lists it all the same")
+        let other = names.first { plot.table.isKnown($0) }
+        plot.table.removed(other ?? gone[0], now: plot.now)
+        #expect(plot.table.isKnown(gone[0]))
+
+        plot.table.added(other ?? gone[0], now: plot.now)
+        let second = names.filter { !plot.table.isKnown($0) }
+        #expect(second.count == 1)
+        let tried = plot.begin()
+        // All that were asked are tried in vain now, and the one that waits takes the place of one of them.
+        plot.pass(.seconds(1))
+        plot.pass(DiscoveryLimits.returnTime)
+        #expect(plot.table.isKnown(second[0]))
+        #expect(tried.filter { !plot.table.isKnown($0.sighting) }.count == 1)
+        // One that the browser takes back while it waits is forgotten.
+        let third = names.filter { !plot.table.isKnown($0) }
+        plot.table.removed(third[0], now: plot.now)
+        #expect(!plot.table.isListed(third[0].instance))
+    }
+
+    @Test("sixteen lookups that hang keep nobody waiting, and of a crowd the newest and a random one take turns")
+    func turns() {
+        var plot = Plot()
+        for number in 0..<1_000 { plot.table.added(Plot.sighting("forged\(number)"), now: plot.now) }
+        #expect(plot.begin().count == DiscoveryLimits.lookups)
+        plot.pass(.seconds(1))
+        plot.table.added(Plot.sighting("friend"), now: plot.now)
+        #expect(plot.begin().contains { $0.sighting == Plot.sighting("friend") })
+        // Newer ones come all the time: each second lookup is of one at random, so old ones have their turn.
+        var isOld = 0
+        for number in 0..<400 {
+            plot.pass(.seconds(1))
+            for copy in 0..<16 { plot.table.added(Plot.sighting("newer\(number)-\(copy)"), now: plot.now) }
+            isOld += plot.begin().count { $0.sighting.instance.name.hasPrefix("forged") }
+        }
+        #expect(isOld > 200, "\(isOld) of the 984 that waited")
+    }
+
+    // D-18
+    @Test("a host that is not in .local is not looked up")
+    func elsewhere() {
+        for (host, isLocal) in [
+            ("h.local", true), ("H.LOCAL.", true), ("h.local.example.net", false), ("local", false), ("h", false),
+            ("", false), ("example.net.", false),
+        ] {
+            var plot = Plot()
+            plot.table.added(Plot.sighting("a"), now: plot.now)
+            plot.table.resolved(plot.begin()[0], host: host, port: 9, txt: [], now: plot.now)
+            #expect(plot.begin().isEmpty != isLocal, "\(host)")
+        }
     }
 
     @Test("of two TXT records on two interfaces the one reported first stays")
@@ -351,7 +418,7 @@ struct DiscoveryInstanceTests {
         plot.table.added(Plot.sighting("a", on: 2), now: plot.now)
         plot.lookUpAll(txt: [2])
         #expect(plot.table.takeEvents() == [])
-        plot.table.removed(Plot.sighting("a", on: 3))
+        plot.table.removed(Plot.sighting("a", on: 3), now: plot.now)
         #expect(plot.table.takeEvents() == [Plot.found("a", [2], txt: [2])])
     }
 }

@@ -13,8 +13,12 @@ package enum DiscoveryLimits {
     /// Addresses reported for an instance. Those after them, in the order of `InstanceTable.merged`, are left out.
     package static let addresses = Limits.addressesPerInstance
     /// Instances remembered, counted once for each interface. When full, the one most often tried without an
-    /// answer gives way; if all have answered, the new one is ignored.
+    /// answer gives way; if all have answered, one at random.
     package static let sightings = 2_048
+    /// Of those that gave way and are still listed, so many are remembered by name; of more, one at random is forgotten.
+    package static let displacedSightings = 8_192
+    /// How often one of these, at random, takes the place of one that was tried without an answer.
+    package static let returnTime = Duration.seconds(1)
     /// A TXT record longer than this is refused: the instance is treated as one that does not answer.
     package static let txtBytes = Limits.maximumTXTSizeRead
     /// The pause after the first failed lookup, doubled with each further one up to `longestRetry`; lookups go on

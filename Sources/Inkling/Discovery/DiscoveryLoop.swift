@@ -305,7 +305,7 @@ final class DiscoveryLoop {
         if added {
             table.added(sighting, now: .now)
         } else {
-            table.removed(sighting)
+            table.removed(sighting, now: .now)
         }
     }
 

@@ -30,12 +30,15 @@ extension InstanceTable {
             return Offer(txt: search.txt, addresses: search.addresses.union(known.addresses))
         }
 
+        /// The rank of an instance that was never looked up.
+        static let untriedRank = 1
+
         /// The lookup that is wanted at `now`, and its rank: lower comes first.
         func wish(now: Instant) -> (rank: Int, question: Question)? {
             guard families > 0 else { return nil }
             switch progress {
             case .due(let time, let attempt):
-                return time <= now ? (1 + attempt, .service) : nil
+                return time <= now ? (Entry.untriedRank + attempt, .service) : nil
             case .searching(let search):
                 return search.nextFamily.map { (0, .addresses($0, host: search.host)) }
             case .resolving, .settled:

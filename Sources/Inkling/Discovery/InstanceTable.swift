@@ -66,15 +66,26 @@ package struct InstanceTable {
     private var sweepTime: Instant?
     private var lastNumber: UInt64 = 0
     private var lastTurn: UInt64 = 0
+    /// Sightings that had to make room, each with the number of address families that the browser lists it for.
+    private var displaced: [Sighting: Int] = [:]
+    private var nextReturn: Instant?
+    /// Of the instances that were never looked up, the newest and one at random take turns.
+    private var takesNewest = true
+    private var random: any RandomNumberGenerator & Sendable
 
-    package init() {}
+    /// - Parameter random: Decides which instance of many is looked up next, and which makes room.
+    package init(random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) { self.random = random }
 
     // MARK: - What the browser says
 
     /// The instance was added on the interface, for one more address family.
     package mutating func added(_ sighting: Sighting, now: Instant) {
         guard var entry = self[sighting] else {
-            guard sightingCount < DiscoveryLimits.sightings || evict() else { return }
+            if let families = displaced[sighting] {
+                displaced[sighting] = min(families + 1, 2)
+                return
+            }
+            guard sightingCount < DiscoveryLimits.sightings || displaceOne(now: now) else { return }
             self[sighting] = Entry(families: 1, turn: takeTurn(), known: nil, progress: .due(now, attempt: 0))
             return
         }
@@ -97,27 +108,40 @@ package struct InstanceTable {
     }
 
     /// The instance was removed on the interface, for one address family.
-    package mutating func removed(_ sighting: Sighting) {
+    package mutating func removed(_ sighting: Sighting, now: Instant) {
+        if let families = displaced[sighting] {
+            displaced[sighting] = families > 1 ? families - 1 : nil
+            return
+        }
         guard var entry = self[sighting], entry.families > 0 else { return }
         entry.families -= 1
         self[sighting] = entry.families > 0 ? entry : nil
         if entry.families == 0 {
             cancel(entry.progress)
             changed.insert(sighting.instance)
+            bringBackOne(now: now)
         }
     }
 
     /// Whether the browser lists the instance now, on whatever interface.
     package func isListed(_ instance: Instance) -> Bool {
-        instances[instance]?.values.contains { $0.families > 0 } ?? false
+        (instances[instance]?.values.contains { $0.families > 0 } ?? false)
+            || displaced.keys.contains { $0.instance == instance }
     }
+
+    /// How many sightings are known, and looked up in their turn.
+    package var knownCount: Int { sightingCount }
+
+    /// Whether a sighting is known: listed, and not one that gave way.
+    package func isKnown(_ sighting: Sighting) -> Bool { self[sighting] != nil }
 
     // MARK: - What the lookups answer
 
-    /// Answers a lookup of ``Question/service``. A port of 0 or a TXT record too long makes it a failure.
+    /// Answers a lookup of ``Question/service``. A port of 0, a TXT record too long or a host that is not of the network
+    /// link (D-18) makes it a failure.
     package mutating func resolved(_ lookup: Lookup, host: String, port: UInt16, txt: [UInt8], now: Instant) {
         guard inFlight[lookup] != nil, lookup.question == .service else { return }
-        guard port != 0, txt.count <= DiscoveryLimits.txtBytes, !host.isEmpty else {
+        guard port != 0, txt.count <= DiscoveryLimits.txtBytes, InstanceTable.isLocal(host) else {
             return failed(lookup, now: now)
         }
         inFlight[lookup] = nil
@@ -224,6 +248,7 @@ package struct InstanceTable {
             sightingCount -= entries.count
             instances[instance] = nil
         }
+        displaced = displaced.filter { $0.key.instance.subtype != subtype }
         reported = reported.filter { $0.key.subtype != subtype }
         changed = changed.filter { $0.subtype != subtype }
         ownInstances = ownInstances.filter { $0.subtype != subtype }
@@ -237,6 +262,7 @@ package struct InstanceTable {
         isSuspended = true
         sweepTime = nil
         inFlight = [:]
+        displaced = [:]
         for (instance, entries) in instances {
             instances[instance] = entries.mapValues { entry in
                 var entry = entry
@@ -260,6 +286,11 @@ package struct InstanceTable {
     package mutating func advance(to now: Instant) {
         let over = inFlight.filter { $0.value <= now }.keys.sorted { $0.number < $1.number }
         for lookup in over { failed(lookup, now: now) }
+        if let time = nextReturn, time <= now {
+            nextReturn = now + DiscoveryLimits.returnTime
+            if !displaced.isEmpty, displaceInVain() { bringBackOne(now: now) }
+        }
+        if displaced.isEmpty { nextReturn = nil }
         guard let time = sweepTime, time <= now else { return }
         sweepTime = nil
         for (instance, entries) in instances {
@@ -272,17 +303,22 @@ package struct InstanceTable {
 
     /// The next lookup to begin now, which is in flight from here on; nil if there is none or no room for it.
     ///
-    /// What was begun is finished first; then come those never tried, then the others by the number of tries.
+    /// What was begun is finished first; then come those never tried, the newest and one at random in turns, so that
+    /// neither a crowd of old ones nor one of new ones keeps somebody out; then the others by the number of tries.
     package mutating func nextLookup(now: Instant) -> Lookup? {
         guard !isSuspended, inFlight.count < DiscoveryLimits.lookups else { return nil }
         var best: (rank: Int, turn: UInt64, sighting: Sighting, question: Question)?
+        var untried: [(turn: UInt64, sighting: Sighting)] = []
         for (instance, entries) in instances where !ownInstances.contains(instance) {
             for (interface, entry) in entries where acceptedInterfaces.contains(interface) {
                 guard let (rank, question) = entry.wish(now: now) else { continue }
+                let sighting = Sighting(instance: instance, interface: interface)
+                if rank == Entry.untriedRank { untried.append((entry.turn, sighting)) }
                 if let best, (best.rank, best.turn) <= (rank, entry.turn) { continue }
-                best = (rank, entry.turn, Sighting(instance: instance, interface: interface), question)
+                best = (rank, entry.turn, sighting, question)
             }
         }
+        if best?.rank == Entry.untriedRank, let chosen = turn(among: untried) { best?.sighting = chosen }
         guard let best, var entry = self[best.sighting] else { return nil }
         lastNumber += 1
         let lookup = Lookup(number: lastNumber, sighting: best.sighting, question: best.question)
@@ -294,7 +330,7 @@ package struct InstanceTable {
 
     /// When ``advance(to:)`` and ``nextLookup(now:)`` have something to do next, if nothing else happens.
     package var nextDeadline: Instant? {
-        var deadline = ([sweepTime].compactMap { $0 } + inFlight.values).min()
+        var deadline = ([sweepTime, nextReturn].compactMap { $0 } + inFlight.values).min()
         guard !isSuspended, inFlight.count < DiscoveryLimits.lookups else { return deadline }
         for (instance, entries) in instances where !ownInstances.contains(instance) {
             for (interface, entry) in entries where acceptedInterfaces.contains(interface) {
@@ -363,8 +399,43 @@ package struct InstanceTable {
         }
     }
 
-    /// Makes room for one more sighting by giving up the one most often tried in vain; false if there is none.
-    private mutating func evict() -> Bool {
+    /// Which of those that were never looked up is next.
+    private mutating func turn(among untried: [(turn: UInt64, sighting: Sighting)]) -> Sighting? {
+        defer { takesNewest.toggle() }
+        if takesNewest { return untried.max { $0.turn < $1.turn }?.sighting }
+        return untried.randomElement(using: &random)?.sighting
+    }
+
+    /// Whether a host is one of the network link, by its name in multicast DNS.
+    private static func isLocal(_ host: String) -> Bool {
+        let name = host.lowercased()
+        return name.hasSuffix(".local") || name.hasSuffix(".local.")
+    }
+
+    // MARK: - Room
+
+    /// Makes room for one more sighting: the one most often tried in vain gives way or, where all have answered or are
+    /// still to be tried, one at random. False if there are none but our own.
+    private mutating func displaceOne(now: Instant) -> Bool {
+        guard !displaceInVain() else { return keepReturning(now) }
+        // Own instances are few: one of the others comes up soon, if there is one.
+        for _ in 0..<16 {
+            guard let (instance, entries) = instances.randomElement(using: &random), !ownInstances.contains(instance),
+                let interface = entries.keys.randomElement(using: &random)
+            else { continue }
+            displace(Sighting(instance: instance, interface: interface))
+            return keepReturning(now)
+        }
+        return false
+    }
+
+    private mutating func keepReturning(_ now: Instant) -> Bool {
+        nextReturn = nextReturn ?? now + DiscoveryLimits.returnTime
+        return true
+    }
+
+    /// The sighting that was most often tried in vain makes room; false if there is none.
+    private mutating func displaceInVain() -> Bool {
         var worst: (attempt: Int, turn: UInt64, sighting: Sighting)?
         for (instance, entries) in instances where !ownInstances.contains(instance) {
             for (interface, entry) in entries where entry.known == nil {
@@ -376,9 +447,30 @@ package struct InstanceTable {
             }
         }
         guard let worst else { return false }
-        self[worst.sighting] = nil
-        changed.insert(worst.sighting.instance)
+        displace(worst.sighting)
         return true
+    }
+
+    private mutating func displace(_ sighting: Sighting) {
+        guard let entry = self[sighting] else { return }
+        cancel(entry.progress)
+        self[sighting] = nil
+        changed.insert(sighting.instance)
+        guard entry.families > 0 else { return }
+        if displaced.count >= DiscoveryLimits.displacedSightings,
+            let forgotten = displaced.keys.randomElement(using: &random)
+        {
+            displaced[forgotten] = nil
+        }
+        displaced[sighting] = entry.families
+    }
+
+    /// One of those that made room, at random, is known again.
+    private mutating func bringBackOne(now: Instant) {
+        guard sightingCount < DiscoveryLimits.sightings else { return }
+        guard let (sighting, families) = displaced.randomElement(using: &random) else { return }
+        displaced[sighting] = nil
+        self[sighting] = Entry(families: families, turn: takeTurn(), known: nil, progress: .due(now, attempt: 0))
     }
 }
 

@@ -168,6 +168,48 @@ package enum Interfaces {
     }
 }
 
+/// Where a datagram arrived.
+struct Arrival: Hashable, Sendable {
+    /// The own address that it was sent to; the port is that of the socket.
+    let address: Address
+    /// The system's number of the interface.
+    let interface: UInt32
+}
+
+/// The interfaces that a node uses: what it advertises, sends to and takes datagrams from (D-15).
+struct UsedInterfaces: Equatable {
+    private let chosen: [NetworkInterface]
+    private let loopback: [NetworkInterface]
+    private let areNamed: Bool
+
+    /// Those of `all` that `selection` chooses, and loopback.
+    ///
+    /// - Parameter isStrict: Whether an interface that is named and not there is an error; else it may come back.
+    init(_ selection: InterfaceSelection, from all: [NetworkInterface], isStrict: Bool) throws(NodeError) {
+        chosen =
+            isStrict ? try Interfaces.select(selection, from: all) : Interfaces.matching(selection, from: all)
+        loopback = all.filter { $0.isLoopback && $0.isUp }
+        if case .named = selection { areNamed = true } else { areNamed = false }
+    }
+
+    /// The networks that the host is attached to, as far as the node is concerned.
+    var networks: [LocalNetwork] { (chosen + loopback).networks }
+
+    /// Whether a datagram arrived over one of them. What arrives by loopback counts as arriving over the interface of the
+    /// address that it was sent to.
+    func take(_ arrival: Arrival) -> Bool {
+        if chosen.contains(where: { $0.index == arrival.interface }) { return true }
+        guard loopback.contains(where: { $0.index == arrival.interface }) else { return false }
+        return arrival.address.isLoopback
+            || networks.contains { $0.address.high == arrival.address.high && $0.address.low == arrival.address.low }
+    }
+
+    /// Whether it arrived over a tunnel that the user named: whoever is at its other end was meant (D-16).
+    func isNamedTunnel(_ arrival: Arrival) -> Bool {
+        areNamed && chosen.contains { $0.index == arrival.interface && $0.isPointToPoint }
+    }
+}
+
 extension Sequence<NetworkInterface> {
     /// The networks of all of these interfaces, in the order of the interfaces.
     package var networks: [LocalNetwork] { flatMap(\.networks) }

@@ -1,5 +1,6 @@
 import Glibc
 import InklingCore
+import InklingWire
 
 /// One UDP socket for IPv6 and IPv4, non-blocking. Errors of sending are values: none of them closes it.
 struct UDPSocket {
@@ -46,6 +47,17 @@ struct UDPSocket {
         if !isIPv4Only { setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_V6ONLY, &off, size) }
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &buffer, size)
         setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &buffer, size)
+        // On a socket for both families each has an option of its own (L-56).
+        var hops = CInt(Limits.hopLimit)
+        setsockopt(descriptor, CInt(IPPROTO_IP), IP_TTL, &hops, size)
+        if !isIPv4Only { setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_UNICAST_HOPS, &hops, size) }
+        // Before anything arrives: what came without it tells no interface (D-15).
+        var on: CInt = 1
+        if isIPv4Only {
+            setsockopt(descriptor, CInt(IPPROTO_IP), IP_PKTINFO, &on, size)
+        } else {
+            setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_RECVPKTINFO, &on, size)
+        }
         let own = Address(
             high: address?.high ?? 0, low: address?.low ?? 0, port: port, scope: address?.scope ?? 0)
         let status = withSocketAddress(own, isIPv4Only: isIPv4Only) { Glibc.bind(descriptor, $0, $1) }
@@ -69,15 +81,52 @@ struct UDPSocket {
 
     /// Sends one datagram.
     ///
+    /// - Parameter source: The own address that it has to leave from; nil for the one that the system chooses.
     /// - Returns: The system's error number; nil when it was handed over.
-    func send(_ bytes: [UInt8], to address: Address) -> CInt? {
+    func send(_ bytes: [UInt8], to address: Address, from source: Address? = nil) -> CInt? {
         if isIPv4Only && address.ipv4 == nil { return EAFNOSUPPORT }
-        let sent = bytes.withUnsafeBytes { payload in
-            UDPSocket.withSocketAddress(address, isIPv4Only: isIPv4Only) { name, length in
-                Glibc.sendto(descriptor, payload.baseAddress, payload.count, 0, name, length)
+        var control = source.map { packetInfo(source: $0) } ?? []
+        var bytes = bytes
+        let sent = bytes.withUnsafeMutableBytes { payload in
+            control.withUnsafeMutableBytes { control in
+                UDPSocket.withSocketAddress(address, isIPv4Only: isIPv4Only) { name, length in
+                    var piece = iovec(iov_base: payload.baseAddress, iov_len: payload.count)
+                    return withUnsafeMutablePointer(to: &piece) { piece in
+                        var message = msghdr()
+                        message.msg_name = UnsafeMutableRawPointer(mutating: name)
+                        message.msg_namelen = length
+                        message.msg_iov = piece
+                        message.msg_iovlen = 1
+                        message.msg_control = control.baseAddress
+                        message.msg_controllen = control.count
+                        return sendmsg(descriptor, &message, 0)
+                    }
+                }
             }
         }
         return sent < 0 ? errno : nil
+    }
+
+    /// The control message that names the own address which a datagram leaves from: `struct in_pktinfo` or, on a socket
+    /// for both families, `struct in6_pktinfo`, which the module map of the C library lacks.
+    private func packetInfo(source: Address) -> [UInt8] {
+        var info: [UInt8] = []
+        if isIPv4Only {
+            let address = Array(source.bytes.suffix(4))
+            info = [0, 0, 0, 0] + address + address
+        } else {
+            info = source.bytes
+            withUnsafeBytes(of: source.scope) { info.append(contentsOf: $0) }
+        }
+        let header = MemoryLayout<cmsghdr>.size
+        var head = cmsghdr()
+        head.cmsg_len = header + info.count
+        head.cmsg_level = CInt(isIPv4Only ? IPPROTO_IP : IPPROTO_IPV6)
+        head.cmsg_type = CInt(isIPv4Only ? IP_PKTINFO : IPV6_PKTINFO)
+        // Each message takes whole words.
+        let word = MemoryLayout<Int>.size
+        info += [UInt8](repeating: 0, count: (word - info.count % word) % word)
+        return withUnsafeBytes(of: head) { Array($0) } + info
     }
 
     /// The socket address that `sendto` takes for an address, as bytes.

@@ -190,7 +190,7 @@ extension Node {
     public func statistics() -> Statistics {
         let present = joined.flatMap { endpoint.present(in: $0.keys.tag) }
         return Statistics(
-            endpoint.counters, sendErrors: sendErrors, links: endpoint.tableSizes.links,
+            endpoint.counters, sendErrors: sendErrors, elsewhere: datagramsElsewhere, links: endpoint.tableSizes.links,
             roundTrips: present.compactMap(\.roundTrip))
     }
 

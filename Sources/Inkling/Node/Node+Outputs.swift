@@ -20,8 +20,8 @@ extension Node {
 
     private func perform(_ output: Output, _ doubts: inout [Address]) {
         switch output {
-        case .send(let bytes, let address, _):
-            guard let error = socket.send(bytes, to: address) else { return }
+        case .send(let bytes, let address, let kind):
+            guard let error = socket.send(bytes, to: address, from: source(of: kind)) else { return }
             sendErrors[UDPSocket.errorText(error), default: 0] += 1
             if error != EAGAIN, !doubts.contains(address) { doubts.append(address) }
         case .typing(let tag, let people):
@@ -49,6 +49,15 @@ extension Node {
             informHelper { $0.drop(session) }
         case .peerIsOneself:
             tell(.notice(.peerIsOneself))
+        }
+    }
+
+    /// The own address that a datagram leaves from: what answers another, from where that one was sent to (L-50). The
+    /// system chooses for the others.
+    private func source(of kind: DatagramKind) -> Address? {
+        switch kind {
+        case .response, .retry, .tell, .pong: arrival?.address
+        case .initiation, .ask, .hello, .heartbeat, .typing, .message, .ack, .ping, .bye: nil
         }
     }
 

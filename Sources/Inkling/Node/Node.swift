@@ -58,6 +58,8 @@ public actor Node {
     /// What discovery lists, by chat and instance.
     var found: [ChatTag: [String: FoundInstance]] = [:]
     var sendErrors: [String: Int] = [:]
+    /// How many datagrams arrived over an interface that the node does not use.
+    var datagramsElsewhere = 0
     /// Notices that came before anybody listened.
     var earlyNotices: [TimedEvent] = []
     var isStopped = false
@@ -66,7 +68,9 @@ public actor Node {
     private var awaitingEnd: [CheckedContinuation<Void, Never>] = []
     private var wake: (at: Instant, task: Scheduled<Void>)?
     private var interfaceMonitor: InterfaceMonitor?
-    private var usedNetworks: [LocalNetwork] = []
+    private var interfaces: UsedInterfaces
+    /// Where the datagram that is being taken arrived: what answers it leaves from there (L-50).
+    var arrival: Arrival?
 
     /// One chat that the node is in.
     struct JoinedChat {
@@ -99,7 +103,7 @@ public actor Node {
             guard let address = Resolution.own(text) else { throw .bindAddress(text) }
             bindAddress = address
         }
-        let networks = try Node.networks(configuration)
+        let interfaces = try UsedInterfaces(Node.selection(configuration), from: Interfaces.all(), isStrict: true)
         let keyStore = try Node.openKeyStore(configuration)
         var random = SystemRandomNumberGenerator()
         let identity = keyStore.flatMap { KeyPair(privateKey: $0.privateKey) } ?? KeyPair(using: &random)
@@ -111,15 +115,15 @@ public actor Node {
         }
         let node = Node(
             configuration: configuration, name: name, identity: identity, keyStore: keyStore, socket: socket,
-            executor: executor, logger: logger)
+            interfaces: interfaces, executor: executor, logger: logger)
         if configuration.lastWill { await node.startLastWill() }
-        try await node.open(peers: peers.flatMap(\.self), networks: networks)
+        try await node.open(peers: peers.flatMap(\.self))
         return node
     }
 
     private init(
         configuration: Configuration, name: String, identity: KeyPair, keyStore: KeyStore?, socket: UDPSocket,
-        executor: any NIOSerialEventLoopExecutor, logger: Logger
+        interfaces: UsedInterfaces, executor: any NIOSerialEventLoopExecutor, logger: Logger
     ) {
         self.configuration = configuration
         self.name = name
@@ -127,6 +131,7 @@ public actor Node {
         self.logger = logger
         self.socket = socket
         self.keyStore = keyStore
+        self.interfaces = interfaces
         eventLoop = executor
         user = identity.publicKey.userID
         ownKey = identity.publicKey
@@ -137,7 +142,7 @@ public actor Node {
         endpoint = Endpoint(
             configuration: .init(
                 identity: identity, run: UInt64.random(in: .min ... .max), name: name,
-                sendsTyping: configuration.sendsTyping),
+                sendsTyping: configuration.sendsTyping, acceptsRouted: configuration.acceptsRouted),
             now: clock.now, random: SystemRandomNumberGenerator())
     }
 
@@ -177,12 +182,6 @@ public actor Node {
         }
     }
 
-    private static func networks(_ configuration: Configuration) throws(NodeError) -> [LocalNetwork] {
-        let all = Interfaces.all()
-        let chosen = try Interfaces.select(selection(configuration), from: all)
-        return (chosen + all.filter { $0.isLoopback && $0.isUp }).networks
-    }
-
     /// The names of the interfaces that a node set up like this uses.
     package static func interfaceNames(_ configuration: Configuration) throws(NodeError) -> [String] {
         let selected = try Interfaces.select(selection(configuration), from: Interfaces.all())
@@ -208,24 +207,31 @@ public actor Node {
         drain()
     }
 
-    private func open(peers: [Address], networks: [LocalNetwork]) async throws(NodeError) {
-        usedNetworks = networks
-        endpoint.setNetworks(networks, port: port, now: clock.now)
+    private func open(peers: [Address]) async throws(NodeError) {
+        endpoint.setNetworks(interfaces.networks, port: port, now: clock.now)
         do {
             let receiver = DatagramReceiver(node: self)
-            channel = try await DatagramBootstrap(group: eventLoop)
+            let channel = try await DatagramBootstrap(group: eventLoop)
                 .channelOption(
                     .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: NodeLimits.receiveBufferSize)
                 )
                 .channelOption(.maxMessagesPerRead, value: NodeLimits.datagramsPerRead)
                 .channelInitializer { $0.pipeline.addHandler(receiver) }
                 .withBoundSocket(socket.descriptor).get()
+            self.channel = channel
+            // It looks for what the socket tells already, and can't be told so before the channel is there.
+            try await channel.setOption(.receivePacketInfo, value: true).get()
         } catch {
             throw .socket("\(error)")
         }
         for peer in peers { endpoint.addPeer(peer, now: clock.now) }
         if let temporary = keyStore?.temporary {
             tell(.notice(.identityTemporary(temporary)))
+        }
+        if configuration.acceptsRouted {
+            tell(.notice(.reachableFromAnywhere(port: port)))
+        } else if configuration.port != 0 {
+            tell(.notice(.reachableOnLink(port: port)))
         }
         openKnownPeers()
         if configuration.discovery {
@@ -256,10 +262,13 @@ public actor Node {
         guard !isStopped else { return }
         discovery?.lookAtInterfaces()
         let all = Interfaces.all()
-        let chosen = Interfaces.matching(Node.selection(configuration), from: all)
-        let networks = (chosen + all.filter { $0.isLoopback && $0.isUp }).networks
-        guard networks != usedNetworks else { return }
-        usedNetworks = networks
+        guard let current = try? UsedInterfaces(Node.selection(configuration), from: all, isStrict: false) else {
+            return
+        }
+        let networks = current.networks
+        let isChange = networks != interfaces.networks
+        interfaces = current
+        guard isChange else { return }
         logger.info("the networks of this host changed", metadata: ["networks": "\(networks.count)"])
         endpoint.setNetworks(networks, port: port, now: clock.now)
         drain()
@@ -267,9 +276,17 @@ public actor Node {
 
     // MARK: Inputs
 
-    func received(_ bytes: [UInt8], from address: Address) {
+    /// A datagram came. Without knowing where it arrived, or over an interface that is not used, it is nothing (D-15).
+    func received(_ bytes: [UInt8], from address: Address, at arrival: Arrival?) {
         guard !isStopped else { return }
-        endpoint.receive(bytes, from: address, now: clock.now)
+        guard let arrival, interfaces.take(arrival) else {
+            datagramsElsewhere += 1
+            return
+        }
+        self.arrival = arrival
+        defer { self.arrival = nil }
+        let isNamedTunnel = interfaces.isNamedTunnel(arrival)
+        endpoint.receive(bytes, from: address, overNamedTunnel: isNamedTunnel, now: clock.now)
         drain()
     }
 
@@ -413,7 +430,11 @@ private final class DatagramReceiver: ChannelInboundHandler, Sendable {
         let envelope = unwrapInboundIn(data)
         guard let address = envelope.remoteAddress.withSockAddr({ name, _ in Address(name, port: nil) }) else { return }
         let bytes = Array(envelope.data.readableBytesView)
-        node.assumeIsolated { $0.received(bytes, from: address) }
+        let arrival = envelope.metadata?.packetInfo.flatMap { info in
+            info.destinationAddress.withSockAddr { name, _ in Address(name, port: 0) }
+                .map { Arrival(address: $0, interface: UInt32(info.interfaceIndex)) }
+        }
+        node.assumeIsolated { $0.received(bytes, from: address, at: arrival) }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {

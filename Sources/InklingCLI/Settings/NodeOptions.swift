@@ -36,6 +36,9 @@ struct NodeOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: "Use this UDP port (default: any).", transform: Self.port)
     var port: UInt16?
 
+    @Flag(help: "Accept peers from beyond your networks, whoever reaches the port.")
+    var routed = false
+
     @Option(help: ArgumentHelp("Use this address of your machine.", valueName: "address"))
     var bind: String?
 
@@ -106,6 +109,7 @@ struct NodeOptions: ParsableArguments {
         }
         node.discovery = !noDiscovery
         node.peers = peer
+        node.acceptsRouted = routed
         return node
     }
 

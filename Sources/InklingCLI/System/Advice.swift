@@ -54,7 +54,9 @@ extension Notice {
         switch self {
         case .discoveryDown(let outage): outage.text
         case .identityTemporary(let reason): reason.text
-        case .discoveryUp, .lastWillOff, .peerIsOneself, .keyChanged, .knownPeersDamaged, .knownPeersNewer,
+        case .reachableOnLink: fact + " For others, name them with --peer, or accept all with --routed."
+        case .discoveryUp, .lastWillOff, .reachableFromAnywhere, .peerIsOneself, .keyChanged, .knownPeersDamaged,
+            .knownPeersNewer,
             .knownPeersUnkept:
             description
         }

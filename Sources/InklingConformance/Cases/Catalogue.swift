@@ -5,7 +5,7 @@ package enum Catalogue {
         malformedCases, orderCases, sealedCases, securityCases, vectorCases, wireCases, typingSenderCases,
         typingEndCases, typingReceiverCases, presenceCases, silenceCases, sleepCases, farewellCases, messageCases,
         deliveryCases, streamCases, outcomeCases, openingCases, attemptCases, crossedCases, retryCases, helloCases,
-        bindingCases, sessionCases, askCases, loadCases, limitCases, discoveryCases,
+        bindingCases, sessionCases, askCases, localAddressCases, loadCases, limitCases, discoveryCases,
     ].flatMap { $0 }.map { (place: place(of: $0.id), test: $0) }.sorted { $0.place < $1.place }.map(\.test)
 
     /// The place of a case's number: its clause, then the cases of that clause's own before those made from vectors.

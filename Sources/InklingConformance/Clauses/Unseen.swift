@@ -8,6 +8,10 @@ extension Clause {
         "L-40": "the addresses of the machine would have to change",
         "D-8": "a daemon publishes the addresses of its own machine alone, so none that is off-link can be advertised",
         "D-10": "how many resolves are under way is seen by the program and its daemon alone",
+        "D-15": "the machine would need an interface that the user left out",
+        "D-16": "whatever reaches a machine on loopback comes from an address of its own, which is on-link",
+        "D-18": "a daemon registers hosts of other domains for its own machine alone, where the program may look anywhere",
+        "L-56": "the suite does not look at the headers of IP",
         "S-5":
             "showing names and texts safely is up to the reader of the JSON lines, which give them as they came (J-8)",
     ]

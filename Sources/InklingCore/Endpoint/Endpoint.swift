@@ -19,12 +19,17 @@ package struct Endpoint: Sendable {
         package var name: String
         /// Whether this user's typing is announced (R9).
         package var sendsTyping: Bool
+        /// Whether initiations and asks are taken from beyond the networks of the host (D-16).
+        package var acceptsRouted: Bool
 
-        package init(identity: KeyPair, run: UInt64, name: String, sendsTyping: Bool = true) {
+        package init(
+            identity: KeyPair, run: UInt64, name: String, sendsTyping: Bool = true, acceptsRouted: Bool = false
+        ) {
             self.identity = identity
             self.run = run
             self.name = name
             self.sendsTyping = sendsTyping
+            self.acceptsRouted = acceptsRouted
         }
     }
 
@@ -199,7 +204,10 @@ package struct Endpoint: Sendable {
     /// - Parameters:
     ///   - bytes: Its UDP payload.
     ///   - address: Where it came from.
-    package mutating func receive(_ bytes: [UInt8], from address: Address, now: Instant) {
+    ///   - overNamedTunnel: Whether it came over a point-to-point interface that the user chose by name (D-16).
+    package mutating func receive(
+        _ bytes: [UInt8], from address: Address, overNamedTunnel: Bool = false, now: Instant
+    ) {
         begin(now)
         defer { finish() }
         effects.counters.bytesReceived += bytes.count
@@ -208,6 +216,11 @@ package struct Endpoint: Sendable {
         guard let datagram = try? Datagram.parse(bytes) else { return effects.drop(.malformed) }
         effects.counters.received[datagram.kind, default: 0] += 1
         switch datagram {
+        case .initiation, .ask:
+            guard overNamedTunnel || admits(address) else { return effects.drop(.offLink) }
+        case .response, .sealed, .retry, .tell: break
+        }
+        switch datagram {
         case .initiation(let initiation): receive(initiation, bytes: bytes, from: address, now)
         case .response(let response): receive(response, from: address, now)
         case .sealed(let sealed): receive(sealed, from: address, now)
@@ -215,6 +228,14 @@ package struct Endpoint: Sendable {
         case .ask(let ask): receive(ask, from: address, now)
         case .tell(let tell): receive(tell, from: address, now)
         }
+    }
+
+    /// Whether somebody at that address may ask for our key and open to us: everybody on the host's networks, and beyond
+    /// them hosts named by hand and those that a link leads to, or led to until it fell silent (D-16).
+    private func admits(_ address: Address) -> Bool {
+        surroundings.isOnLink(address) || surroundings.configuration.acceptsRouted
+            || directory.isHostByHand(address) || directory.isLastKnown(address)
+            || links.unordered.contains { $0.address == address }
     }
 
     // MARK: Discovery

@@ -68,7 +68,7 @@ package enum CommandError: Error, Equatable, Sendable {
 /// Why a datagram was dropped.
 package enum DropReason: String, CaseIterable, Sendable, Hashable {
     case malformed, unknownChat, unknownIndex, replayed, unauthenticated, frames, notUnicast
-    case ownIdentity, blocked, cookie, answerLimit, sourceLimit, linkLimit, peerLimit, unexpected, suspended
+    case ownIdentity, blocked, cookie, answerLimit, sourceLimit, linkLimit, peerLimit, unexpected, suspended, offLink
 }
 
 /// Counters of a node since its start.

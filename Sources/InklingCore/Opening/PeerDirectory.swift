@@ -30,6 +30,18 @@ struct PeerDirectory {
     /// Whether that address is a candidate of any peer.
     func isCandidate(_ address: Address) -> Bool { sources.unordered.contains { $0.addresses.contains(address) } }
 
+    /// Whether an address by hand is of the same host, whatever its port.
+    func isHostByHand(_ address: Address) -> Bool {
+        peersByHand.contains { $0.high == address.high && $0.low == address.low }
+    }
+
+    /// Whether a link was there until it fell silent.
+    func isLastKnown(_ address: Address) -> Bool {
+        sources.unordered.contains { source in
+            if case .lastKnown = source.origin { source.addresses.contains(address) } else { false }
+        }
+    }
+
     func hasRekey(of link: Link) -> Bool { sources.id(of: .rekey(link.id), in: link.chat) != nil }
 
     // MARK: Discovery

@@ -17,7 +17,7 @@ struct AddressTests {
             ("to ourselves", VirtualLAN.address(100), VirtualLAN.address(0), false),
         ])
     func address(_ row: (name: String, before: Address, after: Address, follows: Bool)) throws {
-        let lan = lonely()
+        let lan = lonely(acceptsRouted: true)
         let peer = ScriptedPeer(lan, identity: 8, address: row.before)
         let session = try peer.link()
         peer.send([peer.heartbeat()], on: session, counter: 50, from: row.after)

@@ -117,7 +117,7 @@ struct PeerByHandTests {
         #expect(lan.online(0, in: keys) == ["B"])
         var seen: Set<[UInt8]> = []
         for token in 0..<5 {
-            lan.inject(Ask(tag: keys.tag, token: UInt32(token)).encode(), into: 1, from: PeerByHandTests.far)
+            lan.inject(Ask(tag: keys.tag, token: UInt32(token)).encode(), into: 1, from: VirtualLAN.address(77))
         }
         for packet in lan.sent(1, kind: 6) {
             guard case .tell(let tell) = try Datagram.parse(packet.bytes) else { continue }
@@ -133,21 +133,21 @@ struct PeerByHandTests {
         let lan = lonely()
         for token in 0..<50 {
             lan.inject(
-                Ask(tag: VirtualLAN.lobby.tag, token: UInt32(token)).encode(), into: 0, from: PeerByHandTests.far)
+                Ask(tag: VirtualLAN.lobby.tag, token: UInt32(token)).encode(), into: 0, from: VirtualLAN.address(77))
         }
         let tells = lan.sent(0, kind: 6)
         #expect(tells.count == 20)
-        #expect(tells.allSatisfy { $0.destination == PeerByHandTests.far })
+        #expect(tells.allSatisfy { $0.destination == VirtualLAN.address(77) })
         for (token, packet) in tells.enumerated() {
             let expected = Tell(token: UInt32(token), nonce: 0, key: lan.hosts[0].endpoint.publicKey.bytes)
             #expect(packet.bytes == expected.encode())
         }
-        lan.inject(Ask(tag: ChatTag(9), token: 1).encode(), into: 0, from: PeerByHandTests.far)
+        lan.inject(Ask(tag: ChatTag(9), token: 1).encode(), into: 0, from: VirtualLAN.address(77))
         lan.run(for: .seconds(1))
-        lan.inject(Ask(tag: ChatTag(9), token: 1).encode(), into: 0, from: PeerByHandTests.far)
+        lan.inject(Ask(tag: ChatTag(9), token: 1).encode(), into: 0, from: VirtualLAN.address(77))
         #expect(lan.sent(0, kind: 6).count == 20)
         for step in 0..<100 {
-            lan.inject(Ask(tag: VirtualLAN.lobby.tag, token: UInt32(step)).encode(), into: 0, from: PeerByHandTests.far)
+            lan.inject(Ask(tag: VirtualLAN.lobby.tag, token: UInt32(step)).encode(), into: 0, from: VirtualLAN.address(77))
             lan.run(for: .milliseconds(20))
         }
         #expect(lan.sent(0, kind: 6).count <= 20 + 20 + 40)
@@ -205,8 +205,10 @@ struct PeerByHandTests {
         lan.add(identity: 0, name: "A")
         lan.add(identity: 1, name: "B")
         lan.move(1, to: PeerByHandTests.far)
+        let near = lan.hosts[0].address
         lan.perform(0) { $0.addPeer(PeerByHandTests.far, now: $1) }
-        lan.run(for: .milliseconds(100))
+        lan.perform(1) { $0.addPeer(near, now: $1) }
+        lan.run(for: .milliseconds(700))
         lan.expectWorking(0, 1)
         let moved = Address(ipv4: 0xC0A8_0A0A, port: 7_000)
         lan.move(1, to: moved)
@@ -218,6 +220,7 @@ struct PeerByHandTests {
         lan.run(for: .seconds(5))
         #expect(lan.offline(0) == [.silence])
         let again = lan.restart(1, identity: 1, name: "B")
+        lan.perform(again) { $0.addPeer(near, now: $1) }
         lan.run(for: .seconds(8))
         lan.expectWorking(0, again, "after its restart")
     }

@@ -13,7 +13,9 @@ final class VirtualProgram {
     private var openChat: String?
     private var messageNumber: [UInt64: String] = [:]
     private var wills: [UInt32: (bytes: [UInt8], address: Address)] = [:]
-    private var socket: [(bytes: [UInt8], source: UDPAddress)] = []
+    private var socket: [(bytes: [UInt8], source: UDPAddress, host: String)] = []
+    /// The own host that the datagram was sent to which is being taken.
+    private var answersFrom: String?
     private var input: [JSONValue?] = []
     private var lineNumber = 0
     private(set) var isRunning = false
@@ -72,15 +74,21 @@ final class VirtualProgram {
         confirmDrained()
     }
 
-    func receive(_ bytes: [UInt8], from source: UDPAddress) {
+    func receive(_ bytes: [UInt8], from source: UDPAddress, at host: String) {
         guard !isStopped else {
-            socket.append((bytes, source))
+            socket.append((bytes, source, host))
             return
         }
+        read(bytes, from: source, at: host)
+        confirmDrained()
+    }
+
+    private func read(_ bytes: [UInt8], from source: UDPAddress, at host: String) {
         guard let address = Address(source) else { return }
         endpoint.receive(bytes, from: address, now: stage.clock)
+        answersFrom = host
         drain()
-        confirmDrained()
+        answersFrom = nil
     }
 
     func take(_ signal: ProgramSignal) {
@@ -101,11 +109,7 @@ final class VirtualProgram {
         drain()
         let waiting = socket
         socket = []
-        for (bytes, source) in waiting {
-            guard let address = Address(source) else { continue }
-            endpoint.receive(bytes, from: address, now: stage.clock)
-            drain()
-        }
+        for (bytes, source, host) in waiting { read(bytes, from: source, at: host) }
         confirmDrained()
         let lines = input
         input = []
@@ -247,7 +251,10 @@ final class VirtualProgram {
 
     private func perform(_ output: Output) {
         switch output {
-        case .send(let bytes, let destination, _): stage.carry(bytes, fromPort: port, to: destination.udp)
+        case .send(let bytes, let destination, let kind):
+            let answers: Set<DatagramKind> = [.response, .retry, .tell, .pong]
+            let host = answers.contains(kind) ? answersFrom : nil
+            stage.carry(bytes, fromPort: port, host: host ?? "127.0.0.1", to: destination.udp)
         case .typing(let tag, let people):
             say(
                 "typing",

@@ -39,7 +39,8 @@ package final class VirtualStage: Stage {
 
     package func send(_ bytes: [UInt8], from source: UDPAddress, to destination: UDPAddress) {
         schedule(after: VirtualStage.transit) { [unowned self] in
-            programs.first { $0.isRunning && $0.port == destination.port }?.receive(bytes, from: source)
+            programs.first { $0.isRunning && $0.port == destination.port }?.receive(
+                bytes, from: source, at: destination.host)
         }
     }
 
@@ -115,10 +116,10 @@ package final class VirtualStage: Stage {
 
     // MARK: What the programs do
 
-    func carry(_ bytes: [UInt8], fromPort port: Int, to destination: UDPAddress) {
+    func carry(_ bytes: [UInt8], fromPort port: Int, host: String = "127.0.0.1", to destination: UDPAddress) {
         schedule(after: VirtualStage.transit) { [unowned self] in
             guard sockets.contains(destination) else { return }
-            let source = UDPAddress(host: "127.0.0.1", port: port)
+            let source = UDPAddress(host: host, port: port)
             events.append(.datagram(bytes: bytes, from: source, to: destination, at: now))
         }
     }

@@ -1,0 +1,199 @@
+import Foundation
+import Glibc
+import Testing
+
+extension NetworkTests {
+    @Suite("From where a node can be reached", .serialized, .sideBySide) struct ReachTests {
+        private static let withoutDiscovery = Network.Options(hosts: 3, discovery: false)
+        private static let alice: [UInt8] = [10, 77, 0, 1]
+        private static let port = "40001"
+
+        /// An ask for the open chat and an initiation to a node's key, as Bob has sent them to it.
+        private static func recorded(
+            on network: Network, to node: NodeProcess
+        ) async throws -> (ask: [UInt8], initiation: [UInt8]) {
+            let capture = try Capture(on: network[0])
+            let bob = try await NodeProcess("Bob", on: network[1], ["--no-discovery", "--peer", "10.77.0.1:" + port])
+            try await waitUntilAllOnline([node, bob])
+            let datagrams = capture.datagrams.filter { !$0.isOutgoing }
+            let ask = try #require(datagrams.first { $0.kind == 5 })
+            let initiation = try #require(datagrams.first { $0.kind == 1 })
+            return (ask.payload, initiation.payload)
+        }
+
+        // D-15
+        @Test("over an interface that was left out neither an ask nor an initiation is answered, whatever its address")
+        func leftOut() async throws {
+            try await Network.with(ReachTests.withoutDiscovery) { network in
+                let (host, other) = (network[0], network[2])
+                try await run([
+                    "nsenter", "--target", "\(other.processID)", "--net", "--", "ip", "link", "add", "eth1", "type",
+                    "veth", "peer", "name", "eth1", "netns", "\(host.processID)",
+                ])
+                try await host.run("ip address add 10.88.0.1/24 dev eth1 && ip link set eth1 up")
+                try await other.run("ip address add 10.88.0.3/24 dev eth1 && ip link set eth1 up")
+                let node = try await NodeProcess(
+                    "Alice", on: host, ["--no-discovery", "--port", ReachTests.port, "--interface", "eth0"])
+                let (ask, initiation) = try await ReachTests.recorded(on: network, to: node)
+
+                // To the address on that interface, and over it to the address on the other one.
+                try await other.run("ip route add 10.77.0.1/32 dev eth1 src 10.88.0.3")
+                try await host.run("ip neighbour flush all; sysctl -qw net.ipv4.conf.all.rp_filter=0")
+                let outside = try Probe(on: other, address: [10, 88, 0, 3])
+                for address in [[10, 88, 0, 1], ReachTests.alice] {
+                    outside.send(ask, to: address)
+                    outside.send(initiation, to: address)
+                }
+                #expect(try await outside.answers(within: 0.7).isEmpty)
+                #expect(try await node.drops("interface") >= 4, "they arrived")
+
+                try await other.run("ip route del 10.77.0.1/32 dev eth1")
+                let inside = try Probe(on: other, address: [10, 77, 0, 3])
+                inside.send(ask, to: ReachTests.alice)
+                inside.send(initiation, to: ReachTests.alice)
+                let kinds = try await inside.answers(within: 0.7).map { $0.payload.first }
+                #expect(Set(kinds) == [0x12, 0x16], "a response and a tell: \(kinds)")
+            }
+        }
+
+        // D-16
+        @Test("from beyond a router only hosts that were named are answered, or with --routed all")
+        func routed() async throws {
+            try await Network.with(ReachTests.withoutDiscovery) { network in
+                let (host, other) = (network[0], network[2])
+                try await other.run("ip address add 192.0.2.3/32 dev lo")
+                try await host.run("ip route add 192.0.2.3/32 via 10.77.0.3")
+                let node = try await NodeProcess("Alice", on: host, ["--no-discovery", "--port", ReachTests.port])
+                let (ask, initiation) = try await ReachTests.recorded(on: network, to: node)
+                #expect(node.events.contains { $0.on == "notice" && $0.code == "reachable-on-link" })
+
+                let far = try Probe(on: other, address: [192, 0, 2, 3])
+                far.send(ask, to: ReachTests.alice)
+                far.send(initiation, to: ReachTests.alice)
+                #expect(try await far.answers(within: 0.7).isEmpty)
+                #expect(try await node.drops("offLink") >= 2, "they arrived")
+
+                let open = try await NodeProcess(
+                    "Open", on: host, ["--no-discovery", "--port", "40002", "--routed"])
+                #expect(open.events.contains { $0.on == "notice" && $0.code == "reachable-from-anywhere" })
+                far.send(ask, to: ReachTests.alice, port: 40_002)
+                #expect(try await far.answers(within: 0.7).map { $0.payload.first } == [0x16])
+
+                // It asks that host as well, so the answers are its asks and the tell.
+                _ = try await NodeProcess(
+                    "Friend", on: host, ["--no-discovery", "--port", "40003", "--peer", "192.0.2.3:9"])
+                far.send(ask, to: ReachTests.alice, port: 40_003)
+                #expect(try await far.answers(within: 0.7).map { $0.payload.first } == [0x16])
+            }
+        }
+
+        // L-50, L-56
+        @Test("an answer leaves from the address that the question went to, and everything with a hop limit of 255")
+        func localAddresses() async throws {
+            try await Network.with(ReachTests.withoutDiscovery) { network in
+                let (host, other) = (network[0], network[2])
+                try await host.run(
+                    "ip address add 10.77.0.101/24 dev eth0 && ip address add fd77::101/64 dev eth0 nodad")
+                let node = try await NodeProcess("Alice", on: host, ["--no-discovery", "--port", ReachTests.port])
+                let (ask, initiation) = try await ReachTests.recorded(on: network, to: node)
+                let capture = try Capture(on: host)
+                let second: [UInt8] = [10, 77, 0, 101]
+                let secondIPv6: [UInt8] = [0xfd, 0x77] + [UInt8](repeating: 0, count: 12) + [0x01, 0x01]
+                let ownIPv6: [UInt8] = [0xfd, 0x77] + [UInt8](repeating: 0, count: 13) + [3]
+                for (probe, target) in [
+                    (try Probe(on: other, address: [10, 77, 0, 3]), second),
+                    (try Probe(on: other, address: ownIPv6), secondIPv6),
+                ] {
+                    probe.send(ask, to: target)
+                    probe.send(initiation, to: target)
+                    let answers = try await probe.answers(within: 0.7)
+                    #expect(Set(answers.map { $0.payload.first }) == [0x12, 0x16])
+                    #expect(answers.allSatisfy { $0.source == target }, "\(answers.map(\.source)) for \(target)")
+                }
+                try await pause(1)
+                let sent = capture.datagrams.filter(\.isOutgoing)
+                #expect(sent.contains { $0.kind == 3 } && sent.contains { $0.source.count == 16 })
+                #expect(sent.allSatisfy { $0.hopLimit == 255 }, "\(Set(sent.map(\.hopLimit)))")
+            }
+        }
+    }
+}
+
+extension CapturedDatagram {
+    /// The hop limit of IPv6 or the time to live of IPv4.
+    fileprivate var hopLimit: UInt8 { source.count == 4 ? frame[22] : frame[21] }
+}
+
+extension NodeProcess {
+    /// How many datagrams the node has dropped for a reason.
+    fileprivate func drops(_ reason: String) async throws -> Int {
+        let mark = mark
+        tell(["do": "stats"])
+        let line = try await wait("the counters", from: mark) { $0.on == "stats" }
+        return line.drops?[reason] ?? 0
+    }
+}
+
+/// A UDP socket of a program on a host that only sends what a test says.
+private final class Probe {
+    private let descriptor: Int32
+    private let isIPv6: Bool
+
+    /// - Parameter address: The host's address to use, 4 or 16 bytes.
+    init(on host: Host, address: [UInt8]) throws {
+        let isIPv6 = address.count == 16
+        self.isIPv6 = isIPv6
+        descriptor = try host.inNetwork {
+            let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+            let descriptor = socket(isIPv6 ? AF_INET6 : AF_INET, kind, 0)
+            let bound = Probe.withName(address, port: 0) { bind(descriptor, $0, $1) }
+            guard descriptor >= 0, bound == 0 else {
+                throw HarnessError("no socket at \(address): \(String(cString: strerror(errno)))")
+            }
+            return descriptor
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ bytes: [UInt8], to address: [UInt8], port: UInt16 = 40_001) {
+        _ = Probe.withName(address, port: port) { sendto(descriptor, bytes, bytes.count, 0, $0, $1) }
+    }
+
+    /// What comes within so many seconds, each with the address that it came from.
+    func answers(within seconds: Double) async throws -> [(payload: [UInt8], source: [UInt8])] {
+        try await pause(seconds)
+        var answers: [(payload: [UInt8], source: [UInt8])] = []
+        while true {
+            var buffer = [UInt8](repeating: 0, count: 2_048)
+            var name = sockaddr_in6()
+            var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+            let count = withUnsafeMutablePointer(to: &name) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    recvfrom(descriptor, &buffer, buffer.count, 0, $0, &length)
+                }
+            }
+            guard count >= 0 else { return answers }
+            let bytes = withUnsafeBytes(of: name) { Array($0) }
+            answers.append((Array(buffer[..<count]), isIPv6 ? Array(bytes[8..<24]) : Array(bytes[4..<8])))
+        }
+    }
+
+    private static func withName<Result>(
+        _ address: [UInt8], port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+    ) -> Result {
+        var bytes = [UInt8](repeating: 0, count: 28)
+        let isIPv6 = address.count == 16
+        bytes.withUnsafeMutableBytes {
+            $0.storeBytes(of: sa_family_t(isIPv6 ? AF_INET6 : AF_INET), as: sa_family_t.self)
+            $0.storeBytes(of: port.bigEndian, toByteOffset: 2, as: UInt16.self)
+            let place = isIPv6 ? 8 : 4
+            $0[place..<(place + address.count)].copyBytes(from: address)
+        }
+        return bytes.withUnsafeBytes { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) { name in
+                body(name.baseAddress.unsafelyUnwrapped, socklen_t(isIPv6 ? 28 : 16))
+            }
+        }
+    }
+}
