@@ -10,7 +10,7 @@ extension Clause {
         "D-10": "how many resolves are under way is seen by the program and its daemon alone",
         "D-15": "the machine would need an interface that the user left out",
         "D-16": "whatever reaches a machine on loopback comes from an address of its own, which is on-link",
-        "D-18": "a daemon registers hosts of other domains for its own machine alone, where the program may look anywhere",
+        "D-18": "what a program looks up elsewhere is seen by its resolver alone",
         "L-56": "the suite does not look at the headers of IP",
         "S-5":
             "showing names and texts safely is up to the reader of the JSON lines, which give them as they came (J-8)",

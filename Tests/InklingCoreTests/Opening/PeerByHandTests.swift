@@ -147,7 +147,8 @@ struct PeerByHandTests {
         lan.inject(Ask(tag: ChatTag(9), token: 1).encode(), into: 0, from: VirtualLAN.address(77))
         #expect(lan.sent(0, kind: 6).count == 20)
         for step in 0..<100 {
-            lan.inject(Ask(tag: VirtualLAN.lobby.tag, token: UInt32(step)).encode(), into: 0, from: VirtualLAN.address(77))
+            let ask = Ask(tag: VirtualLAN.lobby.tag, token: UInt32(step))
+            lan.inject(ask.encode(), into: 0, from: VirtualLAN.address(77))
             lan.run(for: .milliseconds(20))
         }
         #expect(lan.sent(0, kind: 6).count <= 20 + 20 + 40)
