@@ -448,6 +448,9 @@ extension NodeTests {
         await alice.stop()
         let again = try await NodeTests.keeping("Alice", in: directory)
         #expect(await again.preferredPeers == [carolKey])
+        // Also somebody who is not there.
+        try await again.setBlocked(true, key: carol.key)
+        #expect(await again.preferredPeers.isEmpty)
         for node in [again, bob, carol] { await node.stop() }
     }
 

@@ -10,6 +10,7 @@ package struct KnownPeersFile: Sendable {
 
     package let directory: String
     private let maximumBytes: Int
+    private let patience: Duration
 
     package enum Reading: Equatable {
         case missing
@@ -37,9 +38,13 @@ package struct KnownPeersFile: Sendable {
         case busy
     }
 
-    package init(directory: String, maximumBytes: Int = KnownPeersLimits.fileBytes) {
+    package init(
+        directory: String, maximumBytes: Int = KnownPeersLimits.fileBytes,
+        patience: Duration = KnownPeersLimits.lockPatience
+    ) {
         self.directory = directory
         self.maximumBytes = maximumBytes
+        self.patience = patience
     }
 
     /// Reads the file, also while another process takes longer than it should.
@@ -77,7 +82,7 @@ package struct KnownPeersFile: Sendable {
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return failure(errorText(errno)) }
         defer { close(descriptor) }
-        let end = ContinuousClock.now + KnownPeersLimits.lockPatience
+        let end = ContinuousClock.now + patience
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK else { return body(descriptor, .unsupported) }
             guard ContinuousClock.now < end else { return body(descriptor, .busy) }
