@@ -70,7 +70,7 @@ struct WordTests {
             Statistics.Drop.allCases.map(\.rawValue) == [
                 "malformed", "unknownChat", "unknownIndex", "replayed", "unauthenticated", "frames", "notUnicast",
                 "ownIdentity", "blocked", "cookie", "answerLimit", "sourceLimit", "linkLimit", "peerLimit",
-                "unexpected", "suspended",
+                "unexpected", "suspended", "offLink", "interface",
             ])
     }
 

@@ -288,7 +288,10 @@ package struct InstanceTable {
         for lookup in over { failed(lookup, now: now) }
         if let time = nextReturn, time <= now {
             nextReturn = now + DiscoveryLimits.returnTime
-            if !displaced.isEmpty, displaceInVain() { bringBackOne(now: now) }
+            // Not the one that gives way now.
+            if let waiting = displaced.randomElement(using: &random), displaceInVain() {
+                bringBack(waiting.key, now: now)
+            }
         }
         if displaced.isEmpty { nextReturn = nil }
         guard let time = sweepTime, time <= now else { return }
@@ -467,9 +470,14 @@ package struct InstanceTable {
 
     /// One of those that made room, at random, is known again.
     private mutating func bringBackOne(now: Instant) {
-        guard sightingCount < DiscoveryLimits.sightings else { return }
-        guard let (sighting, families) = displaced.randomElement(using: &random) else { return }
-        displaced[sighting] = nil
+        guard sightingCount < DiscoveryLimits.sightings, let waiting = displaced.randomElement(using: &random) else {
+            return
+        }
+        bringBack(waiting.key, now: now)
+    }
+
+    private mutating func bringBack(_ sighting: Sighting, now: Instant) {
+        guard let families = displaced.removeValue(forKey: sighting) else { return }
         self[sighting] = Entry(families: families, turn: takeTurn(), known: nil, progress: .due(now, attempt: 0))
     }
 }
