@@ -36,6 +36,9 @@ public struct Configuration: Sendable {
     /// Whether this user sees that others are typing.
     public var showsTyping = true
 
+    /// How often the time together with those who are there is counted and written.
+    package var countingInterval = KnownPeersLimits.countingInterval
+
     /// A configuration with a name, and defaults that suit most programs.
     public init(name: String, stateDirectory: String? = nil) {
         self.name = name

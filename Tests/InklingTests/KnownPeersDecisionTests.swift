@@ -268,8 +268,10 @@ struct KnownPeersDecisionTests {
         #expect(entries[0].named == ["al": 10, "alice": 15.25] && entries[0].chats == ["a": 10, "b": 20])
         #expect(entries.map(\.firstSeen) == [10, 1, 3_600, 3_600])
         #expect(entries.map(\.lastSeen) == [20, 1, 90_000, 89_999])
-        #expect(entries.map(\.isVerified) == [true, false, false, false])
-        #expect(entries.map(\.isBlocked) == [false, true, false, false])
+        // Whatever the time of a decision was: from now on numbers count.
+        let (set, none) = (Decision(true, number: 1), Decision())
+        #expect(entries.map(\.verified) == [set, none, none, none])
+        #expect(entries.map(\.blocked) == [none, set, none, none])
         #expect(entries.map(\.days.count) == [1, 1, 2, 1])
         #expect(entries.map(\.part) == [.decided, .decided, .kept, .kept])
         #expect(peers.preferred == [keys[0], keys[2]])

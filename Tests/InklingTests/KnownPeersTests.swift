@@ -396,7 +396,7 @@ extension NodeTests {
         let directory = try TemporaryDirectory()
         let start = ContinuousClock.now
         var together = Duration.zero
-        for _ in 0..<2 {
+        for isBobLast in [true, false] {
             let alice = try await NodeTests.node("Alice", chats: ["lobby", "kitchen"]) {
                 $0.isEphemeral = false
                 $0.stateDirectory = directory.path
@@ -411,6 +411,10 @@ extension NodeTests {
             try await bob.leave("lobby")
             _ = await NodeTests.first(of: alice.presence(in: "lobby")) { $0.first?.presence == .offline }
             try await Task.sleep(for: .milliseconds(400))
+            if !isBobLast {
+                await bob.stop()
+                _ = await NodeTests.first(of: alice.presence(in: "kitchen")) { $0.first?.presence == .offline }
+            }
             await alice.stop()
             await bob.stop()
             guard case .peers(let peers) = KnownPeersFile(directory: directory.path).read() else {
@@ -424,6 +428,31 @@ extension NodeTests {
             #expect(entry.days.count == 1 && entry.part == .probation)
             together = entry.together
         }
+    }
+
+    @Test("time together is written now and then while nothing else happens")
+    func interval() async throws {
+        let directory = try TemporaryDirectory()
+        let alice = try await NodeTests.node("Alice") {
+            $0.isEphemeral = false
+            $0.stateDirectory = directory.path
+            $0.countingInterval = .milliseconds(200)
+        }
+        let bob = try await NodeTests.node("Bob", peers: [alice])
+        await NodeTests.meet(alice, bob)
+        let key = try #require(PublicKey(base64url: bob.key))
+        var together: [Duration] = []
+        let end = ContinuousClock.now + .seconds(30)
+        while together.count < 3, ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(100))
+            guard case .peers(let peers) = KnownPeersFile(directory: directory.path).read(),
+                let entry = peers[key], entry.together > together.last ?? .zero
+            else { continue }
+            together.append(entry.together)
+        }
+        #expect(together.count == 3, "\(together)")
+        await alice.stop()
+        await bob.stop()
     }
 
     @Test("people are preferred once they are verified, or are met on a second day, until they are blocked")

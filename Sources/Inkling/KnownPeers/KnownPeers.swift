@@ -64,13 +64,13 @@ package struct KnownPeers: Sendable {
             lastSeen = time.wall
             chats[chat] = time.wall
             days.note(time)
-            limitChats(at: time.wall, but: chat)
+            limitChats(at: time.wall)
         }
 
         /// Times that have not come yet are from a clock that was wrong, and go first.
-        mutating func limitChats(at now: Double, but chat: String? = nil) {
+        mutating func limitChats(at now: Double) {
             guard chats.count > KnownPeersLimits.chats else { return }
-            let oldest = chats.filter { $0.key != chat }.map { ($0.value > now ? -1 : $0.value, $0.key) }.sorted(by: <)
+            let oldest = chats.map { ($0.value > now ? -1 : $0.value, $0.key) }.sorted(by: <)
             for (_, tag) in oldest.prefix(chats.count - KnownPeersLimits.chats) { chats[tag] = nil }
         }
     }

@@ -267,7 +267,7 @@ extension Node {
     /// While somebody is there, the time is counted now and then: what was not counted is lost with the process.
     private func scheduleCounting() {
         guard countingTimer == nil, !isStopped else { return }
-        countingTimer = eventLoop.scheduleTask(in: TimeAmount(KnownPeersLimits.countingInterval)) { [weak self] in
+        countingTimer = eventLoop.scheduleTask(in: TimeAmount(configuration.countingInterval)) { [weak self] in
             guard let self else { return }
             self.assumeIsolated { node in
                 node.countingTimer = nil
