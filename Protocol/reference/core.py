@@ -5,13 +5,14 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
+from admission import Destinations
 from answering import Answering
 from chat import Chat
 from clock import Bucket, RateWindow, Timer, Timers, cancel
 from handshake import KeyPair
 from limits import (ALL_RECORD_BURST, ALL_RECORD_RATE, COPIES, HELLO_INTERVAL, HELLO_TIMEOUT, IDLE_INTERVAL,
-                    IDLE_LINKS, INITIATIONS_SENT, LAST_WILL_COUNTER, LATE, MAX_CHATS, MAX_QUEUED_TEXT, OWN_TIMER,
-                    QUEUED_MESSAGE_EXTRA, READ_WAIT, RECORDS_BETWEEN_READS)
+                    IDLE_LINKS, INITIATIONS_SENT, INITIATIONS_TO_STRANGERS, LAST_WILL_COUNTER, LATE, MAX_CHATS, MAX_QUEUED_TEXT, OWN_TIMER,
+                    QUEUED_MESSAGE_EXTRA, READ_WAIT, RECORDS_BETWEEN_READS, STRAY_RESPONSES)
 from link import Link
 from names import user_id
 from opening import Attempt, Renewal
@@ -42,6 +43,10 @@ class Node:
         self.peers_by_hand: list["Address"] = []
         self.timers = Timers()
         self.initiations_sent = RateWindow(INITIATIONS_SENT)
+        self.initiations_to_strangers = RateWindow(INITIATIONS_TO_STRANGERS)
+        self.destinations = Destinations(self)
+        self.links_made = 0
+        self.stray_responses = RateWindow(STRAY_RESPONSES)
         self.pace = Bucket(ALL_RECORD_RATE, ALL_RECORD_BURST, now)
         self._records_left = RECORDS_BETWEEN_READS
         self._messages_shown = self._messages_sent = 0
@@ -103,6 +108,21 @@ class Node:
             stream = self.random.getrandbits(32)
             if stream not in (0, before):
                 return stream
+
+    def may_send(self, addresses: list["Address"], favoured: bool) -> list["Address"]:
+        """L-6, L-54: to which of these addresses an initiation goes now; it counts then."""
+        reachable = [address for address in addresses if self.destinations.admits(address, favoured)]
+        sent, strangers = self.initiations_sent, self.initiations_to_strangers
+        if sent.count(self.now) + len(reachable) > INITIATIONS_SENT:
+            return []
+        if not favoured and strangers.count(self.now) + len(reachable) > INITIATIONS_TO_STRANGERS:
+            return []
+        for address in reachable:
+            sent.note(self.now)
+            if not favoured:
+                strangers.note(self.now)
+            self.destinations.take(address)
+        return reachable
 
     def new_renewal(self, link: Link) -> Renewal:
         return Renewal(self, link)

@@ -29,6 +29,8 @@ class Link(Watch):
         self.larger = node.identity.public > session.key  # this node has the larger key
         self.sessions = [session]                         # the newest first: it sends
         self.made, self.name = node.now, name
+        node.links_made += 1
+        self.serial = node.links_made
         self.named: deque[int] = deque([session.fresh_stream] if session.fresh_stream else [], NAMED_STREAMS)
         self.covered: list["Instance"] = []               # L-3
         self.renewal: Optional["Renewal"] = None
@@ -46,6 +48,7 @@ class Link(Watch):
         self._record_timer: Optional[Timer] = None
         self._stall_timer: Optional[Timer] = None
         self.start_watch(session.address)
+        node.destinations.answered(session.address)  # L-54
         self._idle()
         self._session_sends()
 

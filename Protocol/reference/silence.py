@@ -75,6 +75,7 @@ class Watch:
         """L-24."""
         if not self.node.late and source != self.address and self._may_follow(source):
             self.address = session.address = self.sending.address = source
+            self.node.destinations.answered(source)  # L-54
             self.chat.covered_by(self.itself())
 
     def _may_follow(self, source: "Address") -> bool:

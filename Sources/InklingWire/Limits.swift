@@ -44,12 +44,24 @@ extension Limits {
     package static let chatsPerNode = 32
     /// The links that one node keeps (L-39).
     package static let linksPerNode = 1_024
+    /// The links that one node keeps from one source, but for those of verified people (L-53).
+    package static let linksPerSource = 64
+    /// The links that one node keeps with one key in one chat (L-53).
+    package static let linksPerKey = 8
+    /// The addresses that answered, and the others, of which a node remembers how many initiations it sent there (L-54).
+    package static let destinations = 1_024
     /// The candidate addresses that are kept of one discovered instance (D-9).
     package static let addressesPerInstance = 8
     /// The discovered instances that are kept of one key in one chat (D-9).
     package static let instancesPerKey = 4
     /// The handshakes of our own that may be unanswered at once (L-6).
     package static let pendingInitiations = 64
+    /// Those of them that may be to strangers (L-6).
+    package static let pendingInitiationsToStrangers = 48
+    /// The initiations of a peer in a row for which no session was confirmed, and that the larger key gives way to (L-55).
+    package static let unconfirmedTurns = 3
+    /// The responses that are opened for each transmission of an initiation from each address that it went to (L-49).
+    package static let responsesPerTransmission = 4
     /// The sessions that we answered and that no sealed datagram has confirmed (L-12).
     package static let unconfirmedSessions = 128
     /// The superseded sessions of a link that still receive (L-21).
@@ -82,8 +94,28 @@ extension Limits {
 extension Limits {
     /// The initiations that a node sends in a second (L-6).
     package static let initiationsSentPerSecond = 200
+    /// The responses that are opened in a second from addresses that no transmission of their initiation went to (L-49).
+    package static let strayResponsesPerSecond = 20
+    /// The initiations that a node sends to strangers in a second (L-6).
+    package static let initiationsToStrangersPerSecond = 150
+    /// The initiations that go to an address in a second that has answered nothing (L-54).
+    package static let initiationsPerSecondPerDestination = 4
+    /// The initiations that go to such an address in a row (L-54).
+    package static let initiationBurstPerDestination = 40
+    /// Those of them that are kept for preferred keys (L-54).
+    package static let initiationsKeptPerDestination = 10
+    /// The retries that a node sends in a second (L-9).
+    package static let retriesPerSecond = 500
+    /// The retries that a node sends to known addresses besides (L-9).
+    package static let retriesToKnownPerSecond = 200
+    /// The initiations with a valid cookie from unknown addresses that a node opens in a second (L-10).
+    package static let initiationsOpenedOfUnknownPerSecond = 200
     /// The initiations that a node answers in a second (L-10).
     package static let initiationsAnsweredPerSecond = 200
+    /// Those of them that may be from unknown addresses (L-10).
+    package static let answersToUnknownPerSecond = 100
+    /// Those of them that may be from addresses that are not of preferred persons (L-10).
+    package static let answersToUnpreferredPerSecond = 150
     /// The initiations with a valid cookie that one source gets answered in a second (L-10).
     package static let cookieInitiationsPerSecondPerSource = 5
     /// The initiations with a valid cookie that one source gets answered in a row (L-10).
@@ -94,6 +126,8 @@ extension Limits {
     package static let loadUnconfirmedSessions = 64
     /// The asks that a node answers in a second (D-13).
     package static let asksAnsweredPerSecond = 20
+    /// Those of them that may be from unknown addresses (D-13).
+    package static let asksOfUnknownAnsweredPerSecond = 10
     /// The authenticated datagrams that are taken from a link in a second (L-25).
     package static let datagramsPerSecondPerLink = 500
     /// The authenticated datagrams that are taken from a link in a row (L-25).

@@ -68,6 +68,12 @@ extension MutantTests {
         .emptyBitmap: ("M-15", []),
         .hoards: ("M-16", ["M-15"]),
         .falseReason: ("M-18", ["W-21", "L-33", "X-2"]),
+        .everyRetry: ("L-9", []),
+        .manyRuns: ("L-53", []),
+        .firstCome: ("L-52", []),
+        .everPolite: ("L-55", []),
+        .everyResponse: ("L-49", []),
+        .strayResponses: ("L-49", []),
         .noHandshakeAfterSleep: ("L-42", ["L-30"]),
     ]
 

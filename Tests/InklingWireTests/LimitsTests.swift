@@ -41,6 +41,19 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
     private static let numbers: [LimitRow] = [
         LimitRow("chats per node", Limits.chatsPerNode),
         LimitRow("links per node", Limits.linksPerNode),
+        LimitRow("links per source", Limits.linksPerSource),
+        LimitRow("links per key and chat", Limits.linksPerKey),
+        LimitRow(
+            "initiations to an address that never answered", Limits.initiationsPerSecondPerDestination,
+            Limits.initiationBurstPerDestination, Limits.initiationsKeptPerDestination),
+        LimitRow(
+            "addresses remembered that answered, and that did not", Limits.destinations, Limits.destinations),
+        LimitRow(
+            "initiations in a row that the larger key gives way to, of which none was confirmed",
+            Limits.unconfirmedTurns),
+        LimitRow("retries, and to known addresses besides", Limits.retriesPerSecond, Limits.retriesToKnownPerSecond),
+        LimitRow(
+            "initiations with a cookie from unknown addresses", Limits.initiationsOpenedOfUnknownPerSecond),
         LimitRow("older sessions per link", Limits.supersededSessions),
         LimitRow("pings of a link whose pongs are awaited", Limits.pingsInFlight),
         LimitRow("sources of these that are counted", Limits.initiationSources),
@@ -48,11 +61,17 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("addresses per instance", Limits.addressesPerInstance),
         LimitRow("instances per key", Limits.instancesPerKey),
         LimitRow("resolves and queries under way", Limits.resolvesAtOnce),
-        LimitRow("pending initiations", Limits.pendingInitiations),
-        LimitRow("initiations sent", Limits.initiationsSentPerSecond),
+        LimitRow("pending initiations", Limits.pendingInitiations, Limits.pendingInitiationsToStrangers),
+        LimitRow(
+            "initiations sent", Limits.initiationsSentPerSecond, Limits.initiationsToStrangersPerSecond),
+        LimitRow(
+            "responses opened, for each transmission and address that it went to", Limits.responsesPerTransmission),
+        LimitRow("responses opened from other addresses", Limits.strayResponsesPerSecond),
         LimitRow("initiations before load", Limits.loadInitiationsPerSecond),
         LimitRow("unconfirmed sessions before load", Limits.loadUnconfirmedSessions),
-        LimitRow("initiations answered", Limits.initiationsAnsweredPerSecond),
+        LimitRow(
+            "initiations answered", Limits.initiationsAnsweredPerSecond, Limits.answersToUnknownPerSecond,
+            Limits.answersToUnpreferredPerSecond),
         LimitRow(
             "initiations with a cookie per source", Limits.cookieInitiationsPerSecondPerSource,
             Limits.cookieInitiationBurstPerSource),

@@ -58,20 +58,8 @@ extension Catalogue {
             try trial.peer(named: "Bob", in: ChatKeys(openName: names[30])).openIn(program, chat: names[30])
         },
         Case("L-39.2", "a node has 1,024 links, keeps them, and takes no more", group: .limits, load: .heavy) { trial in
-            let (program, peer) = try trial.startWithQuietPeer()
-            peer.announcedInterval = 255
-            // About 90 a second, so that the program is not under load.
-            let start = trial.now
+            let (program, peer) = try fill(trial)
             func online() -> Int { Set(program.events("peer").compactMap { $0.value["user"]?.string }).count }
-            while online() < 1_024 {
-                guard trial.now - start < .seconds(35) else {
-                    throw Untried(reason: "the program makes \(online()) links in 35 s, and not 1,024")
-                }
-                let before = online()
-                let count = min(8, 1_024 - before)
-                try meetMore(count, peer, program)
-                _ = try? trial.wait(.seconds(1), for: "", until: { online() >= before + count ? true : nil })
-            }
             try meetMore(1, peer, program)
             try trial.never(for: .seconds(1), "no further link") { online() > 1_024 }
             try peer.ping(on: peer.sessions.first)
@@ -80,7 +68,77 @@ extension Catalogue {
                 throw Finding(expected: "the links stay", actual: "\(offline) of them went offline")
             }
         },
+        Case(
+            "L-52.1", "in a full node a newcomer takes the place of the youngest in the chat furthest over its share",
+            also: "L-32", group: .limits, load: .heavy
+        ) { trial in
+            let (program, peer) = try fill(trial)
+            let name = trial.chatName + "-2"
+            program.tell(["do": "join", "chat": .string(name)])
+            let youngest = peer.sessions.last
+            let start = trial.now
+            let newcomer = try trial.peer(named: "Bob", in: ChatKeys(openName: name))
+            try newcomer.openIn(program, chat: name)
+            let left = program.events("peer", since: start).filter { $0.value["presence"]?.string == "offline" }
+            guard left.count == 1, left[0].value["why"]?.string == "full" else {
+                throw Finding(
+                    expected: "one `peer` that is offline, with `full`",
+                    actual: "\(left.map { $0.value["why"]?.string ?? "none" })")
+            }
+            try peer.await("a bye with reason 0 to the peer whose link was made last", since: start) {
+                $0.session === youngest && $0.bye == .quit
+            }
+            try peer.ping(on: peer.sessions.first)
+        },
+        Case(
+            "L-53.1", "one key has eight links in a chat, and the hello of a ninth asks these whether they live",
+            also: "L-31", group: .limits
+        ) { trial in
+            let (program, peer) = try trial.startWithQuietPeer()
+            peer.announcedInterval = 255
+            for _ in 0..<8 {
+                (peer.run, peer.stream) = (
+                    trial.generator.next(), UInt32(truncatingIfNeeded: trial.generator.next()) | 1
+                )
+                _ = try peer.openAndMeet(program)
+            }
+            (peer.run, peer.stream) = (trial.generator.next(), UInt32(truncatingIfNeeded: trial.generator.next()) | 1)
+            let eight = peer.sessions
+            let ninth = try peer.openSession(to: program)
+            let start = trial.now
+            peer.say(on: ninth)
+            for session in eight {
+                try peer.await("a ping on each of the eight links", since: start) {
+                    $0.session === session && $0.ping != nil
+                }
+                peer.send([peer.heartbeatFrame], on: session)
+            }
+            try trial.never(for: .milliseconds(500), "no hello that holds the stream of the ninth") {
+                peer.say(on: ninth)
+                return peer.hellos(on: ninth).contains { $0.value.heldStream == peer.stream }
+            }
+            try peer.ping(on: eight[0])
+        },
     ]
+
+    /// Starts the program, and makes 1,024 links with it from one socket.
+    private static func fill(_ trial: Trial) throws -> (program: Program, peer: Peer) {
+        let (program, peer) = try trial.startWithQuietPeer()
+        peer.announcedInterval = 255
+        // About 90 a second, so that the program is not under load.
+        let start = trial.now
+        func online() -> Int { Set(program.events("peer").compactMap { $0.value["user"]?.string }).count }
+        while online() < 1_024 {
+            guard trial.now - start < .seconds(35) else {
+                throw Untried(reason: "the program makes \(online()) links in 35 s, and not 1,024")
+            }
+            let before = online()
+            let count = min(8, 1_024 - before)
+            try meetMore(count, peer, program)
+            _ = try? trial.wait(.seconds(1), for: "", until: { online() >= before + count ? true : nil })
+        }
+        return (program, peer)
+    }
 
     /// Peers that are added by hand and tell their keys, but answer no initiation.
     private static func crowd(_ count: Int, _ trial: Trial) throws -> [Peer] {

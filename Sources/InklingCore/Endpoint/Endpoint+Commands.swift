@@ -96,6 +96,7 @@ extension Endpoint {
         guard !chats.contains(keys.tag) else { throw .chatExists }
         guard chats.count < Limits.chatsPerNode else { throw .tooManyChats }
         chats.insert(ChatState(keys: keys), for: keys.tag)
+        if !keys.isOpen { surroundings.secretChats.insert(keys.tag) }
         for address in directory.peersByHand {
             directory.open(byHand: address, in: keys.tag, links, surroundings, now: now)
         }
@@ -115,6 +116,7 @@ extension Endpoint {
         roster.forget(chat)
         directory.removeAll(of: chat)
         chats.remove(chat)
+        surroundings.secretChats.remove(chat)
     }
 
     // MARK: Typing
@@ -199,6 +201,18 @@ extension Endpoint {
         for id in ids where links[id].pump(own, surroundings, &outbox, &effects, now: now) { told.insert(id) }
         if let edge { announce(edge, in: chat, excluding: told, now) }
         return (message.number, message.recipients)
+    }
+
+    // MARK: Standing
+
+    /// How well the user knows whom, in place of what was said before; all others are strangers. Who is known better
+    /// comes first where there is not room for all (L-52), and some of what is limited is kept for them (L-6, L-9, L-10).
+    package mutating func setStandings(_ standings: [PublicKey: Standing], now: Instant) {
+        begin(now)
+        defer { finish() }
+        guard standings != surroundings.standings else { return }
+        surroundings.standings = standings
+        knownAddresses.rebuild(links, directory.sources, surroundings)
     }
 
     // MARK: Blocking

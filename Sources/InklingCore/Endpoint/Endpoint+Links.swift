@@ -84,10 +84,16 @@ extension Endpoint {
             links.own(index, id)
             if let surplus { links.own(surplus.localIndex, nil) }
         } else {
-            guard links.count < Limits.linksPerNode else { return .noRoom }
-            // A new run of a key makes that key's other links answer for themselves (L-31).
-            for other in others { links[other.id].liveness.doubt(now) }
-            id = make(greeting, hello, now)
+            // A new run of a key makes that key's other links answer for themselves (L-31), also those that leave it
+            // no room (L-53): once, however often that hello comes.
+            if !greeting.isRefused {
+                for other in others { links[other.id].liveness.doubt(now) }
+            }
+            switch room(for: greeting.person, at: greeting.session.address) {
+            case .none: return .noRoom
+            case .free: id = make(greeting, hello, now)
+            case .inPlace(let former): id = make(giveWay(former, to: greeting, now), hello, now)
+            }
         }
         let isSending = links[id].sessions.isSending(index)
         directory.bind(
@@ -96,6 +102,23 @@ extension Endpoint {
         let own = heartbeat(in: greeting.person.chat)
         links[id].apply(hello, on: index, isSettled: false, own, surroundings, &outbox, &effects, now: now)
         return .bound(id)
+    }
+
+    /// Whether another link with a person would be one too many (L-39, L-52, L-53).
+    func room(for person: PersonID, at address: Address) -> LinkTable.Room {
+        links.room(for: person, at: address, chatCount: chats.count, surroundings)
+    }
+
+    /// A link ends so that another can be made (L-52).
+    ///
+    /// - Returns: The session that awaits its link, which no longer counts as one of the link that ended.
+    private mutating func giveWay(_ id: LinkID, to greeting: GreetingSession, _ now: Instant) -> GreetingSession {
+        var greeting = greeting
+        handshakes.remove(greeting.session.localIndex)
+        if greeting.presumedLink == id { greeting.loseLink(stream: effects.stream()) }
+        sayBye(id, .quit, now)
+        removeLink(id, .full, .full, now)
+        return greeting
     }
 
     private mutating func make(_ greeting: GreetingSession, _ hello: Hello, _ now: Instant) -> LinkID {

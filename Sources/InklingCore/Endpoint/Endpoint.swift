@@ -45,6 +45,7 @@ package struct Endpoint: Sendable {
     var effects: Effects
     var chats = Table<ChatTag, ChatState>()
     var admission: AdmissionControl
+    var knownAddresses = KnownAddresses()
     var directory = PeerDirectory()
     var handshakes = Handshakes()
     var links = LinkTable()
@@ -122,11 +123,15 @@ package struct Endpoint: Sendable {
     /// Every input ends here: deadlines that may have changed are looked at again.
     mutating func finish() {
         for tag in chats.takeTouched() { register(.chat(tag)) }
-        for id in directory.sources.takeTouched() { register(.source(id)) }
+        for id in directory.sources.takeTouched() {
+            register(.source(id))
+            knownAddresses.update(id, directory.sources, surroundings)
+        }
         for index in handshakes.takeTouched() { register(.session(index)) }
         for index in links.takeTouchedSessions() { register(.session(index)) }
         for id in links.takeTouched() {
             register(.link(id))
+            if knownAddresses.update(id, links, surroundings) { directory.answered(from: links[id].address, &effects) }
             for (index, deadline) in links.sessionDeadlines(of: id) { deadlines.set(.session(index), to: deadline) }
         }
         if !farewells.isEmpty { register(.node) }
@@ -224,7 +229,7 @@ package struct Endpoint: Sendable {
         case .initiation(let initiation): receive(initiation, bytes: bytes, from: address, now)
         case .response(let response): receive(response, from: address, now)
         case .sealed(let sealed): receive(sealed, from: address, now)
-        case .retry(let retry): directory.receive(retry, from: address, &effects, now: now)
+        case .retry(let retry): directory.receive(retry, from: address, surroundings, &effects, now: now)
         case .ask(let ask): receive(ask, from: address, now)
         case .tell(let tell): receive(tell, from: address, now)
         }

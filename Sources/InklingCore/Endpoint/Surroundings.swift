@@ -51,6 +51,10 @@ struct Surroundings: Sendable {
     /// Whether somebody keeps last wills (L-33).
     var keepsWills = false
     var blocked: Set<UserID> = []
+    /// How well the user knows whom; all others are strangers.
+    var standings: [PublicKey: Standing] = [:]
+    /// The secret chats among those that the node is in.
+    var secretChats: Set<ChatTag> = []
     var networks: [LocalNetwork] = []
     var ownPort: UInt16 = 0
 

@@ -26,6 +26,7 @@ struct LinkTable {
     }
 
     func find(_ id: LinkID) -> Link? { links.find(id) }
+    func contains(_ id: LinkID) -> Bool { links.contains(id) }
 
     /// The link of a session, by its local index.
     func link(ofSession index: UInt32) -> LinkID? { owners[index] }

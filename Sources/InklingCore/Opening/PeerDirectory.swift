@@ -3,8 +3,12 @@ import InklingWire
 /// Where peers may be: what discovery lists, addresses by hand, last known addresses; and which links cover them.
 struct PeerDirectory {
     var sources = PeerSourceTable()
-    /// The initiations that a node sends (L-6).
+    /// The initiations that a node sends (L-6), and those of them to strangers.
     var initiationsSent = SlidingWindow(perSecond: Limits.initiationsSentPerSecond)
+    var initiationsToStrangers = SlidingWindow(perSecond: Limits.initiationsToStrangersPerSecond)
+    var destinations = Destinations()
+    /// The responses that are opened from addresses that their initiation did not go to (L-49).
+    var strayResponses = SlidingWindow(perSecond: Limits.strayResponsesPerSecond)
     private(set) var peersByHand: [Address] = []
     /// The addresses by hand that turned out to be our own identity's, as a notice has said.
     private var toldOneself: Set<Address> = []
@@ -26,9 +30,6 @@ struct PeerDirectory {
             source.isByHand && (source.id == opener || (link != nil && source.link == link))
         }
     }
-
-    /// Whether that address is a candidate of any peer.
-    func isCandidate(_ address: Address) -> Bool { sources.unordered.contains { $0.addresses.contains(address) } }
 
     /// Whether an address by hand is of the same host, whatever its port.
     func isHostByHand(_ address: Address) -> Bool {
@@ -207,6 +208,7 @@ struct PeerDirectory {
     /// - Parameter isSending: Whether the session sends: a handshake for a new session of the link is then done.
     mutating func bind(_ link: Link, opener: PeerSourceID?, at address: Address, isSending: Bool) {
         for source in sources.sources(of: link.personID) {
+            sources[source.id].unconfirmed = 0
             let isRekey = source.origin == .rekey(link.id) && isSending
             let isThere = source.link == nil && source.addresses.contains(address)
             guard source.id == opener || isRekey || isThere else { continue }
@@ -236,7 +238,7 @@ struct PeerDirectory {
                 sources.remove(source.id)
             } else if isLost {
                 start(source.id, links, surroundings, now: now)
-            } else if reason == .bye || reason == .will {
+            } else if reason == .bye || reason == .will || reason == .full {
                 rest(source, now: now)
             } else {
                 sources.move(source.id, to: .idle)

@@ -28,6 +28,9 @@ struct PeerSource {
     var isListed = true
     /// The live link that covers it.
     var link: LinkID?
+    /// How many initiations of that peer were answered in a row with a session that nobody confirmed, as far as it
+    /// counts: those of somebody who replays recorded ones stay unconfirmed (L-55).
+    var unconfirmed = 0
     /// The token of the ask in flight, for a peer by hand.
     var askToken: UInt32?
 
@@ -43,6 +46,9 @@ struct PeerSource {
         guard case .lastKnown(let expires) = origin else { return opening.nextDeadline }
         return earliest(opening.nextDeadline, or: expires)
     }
+
+    /// Whether the larger key still leaves the opening to its peer's initiations (L-55).
+    var leavesOpening: Bool { unconfirmed <= Limits.unconfirmedTurns }
 
     var person: PersonID? { key.map { PersonID(chat: chat, key: $0) } }
 

@@ -13,10 +13,10 @@ struct TokenBucket {
         updated = now
     }
 
-    /// Takes a token if there is one.
-    mutating func take(_ now: Instant) -> Bool {
+    /// Takes a token if there is one besides a reserve.
+    mutating func take(_ now: Instant, leaving reserve: Int = 0) -> Bool {
         refill(now)
-        guard level >= nanosecondsPerToken else { return false }
+        guard level >= nanosecondsPerToken * Int64(1 + reserve) else { return false }
         level -= nanosecondsPerToken
         return true
     }
@@ -68,6 +68,11 @@ struct SlidingWindow {
             next = (next + 1) % limit
         }
         return now - instants[next] < .seconds(1)
+    }
+
+    /// Whether another event is within the limit.
+    func hasRoom(_ now: Instant) -> Bool {
+        instants.count < limit || now - instants[next] >= .seconds(1)
     }
 
     /// Counts an event if it is within the limit.

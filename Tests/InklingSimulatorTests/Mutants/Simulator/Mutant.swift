@@ -14,7 +14,8 @@ package enum Mutant: String, CaseIterable, Sendable {
     case forgetfulHello, anyTell, talkative, commandsCount, blanksCount, repetitionCounts, hastyStarts
     case lazyHeartbeats, awayTypes, longEvidence, manyStarts, oldestFirst, bargesIn, believesTheFuture
     case keepsLostState, nakedMessages, wideWindow, steadyTimer, slowRepair, endlessQueue, silentDuplicates
-    case emptyBitmap, hoards, falseReason, noHandshakeAfterSleep
+    case emptyBitmap, hoards, falseReason, noHandshakeAfterSleep, everyResponse, strayResponses
+    case everyRetry, manyRuns, firstCome, everPolite
 }
 
 /// The mutant that runs; nil: the core as it is. One at a time: it is set before a run, and never while one goes on.
