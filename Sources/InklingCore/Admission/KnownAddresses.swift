@@ -36,7 +36,7 @@ struct KnownAddresses {
             return false
         }
         let address = links[id].address
-        if let known = owned[.link(id)], known.addresses == [address] { return false }
+        if owned[.link(id)]?.addresses.first == address { return false }
         let acquaintance: Acquaintance =
             switch surroundings.standing(of: links[id].personID) {
             case .stranger: .linked
