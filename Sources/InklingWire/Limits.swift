@@ -76,6 +76,10 @@ extension Limits {
     package static let queuedBytesPerPeer = 4 * 1_024 * 1_024
     /// What each queued message counts besides its text, in bytes (M-14).
     package static let queuedMessageOverhead = 256
+    /// The keys that discovery may list at one address for each to be opened to (D-17).
+    package static let keysPerAddress = 4
+    /// The addresses with more of them that are asked for theirs at a time (D-17).
+    package static let crowdedAddresses = 64
     /// The DNS-SD resolves and queries that run at once (D-10).
     package static let resolvesAtOnce = 16
     /// The answers to hellos in one session (L-17).
@@ -128,6 +132,8 @@ extension Limits {
     package static let asksAnsweredPerSecond = 20
     /// Those of them that may be from unknown addresses (D-13).
     package static let asksOfUnknownAnsweredPerSecond = 10
+    /// The addresses with too many keys that a node begins to ask in a second (D-17).
+    package static let crowdedAddressesPerSecond = 20
     /// The authenticated datagrams that are taken from a link in a second (L-25).
     package static let datagramsPerSecondPerLink = 500
     /// The authenticated datagrams that are taken from a link in a row (L-25).

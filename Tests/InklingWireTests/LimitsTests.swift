@@ -60,6 +60,9 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("later records acknowledged until one is lost", Limits.laterRecordsUntilLost),
         LimitRow("addresses per instance", Limits.addressesPerInstance),
         LimitRow("instances per key", Limits.instancesPerKey),
+        LimitRow("keys of a chat that are opened to at one address", Limits.keysPerAddress),
+        LimitRow(
+            "addresses with more of them that are asked", Limits.crowdedAddresses, Limits.crowdedAddressesPerSecond),
         LimitRow("resolves and queries under way", Limits.resolvesAtOnce),
         LimitRow("pending initiations", Limits.pendingInitiations, Limits.pendingInitiationsToStrangers),
         LimitRow(

@@ -126,6 +126,7 @@ package struct Endpoint: Sendable {
         for id in directory.sources.takeTouched() {
             register(.source(id))
             knownAddresses.update(id, directory.sources, surroundings)
+            directory.crowds.update(id, directory.sources)
         }
         for index in handshakes.takeTouched() { register(.session(index)) }
         for index in links.takeTouchedSessions() { register(.session(index)) }

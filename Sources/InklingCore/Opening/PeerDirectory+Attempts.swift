@@ -73,7 +73,9 @@ extension PeerDirectory {
             case .fail: failed(id, context.links, context.handshakes, &effects, now: now)
             case .transmit:
                 let favoured = isFavoured(source, context.surroundings)
-                if let addresses = takeInitiations(source.addresses, favoured, &effects, now: now) {
+                let candidates =
+                    source.person.map { uncrowded(source.addresses, of: id, $0, context, &effects) } ?? []
+                if let addresses = takeInitiations(candidates, favoured, &effects, now: now) {
                     attempt.takeTransmission()
                     transmit(attempt, of: id, to: addresses, &effects)
                 } else {
@@ -100,7 +102,7 @@ extension PeerDirectory {
     private func isFavoured(_ source: PeerSource, _ surroundings: Surroundings) -> Bool {
         switch source.origin {
         case .byHand, .rekey: true
-        case .discovered, .lastKnown: source.person.map(surroundings.isPreferred) ?? false
+        case .discovered, .lastKnown, .crowded: source.person.map(surroundings.isPreferred) ?? false
         }
     }
 
@@ -109,11 +111,20 @@ extension PeerDirectory {
             sources.move(id, to: .idle)
             return
         }
+        if case .crowded(let address) = sources[id].origin, !wantsAsk(address, in: sources[id].chat, context.links) {
+            sources.remove(id)
+            return
+        }
         guard let person = sources[id].person else {
             askAgain(id, &effects, now: context.now)
             return
         }
-        let addresses = addresses(of: id, context.links)
+        let all = addresses(of: id, context.links)
+        let addresses = uncrowded(all, of: id, person, context, &effects)
+        guard !addresses.isEmpty || all.isEmpty else {
+            sources.move(id, to: .waiting(until: context.now + Limits.displacedOpeningDelay))
+            return
+        }
         switch obstacle(to: id, at: addresses, person, context, &effects) {
         case .covered(let link):
             sources[id].link = link
@@ -121,7 +132,7 @@ extension PeerDirectory {
         case .wait(let until):
             sources.move(id, to: .waiting(until: until))
         case .none(let reachable):
-            sources[id].addresses = addresses
+            sources[id].addresses = all
             initiate(id, person, keys, at: reachable, context, &effects)
         }
     }
@@ -212,7 +223,7 @@ extension PeerDirectory {
         _ effects: inout Effects
     ) {
         let now = context.now
-        if sources[id].isByHand { ask(id, &effects) }
+        if sources[id].isAsked { ask(id, &effects) }
         let index = freshIndex(context.links, context.handshakes, &effects)
         let ephemeral = effects.keyPair()
         let prologue = Initiation.prologue(senderIndex: index, tag: person.chat)
@@ -222,7 +233,7 @@ extension PeerDirectory {
                 preSharedKey: keys.preSharedKey, prologue: prologue)
         else {
             // Its key is a point of low order: no handshake with it can be secret. Its sender may have forged it.
-            if sources[id].isByHand {
+            if sources[id].isAsked {
                 sources.setKey(of: id, to: nil)
                 sources.move(id, to: .waiting(until: now + Limits.openingPauseAfterByeByHand))
             } else {
@@ -306,6 +317,41 @@ extension PeerDirectory {
     /// A session that the peer began was confirmed: its initiations are its own.
     mutating func confirmed(_ person: PersonID) {
         for source in sources.sources(of: person) where source.leavesOpening { sources[source.id].unconfirmed = 0 }
+    }
+
+    // MARK: Crowds
+
+    /// Whether an address where many keys are listed has to say which is its own.
+    private func wantsAsk(_ address: Address, in chat: ChatTag, _ links: LinkTable) -> Bool {
+        crowds.isCrowded(address, in: chat) && !crowds.hasLink(address, in: chat, links)
+    }
+
+    /// Those of an instance's addresses at which not too many keys are listed; the others are asked (D-17).
+    private mutating func uncrowded(
+        _ addresses: [Address], of id: PeerSourceID, _ person: PersonID, _ context: OpeningContext,
+        _ effects: inout Effects
+    ) -> [Address] {
+        guard sources[id].isDiscovered, !context.surroundings.isPreferred(person) else { return addresses }
+        let crowded = addresses.filter { crowds.isCrowded($0, in: person.chat) }
+        for address in crowded where wantsAsk(address, in: person.chat, context.links) {
+            askCrowd(at: address, in: person.chat, &effects, now: context.now)
+        }
+        return crowded.isEmpty ? addresses : addresses.filter { !crowded.contains($0) }
+    }
+
+    /// Begins to ask an address, which another one may have to give way to.
+    private mutating func askCrowd(
+        at address: Address, in chat: ChatTag, _ effects: inout Effects, now: Instant
+    ) {
+        guard sources.id(of: .crowded(address), in: chat) == nil, crowds.admitsAsk(now) else { return }
+        let others = sources.sortedIDs.filter { if case .crowded = sources[$0].origin { true } else { false } }
+        if others.count >= Limits.crowdedAddresses {
+            let idle = others.filter { sources[$0].link == nil }
+            guard !idle.isEmpty else { return }
+            sources.remove(idle[Int(effects.number() % UInt64(idle.count))])
+        }
+        let id = sources.add(.crowded(address), chat: chat, key: nil, addresses: [address])
+        sources.move(id, to: .waiting(until: now))
     }
 
     // MARK: Asks

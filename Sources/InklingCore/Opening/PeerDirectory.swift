@@ -7,6 +7,7 @@ struct PeerDirectory {
     var initiationsSent = SlidingWindow(perSecond: Limits.initiationsSentPerSecond)
     var initiationsToStrangers = SlidingWindow(perSecond: Limits.initiationsToStrangersPerSecond)
     var destinations = Destinations()
+    var crowds = Crowds()
     /// The responses that are opened from addresses that their initiation did not go to (L-49).
     var strayResponses = SlidingWindow(perSecond: Limits.strayResponsesPerSecond)
     private(set) var peersByHand: [Address] = []
@@ -192,6 +193,8 @@ struct PeerDirectory {
             sources.cancelAttempt(id)
             sources.setKey(of: id, to: nil)
             sources.move(id, to: .waiting(until: now + Limits.slowOpeningInterval))
+            // What the user did not name is none of theirs to hear of.
+            guard sources[id].isByHand else { return .peer }
             return .oneself(isNews: toldOneself.insert(address).inserted)
         }
         guard key != sources[id].key else { return .peer }
@@ -215,7 +218,7 @@ struct PeerDirectory {
             switch source.origin {
             case .rekey, .lastKnown:
                 sources.remove(source.id)
-            case .discovered, .byHand:
+            case .discovered, .byHand, .crowded:
                 sources.move(source.id, to: .idle)
                 sources[source.id].pace = .untried
                 sources[source.id].link = link.id

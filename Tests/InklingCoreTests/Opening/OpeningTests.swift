@@ -343,6 +343,68 @@ struct OpeningTests {
         #expect(lan.initiations(0, to: second).count == 1)
     }
 
+    @Test("an address with five keys is asked for its own, and no forged one is opened to there (D-17)")
+    func crowd() throws {
+        let lan = lonely(identity: 0)
+        let peer = ScriptedPeer(lan, identity: 8)
+        let forged = keys(50).map(\.publicKey)
+        for (index, key) in forged.enumerated() { lan.find("\(index)", key: key, at: [there]) }
+        lan.find("own", key: peer.identity.publicKey, at: [there])
+        lan.run(for: .seconds(4))
+        let asks = lan.sent(0, kind: 5).filter { $0.destination == there }
+        #expect((4...6).contains(asks.count))
+        #expect(lan.initiations(0).isEmpty)
+        guard case .ask(let ask)? = try asks.last.map({ try Datagram.parse($0.bytes) }) else { return }
+        let tell = Tell(token: ask.token, nonce: 0, key: peer.identity.publicKey.bytes)
+        lan.inject(Datagram.tell(tell).encode(), into: 0, from: there)
+        lan.run(for: .zero)
+        #expect(lan.initiations(0, to: there).count == 1)
+        try peer.answerNewest()
+        peer.sayHello()
+        #expect(lan.hosts[0].endpoint.tableSizes.links == 1)
+        lan.forget()
+        peer.interval = 255
+        lan.run(for: .seconds(20))
+        #expect(lan.initiations(0).isEmpty)
+        #expect(lan.sent(0, kind: 5).isEmpty, "a live link says who is there")
+    }
+
+    @Test("preferred keys are opened to in a crowd, and instances with another address at that one (D-17)")
+    func preferredInCrowd() {
+        let lan = lonely(identity: 0)
+        let friend = VirtualLAN.identities[8].publicKey
+        let second = VirtualLAN.address(101)
+        lan.perform(0) { $0.setStandings([friend: .met], now: $1) }
+        for (index, key) in keys(5).map(\.publicKey).enumerated() {
+            lan.find("\(index)", key: key, at: index == 0 ? [there, second] : [there])
+        }
+        lan.find("friend", key: friend, at: [there])
+        lan.run(for: .zero)
+        #expect(lan.initiations(0, to: there).count == 1)
+        #expect(lan.initiations(0, to: second).count == 1)
+        for index in 1..<5 { lan.perform(0) { $0.lost("\(index)", chat: VirtualLAN.lobby.tag, now: $1) } }
+        lan.forget()
+        lan.run(for: .seconds(10))
+        #expect(lan.initiations(0, to: there).count > 2, "two are no crowd")
+        #expect(lan.sent(0, kind: 5).isEmpty)
+    }
+
+    @Test("64 crowded addresses are asked at a time, 20 new ones a second (D-17)")
+    func manyCrowds() {
+        let lan = lonely(identity: 0)
+        let forged = keys(5).map(\.publicKey)
+        for place in 0..<100 {
+            for (index, key) in forged.enumerated() {
+                lan.find("\(place) \(index)", key: key, at: [VirtualLAN.address(100, port: 5_000 + UInt16(place))])
+            }
+        }
+        lan.run(for: .zero)
+        #expect(lan.sent(0, kind: 5).count <= 20)
+        lan.run(for: .seconds(30))
+        #expect(lan.hosts[0].endpoint.tableSizes.instances <= 500 + 64)
+        #expect(lan.initiations(0).isEmpty)
+    }
+
     @Test("a response to no handshake, or one that fails to open, leaves all as it was (L-7, W-15)")
     func badResponses() throws {
         let lan = lonely()
