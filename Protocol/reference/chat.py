@@ -52,8 +52,8 @@ class Chat:
         for link in self.links.values():
             link.transmit([self.heartbeat()])
 
-    def send_text(self, number: int, text: str, tag: Optional[str]) -> None:
-        """J-6, M-9: the datagram with the message says the stop, or a typing frame where none can go out yet."""
+    def send_text(self, number: int, text: str, tag: Optional[str], full: list[Link]) -> None:
+        """J-6, M-9, M-14: the datagram with the message says the stop, or a typing frame where none can go out yet."""
         stop = self.composer.end_quietly()
         self.composer.text = ""
         people: dict[bytes, set[Link]] = {}
@@ -64,8 +64,10 @@ class Chat:
         if people:
             self._deliveries[number] = people
         for link in list(self.links.values()):
-            if not link.queue(Outgoing(number, text)) and stop:
+            if (link in full or not link.queue(Outgoing(number, text))) and stop:
                 link.transmit([Typing(self.status())])
+        for link in full:
+            self.failed(link, number, "stalled")
 
     # Outcomes (M-17)
 

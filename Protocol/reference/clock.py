@@ -102,6 +102,12 @@ class Bucket:
         self._fill(now)
         return self._level // S
 
+    def reserve(self, now: int) -> int:
+        """Take the next one, also one of the future: how long until it is there."""
+        self._fill(now)
+        self._level -= S
+        return max(0, -(self._level // self.rate))
+
     def wait(self, now: int) -> int:
         """How long until one can be taken."""
         self._fill(now)

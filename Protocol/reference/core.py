@@ -11,8 +11,8 @@ from chat import Chat
 from clock import Bucket, RateWindow, Timer, Timers, cancel
 from handshake import KeyPair
 from limits import (ALL_RECORD_BURST, ALL_RECORD_RATE, COPIES, HELLO_INTERVAL, HELLO_TIMEOUT, IDLE_INTERVAL,
-                    IDLE_LINKS, INITIATIONS_SENT, INITIATIONS_TO_STRANGERS, LAST_WILL_COUNTER, LATE, MAX_CHATS, MAX_QUEUED_TEXT, OWN_TIMER,
-                    QUEUED_MESSAGE_EXTRA, READ_WAIT, RECORDS_BETWEEN_READS, STRAY_RESPONSES)
+                    IDLE_LINKS, INITIATIONS_SENT, INITIATIONS_TO_STRANGERS, LAST_WILL_COUNTER, LATE, MAX_CHATS, MAX_HELD_TEXT,
+                    MAX_QUEUED_TEXT, OWN_TIMER, QUEUED_MESSAGE_EXTRA, READ_WAIT, RECORDS_BETWEEN_READS, STRAY_RESPONSES)
 from link import Link
 from names import user_id
 from opening import Attempt, Renewal
@@ -144,12 +144,17 @@ class Node:
 
     def record_wait(self, link: Link) -> Optional[int]:
         """M-13: None if a datagram with a message may go out now, and it counts then; else how long to wait."""
-        if self._records_left == 0:
-            return READ_WAIT
-        wait = max(self.pace.wait(self.now), link.pace.wait(self.now))
+        wait = link.pace.wait(self.now)
         if wait:
             return wait
-        self.pace.take(self.now)
+        if link.turn is None and (self._records_left == 0 or not self.pace.take(self.now)):
+            link.turn = self.now + self.pace.reserve(self.now)  # M-21: after those that wait already
+        if link.turn is not None:
+            if link.turn > self.now:
+                return link.turn - self.now
+            if self._records_left == 0:
+                return READ_WAIT
+            link.turn = None
         link.pace.take(self.now)
         self._records_left -= 1
         return None
@@ -382,10 +387,30 @@ class Node:
     def send_text(self, chat: "Chat", text: str, tag: Optional[str]) -> None:
         """J-6, M-14, M-17."""
         size = len(text.encode()) + QUEUED_MESSAGE_EXTRA
-        if any(link.out.size + size > MAX_QUEUED_TEXT for link in chat.links.values()):
+        full = [link for link in chat.links.values() if link.out.size + size > MAX_QUEUED_TEXT]
+        if full and (len(full) == len(chat.links) or not all(link.out.is_overdue(self.now) for link in full)):
             raise QueueFull
         self._messages_sent += 1
-        chat.send_text(self._messages_sent, text, tag)
+        chat.send_text(self._messages_sent, text, tag, full)
+
+    def has_room(self, size: int) -> bool:
+        """M-20. The user of this node takes each text at once: what is held is not whole yet."""
+        if self._held_text() + size <= MAX_HELD_TEXT:
+            return True
+        for link in self.all_links():
+            link.into.abandon_if_over(self.now)
+        return self._held_text() + size <= MAX_HELD_TEXT
+
+    def _held_text(self) -> int:
+        return sum(link.into.held_text() for link in self.all_links())
+
+    def tell_of_room(self) -> None:
+        """M-20: half is free again."""
+        held_back = [link for link in self.all_links() if link.into.held_back]
+        if held_back and self._held_text() <= MAX_HELD_TEXT // 2:
+            for link in held_back:
+                link.into.held_back = False
+                link.transmit([link.into.ack()])
 
     def next_shown(self) -> int:
         self._messages_shown += 1

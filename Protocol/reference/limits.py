@@ -11,6 +11,8 @@ MAX_NAME = 64                       # W-29
 MAX_CHAT_NAME = 64                  # W-2
 MAX_QUEUED_TEXT = 4 * 1024 * 1024   # M-14
 QUEUED_MESSAGE_EXTRA = 256          # M-14
+MAX_HELD_TEXT = 8 * 1024 * 1024     # M-20
+HELD_TEXT_EXTRA = 256               # M-20
 
 # Counters
 LAST_COUNTER = 2**32 - 3            # W-20
@@ -108,6 +110,10 @@ SESSION_LIFETIME = 2 * 3_600 * S    # L-38
 LATE_REOPENING = 1_250 * MS         # L-42, beyond 1.75 own intervals
 COOKIE_SECRET = 120 * S             # L-11
 STALLED = 30 * S                    # M-19
+LONGEST_DELIVERY = 60 * S           # M-19
+OVERDUE = 5 * S                     # M-14
+REASSEMBLY_PAUSE = 35 * S           # M-20
+LONGEST_REASSEMBLY = 65 * S         # M-20
 READ_WAIT = 1 * MS                  # M-13
 RTO_INITIAL, RTO_MIN, RTO_MAX = 500 * MS, 200 * MS, 1_000 * MS  # M-11
 

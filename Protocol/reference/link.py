@@ -9,7 +9,7 @@ from clock import Bucket, Timer, cancel
 from limits import (CROSSING, HELLO_ANSWER_INTERVAL, HELLO_ANSWER_SLOW, HELLO_ANSWERS, IDLE_JITTER, INTERVAL_UNIT,
                     LINK_BURST, LINK_RATE, MIN_INTERVAL_UNITS, NAMED_STREAMS, OLDER_SESSIONS, RECORD_BURST,
                     RECORD_RATE, REKEY_COUNTER, REKEY_INITIATOR, REKEY_RESPONDER, RETAKE_WITHOUT_HELLO,
-                    SESSION_LIFETIME, STALLED, START_BURST, START_RATE, SUPERSEDED, TYPING_EXPIRY, suspicion)
+                    SESSION_LIFETIME, START_BURST, START_RATE, SUPERSEDED, TYPING_EXPIRY, suspicion)
 from messages import Outgoing, Receiver, Sender
 from silence import Watch
 from wire import AWAY_BIT, TYPING_BIT, Ack, Bye, Frame, Heartbeat, Hello, Message, Ping, Pong, Typing
@@ -41,6 +41,7 @@ class Link(Watch):
         self.starts = Bucket(START_RATE, START_BURST, node.now)
         self.flood = Bucket(LINK_RATE, LINK_BURST, node.now)
         self.pace = Bucket(RECORD_RATE, RECORD_BURST, node.now)
+        self.turn: Optional[int] = None                   # M-21
         self._typing_timer: Optional[Timer] = None
         self._idle_timer: Optional[Timer] = None
         self._rekey_timer: Optional[Timer] = None
@@ -324,11 +325,12 @@ class Link(Watch):
         elif isinstance(frame, Pong):
             self.pong(frame.token)
         elif isinstance(frame, Message):
-            ack, whole = self.into.record(frame)
+            ack, whole = self.into.record(frame, self.node.now, self.node.has_room)
             if ack is not None:
                 self.transmit([ack])  # M-15
             for text in whole:
                 self.chat.message_came(self.key, text)
+            self.node.tell_of_room()
 
     def queue(self, message: Outgoing) -> bool:
         """Says whether a datagram with a message went out at once."""
@@ -350,6 +352,8 @@ class Link(Watch):
         while session.held == self.out.number and not session.is_over(now):
             record = self.out.next_record()
             if record is None:
+                if self.turn is not None and self.turn <= now:
+                    self.turn = None
                 break
             wait = self.node.record_wait(self)
             if wait is not None:
@@ -358,9 +362,11 @@ class Link(Watch):
         cancel(self._record_timer)
         due = now + wait if wait is not None else self.out.timer_due
         self._record_timer = self.node.at(max(due, now + 1), self._record_due) if due is not None else None
+        self.out.watch(wait is not None, now)
         cancel(self._stall_timer)
-        if self.out.waits():
-            self._stall_timer = self.node.at(self.out.progress_at + STALLED, self._stalled)
+        stalled = self.out.stalled_at(now)
+        if stalled is not None:
+            self._stall_timer = self.node.at(max(stalled, now), self._stalled)
         return sent
 
     def _record_due(self) -> None:

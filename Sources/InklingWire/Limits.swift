@@ -80,6 +80,11 @@ extension Limits {
     package static let keysPerAddress = 4
     /// The addresses with more of them that are asked for theirs at a time (D-17).
     package static let crowdedAddresses = 64
+    /// The bytes of text of others that a node holds, what its user has not taken and what is being put together alike
+    /// (M-20).
+    package static let heldText = 8 * 1_024 * 1_024
+    /// How many times what is free of these a link may hold (M-20).
+    package static let heldTextShare = 3
     /// The DNS-SD resolves and queries that run at once (D-10).
     package static let resolvesAtOnce = 16
     /// The answers to hellos in one session (L-17).
@@ -256,8 +261,16 @@ extension Limits {
 
 // Times of records.
 extension Limits {
-    /// How long a stream may go without an acknowledgement while something waits (M-19).
+    /// How long a stream may go without an acknowledgement while the peer is waited for (M-19).
     package static let stalledStream = Duration.seconds(30)
+    /// How long after its first record was first sent a message may be unfinished (M-19).
+    package static let longestDelivery = Duration.seconds(60)
+    /// How old the oldest message that waits for a peer is when a full queue fails for that peer alone (M-14).
+    package static let overdueMessage = Duration.seconds(5)
+    /// How long after its last record a message that is not whole is given up (M-20).
+    package static let reassemblyPause = Duration.seconds(35)
+    /// How long after its first record a message that is not whole is given up (M-20).
+    package static let longestReassembly = Duration.seconds(65)
     /// How long records wait when as many went out as may between two reads of the socket (M-13).
     package static let recordRest = Duration.milliseconds(1)
     /// The shortest retransmission timeout (M-11).

@@ -39,6 +39,10 @@ extension Catalogue {
                 actual: { "\(peers.count { !$0.initiations.isEmpty }) got one" },
                 until: { peers.allSatisfy { !$0.initiations.isEmpty } ? true : nil })
         },
+        Case(
+            "M-20.1", "at most 8 MiB are held of messages that are not whole, and what is begun is taken whole",
+            also: "M-15", group: .limits, load: .heavy
+        ) { trial in try crowdOfLongMessages(trial) },
         Case("L-39.1", "a node is in 32 chats, and refuses one more", group: .limits) { trial in
             let program = try trial.start(needs: .chats)
             let names = (1...32).map { "\(trial.chatName)-\($0)" }
@@ -138,6 +142,91 @@ extension Catalogue {
             _ = try? trial.wait(.seconds(1), for: "", until: { online() >= before + count ? true : nil })
         }
         return (program, peer)
+    }
+
+    /// 150 links on each of which a message of 65,128 bytes begins at once: together more than 8 MiB.
+    private static func crowdOfLongMessages(_ trial: Trial) throws {
+        let (program, peer) = try trial.startWithQuietPeer()
+        peer.announcedInterval = 255
+        while peer.sessions.count(where: \.hasHello) < 150 {
+            let before = peer.sessions.count
+            try meetMore(min(10, 150 - peer.sessions.count(where: \.hasHello)), peer, program)
+            guard peer.sessions.count > before else { throw Untried(reason: "the program makes only \(before) links") }
+        }
+        let sessions = peer.sessions.filter(\.hasHello)
+        let text = String(repeating: "x", count: 1_163)
+        /// The newest ack of each session, if it says something of the stream of this peer.
+        func acks() -> [ObjectIdentifier: Ack] {
+            var acks: [ObjectIdentifier: Ack] = [:]
+            for frames in peer.received {
+                guard let ack = frames.ack, ack.stream == peer.stream else { continue }
+                acks[ObjectIdentifier(frames.session)] = ack
+            }
+            return acks
+        }
+        func heldBytes(_ acks: [ObjectIdentifier: Ack]) -> Int {
+            acks.values.map { Int($0.next) * text.utf8.count }.reduce(0, +)
+        }
+        func send(_ number: UInt32, on sessions: [PeerSession]) {
+            for (place, session) in sessions.enumerated() {
+                peer.sendRecord(number, text, first: number == 0, last: number == 55, on: session)
+                if place % 30 == 29 { trial.run(for: .milliseconds(10)) }
+            }
+            trial.run(for: .milliseconds(10))
+        }
+        /// Sends records of a message on those sessions, again where they were lost.
+        func sendAll(_ numbers: ClosedRange<UInt32>, on sessions: [PeerSession]) {
+            for number in numbers {
+                for _ in 0..<3 {
+                    let known = acks()
+                    let missing = sessions.filter { known[ObjectIdentifier($0)]?.next ?? 0 <= number }
+                    guard !missing.isEmpty else { break }
+                    send(number, on: missing)
+                }
+            }
+        }
+        sendAll(0...0, on: sessions)
+        let known = acks()
+        let taken = sessions.filter { known[ObjectIdentifier($0)]?.next ?? 0 > 0 }
+        let refused = sessions.filter { known[ObjectIdentifier($0)]?.next == 0 }
+        guard taken.count + refused.count == sessions.count else {
+            throw Finding(
+                expected: "an ack to the record on each of \(sessions.count) links",
+                actual: "none on \(sessions.count - taken.count - refused.count)")
+        }
+        sendAll(1...54, on: taken)
+        let held = heldBytes(acks())
+        guard held <= 8 * 1_024 * 1_024 else {
+            throw Finding(
+                expected: "at most 8 MiB of messages that are not whole", actual: "\(held) bytes are acknowledged")
+        }
+        guard !taken.isEmpty, acks().values.count(where: { $0.next == 55 }) == taken.count else {
+            throw Finding(
+                expected: "that each message is taken whole whose first record was", actual: "some are held back")
+        }
+        send(1, on: refused)
+        let repeated = acks()
+        guard refused.allSatisfy({ repeated[ObjectIdentifier($0)]?.bitmap == 0 }), held == heldBytes(repeated) else {
+            throw Finding(
+                expected: "acks that repeat the first record of a message that is held back, and name none",
+                actual: "an ack says something else")
+        }
+        let middle = trial.now
+        sendAll(55...55, on: taken)
+        try trial.wait(
+            .seconds(5), for: "\(taken.count) messages", actual: { "\(program.events("message").count) are shown" },
+            until: { program.events("message").count >= taken.count ? true : nil })
+        try trial.wait(
+            .seconds(1), for: "an ack unprompted on each of \(refused.count) links held back",
+            until: {
+                let told = peer.received(since: middle).filter { $0.ack?.next == 0 }
+                    .map { ObjectIdentifier($0.session) }
+                return refused.allSatisfy { told.contains(ObjectIdentifier($0)) } ? true : nil
+            })
+        sendAll(0...55, on: refused)
+        try trial.wait(
+            .seconds(5), for: "all messages", actual: { "\(program.events("message").count) are shown" },
+            until: { program.events("message").count == sessions.count ? true : nil })
     }
 
     /// Peers that are added by hand and tell their keys, but answer no initiation.

@@ -188,19 +188,29 @@ extension Endpoint {
         guard bytes.count <= Limits.maximumMessageSize else { throw .messageTooLong(bytes: bytes.count) }
         let ids = links.ids(in: chat)
         let cost = SendStream.cost(of: bytes.count)
-        for id in ids where links[id].outgoing.queuedBytes + cost > Limits.queuedBytesPerPeer {
+        let full = ids.filter { links[$0].outgoing.queuedBytes + cost > Limits.queuedBytesPerPeer }
+        // Whoever acknowledges too little gets no more, and holds up nobody else.
+        if let id = full.first(where: { full.count == ids.count || !links[$0].outgoing.isOverdue(now) }) {
             throw .queueFull(links[id].key)
         }
         effects.counters.messagesSent += 1
         chats[chat].draft = ""
         let edge = chats[chat].announcer.end(now)
         let message = outbox.add(over: ids.map { ($0, links[$0].key) })
-        for id in ids { links[id].outgoing.enqueue(message.number, text: bytes, now: now) }
+        for id in ids where !full.contains(id) { links[id].outgoing.enqueue(message.number, text: bytes, now: now) }
         var told: Set<LinkID> = []
         let own = heartbeat(in: chat)
         for id in ids where links[id].pump(own, surroundings, &outbox, &effects, now: now) { told.insert(id) }
         if let edge { announce(edge, in: chat, excluding: told, now) }
+        for id in full { outbox.failed(message.number, to: links[id].personID, over: id, .stalled, &effects) }
         return (message.number, message.recipients)
+    }
+
+    /// The user took a message that ``Output/message(_:from:number:text:)`` handed out under that number, so that it is
+    /// held no more (M-20). Until then it counts; an owner that takes nothing gets 8 MiB of text at most.
+    package mutating func messageTaken(_ number: UInt64) {
+        inbox.take(number)
+        finish()
     }
 
     // MARK: Standing

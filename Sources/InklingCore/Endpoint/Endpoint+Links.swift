@@ -44,7 +44,7 @@ extension Endpoint {
         tell(change.typing, of: id)
         if opened.hasMore {
             let own = heartbeat(in: links[id].chat)
-            links[id].receiveRest(of: opened, own, surroundings, &outbox, &effects, now: now)
+            links[id].receiveRest(of: opened, own, surroundings, &outbox, &inbox, &effects, now: now)
         }
         if let reason = opened.bye { endSession(index, of: id, reason, heardBefore: opened.heardBefore, now) }
     }
@@ -238,6 +238,7 @@ extension Endpoint {
         link.removeSessions(&effects)
         handshakes.loseLink(id, of: link.personID, &effects)
         let isReplaced = failure == .silence && links.hasLink(to: link.personID)
+        link.outgoing.giveBackTurn(&outbox.pacer, isOver: true, now: now)
         for message in link.outgoing.unfinished {
             outbox.failed(message, to: link.personID, over: id, isReplaced ? .replaced : failure, &effects)
         }

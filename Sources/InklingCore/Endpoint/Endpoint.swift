@@ -51,6 +51,7 @@ package struct Endpoint: Sendable {
     var links = LinkTable()
     var roster = Roster()
     var outbox: Outbox
+    var inbox = Inbox()
     var farewells = Farewells()
     private var deadlines = Deadlines()
     /// When the node last had anything to do.
@@ -105,8 +106,9 @@ package struct Endpoint: Sendable {
     /// Every input starts here.
     mutating func begin(_ now: Instant) {
         outbox.pacer.begin()
-        if let nextDeadline, now - nextDeadline > Limits.lateTimer { fallBehind(now) }
+        let due = nextDeadline
         lastInput = now
+        if let due, now - due > Limits.lateTimer { fallBehind(now) }
         while let timer = deadlines.popDue(now) {
             switch timer {
             case .node: farewells.advance(&effects, now: now)
@@ -133,9 +135,14 @@ package struct Endpoint: Sendable {
         for id in links.takeTouched() {
             register(.link(id))
             if knownAddresses.update(id, links, surroundings) { directory.answered(from: links[id].address, &effects) }
+            inbox.setJoining(links.joining(of: id), of: id)
             for (index, deadline) in links.sessionDeadlines(of: id) { deadlines.set(.session(index), to: deadline) }
         }
         if !farewells.isEmpty { register(.node) }
+        let released = inbox.release().filter { links.contains($0) }
+        guard !released.isEmpty else { return }
+        for id in released { links[id].acknowledge(surroundings, &effects, now: lastInput) }
+        finish()
     }
 
     private mutating func register(_ timer: Timer) {

@@ -41,7 +41,8 @@ package enum Output: Equatable, Sendable {
     case typing(ChatTag, [Person])
     /// A person's presence changed.
     case presence(ChatTag, Person, Presence, PresenceReason)
-    /// A message came, whole and in order; `number` counts those received by this node.
+    /// A message came, whole and in order; `number` counts those received by this node. The owner says when its user has
+    /// taken it, by ``Endpoint/messageTaken(_:)``.
     case message(ChatTag, from: Person, number: UInt64, text: String)
     /// A message of ours was acknowledged whole by that person.
     case delivered(message: UInt64, ChatTag, PublicKey)

@@ -48,8 +48,12 @@ struct Link {
 
     var nextDeadline: Instant {
         let own = min(liveness.nextDeadline, nextHeartbeat)
-        return earliest(earliest(status.nextDeadline, outgoing.nextDeadline), or: own)
+        let records = earliest(outgoing.nextDeadline, incoming.nextDeadline)
+        return earliest(earliest(status.nextDeadline, records), or: own)
     }
+
+    /// The bytes that it holds of messages that are not whole, or keeps free for them (M-20).
+    var joining: Int { incoming.joining }
 
     /// The hello that its sessions would carry now.
     func hello(_ surroundings: Surroundings) -> Hello {
@@ -151,7 +155,7 @@ struct Link {
     /// What a datagram carries besides status, hello and bye.
     mutating func receiveRest(
         of opened: Session.Opened, _ own: Heartbeat, _ surroundings: Surroundings, _ outbox: inout Outbox,
-        _ effects: inout Effects, now: Instant
+        _ inbox: inout Inbox, _ effects: inout Effects, now: Instant
     ) {
         for frame in opened.frames {
             switch frame {
@@ -161,7 +165,7 @@ struct Link {
                 }
                 pump(own, surroundings, &outbox, &effects, now: now)
             case .message(let record):
-                receive(record, surroundings, &effects, now: now)
+                receive(record, surroundings, &inbox, &effects, now: now)
             case .ping(let token):
                 send([.heartbeat(own), .pong(token)], .pong, surroundings, &effects, now: now)
             case .pong(let token):
@@ -173,16 +177,25 @@ struct Link {
     }
 
     private mutating func receive(
-        _ record: Record, _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
+        _ record: Record, _ surroundings: Surroundings, _ inbox: inout Inbox, _ effects: inout Effects, now: Instant
     ) {
-        guard let messages = incoming.receive(record) else { return }
+        let id = id
+        let received = incoming.receive(record, now: now) { inbox.admits($0, of: id) }
+        guard let messages = received else { return }
+        inbox.setJoining(joining, of: id)
         for text in messages {
             effects.counters.messagesReceived += 1
             if typedSinceMessage { effects.counters.messagesPrecededByTyping += 1 }
             typedSinceMessage = false
             let number = UInt64(effects.counters.messagesReceived)
+            inbox.add(number, size: text.utf8.count, of: id)
             effects.tell(.message(chat, from: person, number: number, text: text))
         }
+        acknowledge(surroundings, &effects, now: now)
+    }
+
+    /// Says which record is expected next.
+    mutating func acknowledge(_ surroundings: Surroundings, _ effects: inout Effects, now: Instant) {
         send([.ack(incoming.ack)], .ack, surroundings, &effects, now: now)
     }
 
@@ -328,6 +341,7 @@ struct Link {
             nextHeartbeat = Link.nextHeartbeat(after: own, &effects, now: now)
             isRekeyDue = sessions.sending?.isRekeyDue(now) ?? false
         }
+        incoming.advance(now)
         switch outgoing.advance(now) {
         case .none: break
         case .stalled(let failed):
@@ -336,6 +350,7 @@ struct Link {
             if sessions.sending != nil { sessions[.sending].hello.begin(now) }
         }
         pump(own, surroundings, &outbox, &effects, now: now)
+        outgoing.giveBackTurn(&outbox.pacer, now: now)
         return .up(isRekeyDue: isRekeyDue)
     }
 
