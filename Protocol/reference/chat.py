@@ -90,8 +90,8 @@ class Chat:
             del self._deliveries[number]
 
     def message_came(self, key: bytes, text: str) -> None:
-        self.node.emit({"on": "message", "chat": self.name, "from": self.people.get(key).shown(),
-                        "message": self.node.next_shown(), "text": text})
+        self.people.message(key, {"on": "message", "chat": self.name, "from": self.people.get(key).shown(),
+                                  "message": self.node.next_shown(), "text": text})
 
     # Links
 
@@ -292,6 +292,7 @@ class Chat:
         self._farewell(REMOVED, links, [s for s in self._unbound() if user_id(s.key) == user])
         for link in links:
             self.end_link(link, "blocked")
+        self.people.tell_all()
 
     def close(self, reason: int, why: str) -> None:
         """L-32, M-18: this node leaves the chat or quits."""
@@ -303,3 +304,4 @@ class Chat:
         self._farewell(reason, links, self._unbound())
         for link in links:
             self.end_link(link, "bye", fails=why)
+        self.people.tell_all()

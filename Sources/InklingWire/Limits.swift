@@ -145,6 +145,11 @@ extension Limits {
     package static let datagramBurstPerLink = 1_000
     /// The typing starts that are taken from a link in a second, and in a row (T-16).
     package static let typingStartsPerSecond = 10
+    /// The lists of typists of a chat that are told in a second, and in a row (T-22).
+    package static let listsPerSecond = 20
+    /// The changes of presences and names of a chat that are told in a second, and in a row, although the same person was
+    /// told of within a second (T-22).
+    package static let repeatedPresencesPerSecond = 20
     /// The records that are sent on a link in a second (M-13).
     package static let recordsPerSecondPerLink = 400
     /// The records that are sent on a link in a row (M-13).
@@ -169,6 +174,8 @@ extension Limits {
     package static let typingStartInterval = Duration.milliseconds(500)
     /// The time between the heartbeats of a node whose user types (T-8).
     package static let typingHeartbeatInterval = Duration.milliseconds(500)
+    /// Within which a change of a person's presence or name follows another one (T-22).
+    package static let repeatedPresencePeriod = Duration.seconds(1)
     /// When the copies of an edge are sent, after the edge (T-6, L-32).
     package static let edgeCopies: [Duration] = [.milliseconds(30), .milliseconds(120)]
 }

@@ -56,6 +56,8 @@ extension MutantTests {
         .longEvidence: ("T-15", ["T-8", "T-13"]),
         .manyStarts: ("T-16", []),
         .oldestFirst: ("T-20", []),
+        .everyList: ("T-22", []),
+        .everyPresence: ("T-22", []),
         .bargesIn: ("M-2", []),
         .believesTheFuture: ("M-5", ["M-6"]),
         .keepsLostState: ("M-6", ["M-18", "M-5"]),

@@ -87,6 +87,10 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("text held for reassembly", Limits.reassemblyBytesPerLink),
         LimitRow("text held that the user has not taken", Limits.heldText),
         LimitRow("what a link holds at most, for example", Limits.heldTextShare),
+        LimitRow("lists of typists reported in a chat", Limits.listsPerSecond, Limits.listsPerSecond),
+        LimitRow(
+            "presences and names reported in a chat within a second of another of that person",
+            Limits.repeatedPresencesPerSecond, Limits.repeatedPresencesPerSecond),
         LimitRow("records per link", Limits.recordsPerSecondPerLink, Limits.recordBurstPerLink),
         LimitRow("records per node", Limits.recordsPerSecondPerNode, Limits.recordBurstPerNode),
         LimitRow("records between two reads", Limits.recordsPerInput),
@@ -105,6 +109,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("interval accepted from others", [Limits.minimumIdleInterval, Limits.maximumIdleInterval]),
         LimitRow("probe interval", [Limits.probeInterval]),
         LimitRow("late timer", [Limits.lateTimer]),
+        LimitRow("changes of a person that follow one another", [Limits.repeatedPresencePeriod]),
         LimitRow("longest delivery of the oldest message", [Limits.longestDelivery]),
         LimitRow("age of the oldest message with which a full queue is the peer's own", [Limits.overdueMessage]),
         LimitRow("pause between the records of a message that is put together", [Limits.reassemblyPause]),

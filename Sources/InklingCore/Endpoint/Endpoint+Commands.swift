@@ -83,6 +83,7 @@ extension Endpoint {
             removeLink(id, .quit, .bye, now)
             if !hasSource, reason == .suspended { directory.remember(link, links, surroundings, now: now) }
         }
+        tellDue(now)
         handshakes.removeAll { _ in true }
         directory.idle { _ in true }
     }
@@ -113,6 +114,7 @@ extension Endpoint {
             removeLink(id, .left, .bye, now)
         }
         handshakes.removeAll { $0.chat == chat }
+        tellDue(now)
         roster.forget(chat)
         directory.removeAll(of: chat)
         chats.remove(chat)
@@ -236,8 +238,14 @@ extension Endpoint {
             sayBye(id, .removed, now)
             removeLink(id, .blocked, .blocked, now)
         }
+        tellDue(now)
         handshakes.removeAll { $0.key.userID == user }
         directory.idle { $0.key?.userID == user }
+    }
+
+    /// What the user has just done shows at once (T-22).
+    private mutating func tellDue(_ now: Instant) {
+        for tag in chats.sortedIDs { roster.tellDue(in: tag, links, &effects, now: now) }
     }
 
     /// Undoes a block; the peer is opened again if it is listed.

@@ -40,8 +40,8 @@ extension Endpoint {
             let own = heartbeat(in: links[id].chat)
             links[id].settle(on: index, own, surroundings, &effects, now: now)
         }
-        if change.isPresenceNew { roster.tellPresence(of: links[id].personID, .hello, links, &effects) }
-        tell(change.typing, of: id)
+        if change.isPresenceNew { roster.tellPresence(of: links[id].personID, .hello, links, &effects, now: now) }
+        tell(change.typing, of: id, now)
         if opened.hasMore {
             let own = heartbeat(in: links[id].chat)
             links[id].receiveRest(of: opened, own, surroundings, &outbox, &inbox, &effects, now: now)
@@ -50,13 +50,13 @@ extension Endpoint {
     }
 
     /// The peer of a link began to type, or ended it.
-    private mutating func tell(_ change: ReceivedTyping.Change, of id: LinkID) {
+    private mutating func tell(_ change: ReceivedTyping.Change, of id: LinkID, _ now: Instant) {
         switch change {
         case .started: roster.began(links[id])
         case .ended: roster.ended(links[id])
         case .none, .limited: return
         }
-        roster.tellTyping(in: links[id].chat, links, &effects)
+        roster.tellTyping(of: links[id].key, in: links[id].chat, links, &effects, now: now)
     }
 
     // MARK: Making
@@ -159,7 +159,7 @@ extension Endpoint {
         advance(chat: chat, now)
         let expired = links[id].expireTyping(now)
         if expired == .ended { effects.counters.staleClears += 1 }
-        tell(expired, of: id)
+        tell(expired, of: id, now)
         let own = heartbeat(in: chat)
         switch links[id].advance(own, surroundings, directory, &outbox, &effects, now: now) {
         case .up(isRekeyDue: false): return
@@ -243,8 +243,8 @@ extension Endpoint {
             outbox.failed(message, to: link.personID, over: id, isReplaced ? .replaced : failure, &effects)
         }
         roster.ended(link)
-        roster.tellTyping(in: link.chat, links, &effects)
-        roster.tellPresence(of: link.personID, reason, links, &effects)
+        roster.tellTyping(of: link.key, in: link.chat, links, &effects, now: now)
+        roster.tellPresence(of: link.personID, reason, links, &effects, now: now)
         directory.ended(link, reason, links, surroundings, now: now)
     }
 }

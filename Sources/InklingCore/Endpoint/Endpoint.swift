@@ -116,6 +116,7 @@ package struct Endpoint: Sendable {
             case .source(let id): advance(source: id, now)
             case .session(let index): advance(session: index, now)
             case .link(let id): advance(link: id, now)
+            case .reports(let tag): roster.advance(tag, links, &effects, now: now)
             }
             finish()
             register(timer)
@@ -139,6 +140,7 @@ package struct Endpoint: Sendable {
             for (index, deadline) in links.sessionDeadlines(of: id) { deadlines.set(.session(index), to: deadline) }
         }
         if !farewells.isEmpty { register(.node) }
+        for tag in roster.takeTouched() { register(.reports(tag)) }
         let released = inbox.release().filter { links.contains($0) }
         guard !released.isEmpty else { return }
         for id in released { links[id].acknowledge(surroundings, &effects, now: lastInput) }
@@ -153,6 +155,7 @@ package struct Endpoint: Sendable {
             case .source(let id): directory.sources.find(id)?.nextDeadline
             case .session(let index): links.deadline(ofSession: index) ?? handshakes.deadline(of: index)
             case .link(let id): links.deadline(of: id)
+            case .reports(let tag): roster.nextDeadline(in: tag)
             }
         deadlines.set(timer, to: deadline)
     }

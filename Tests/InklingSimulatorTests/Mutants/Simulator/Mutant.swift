@@ -16,7 +16,7 @@ package enum Mutant: String, CaseIterable, Sendable {
     case keepsLostState, nakedMessages, wideWindow, steadyTimer, slowRepair, endlessQueue, silentDuplicates
     case emptyBitmap, hoards, falseReason, noHandshakeAfterSleep, everyResponse, strayResponses
     case everyRetry, manyRuns, firstCome, everPolite
-    case oneHoldsAll, noTurns, endlessDelivery, hoardsText
+    case oneHoldsAll, noTurns, endlessDelivery, hoardsText, everyList, everyPresence
 }
 
 /// The mutant that runs; nil: the core as it is. One at a time: it is set before a run, and never while one goes on.
