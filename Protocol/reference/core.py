@@ -10,7 +10,7 @@ from answering import Answering
 from chat import Chat
 from clock import Bucket, RateWindow, Timer, Timers, cancel
 from handshake import KeyPair
-from limits import (ALL_RECORD_BURST, ALL_RECORD_RATE, COPIES, HELLO_INTERVAL, HELLO_TIMEOUT, IDLE_INTERVAL,
+from limits import (ALL_RECORD_BURST, ALL_RECORD_RATE, CAUGHT_UP, COPIES, HELLO_INTERVAL, HELLO_TIMEOUT, IDLE_INTERVAL,
                     IDLE_LINKS, INITIATIONS_SENT, INITIATIONS_TO_STRANGERS, LAST_WILL_COUNTER, LATE, MAX_CHATS, MAX_HELD_TEXT,
                     MAX_QUEUED_TEXT, OWN_TIMER, QUEUED_MESSAGE_EXTRA, READ_WAIT, RECORDS_BETWEEN_READS, STRAY_RESPONSES)
 from link import Link
@@ -36,6 +36,7 @@ class Node:
         self.identity, self.name, self.run, self.now = identity, name, run, now
         self.random, self.net, self.send, self.emit = random, net, send, emit
         self.away = self.late = False
+        self._read_late = 0
         self.chats: dict[str, Chat] = {}
         self.sessions: dict[int, Session] = {}
         self.pending: dict[int, Attempt] = {}
@@ -73,12 +74,15 @@ class Node:
 
     def _timers_are_late(self) -> None:
         """L-30: until the socket is first empty."""
-        self.late = True
+        self.late, self._read_late = True, 0
         for link in self.all_links():
             link.after_sleep()
 
     def socket_empty(self) -> None:
-        self.late = False
+        if self.late:
+            self.late = False
+            for link in self.all_links():
+                link.caught_up()
 
     def reads_done(self) -> None:
         """M-13: the socket was read, so that records may go on."""
@@ -163,13 +167,16 @@ class Node:
 
     def datagram(self, now: int, data: bytes, source: "Address") -> None:
         self.advance(now)
+        if self.late and self._read_late == CAUGHT_UP:
+            self.socket_empty()  # L-30: it may never be
+        self._read_late += 1
         try:
             datagram = parse_datagram(data)
         except WireError:
             return  # W-15
         if isinstance(datagram, Sealed):
             if datagram.receiver in self.sessions:
-                self._sealed(self.sessions[datagram.receiver], datagram, source)
+                self._sealed(self.sessions[datagram.receiver], datagram, source, len(data))
         elif isinstance(datagram, Initiation):
             self.answering.initiation(datagram, data, source)
         elif isinstance(datagram, Ask):
@@ -185,39 +192,39 @@ class Node:
             elif isinstance(datagram, Retry):
                 attempt.retry(datagram, source)
 
-    def _sealed(self, session: Session, datagram: Sealed, source: "Address") -> None:
+    def _sealed(self, session: Session, datagram: Sealed, source: "Address", size: int) -> None:
         """W-23, W-30."""
         newest = datagram.counter > session.window.highest and datagram.counter != LAST_WILL_COUNTER
         frames = session.open(datagram)
         if frames is None or session.is_over(self.now):
             return
         session.came_before, session.last_came = session.last_came, self.now
-        if session.link is None:
-            if newest:
-                self._follow(session, source)
-            if not session.complete and datagram.counter != LAST_WILL_COUNTER:
-                self.completed(session)
-        elif newest:
-            session.link.follow(session, source)
+        if session.link is None and not session.complete and datagram.counter != LAST_WILL_COUNTER:
+            self.completed(session)
         newest = newest and Bye(UNHEARD) not in frames  # L-45
         if session.link is not None:
+            if datagram.counter != LAST_WILL_COUNTER:
+                session.link.came_from(source, size, newest)
             if newest:
                 session.link.evidence()
             has_bye = any(isinstance(frame, Bye) for frame in frames)
             if not session.link.flood.take(self.now) and not has_bye:
                 return  # L-25
-        self._apply(session, frames, datagram.counter, newest)
+        self._apply(session, frames, datagram.counter, newest, source, size)
         if session.index in self.sessions:
             self.arm_hello(session)
 
-    def _apply(self, session: Session, frames: list[Frame], counter: int, newest: bool) -> None:
+    def _apply(self, session: Session, frames: list[Frame], counter: int, newest: bool, source: "Address",
+               size: int) -> None:
         """W-30: the hello, the status, the others in their order, the bye."""
         for hello in (f for f in frames if isinstance(f, Hello)):
             binding = session.link is None
             if not self._hello(session, hello, counter):
                 return
-            if binding and newest and session.link is not None:
-                session.link.evidence()
+            if binding and session.link is not None:
+                session.link.came_from(source, size, newest)
+                if newest:
+                    session.link.evidence()
         status, link = status_of(frames), session.link
         if status is not None and link is None:
             session.note_status(counter, bool(status.status & TYPING_BIT))  # L-20
@@ -227,7 +234,7 @@ class Node:
             link.chat.people.update(link.key)
         for frame in frames:
             if link is not None and not isinstance(frame, (Hello, Heartbeat, Typing, Bye)):
-                link.frame(frame)
+                link.frame(frame, source)
         for bye in (f for f in frames if isinstance(f, Bye)):
             self._bye(session, bye, counter == LAST_WILL_COUNTER or bye.reason == LAST_WILL)
 
@@ -252,14 +259,6 @@ class Node:
             session.chat.peer_confirmed(session)
         else:
             self.arm_hello(session)
-
-    def _follow(self, session: Session, source: "Address") -> None:
-        """L-24, for a session without a link."""
-        by_hand = session.opening is not None and session.opening.by_hand
-        if self.late or not self.net.is_unicast(source) or self.net.is_own(source):
-            return
-        if self.net.is_on_link(source) or by_hand or not self.net.is_on_link(session.address):
-            session.address = source
 
     # Hellos
 
@@ -423,7 +422,7 @@ class Node:
         """L-40."""
         for chat in self.chats.values():
             for link in chat.links.values():
-                link.ping()
+                link.network_changed()
             for instance in chat.instances:
                 if not instance.held_back and chat.link_covering(instance) is None:
                     instance.begin()

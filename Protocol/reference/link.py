@@ -9,7 +9,7 @@ from clock import Bucket, Timer, cancel
 from limits import (CROSSING, HELLO_ANSWER_INTERVAL, HELLO_ANSWER_SLOW, HELLO_ANSWERS, IDLE_JITTER, INTERVAL_UNIT,
                     LINK_BURST, LINK_RATE, MIN_INTERVAL_UNITS, NAMED_STREAMS, OLDER_SESSIONS, RECORD_BURST,
                     RECORD_RATE, REKEY_COUNTER, REKEY_INITIATOR, REKEY_RESPONDER, RETAKE_WITHOUT_HELLO,
-                    SESSION_LIFETIME, START_BURST, START_RATE, SUPERSEDED, TYPING_EXPIRY, suspicion)
+                    SEALED_EXTRA, SESSION_LIFETIME, START_BURST, START_RATE, SUPERSEDED, TYPING_EXPIRY, suspicion)
 from messages import Outgoing, Receiver, Sender
 from silence import Watch
 from wire import AWAY_BIT, TYPING_BIT, Ack, Bye, Frame, Heartbeat, Hello, Message, Ping, Pong, Typing
@@ -84,6 +84,12 @@ class Link(Watch):
         if session.counter == REKEY_COUNTER:
             self.renew(at_once=True)  # L-37
         return True
+
+    def transmit_elsewhere(self, frames: list[Frame], to: "Address") -> None:
+        """L-28, L-51: without a hello, to an address that is not the link's."""
+        size = SEALED_EXTRA + sum(len(frame.encode()) for frame in frames)
+        if not self.sending.is_over(self.node.now) and self.may_send_elsewhere(to, size):
+            self.node.send(to, self.sending.seal(frames))
 
     def _idle(self) -> None:
         """T-11: a heartbeat once per idle interval; while typing is announced, T-8 takes its place."""
@@ -314,16 +320,20 @@ class Link(Watch):
 
     # Messages
 
-    def frame(self, frame: Frame) -> None:
+    def frame(self, frame: Frame, source: "Address") -> None:
         """Acks, pings, pongs and messages, in the order in which they came (W-30)."""
         if isinstance(frame, Ack):
             if frame.stream == self.out.number:  # M-8
                 self.acknowledged(frame.next, frame.bitmap)
                 self.pump()
         elif isinstance(frame, Ping):
-            self.transmit([self.chat.heartbeat(), Pong(frame.token)])  # L-28
+            answer: list[Frame] = [self.chat.heartbeat(), Pong(frame.token)]  # L-28
+            if source == self.address:
+                self.transmit(answer)
+            else:
+                self.transmit_elsewhere(answer, source)
         elif isinstance(frame, Pong):
-            self.pong(frame.token)
+            self.pong(frame.token, source)
         elif isinstance(frame, Message):
             ack, whole = self.into.record(frame, self.node.now, self.node.has_room)
             if ack is not None:

@@ -83,7 +83,7 @@ class Attempt:
         self.abandon()
         node, opening = self.node, self.opening
         node.destinations.answered(source)
-        if not (opening.by_hand or node.net.is_on_link(source) or source in self.targets):
+        if source not in self._responses_left:
             source = self.targets[0]  # L-24
         session = Session(opening.chat, opening.key or b"", True, self.index, remote, send, receive, node.now, source)
         session.opening = opening

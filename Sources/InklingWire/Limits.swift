@@ -91,8 +91,12 @@ extension Limits {
     package static let helloAnswersPerSession = 12
     /// The pings that a suspected peer gets before it is down (L-26).
     package static let suspicionPings = 10
-    /// The pings of a link whose pongs are awaited: with more, the earlier ones are forgotten (L-28).
-    package static let pingsInFlight = 16
+    /// The pings of a link whose pongs are awaited: with more, the oldest is forgotten (L-28).
+    package static let pingsInFlight = 32
+    /// How many times the bytes that came from an address may go there before it is confirmed (L-51).
+    package static let unconfirmedAddressFactor = 3
+    /// The datagrams that a node reads after its timer was late before they count again (L-30).
+    package static let datagramsCaughtUp = 4_096
     /// The sources of initiations with a valid cookie that a node keeps count of (L-10).
     package static let initiationSources = 1_024
     /// How many of these count as sent when the peer says that it hears nothing (L-45).
@@ -196,6 +200,14 @@ extension Limits {
     package static let pingInterval = Duration.milliseconds(125)
     /// The least time between two pings that a goodbye, a vanished instance or an ICMP error asked for (L-29).
     package static let probeInterval = Duration.seconds(1)
+    /// The least time between two pings about changes of the own networks on a link (L-40).
+    package static let changePingInterval = Duration.seconds(1)
+    /// The least time between two pings to addresses that are not confirmed, on a link (L-51).
+    package static let addressCheckInterval = Duration.milliseconds(125)
+    /// How long the pong of a ping is awaited (L-28, L-51).
+    package static let pingAwaited = Duration.seconds(3)
+    /// How long a link checks no address after a pong whose token was not awaited (L-51).
+    package static let addressCheckPause = Duration.seconds(1)
     /// The time between two hellos until the peer's has come (L-16).
     package static let helloInterval = Duration.milliseconds(250)
     /// How long a session is kept without the peer's hello (L-19).

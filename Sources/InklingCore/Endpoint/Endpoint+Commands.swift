@@ -14,7 +14,7 @@ extension Endpoint {
         surroundings.ownPort = port
         directory.review(links, surroundings, now: now)
         guard isChange else { return }
-        for id in links.sortedIDs { links[id].ping(directory, surroundings, &effects, now: now) }
+        for id in links.sortedIDs { links[id].networksChanged(directory, surroundings, &effects, now: now) }
         directory.restartUnderWay(links, surroundings, now: now)
     }
 

@@ -75,11 +75,11 @@ extension Endpoint {
         let source = completion.source
         effects.counters.handshakesCompleted += 1
         directory.answered(from: address, &effects)
-        let mayUse = source.isByHand || surroundings.isOnLink(address) || source.addresses.contains(address)
         var session = Session(
             localIndex: completion.localIndex, remoteIndex: completion.remoteIndex, role: .initiator,
             keys: completion.keys, opener: source.id,
-            address: mayUse ? address : source.addresses.first ?? address, now: now)
+            address: completion.destinations.contains(address) ? address : source.addresses.first ?? address,
+            now: now)
         session.order = effects.nextOrder()
         let presumed: LinkID? =
             if case .rekey(let link) = source.origin { link } else { links.lastHeard(of: completion.person) }
@@ -166,10 +166,10 @@ extension Endpoint {
         _ opened: Session.Opened, on greeting: GreetingSession, from address: Address, _ now: Instant
     ) {
         var greeting = greeting
-        if opened.isNewest { follow(address, on: &greeting) }
         if let hello = opened.hello, greeting.session.notesHello(opened.counter) {
             switch bind(greeting, by: hello, now) {
-            case .bound(let id): return apply(opened, on: greeting.session.localIndex, of: id, isFirst: true, now)
+            case .bound(let id):
+                return apply(opened, on: greeting.session.localIndex, of: id, from: address, isFirst: true, now)
             case .surplus:
                 if opened.bye == nil { effects.drop(.unexpected) }
                 return
@@ -185,15 +185,6 @@ extension Endpoint {
         } else {
             effects.drop(.unexpected)
         }
-    }
-
-    /// Where the peer is follows the newest datagram, as on a link (L-24).
-    private func follow(_ address: Address, on greeting: inout GreetingSession) {
-        let current = greeting.session.address
-        guard current != address, !surroundings.isBehind, !surroundings.isOneself(address) else { return }
-        let isByHand = directory.isByHand(greeting.person, opener: greeting.session.opener, coveredBy: nil)
-        if !surroundings.isOnLink(address), surroundings.isOnLink(current), !isByHand { return }
-        greeting.session.address = address
     }
 
     /// The peer said bye on a session that belongs to no link.

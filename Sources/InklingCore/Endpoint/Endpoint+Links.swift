@@ -18,7 +18,7 @@ extension Endpoint {
         switch reception {
         case .dropped(let reason): effects.drop(reason)
         case .lastWill(let heardBefore): endSession(index, of: id, .lastWill, heardBefore: heardBefore, now)
-        case .opened(let opened): apply(opened, on: index, of: id, isFirst: false, now)
+        case .opened(let opened): apply(opened, on: index, of: id, from: address, isFirst: false, now)
         }
     }
 
@@ -27,9 +27,10 @@ extension Endpoint {
     ///
     /// - Parameter isFirst: Whether its hello has just bound the session to the link.
     mutating func apply(
-        _ opened: Session.Opened, on index: UInt32, of id: LinkID, isFirst: Bool, _ now: Instant
+        _ opened: Session.Opened, on index: UInt32, of id: LinkID, from address: Address, isFirst: Bool, _ now: Instant
     ) {
         if isFirst {
+            links[id].noteSource(address, of: opened, surroundings, directory, &effects, now: now)
             guard links[id].takes(opened, surroundings, now: now) else { return effects.drop(.peerLimit) }
         } else if let hello = opened.hello {
             let own = heartbeat(in: links[id].chat)
@@ -44,7 +45,8 @@ extension Endpoint {
         tell(change.typing, of: id, now)
         if opened.hasMore {
             let own = heartbeat(in: links[id].chat)
-            links[id].receiveRest(of: opened, own, surroundings, &outbox, &inbox, &effects, now: now)
+            links[id].receiveRest(
+                of: opened, from: address, own, surroundings, directory, &outbox, &inbox, &effects, now: now)
         }
         if let reason = opened.bye { endSession(index, of: id, reason, heardBefore: opened.heardBefore, now) }
     }

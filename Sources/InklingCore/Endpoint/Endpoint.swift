@@ -96,8 +96,17 @@ package struct Endpoint: Sendable {
     /// The socket was read until it was empty: what arrives from here on is new.
     package mutating func socketDrained(now: Instant) {
         begin(now)
+        let wasBehind = surroundings.isBehind
         surroundings.activity.catchUp()
+        if wasBehind { caughtUp(now) }
         finish()
+    }
+
+    /// What is read from now on is new.
+    private mutating func caughtUp(_ now: Instant) {
+        for id in links.sortedIDs where links.find(id)?.liveness.hasHadAllPings == true {
+            links[id].liveness.caughtUp(now)
+        }
     }
 
     /// Whether the owner has to say when the socket is empty.
@@ -227,6 +236,7 @@ package struct Endpoint: Sendable {
         begin(now)
         defer { finish() }
         effects.counters.bytesReceived += bytes.count
+        if surroundings.activity.read() { caughtUp(now) }
         guard !surroundings.isSuspended else { return effects.drop(.suspended) }
         guard address.isUnicast else { return effects.drop(.notUnicast) }
         guard let datagram = try? Datagram.parse(bytes) else { return effects.drop(.malformed) }

@@ -7,16 +7,18 @@ struct Link {
     let run: UInt64
     let madeAt: Instant
     private(set) var status: PeerStatus
-    /// Where the peer was when its newest evidence came.
+    /// Where the peer is: it has answered from there (L-24, L-51).
     var address: Address
+    var addressCheck = AddressCheck()
     var sessions: SessionSet
     var liveness: Liveness
-    private var pings = PingClock()
+    var pings = PingClock()
     var outgoing: OutgoingRecords
     private var incoming = ReceiveStream()
     private var nextHeartbeat: Instant
     private var datagrams: TokenBucket
     private var lastProbe: Instant?
+    private var changePings = ChangePings.none
     private var typedSinceMessage = false
 
     /// A link that a peer's first hello creates; its session sends.
@@ -47,7 +49,7 @@ struct Link {
     var roundTrip: Duration? { pings.roundTrip ?? outgoing.roundTrip }
 
     var nextDeadline: Instant {
-        let own = min(liveness.nextDeadline, nextHeartbeat)
+        let own = earliest(changePings.nextDeadline, or: min(liveness.nextDeadline, nextHeartbeat))
         let records = earliest(outgoing.nextDeadline, incoming.nextDeadline)
         return earliest(earliest(status.nextDeadline, records), or: own)
     }
@@ -76,27 +78,8 @@ struct Link {
         }
         let reception = sessions[place].receive(sealed, now: now)
         guard case .opened(let opened) = reception else { return reception }
-        if opened.isNewest { follow(source, at: place, surroundings, directory, &effects) }
+        noteSource(source, of: opened, surroundings, directory, &effects, now: now)
         return takes(opened, surroundings, now: now) ? reception : .dropped(.peerLimit)
-    }
-
-    /// The peer's address follows the newest authenticated datagram: unless it was added by hand, from on-link only
-    /// to on-link (L-24).
-    private mutating func follow(
-        _ source: Address, at place: SessionSet.Place, _ surroundings: Surroundings, _ directory: PeerDirectory,
-        _ effects: inout Effects
-    ) {
-        guard source != address, !surroundings.isBehind, !surroundings.isOneself(source) else { return }
-        if !surroundings.isOnLink(source), surroundings.isOnLink(address),
-            !directory.isByHand(personID, opener: sessions[place].opener, coveredBy: id)
-        {
-            return
-        }
-        address = source
-        sessions[place].address = source
-        guard sessions.sending != nil else { return }
-        sessions[.sending].address = source
-        handOverWill(surroundings, &effects)
     }
 
     /// Counts a datagram, which is evidence even when it is more than the link may send (L-25).
@@ -154,8 +137,8 @@ struct Link {
 
     /// What a datagram carries besides status, hello and bye.
     mutating func receiveRest(
-        of opened: Session.Opened, _ own: Heartbeat, _ surroundings: Surroundings, _ outbox: inout Outbox,
-        _ inbox: inout Inbox, _ effects: inout Effects, now: Instant
+        of opened: Session.Opened, from source: Address, _ own: Heartbeat, _ surroundings: Surroundings,
+        _ directory: PeerDirectory, _ outbox: inout Outbox, _ inbox: inout Inbox, _ effects: inout Effects, now: Instant
     ) {
         for frame in opened.frames {
             switch frame {
@@ -167,9 +150,14 @@ struct Link {
             case .message(let record):
                 receive(record, surroundings, &inbox, &effects, now: now)
             case .ping(let token):
-                send([.heartbeat(own), .pong(token)], .pong, surroundings, &effects, now: now)
+                let pong: [Frame] = [.heartbeat(own), .pong(token)]
+                if source == address {
+                    send(pong, .pong, surroundings, &effects, now: now)
+                } else {
+                    send(pong, .pong, toUnconfirmed: source, &effects)
+                }
             case .pong(let token):
-                pings.pong(token, now: now)
+                receivePong(token, from: source, surroundings, directory, &effects, now: now)
             case .heartbeat, .typing, .hello, .bye, .unknown:
                 continue
             }
@@ -272,9 +260,10 @@ struct Link {
     mutating func ping(
         _ directory: PeerDirectory, _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
     ) {
-        let token = pings.next(now)
+        let addresses = addresses(directory)
+        let token = pings.next(to: addresses, &effects, now: now)
         guard let bytes = seal([.ping(token)], .ping, surroundings, now: now) else { return }
-        for address in addresses(directory) { effects.send(bytes, to: address, .ping) }
+        for address in addresses { effects.send(bytes, to: address, .ping) }
     }
 
     /// Asks whether a peer is there that is not suspected, at most once a second (L-29).
@@ -285,6 +274,13 @@ struct Link {
         if let lastProbe, now - lastProbe < Limits.probeInterval { return }
         lastProbe = now
         ping(directory, surroundings, &effects, now: now)
+    }
+
+    /// Our own networks changed: the peer is asked at once, or when the last such ping is a second old (L-40).
+    mutating func networksChanged(
+        _ directory: PeerDirectory, _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
+    ) {
+        if changePings.changed(now) { ping(directory, surroundings, &effects, now: now) }
     }
 
     /// Where the peer may be: the address that it was heard from, then the candidates of its sources.
@@ -335,6 +331,7 @@ struct Link {
         case .ping: ping(directory, surroundings, &effects, now: now)
         case .down: return .down
         }
+        if changePings.advance(now) { ping(directory, surroundings, &effects, now: now) }
         var isRekeyDue = false
         if nextHeartbeat <= now {
             send([.heartbeat(own)], .heartbeat, surroundings, &effects, now: now)

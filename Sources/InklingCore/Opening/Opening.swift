@@ -52,6 +52,8 @@ struct Attempt {
     }
 
     var index: UInt32 { initiation.senderIndex }
+    /// Where any transmission went.
+    var destinations: Set<Address> { Set(responsesLeft.keys) }
     var nextDeadline: Instant { earliest(transmissions.first, or: startedAt + Limits.attemptDuration) }
 
     /// What is due.

@@ -380,6 +380,8 @@ extension PeerDirectory {
         let localIndex: UInt32
         let remoteIndex: UInt32
         let keys: TransportKeys
+        /// All addresses that its initiation went to.
+        let destinations: Set<Address>
     }
 
     /// What a response comes to.
@@ -407,7 +409,8 @@ extension PeerDirectory {
         let remoteIndex = payload.reduce(0) { $0 << 8 | UInt32($1) }
         return .completed(
             Completion(
-                source: source, person: person, localIndex: attempt.index, remoteIndex: remoteIndex, keys: keys))
+                source: source, person: person, localIndex: attempt.index, remoteIndex: remoteIndex, keys: keys,
+                destinations: attempt.destinations))
     }
 
     /// A retry came: the same initiation goes out with its cookie, to that address alone (L-13).

@@ -25,11 +25,9 @@ struct PeerDirectory {
         sources.sources(of: link.personID).filter { $0.link == link.id }
     }
 
-    /// Whether a session or a link is to a peer that was added by hand.
-    func isByHand(_ person: PersonID, opener: PeerSourceID?, coveredBy link: LinkID?) -> Bool {
-        sources.sources(of: person).contains { source in
-            source.isByHand && (source.id == opener || (link != nil && source.link == link))
-        }
+    /// Whether a link covers an address that was added by hand.
+    func coversByHand(_ link: Link) -> Bool {
+        sources.sources(of: link.personID).contains { $0.isByHand && $0.link == link.id }
     }
 
     /// Whether an address by hand is of the same host, whatever its port.

@@ -127,8 +127,8 @@ struct OpeningTests {
         lan.find("a", key: peer.identity.publicKey, at: [other])
         peer.live(on: session, for: .seconds(1))
         #expect(!lan.initiations(0).isEmpty)
+        peer.move(to: other, on: session)
         peer.address = other
-        peer.send([peer.heartbeat()], on: session)
         let attempt = try #require(lan.initiations(0).last)
         lan.forget()
         peer.live(on: session, for: .seconds(20))

@@ -148,7 +148,7 @@ struct PeerDirectoryTests {
         #expect(bench.directory.sources.attemptCount == (state == .attempting ? 2 : 0))
         #expect(!bench.leads(7))
         #expect(bench.directory.candidates(coveredBy: link) == [Parts.here, Parts.there])
-        #expect(bench.directory.isByHand(link.personID, opener: nil, coveredBy: link.id))
+        #expect(bench.directory.coversByHand(link))
     }
 
     @Test(

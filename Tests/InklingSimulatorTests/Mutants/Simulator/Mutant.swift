@@ -8,8 +8,8 @@ package enum Mutant: String, CaseIterable, Sendable {
     case echoesStrangers, countsFromOne, reservedCounter, anyLastWill, noReplayWindow, unmarkedError
     case markedForgery, toleratesErrors, eagerLargerKey, oneTransmission, longPauses, brokenByForgery
     case answersTwice, neverUnderLoad, noShares, anyCookie, strangeRetry, stubbornLargerKey, rareHellos
-    case deafToHellos, bareDatagrams, oldHello, oldEvidence, rootedAddress, boundless, drownedByes, patience
-    case pongAlone
+    case deafToHellos, bareDatagrams, oldHello, oldEvidence, rootedAddress, boundless, drownedByes, patience, pongAlone
+    case rootedPong, credulous, anyPong, anyPongOfOurs, generous, hastyChecks, forgivesGuesses
     case trustsOldRuns, oneBye, noWill, clingsByHand, unsaidSilence, ignoresUnheard, crowdedChats
     case forgetfulHello, anyTell, talkative, commandsCount, blanksCount, repetitionCounts, hastyStarts
     case lazyHeartbeats, awayTypes, longEvidence, manyStarts, oldestFirst, bargesIn, believesTheFuture
