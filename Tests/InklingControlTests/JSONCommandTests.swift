@@ -93,6 +93,13 @@ struct JSONCommandTests {
         #expect(Self.text("\"\u{7F}\u{FEFF}\"") == "\u{7F}\u{FEFF}")
     }
 
+    // Found by fuzzing: Foundation takes it away.
+    @Test("a byte order mark in a string is a character like any other, at its beginning too")
+    func byteOrderMark() {
+        #expect(Self.text("\"\u{FEFF}den\"") == "\u{FEFF}den")
+        #expect(Self.text(#""\ufeffden""#) == "\u{FEFF}den")
+    }
+
     @Test("of two members of a name the first counts, in escapes too")
     func twice() {
         let line = #"{"\u0064o":"compose","do":"quit","text":"a","text":"b"}"#
