@@ -200,7 +200,8 @@ extension Event {
         self.init(
             on: "unreadable", at: line.arrival, user: nil, name: nil, port: nil, chat: nil, presence: nil, why: nil,
             users: nil, text: line.text, from: nil, message: nil, tag: nil, to: nil, code: nil, line: nil, key: nil,
-            peers: nil, links: nil, datagramsSent: nil, datagramsReceived: nil, bytesSent: nil, bytesReceived: nil)
+            peers: nil, links: nil, datagramsSent: nil, datagramsReceived: nil, drops: nil, bytesSent: nil,
+            bytesReceived: nil)
     }
 }
 
