@@ -352,8 +352,11 @@ struct OpeningTests {
         lan.find("own", key: peer.identity.publicKey, at: [there])
         lan.run(for: .seconds(4))
         let asks = lan.sent(0, kind: 5).filter { $0.destination == there }
-        #expect((4...6).contains(asks.count))
-        #expect(lan.initiations(0).isEmpty)
+        #expect((3...6).contains(asks.count))
+        // Four were opened to before the fifth was known, and got nothing more.
+        #expect(lan.initiations(0).count == 4)
+        #expect(lan.initiationTimes(0).allSatisfy { $0 == 0 })
+        lan.forget()
         guard case .ask(let ask)? = try asks.last.map({ try Datagram.parse($0.bytes) }) else { return }
         let tell = Tell(token: ask.token, nonce: 0, key: peer.identity.publicKey.bytes)
         lan.inject(Datagram.tell(tell).encode(), into: 0, from: there)
@@ -376,17 +379,22 @@ struct OpeningTests {
         let second = VirtualLAN.address(101)
         lan.perform(0) { $0.setStandings([friend: .met], now: $1) }
         for (index, key) in keys(5).map(\.publicKey).enumerated() {
-            lan.find("\(index)", key: key, at: index == 0 ? [there, second] : [there])
+            lan.find("\(index)", key: key, at: [there])
         }
+        lan.run(for: .seconds(4))
+        lan.forget()
+        lan.find("0", key: keys(5)[0].publicKey, at: [there, second])
         lan.find("friend", key: friend, at: [there])
-        lan.run(for: .zero)
-        #expect(lan.initiations(0, to: there).count == 1)
-        #expect(lan.initiations(0, to: second).count == 1)
+        lan.run(for: .milliseconds(1_200))
+        #expect(!lan.initiations(0, to: there).isEmpty)
+        #expect(Set(lan.initiations(0, to: there).map { Array($0.bytes[1...4]) }).count == 1, "the friend's attempt")
+        #expect(!lan.initiations(0, to: second).isEmpty)
         for index in 1..<5 { lan.perform(0) { $0.lost("\(index)", chat: VirtualLAN.lobby.tag, now: $1) } }
+        lan.run(for: .seconds(6))
         lan.forget()
         lan.run(for: .seconds(10))
-        #expect(lan.initiations(0, to: there).count > 2, "two are no crowd")
-        #expect(lan.sent(0, kind: 5).isEmpty)
+        #expect(Set(lan.initiations(0, to: there).map { Array($0.bytes[1...4]) }).count > 2, "two are no crowd")
+        #expect(lan.sent(0, kind: 5).isEmpty, "nor are they asked")
     }
 
     @Test("64 crowded addresses are asked at a time, 20 new ones a second (D-17)")
@@ -401,8 +409,8 @@ struct OpeningTests {
         lan.run(for: .zero)
         #expect(lan.sent(0, kind: 5).count <= 20)
         lan.run(for: .seconds(30))
-        #expect(lan.hosts[0].endpoint.tableSizes.instances <= 500 + 64)
-        #expect(lan.initiations(0).isEmpty)
+        #expect((500...564).contains(lan.hosts[0].endpoint.tableSizes.instances))
+        #expect(lan.initiationTimes(0).allSatisfy { $0 < 4_000 }, "those from before the fifth key of a place")
     }
 
     @Test("a response to no handshake, or one that fails to open, leaves all as it was (L-7, W-15)")
