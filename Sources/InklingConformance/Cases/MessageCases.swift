@@ -269,7 +269,10 @@ extension Catalogue {
             }
             try expectRate(2_000, burst: 128, peers.flatMap { $0.records.map(\.at) }.sorted(), "in all")
         },
-        Case("M-14.1", "a message that would queue more than 4 MiB is refused for all", also: "J-6", group: .messages) {
+        Case(
+            "M-14.1", "a message that would queue more than 4 MiB is refused for all", also: "J-6", group: .messages,
+            load: .heavy
+        ) {
             trial in
             let (program, slow, quick) = try fullQueue(trial)
             // A program may leave out of its count what is in flight.
@@ -317,7 +320,10 @@ extension Catalogue {
             try program.awaitDelivered(sent + 2, to: quick.user, within: .seconds(10), trial: trial)
             try trial.expectLife(of: slow)
         },
-        Case("M-14.3", "a message that would go to nobody for full queues is refused", group: .messages) { trial in
+        Case(
+            "M-14.3", "a message that would go to nobody for full queues is refused", group: .messages, load: .heavy
+        ) {
+            trial in
             let (program, slow) = try linked(trial)
             for _ in 1...63 { program.send(block) }
             try trial.wait(
