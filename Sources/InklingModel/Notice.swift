@@ -80,8 +80,7 @@ extension Notice: CustomStringConvertible {
         case .reachableFromAnywhere(let port):
             "Anybody who reaches UDP port \(port) may open to this node, also from beyond the networks of this machine."
         case .reachableOnLink(let port):
-            "UDP port \(port) answers peers on the networks of this machine; of those beyond a router, only hosts named by "
-                + "hand."
+            "UDP port \(port) answers only peers on the networks of this machine, and hosts named by hand."
         case .knownPeersDamaged(let file):
             "The list of known peers was damaged: it was moved to \(printable(file)), and a new list was started."
         case .knownPeersNewer(let directory):
@@ -101,7 +100,7 @@ extension Notice: CustomStringConvertible {
         case .identityTemporary(let reason): reason.advice
         case .lastWillOff: "Install inkling-lastwill beside this program."
         case .keyChanged: "Ask them through another channel before you trust the name."
-        case .reachableOnLink: "For others, name them by hand, or accept routed peers."
+        case .reachableOnLink: "To let others in, name them by hand, or accept routed peers."
         case .knownPeersDamaged: "Verify and block those people again."
         case .knownPeersNewer: "Use the later version."
         case .knownPeersUnkept: "Repair the directory, and start again."

@@ -54,7 +54,7 @@ extension Notice {
         switch self {
         case .discoveryDown(let outage): outage.text
         case .identityTemporary(let reason): reason.text
-        case .reachableOnLink: fact + " For others, name them with --peer, or accept all with --routed."
+        case .reachableOnLink: fact + " To let others in, name them with --peer, or accept all with --routed."
         case .discoveryUp, .lastWillOff, .reachableFromAnywhere, .peerIsOneself, .keyChanged, .knownPeersDamaged,
             .knownPeersNewer,
             .knownPeersUnkept:
