@@ -5,12 +5,14 @@ from __future__ import annotations
 import hmac
 import ipaddress
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from admission import LINKED, PREFERRED, UNKNOWN, NoRoom, acquaintance, put, room
 from clock import Bucket, RateWindow
 from handshake import HandshakeError, Responder
-from limits import (ANSWERS, ANSWERS_TO_UNKNOWN, ASKS_ANSWERED, COOKIE_BURST, COOKIE_RATE, COOKIE_SECRET,
-                    COOKIE_SOURCES, LOAD_INITIATIONS, LOAD_UNCONFIRMED, UNCONFIRMED, UNCONFIRMED_SESSIONS)
+from limits import (ANSWERS, ANSWERS_TO_UNKNOWN, ANSWERS_TO_UNPREFERRED, ASKS_ANSWERED, ASKS_OF_UNKNOWN_ANSWERED,
+                    COOKIE_BURST, COOKIE_RATE, COOKIE_SECRET, COOKIE_SOURCES, LOAD_INITIATIONS, LOAD_UNCONFIRMED,
+                    OPENED_OF_UNKNOWN, RETRIES, RETRIES_TO_KNOWN, UNCONFIRMED, UNCONFIRMED_SESSIONS)
 from names import masked, user_id
 from session import Session
 from wire import Ask, Initiation, Response, Retry, Tell
@@ -54,17 +56,28 @@ class Answering:
         # Unconfirmed sessions, the oldest first, each with the initiation and the response that made it
         self.unconfirmed: "OrderedDict[int, tuple[Session, bytes, bytes]]" = OrderedDict()
         self._arrived = RateWindow(LOAD_INITIATIONS)
+        self._retries = RateWindow(RETRIES)
+        self._retries_to_known = RateWindow(RETRIES_TO_KNOWN)
+        self._opened_of_unknown = RateWindow(OPENED_OF_UNKNOWN)
         self._answered = RateWindow(ANSWERS)
+        self._unpreferred = RateWindow(ANSWERS_TO_UNPREFERRED)
         self._unknown = RateWindow(ANSWERS_TO_UNKNOWN)
-        self._sources: dict[str, Bucket] = {}
+        self._sources: dict[Any, Bucket] = {}
         self._asks = RateWindow(ASKS_ANSWERED)
+        self._asks_of_unknown = RateWindow(ASKS_OF_UNKNOWN_ANSWERED)
         self.retries_sent = 0
 
     def ask(self, ask: Ask, source: "Address") -> None:
         """D-13."""
         chat = self.node.chat_of_tag(ask.tag)
-        if chat is None or not self._is_from_here(source) or not self._asks.take(self.node.now):
+        now = self.node.now
+        unknown = acquaintance(self.node, source) == UNKNOWN
+        if chat is None or not self._is_from_here(source) or unknown and self._asks_of_unknown.count(now) >= ASKS_OF_UNKNOWN_ANSWERED:
             return
+        if not self._asks.take(now):
+            return
+        if unknown:
+            self._asks_of_unknown.note(now)
         nonce = self.node.random.randbytes(8) if chat.secret is not None else bytes(8)
         key = masked(self.node.identity.public, chat.secret, nonce)
         self.node.send(source, Tell(ask.token, nonce, key).encode())
@@ -107,34 +120,40 @@ class Answering:
         now = self.node.now
         self._arrived.note(now)
         over = self._arrived.count(now) > LOAD_INITIATIONS or len(self.unconfirmed) >= LOAD_UNCONFIRMED
+        known = acquaintance(self.node, source)
         if initiation.cookie and self.cookies.is_valid(initiation, source):
-            return self._source_allows(source[0])
-        if over:
+            return self._source_allows(source) and (known != UNKNOWN or self._opened_of_unknown.take(now))
+        if over and (known != UNKNOWN and self._retries_to_known.take(now) or self._retries.take(now)):
             self.retries_sent += 1
             self.node.send(source, Retry(initiation.sender, self.cookies.make(initiation, source)).encode())
         return not over
 
-    def _source_allows(self, host: str) -> bool:
-        """L-10: 5 a second, burst 20; a source is counted until it has its whole burst again."""
-        now = self.node.now
-        if host not in self._sources:
-            if len(self._sources) >= COOKIE_SOURCES:
-                self._sources = {h: b for h, b in self._sources.items() if not b.is_full(now)}
-                if len(self._sources) >= COOKIE_SOURCES:
-                    return False
-            self._sources[host] = Bucket(COOKIE_RATE, COOKIE_BURST, now)
-        return self._sources[host].take(now)
+    def _source_allows(self, address: "Address") -> bool:
+        """L-10: 5 a second, burst 20, but for this host."""
+        source = self.node.net.source(address)
+        if source is None:
+            return True
+        bucket = self._sources.get(source) or Bucket(COOKIE_RATE, COOKIE_BURST, self.node.now)
+        put(self._sources, source, bucket, COOKIE_SOURCES, self.node.random)
+        return bucket.take(self.node.now)
 
     def _share_is_left(self, chat: "Chat", key: bytes, source: "Address") -> bool:
-        """L-10: half of the answers is kept for addresses that this node knows."""
-        now = self.node.now
-        known = any(link.address == source for c in self.node.chats.values() for link in c.links.values())
-        known = known or any(source in i.candidates for c in self.node.chats.values() for i in c.instances)
-        if not known and self._unknown.count(now) >= ANSWERS_TO_UNKNOWN:
+        """L-8, step 7, and L-10: half of the answers is kept for addresses that this node knows."""
+        now, known = self.node.now, acquaintance(self.node, source)
+        if not chat.links_of(key):
+            try:
+                room(self.node, chat, key, source)
+            except NoRoom:
+                return False
+        if known < PREFERRED and self._unpreferred.count(now) >= ANSWERS_TO_UNPREFERRED:
+            return False
+        if known < LINKED and self._unknown.count(now) >= ANSWERS_TO_UNKNOWN:
             return False
         if not self._answered.take(now):
             return False
-        if not known:
+        if known < PREFERRED:
+            self._unpreferred.note(now)
+        if known < LINKED:
             self._unknown.note(now)
         return True
 

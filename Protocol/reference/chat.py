@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Optional, Type
 
+from admission import NoRoom, room
 from clock import cancel
 from composer import Composer
-from limits import (HELLO_TIMEOUT, INTERVAL_UNIT, LARGER_KEY_DELAY, MAX_LINKS, SILENT_LINK_AGE, SILENT_LINK_TRIED,
-                    SILENT_LINKS_TRIED, UNCONFIRMED)
+from limits import (HELLO_TIMEOUT, INTERVAL_UNIT, LARGER_KEY_DELAY, SILENT_LINK_AGE, SILENT_LINK_TRIED,
+                    SILENT_LINKS_TRIED, UNCONFIRMED, UNCONFIRMED_TURNS)
 from link import Link
 from messages import Outgoing
 from names import chat_keys, user_id
 from opening import Instance, Opening, Renewal
 from people import People
 from session import Session
-from wire import AWAY_BIT, REMOVED, TYPING_BIT, Heartbeat, Hello, Typing
+from wire import AWAY_BIT, QUIT, REMOVED, TYPING_BIT, Heartbeat, Hello, Typing
 
 if TYPE_CHECKING:
     from core import Node
@@ -51,8 +52,8 @@ class Chat:
         for link in self.links.values():
             link.transmit([self.heartbeat()])
 
-    def send_text(self, number: int, text: str, tag: Optional[str]) -> None:
-        """J-6, M-9: the datagram with the message says the stop, or a typing frame where none can go out yet."""
+    def send_text(self, number: int, text: str, tag: Optional[str], full: list[Link]) -> None:
+        """J-6, M-9, M-14: the datagram with the message says the stop, or a typing frame where none can go out yet."""
         stop = self.composer.end_quietly()
         self.composer.text = ""
         people: dict[bytes, set[Link]] = {}
@@ -63,8 +64,10 @@ class Chat:
         if people:
             self._deliveries[number] = people
         for link in list(self.links.values()):
-            if not link.queue(Outgoing(number, text)) and stop:
+            if (link in full or not link.queue(Outgoing(number, text))) and stop:
                 link.transmit([Typing(self.status())])
+        for link in full:
+            self.failed(link, number, "stalled")
 
     # Outcomes (M-17)
 
@@ -87,8 +90,8 @@ class Chat:
             del self._deliveries[number]
 
     def message_came(self, key: bytes, text: str) -> None:
-        self.node.emit({"on": "message", "chat": self.name, "from": self.people.get(key).shown(),
-                        "message": self.node.next_shown(), "text": text})
+        self.people.message(key, {"on": "message", "chat": self.name, "from": self.people.get(key).shown(),
+                                  "message": self.node.next_shown(), "text": text})
 
     # Links
 
@@ -105,20 +108,28 @@ class Chat:
         """L-48: the session belongs to the link of the hello's run from now on."""
         link = self.links.get((session.key, hello.run))
         if link is None:
-            if user_id(session.key) in self.node.blocked or len(self.node.all_links()) >= MAX_LINKS:
-                return False  # L-36, L-39
-            others = self.links_of(session.key)
+            if user_id(session.key) in self.node.blocked:
+                return False  # L-36
+            if session.hellos_came == 1:
+                for other in self.links_of(session.key):
+                    if not other.suspected:
+                        other.suspect()  # L-31, L-53
+            try:
+                former = room(self.node, self, session.key, session.address)
+            except NoRoom:
+                return False  # L-39
+            if former is not None:
+                former.chat.give_way(former, session)
             cancel(session.timer)
             link = session.link = Link(self.node, self, session, hello.run, hello.name)
             self.links[session.key, hello.run] = link
-            for other in others:
-                if not other.suspected:
-                    other.suspect()  # L-31
         else:
             cancel(session.timer)
             session.link = link
             link.join(session, hello)
         opening = session.opening
+        for other in self.openings_to(session.key):
+            other.turns = 0  # L-55
         if opening is not None:
             opening.session = None
             if isinstance(opening, Instance):
@@ -132,6 +143,14 @@ class Chat:
             link.renewal = None
         self.covered_by(link)
         return True
+
+    def give_way(self, link: Link, newcomer: Session) -> None:
+        """L-52: there is no room for it any more."""
+        sessions = [(s, link.address) for s in link.sessions]
+        sessions += [(s, s.address) for s in self._unbound(link.key)
+                     if s.complete and s is not newcomer and self.presumed_link(s) is link]
+        self.node.say_bye(QUIT, sessions)
+        self.end_link(link, "full")
 
     def end_link(self, link: Link, why: str, fails: Optional[str] = None) -> None:
         """L-27, L-34, L-36: the end of a link, for the user and for the ways to that peer."""
@@ -147,7 +166,7 @@ class Chat:
         self.people.update(link.key, why)
         if why == "silence":
             self._open_again(link)
-        elif fails in ("bye", "will"):
+        elif fails in ("bye", "will", "full"):
             for instance in link.covered:
                 instance.hold_back()  # L-35
 
@@ -216,11 +235,16 @@ class Chat:
 
     def peer_began(self, session: Session, source: "Address") -> None:
         """An initiation was answered: L-14 for the larger key."""
+        for opening in self.openings_to(session.key):
+            opening.turns += 1
         if self.node.identity.public > session.key:
             self._give_way(session, source, UNCONFIRMED)
 
     def peer_confirmed(self, session: Session) -> None:
         """Something opened on the peer's session before this node's own completed: L-15 for the smaller key."""
+        for opening in self.openings_to(session.key):
+            if opening.turns <= UNCONFIRMED_TURNS:
+                opening.turns = 0  # L-55
         if self.node.identity.public < session.key:
             self._give_way(session, session.address, HELLO_TIMEOUT)
 
@@ -238,7 +262,8 @@ class Chat:
         if not chosen and len(pending) == 1:
             chosen = pending
         for opening in chosen:
-            opening.give_way(time)
+            if opening.leaves_opening() or self.node.identity.public < session.key:
+                opening.give_way(time)
 
     def session_gone(self, session: Session) -> None:
         for opening in self.openings_to(session.key):
@@ -267,6 +292,7 @@ class Chat:
         self._farewell(REMOVED, links, [s for s in self._unbound() if user_id(s.key) == user])
         for link in links:
             self.end_link(link, "blocked")
+        self.people.tell_all()
 
     def close(self, reason: int, why: str) -> None:
         """L-32, M-18: this node leaves the chat or quits."""
@@ -278,3 +304,4 @@ class Chat:
         self._farewell(reason, links, self._unbound())
         for link in links:
             self.end_link(link, "bye", fails=why)
+        self.people.tell_all()

@@ -29,6 +29,10 @@ class EverythingOnLink:
         return True
 
     @staticmethod
+    def source(address: Address) -> str:
+        return address[0]
+
+    @staticmethod
     def is_own(_: Address) -> bool:
         return False
 

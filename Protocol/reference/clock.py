@@ -90,16 +90,23 @@ class Bucket:
         self._level = min(self.full, self._level + (now - self._at) * self.rate)
         self._at = now
 
-    def is_full(self, now: int) -> bool:
-        self._fill(now)
-        return self._level == self.full
-
     def take(self, now: int) -> bool:
         self._fill(now)
         if self._level < S:
             return False
         self._level -= S
         return True
+
+    def level(self, now: int) -> int:
+        """How many can be taken."""
+        self._fill(now)
+        return self._level // S
+
+    def reserve(self, now: int) -> int:
+        """Take the next one, also one of the future: how long until it is there."""
+        self._fill(now)
+        self._level -= S
+        return max(0, -(self._level // self.rate))
 
     def wait(self, now: int) -> int:
         """How long until one can be taken."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
+from admission import Destinations
 from answering import Answering
 from chat import Chat
 from clock import Bucket, RateWindow, Timer, Timers, cancel
 from handshake import KeyPair
-from limits import (ALL_RECORD_BURST, ALL_RECORD_RATE, COPIES, HELLO_INTERVAL, HELLO_TIMEOUT, IDLE_INTERVAL,
-                    IDLE_LINKS, INITIATIONS_SENT, LAST_WILL_COUNTER, LATE, MAX_CHATS, MAX_QUEUED_TEXT, OWN_TIMER,
-                    QUEUED_MESSAGE_EXTRA, READ_WAIT, RECORDS_BETWEEN_READS)
+from limits import (ALL_RECORD_BURST, ALL_RECORD_RATE, CAUGHT_UP, COPIES, HELLO_INTERVAL, HELLO_TIMEOUT, IDLE_INTERVAL,
+                    IDLE_LINKS, INITIATIONS_SENT, INITIATIONS_TO_STRANGERS, LAST_WILL_COUNTER, LATE, MAX_CHATS, MAX_HELD_TEXT,
+                    MAX_QUEUED_TEXT, OWN_TIMER, QUEUED_MESSAGE_EXTRA, READ_WAIT, RECORDS_BETWEEN_READS, STRAY_RESPONSES)
 from link import Link
 from names import user_id
 from opening import Attempt, Renewal
@@ -35,6 +36,7 @@ class Node:
         self.identity, self.name, self.run, self.now = identity, name, run, now
         self.random, self.net, self.send, self.emit = random, net, send, emit
         self.away = self.late = False
+        self._read_late = 0
         self.chats: dict[str, Chat] = {}
         self.sessions: dict[int, Session] = {}
         self.pending: dict[int, Attempt] = {}
@@ -42,6 +44,10 @@ class Node:
         self.peers_by_hand: list["Address"] = []
         self.timers = Timers()
         self.initiations_sent = RateWindow(INITIATIONS_SENT)
+        self.initiations_to_strangers = RateWindow(INITIATIONS_TO_STRANGERS)
+        self.destinations = Destinations(self)
+        self.links_made = 0
+        self.stray_responses = RateWindow(STRAY_RESPONSES)
         self.pace = Bucket(ALL_RECORD_RATE, ALL_RECORD_BURST, now)
         self._records_left = RECORDS_BETWEEN_READS
         self._messages_shown = self._messages_sent = 0
@@ -68,12 +74,15 @@ class Node:
 
     def _timers_are_late(self) -> None:
         """L-30: until the socket is first empty."""
-        self.late = True
+        self.late, self._read_late = True, 0
         for link in self.all_links():
             link.after_sleep()
 
     def socket_empty(self) -> None:
-        self.late = False
+        if self.late:
+            self.late = False
+            for link in self.all_links():
+                link.caught_up()
 
     def reads_done(self) -> None:
         """M-13: the socket was read, so that records may go on."""
@@ -104,6 +113,21 @@ class Node:
             if stream not in (0, before):
                 return stream
 
+    def may_send(self, addresses: list["Address"], favoured: bool) -> list["Address"]:
+        """L-6, L-54: to which of these addresses an initiation goes now; it counts then."""
+        reachable = [address for address in addresses if self.destinations.admits(address, favoured)]
+        sent, strangers = self.initiations_sent, self.initiations_to_strangers
+        if sent.count(self.now) + len(reachable) > INITIATIONS_SENT:
+            return []
+        if not favoured and strangers.count(self.now) + len(reachable) > INITIATIONS_TO_STRANGERS:
+            return []
+        for address in reachable:
+            sent.note(self.now)
+            if not favoured:
+                strangers.note(self.now)
+            self.destinations.take(address)
+        return reachable
+
     def new_renewal(self, link: Link) -> Renewal:
         return Renewal(self, link)
 
@@ -124,12 +148,17 @@ class Node:
 
     def record_wait(self, link: Link) -> Optional[int]:
         """M-13: None if a datagram with a message may go out now, and it counts then; else how long to wait."""
-        if self._records_left == 0:
-            return READ_WAIT
-        wait = max(self.pace.wait(self.now), link.pace.wait(self.now))
+        wait = link.pace.wait(self.now)
         if wait:
             return wait
-        self.pace.take(self.now)
+        if link.turn is None and (self._records_left == 0 or not self.pace.take(self.now)):
+            link.turn = self.now + self.pace.reserve(self.now)  # M-21: after those that wait already
+        if link.turn is not None:
+            if link.turn > self.now:
+                return link.turn - self.now
+            if self._records_left == 0:
+                return READ_WAIT
+            link.turn = None
         link.pace.take(self.now)
         self._records_left -= 1
         return None
@@ -138,13 +167,16 @@ class Node:
 
     def datagram(self, now: int, data: bytes, source: "Address") -> None:
         self.advance(now)
+        if self.late and self._read_late == CAUGHT_UP:
+            self.socket_empty()  # L-30: it may never be
+        self._read_late += 1
         try:
             datagram = parse_datagram(data)
         except WireError:
             return  # W-15
         if isinstance(datagram, Sealed):
             if datagram.receiver in self.sessions:
-                self._sealed(self.sessions[datagram.receiver], datagram, source)
+                self._sealed(self.sessions[datagram.receiver], datagram, source, len(data))
         elif isinstance(datagram, Initiation):
             self.answering.initiation(datagram, data, source)
         elif isinstance(datagram, Ask):
@@ -160,39 +192,39 @@ class Node:
             elif isinstance(datagram, Retry):
                 attempt.retry(datagram, source)
 
-    def _sealed(self, session: Session, datagram: Sealed, source: "Address") -> None:
+    def _sealed(self, session: Session, datagram: Sealed, source: "Address", size: int) -> None:
         """W-23, W-30."""
         newest = datagram.counter > session.window.highest and datagram.counter != LAST_WILL_COUNTER
         frames = session.open(datagram)
         if frames is None or session.is_over(self.now):
             return
         session.came_before, session.last_came = session.last_came, self.now
-        if session.link is None:
-            if newest:
-                self._follow(session, source)
-            if not session.complete and datagram.counter != LAST_WILL_COUNTER:
-                self.completed(session)
-        elif newest:
-            session.link.follow(session, source)
+        if session.link is None and not session.complete and datagram.counter != LAST_WILL_COUNTER:
+            self.completed(session)
         newest = newest and Bye(UNHEARD) not in frames  # L-45
         if session.link is not None:
+            if datagram.counter != LAST_WILL_COUNTER:
+                session.link.came_from(source, size, newest)
             if newest:
                 session.link.evidence()
             has_bye = any(isinstance(frame, Bye) for frame in frames)
             if not session.link.flood.take(self.now) and not has_bye:
                 return  # L-25
-        self._apply(session, frames, datagram.counter, newest)
+        self._apply(session, frames, datagram.counter, newest, source, size)
         if session.index in self.sessions:
             self.arm_hello(session)
 
-    def _apply(self, session: Session, frames: list[Frame], counter: int, newest: bool) -> None:
+    def _apply(self, session: Session, frames: list[Frame], counter: int, newest: bool, source: "Address",
+               size: int) -> None:
         """W-30: the hello, the status, the others in their order, the bye."""
         for hello in (f for f in frames if isinstance(f, Hello)):
             binding = session.link is None
             if not self._hello(session, hello, counter):
                 return
-            if binding and newest and session.link is not None:
-                session.link.evidence()
+            if binding and session.link is not None:
+                session.link.came_from(source, size, newest)
+                if newest:
+                    session.link.evidence()
         status, link = status_of(frames), session.link
         if status is not None and link is None:
             session.note_status(counter, bool(status.status & TYPING_BIT))  # L-20
@@ -202,7 +234,7 @@ class Node:
             link.chat.people.update(link.key)
         for frame in frames:
             if link is not None and not isinstance(frame, (Hello, Heartbeat, Typing, Bye)):
-                link.frame(frame)
+                link.frame(frame, source)
         for bye in (f for f in frames if isinstance(f, Bye)):
             self._bye(session, bye, counter == LAST_WILL_COUNTER or bye.reason == LAST_WILL)
 
@@ -227,14 +259,6 @@ class Node:
             session.chat.peer_confirmed(session)
         else:
             self.arm_hello(session)
-
-    def _follow(self, session: Session, source: "Address") -> None:
-        """L-24, for a session without a link."""
-        by_hand = session.opening is not None and session.opening.by_hand
-        if self.late or not self.net.is_unicast(source) or self.net.is_own(source):
-            return
-        if self.net.is_on_link(source) or by_hand or not self.net.is_on_link(session.address):
-            session.address = source
 
     # Hellos
 
@@ -362,10 +386,30 @@ class Node:
     def send_text(self, chat: "Chat", text: str, tag: Optional[str]) -> None:
         """J-6, M-14, M-17."""
         size = len(text.encode()) + QUEUED_MESSAGE_EXTRA
-        if any(link.out.size + size > MAX_QUEUED_TEXT for link in chat.links.values()):
+        full = [link for link in chat.links.values() if link.out.size + size > MAX_QUEUED_TEXT]
+        if full and (len(full) == len(chat.links) or not all(link.out.is_overdue(self.now) for link in full)):
             raise QueueFull
         self._messages_sent += 1
-        chat.send_text(self._messages_sent, text, tag)
+        chat.send_text(self._messages_sent, text, tag, full)
+
+    def has_room(self, size: int) -> bool:
+        """M-20. The user of this node takes each text at once: what is held is not whole yet."""
+        if self._held_text() + size <= MAX_HELD_TEXT:
+            return True
+        for link in self.all_links():
+            link.into.abandon_if_over(self.now)
+        return self._held_text() + size <= MAX_HELD_TEXT
+
+    def _held_text(self) -> int:
+        return sum(link.into.held_text() for link in self.all_links())
+
+    def tell_of_room(self) -> None:
+        """M-20: half is free again."""
+        held_back = [link for link in self.all_links() if link.into.held_back]
+        if held_back and self._held_text() <= MAX_HELD_TEXT // 2:
+            for link in held_back:
+                link.into.held_back = False
+                link.transmit([link.into.ack()])
 
     def next_shown(self) -> int:
         self._messages_shown += 1
@@ -378,7 +422,7 @@ class Node:
         """L-40."""
         for chat in self.chats.values():
             for link in chat.links.values():
-                link.ping()
+                link.network_changed()
             for instance in chat.instances:
                 if not instance.held_back and chat.link_covering(instance) is None:
                     instance.begin()

@@ -9,7 +9,7 @@ from clock import Bucket, Timer, cancel
 from limits import (CROSSING, HELLO_ANSWER_INTERVAL, HELLO_ANSWER_SLOW, HELLO_ANSWERS, IDLE_JITTER, INTERVAL_UNIT,
                     LINK_BURST, LINK_RATE, MIN_INTERVAL_UNITS, NAMED_STREAMS, OLDER_SESSIONS, RECORD_BURST,
                     RECORD_RATE, REKEY_COUNTER, REKEY_INITIATOR, REKEY_RESPONDER, RETAKE_WITHOUT_HELLO,
-                    SESSION_LIFETIME, STALLED, START_BURST, START_RATE, SUPERSEDED, TYPING_EXPIRY, suspicion)
+                    SEALED_EXTRA, SESSION_LIFETIME, START_BURST, START_RATE, SUPERSEDED, TYPING_EXPIRY, suspicion)
 from messages import Outgoing, Receiver, Sender
 from silence import Watch
 from wire import AWAY_BIT, TYPING_BIT, Ack, Bye, Frame, Heartbeat, Hello, Message, Ping, Pong, Typing
@@ -29,6 +29,8 @@ class Link(Watch):
         self.larger = node.identity.public > session.key  # this node has the larger key
         self.sessions = [session]                         # the newest first: it sends
         self.made, self.name = node.now, name
+        node.links_made += 1
+        self.serial = node.links_made
         self.named: deque[int] = deque([session.fresh_stream] if session.fresh_stream else [], NAMED_STREAMS)
         self.covered: list["Instance"] = []               # L-3
         self.renewal: Optional["Renewal"] = None
@@ -39,6 +41,7 @@ class Link(Watch):
         self.starts = Bucket(START_RATE, START_BURST, node.now)
         self.flood = Bucket(LINK_RATE, LINK_BURST, node.now)
         self.pace = Bucket(RECORD_RATE, RECORD_BURST, node.now)
+        self.turn: Optional[int] = None                   # M-21
         self._typing_timer: Optional[Timer] = None
         self._idle_timer: Optional[Timer] = None
         self._rekey_timer: Optional[Timer] = None
@@ -46,6 +49,7 @@ class Link(Watch):
         self._record_timer: Optional[Timer] = None
         self._stall_timer: Optional[Timer] = None
         self.start_watch(session.address)
+        node.destinations.answered(session.address)  # L-54
         self._idle()
         self._session_sends()
 
@@ -80,6 +84,12 @@ class Link(Watch):
         if session.counter == REKEY_COUNTER:
             self.renew(at_once=True)  # L-37
         return True
+
+    def transmit_elsewhere(self, frames: list[Frame], to: "Address") -> None:
+        """L-28, L-51: without a hello, to an address that is not the link's."""
+        size = SEALED_EXTRA + sum(len(frame.encode()) for frame in frames)
+        if not self.sending.is_over(self.node.now) and self.may_send_elsewhere(to, size):
+            self.node.send(to, self.sending.seal(frames))
 
     def _idle(self) -> None:
         """T-11: a heartbeat once per idle interval; while typing is announced, T-8 takes its place."""
@@ -310,22 +320,27 @@ class Link(Watch):
 
     # Messages
 
-    def frame(self, frame: Frame) -> None:
+    def frame(self, frame: Frame, source: "Address") -> None:
         """Acks, pings, pongs and messages, in the order in which they came (W-30)."""
         if isinstance(frame, Ack):
             if frame.stream == self.out.number:  # M-8
                 self.acknowledged(frame.next, frame.bitmap)
                 self.pump()
         elif isinstance(frame, Ping):
-            self.transmit([self.chat.heartbeat(), Pong(frame.token)])  # L-28
+            answer: list[Frame] = [self.chat.heartbeat(), Pong(frame.token)]  # L-28
+            if source == self.address:
+                self.transmit(answer)
+            else:
+                self.transmit_elsewhere(answer, source)
         elif isinstance(frame, Pong):
-            self.pong(frame.token)
+            self.pong(frame.token, source)
         elif isinstance(frame, Message):
-            ack, whole = self.into.record(frame)
+            ack, whole = self.into.record(frame, self.node.now, self.node.has_room)
             if ack is not None:
                 self.transmit([ack])  # M-15
             for text in whole:
                 self.chat.message_came(self.key, text)
+            self.node.tell_of_room()
 
     def queue(self, message: Outgoing) -> bool:
         """Says whether a datagram with a message went out at once."""
@@ -347,6 +362,8 @@ class Link(Watch):
         while session.held == self.out.number and not session.is_over(now):
             record = self.out.next_record()
             if record is None:
+                if self.turn is not None and self.turn <= now:
+                    self.turn = None
                 break
             wait = self.node.record_wait(self)
             if wait is not None:
@@ -355,9 +372,11 @@ class Link(Watch):
         cancel(self._record_timer)
         due = now + wait if wait is not None else self.out.timer_due
         self._record_timer = self.node.at(max(due, now + 1), self._record_due) if due is not None else None
+        self.out.watch(wait is not None, now)
         cancel(self._stall_timer)
-        if self.out.waits():
-            self._stall_timer = self.node.at(self.out.progress_at + STALLED, self._stalled)
+        stalled = self.out.stalled_at(now)
+        if stalled is not None:
+            self._stall_timer = self.node.at(max(stalled, now), self._stalled)
         return sent
 
     def _record_due(self) -> None:

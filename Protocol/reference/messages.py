@@ -1,12 +1,13 @@
-"""Streams of records in both directions of a link (M-1 to M-19), without a socket and without a session."""
+"""Streams of records in both directions of a link (M-1 to M-21), without a socket and without a session."""
 
 from __future__ import annotations
 
 from collections import deque
-from typing import Optional
+from typing import Callable, Optional
 
-from limits import (GIVEN_UP_STREAMS, LOSS_EVIDENCE, MAX_MESSAGE, MAX_RECORD_TEXT, MS, QUEUED_MESSAGE_EXTRA, RTO_INITIAL, RTO_MAX,
-                    RTO_MIN, WINDOW)
+from limits import (GIVEN_UP_STREAMS, HELD_TEXT_EXTRA, LONGEST_DELIVERY, LONGEST_REASSEMBLY, LOSS_EVIDENCE, MAX_MESSAGE,
+                    MAX_RECORD_TEXT, MS, OVERDUE, QUEUED_MESSAGE_EXTRA, REASSEMBLY_PAUSE, RTO_INITIAL, RTO_MAX, RTO_MIN,
+                    STALLED, WINDOW)
 from wire import FIRST, LAST, Ack, Message
 
 
@@ -33,7 +34,12 @@ class Outgoing:
         self.size = len(text.encode()) + QUEUED_MESSAGE_EXTRA
         self.records = [Record(self, flags, part) for flags, part in cut(text)]
         self.unacknowledged = len(self.records)
-        self.begun = False
+        self.begun_at: Optional[int] = None  # when its first record was first sent
+        self.begun_waited = 0                # how long the peer had been waited for by then
+
+    @property
+    def begun(self) -> bool:
+        return self.begun_at is not None
 
 
 class Record:
@@ -60,7 +66,9 @@ class Sender:
         self.flight: dict[int, Record] = {}    # base to next
         self.queue: deque[Record] = deque()    # without numbers
         self.size = 0                          # M-14
-        self.progress_at = 0                   # M-19
+        self.progress_at = 0                   # M-19: what `waited` said then
+        self._waited = 0
+        self._waits_since: Optional[int] = None
         self.timer_due: Optional[int] = None   # M-11
         self._orders = 0
         self._srtt: Optional[float] = None
@@ -72,9 +80,44 @@ class Sender:
 
     def add(self, message: Outgoing, now: int) -> None:
         if not self.waits():
-            self.progress_at = now
+            self.progress_at = self.waited(now)
         self.size += message.size
         self.queue.extend(message.records)
+
+    def waited(self, now: int) -> int:
+        """M-19: for how long the peer was waited for."""
+        return self._waited + (now - self._waits_since if self._waits_since is not None else 0)
+
+    def watch(self, held_back: bool, now: int) -> None:
+        """M-19: waiting for this node's own pace is not the peer's doing."""
+        waits = bool(self.flight) or (bool(self.queue) and not held_back)
+        self._waited = self.waited(now)
+        self._waits_since = now if waits else None
+
+    def _oldest(self) -> Optional[Outgoing]:
+        for number in sorted(self.flight):
+            if not self.flight[number].acknowledged:
+                return self.flight[number].message
+        return self.queue[0].message if self.queue else None
+
+    def stalled_at(self, now: int) -> Optional[int]:
+        """M-19: when what waits has failed, if nothing comes before that."""
+        oldest = self._oldest()
+        if oldest is None:
+            return None
+        dues = []
+        if self._waits_since is not None:
+            dues.append(now + STALLED - (self.waited(now) - self.progress_at))
+        if oldest.begun_at is not None:
+            dues.append(oldest.begun_at + LONGEST_DELIVERY)
+        return min(dues, default=None)
+
+    def is_overdue(self, now: int) -> bool:
+        """M-14."""
+        oldest = self._oldest()
+        if oldest is None:
+            return False
+        return self.waited(now) - (oldest.begun_waited if oldest.begun else self.progress_at) >= OVERDUE
 
     def holds(self, stream: int, expected: int) -> bool:
         """M-5: whether a hello that says so holds this stream."""
@@ -96,7 +139,8 @@ class Sender:
             record.number = self.next
             self.next += 1
             self.flight[record.number] = record
-            record.message.begun = True
+            if record.message.begun_at is None:
+                record.message.begun_at, record.message.begun_waited = now, self.waited(now)
         self._orders += 1
         record.order, record.passed, record.again = self._orders, 0, False
         record.times_sent += 1
@@ -114,7 +158,7 @@ class Sender:
         fresh = [self.flight[n] for n in numbers if n in self.flight and not self.flight[n].acknowledged]
         if not fresh:
             return []
-        self.progress_at = now
+        self.progress_at = self.waited(now)
         done = []
         for record in fresh:
             record.acknowledged = True
@@ -165,7 +209,7 @@ class Sender:
         self.size -= sum(m.size for m in failed.values())
         self.number, self.next, self.base, self.flight, self.queue = number, 0, 0, {}, kept
         self.timer_due = None
-        self.progress_at = now
+        self.progress_at = self.waited(now)
         return list(failed.values())
 
     def all_messages(self) -> list[Outgoing]:
@@ -179,7 +223,11 @@ class Receiver:
     def __init__(self) -> None:
         self.held = 0            # M-8: 0 is never held
         self.expected = 0
+        self.held_back = False   # M-20
         self._came = False
+        self._refuses = False    # M-20: the expected record, or one beyond it, was refused
+        self._abandoned = False
+        self._begun_at = self._last_at = 0
         self._waiting: dict[int, Message] = {}
         self._joined: Optional[list[str]] = None
         self._size = 0
@@ -192,27 +240,63 @@ class Receiver:
         if self._came:
             self._given_up.append(self.held)
         self.held, self.expected, self._came = stream, 0, False
+        self.held_back = self._refuses = self._abandoned = False
         self._waiting.clear()
         self._drop()
 
     def _drop(self) -> None:
         self._joined, self._size = None, 0
 
-    def record(self, message: Message) -> tuple[Optional[Ack], list[str]]:
-        """M-8, M-15, M-16: the ack to send, and the messages that became whole."""
+    def ack(self) -> Ack:
+        return Ack(self.held, self.expected, sum(1 << n - self.expected - 1 for n in self._waiting))
+
+    def held_text(self) -> int:
+        """M-20: a message that is begun counts as long as it may become."""
+        begun = MAX_MESSAGE + HELD_TEXT_EXTRA if self._joined is not None else 0
+        return begun + sum(self._cost(record) for record in self._waiting.values())
+
+    @staticmethod
+    def _cost(record: Message) -> int:
+        begins = bool(record.flags & FIRST) and not record.flags & LAST
+        return (MAX_MESSAGE if begins else len(record.text.encode())) + HELD_TEXT_EXTRA
+
+    def abandon_if_over(self, now: int) -> None:
+        """M-20: its sender has given it up. What follows in this stream is not acknowledged."""
+        if self._joined is not None and (now - self._last_at >= REASSEMBLY_PAUSE
+                                         or now - self._begun_at >= LONGEST_REASSEMBLY):
+            self._drop()
+            self._waiting.clear()
+            self._abandoned = True
+
+    def _takes(self, record: Message, has_room: Callable[[int], bool]) -> bool:
+        """M-20: what goes on with a message has its room, and what breaks the order of M-1 needs none."""
+        if self._abandoned:
+            return False
+        if record.record == self.expected and (self._joined is not None or not record.flags & FIRST):
+            return True
+        if (self._refuses and record.record != self.expected) or not has_room(self._cost(record)):
+            self._refuses = self.held_back = True
+            return False
+        return True
+
+    def record(self, message: Message, now: int,
+               has_room: Callable[[int], bool]) -> tuple[Optional[Ack], list[str]]:
+        """M-8, M-15, M-16, M-20: the ack to send, and the messages that became whole."""
         if message.stream != self.held or self.held == 0:
             return None, []
         self._came = True
+        self._last_at = now
         whole = []
-        if 0 <= message.record - self.expected < WINDOW:
-            self._waiting.setdefault(message.record, message)
+        if 0 <= message.record - self.expected < WINDOW and message.record not in self._waiting:
+            if self._takes(message, has_room):
+                self._waiting[message.record] = message
         while self.expected in self._waiting:
+            self._refuses = False
             text = self._join(self._waiting.pop(self.expected))
             self.expected += 1
             if text is not None:
                 whole.append(text)
-        bitmap = sum(1 << n - self.expected - 1 for n in self._waiting)
-        return Ack(self.held, self.expected, bitmap), whole
+        return self.ack(), whole
 
     def _join(self, record: Message) -> Optional[str]:
         """M-2: a record that breaks M-1 is dropped with what it would join."""
@@ -220,7 +304,7 @@ class Receiver:
             self._drop()
             return None
         if self._joined is None:
-            self._joined = []
+            self._joined, self._begun_at = [], self._last_at
         self._joined.append(record.text)
         self._size += len(record.text.encode())
         if self._size > MAX_MESSAGE:

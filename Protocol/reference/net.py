@@ -66,6 +66,10 @@ class Networks:
         """An address of this node with its own port."""
         return address[1] == self.port and (address[0] in self.own or ipaddress.ip_address(address[0]) in LOOPBACK)
 
+    def source(self, address: Address) -> Optional[str]:
+        """What shares are counted by (L-10, L-52, L-53); this host is none. IPv4 alone, so on-link or not is the same."""
+        return None if address[0] in self.own else address[0]
+
     @staticmethod
     def is_unicast(address: Address) -> bool:
         host = ipaddress.ip_address(address[0])

@@ -8,7 +8,7 @@ from clock import Timer, cancel
 from handshake import HandshakeError, Initiator
 from limits import (AFTER_BYE_BY_HAND, AFTER_BYE_FOUND, ASK_INTERVAL, ASK_STEPS, ATTEMPT, ATTEMPT_STEPS,
                     FAST_OPENING, HELLO_TIMEOUT, JITTER, LARGER_KEY_DELAY, OWN_ASK_INTERVAL, PAUSES,
-                    PENDING_INITIATIONS, REKEY_REPEAT, SLOW_OPENING, WAIT_ATTEMPT, WAIT_GAVE_WAY, WAIT_TRANSMISSION)
+                    PENDING_INITIATIONS, PENDING_TO_STRANGERS, REKEY_REPEAT, RESPONSES_OPENED, SLOW_OPENING, UNCONFIRMED_TURNS, WAIT_ATTEMPT, WAIT_GAVE_WAY, WAIT_TRANSMISSION)
 from names import key_is_valid, masked, user_id
 from session import Session
 from wire import Ask, Initiation, Response, Retry, Tell
@@ -32,6 +32,7 @@ class Attempt:
         self.bytes = header + self.noise.message
         self.targets: list["Address"] = []
         self._may_retry: set["Address"] = set()
+        self._responses_left: dict["Address", int] = {}
         self._steps = list(ATTEMPT_STEPS)
         self._began = node.now
         node.pending[self.index] = self
@@ -42,14 +43,13 @@ class Attempt:
     def _transmit(self) -> None:
         """L-2: the same bytes to all candidates."""
         node = self.node
-        if not node.initiations_sent.take(node.now):
-            self._next = node.at(node.now + WAIT_TRANSMISSION, self._transmit)  # L-6
+        targets = node.may_send(self.opening.targets(), self.opening.favoured())
+        if not targets:
+            self._next = node.at(node.now + WAIT_TRANSMISSION, self._transmit)  # L-6, L-54
             return
-        self.targets = self.opening.targets()
-        for extra in self.targets[1:]:
-            node.initiations_sent.note(node.now)
+        self.targets = targets
         for address in self.targets:
-            node.send(address, self.bytes)
+            self._send(address, self.bytes)
         self._may_retry = set(self.targets)
         if self._steps:
             due = node.now + node.jittered(self._steps.pop(0), JITTER)
@@ -57,19 +57,33 @@ class Attempt:
 
     def retry(self, retry: Retry, source: "Address") -> None:
         """L-13: once for each transmission, to that address alone."""
-        if source in self._may_retry and self.node.initiations_sent.take(self.node.now):
+        if source in self._may_retry and self.node.may_send([source], self.opening.favoured()):
             self._may_retry.discard(source)
-            self.node.send(source, self.bytes + retry.cookie)
+            self._send(source, self.bytes + retry.cookie)
+
+    def _send(self, address: "Address", data: bytes) -> None:
+        self._responses_left[address] = self._responses_left.get(address, 0) + RESPONSES_OPENED
+        self.node.send(address, data)
+
+    def _may_open(self, source: "Address") -> bool:
+        """L-49."""
+        if source not in self._responses_left:
+            return self.node.stray_responses.take(self.node.now)
+        self._responses_left[source] -= 1
+        return self._responses_left[source] >= 0
 
     def response(self, response: Response, source: "Address") -> None:
         """L-7: one that does not open leaves everything as it was."""
+        if not self._may_open(source):
+            return
         try:
             remote, send, receive, _ = self.noise.finish(response.noise)
         except HandshakeError:
             return
         self.abandon()
         node, opening = self.node, self.opening
-        if not (opening.by_hand or node.net.is_on_link(source) or source in self.targets):
+        node.destinations.answered(source)
+        if source not in self._responses_left:
             source = self.targets[0]  # L-24
         session = Session(opening.chat, opening.key or b"", True, self.index, remote, send, receive, node.now, source)
         session.opening = opening
@@ -100,6 +114,15 @@ class Opening:
         self.first_at: Optional[int] = None
         self.last_at = 0
         self.attempts = 0
+        self.turns = 0    # L-55: initiations of the peer in a row for which no session was confirmed
+
+    def leaves_opening(self) -> bool:
+        """L-55."""
+        return self.turns <= UNCONFIRMED_TURNS
+
+    def favoured(self) -> bool:
+        """L-6: whether it is to no stranger."""
+        return self.by_hand or self.chat.secret is not None
 
     def targets(self) -> list["Address"]:
         raise NotImplementedError
@@ -133,14 +156,14 @@ class Opening:
         if self.key is None or not self.may_open():
             return
         left_until = self.chat.left_to_peer_until(self.key)
-        if self.node.identity.public > self.key and left_until > self.node.now:
+        if self.node.identity.public > self.key and self.leaves_opening() and left_until > self.node.now:
             self._wait(left_until - self.node.now)  # L-1
             return
         if any(other is not self and (other.attempt or other.session) and set(other.targets()) & set(self.targets())
                for other in self.chat.openings_to(self.key)):
             self._wait(LARGER_KEY_DELAY)  # L-3
             return
-        if len(self.node.pending) >= PENDING_INITIATIONS and not self._make_room():
+        if not self._make_room():
             self._wait(WAIT_ATTEMPT)  # L-6
             return
         self.attempts += 1
@@ -157,11 +180,13 @@ class Opening:
         """By hand, an ask goes out with each attempt (D-11)."""
 
     def _make_room(self) -> bool:
-        """L-6: the one tried most often gives way to one never tried."""
-        if self.attempts:
-            return False
-        most = max((a.opening for a in self.node.pending.values()), key=lambda o: o.attempts)
-        if most.attempts <= 1:
+        """L-6: with too many pending the one tried most often gives way to one never tried."""
+        pending = [attempt.opening for attempt in self.node.pending.values()]
+        strangers = [opening for opening in pending if not opening.favoured()]
+        if len(pending) < PENDING_INITIATIONS and (self.favoured() or len(strangers) < PENDING_TO_STRANGERS):
+            return True
+        most = max(pending if self.favoured() else strangers, key=lambda o: o.attempts, default=None)
+        if self.attempts or most is None or most.attempts <= 1:
             return False
         most.stop()
         most._wait(WAIT_GAVE_WAY)
@@ -291,6 +316,7 @@ class Instance(Opening):
         if not key_is_valid(key):
             return
         self._token = None
+        self.node.destinations.answered(source)
         if key == self.node.identity.public:
             self._is_own()
         elif key != self.key:
@@ -316,6 +342,9 @@ class Renewal(Opening):
     def __init__(self, node: "Node", link: "Link") -> None:
         super().__init__(node, link.chat, link.key)
         self.link = link
+
+    def favoured(self) -> bool:
+        return True
 
     def targets(self) -> list["Address"]:
         """L-37."""

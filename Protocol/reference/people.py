@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
+from clock import Bucket, Timer, cancel
+from limits import LIST_BURST, LIST_RATE, MS, REPEATED_BURST, REPEATED_RATE, REPEATED_WITHIN
 from names import user_id
 
 if TYPE_CHECKING:
@@ -42,28 +44,78 @@ class People:
         self.known: dict[bytes, Person] = {}
         self._typists: list[dict[str, str]] = []
         self._keys_of_names: dict[str, bytes] = {}
+        self._lists = Bucket(LIST_RATE, LIST_BURST, node.now)
+        self._repeated = Bucket(REPEATED_RATE, REPEATED_BURST, node.now)
+        self._told_at: dict[bytes, int] = {}     # T-22: of whom, within the last second
+        self._untold: dict[bytes, str] = {}      # T-22: whose change waits, and why they would be offline
+        self._list_timer: Optional[Timer] = None
+        self._untold_timer: Optional[Timer] = None
+        self._messages: list[tuple[bytes, dict[str, Any]]] = []  # T-22: those that wait for the list
 
     def get(self, key: bytes) -> Person:
         if key not in self.known:
             self.known[key] = Person(key, user_id(key))
         return self.known[key]
 
-    def update(self, key: bytes, why_offline: str = "") -> None:
-        """T-19: the best of the person's links, and the name of the one made last; tells the user of each change."""
-        person = self.get(key)
+    def _now(self, key: bytes) -> tuple[str, str]:
+        """T-19: the best of the person's links, and the name of the one made last."""
         links = self.chat.links_of(key)
         presence = max((link.presence() for link in links), key=RANK.__getitem__, default="offline")
-        name = links[-1].name if links else person.name
+        return presence, links[-1].name if links else self.get(key).name
+
+    def update(self, key: bytes, why_offline: str = "", at_once: bool = False) -> None:
+        """T-19, T-22: tells the user of each change of a person."""
+        person = self.get(key)
+        presence, name = self._now(key)
         before = person.presence
+        self._untold.pop(key, None)
         if (presence, name) != (before, person.name):
+            if not at_once and self._has_to_wait(key):
+                self._untold[key] = why_offline
+                self._wait()
+                return self.update_typing()
             person.presence, person.name = presence, name
-            self.node.emit({"on": "peer", "chat": self.chat.name, "user": person.user, "name": name,
-                            "presence": presence, "why": why_offline if not links else why_there(before, presence)})
+            self.node.emit({"on": "peer", "chat": self.chat.name, "user": person.user, "name": name, "presence": presence,
+                            "why": why_offline if presence == "offline" else why_there(before, presence)})
             if name:
                 self._notice_key(person)
         self.update_typing()
         if presence == "offline":
-            self.known.pop(key)
+            self.known.pop(key, None)
+
+    def _has_to_wait(self, key: bytes) -> bool:
+        """T-22: whether a change of that person can't be told yet; if it can, it counts."""
+        now = self.node.now
+        if any(author == key for author, _ in self._messages):
+            return True
+        self._told_at = {k: at for k, at in self._told_at.items() if now - at < REPEATED_WITHIN}
+        if key in self._told_at and not self._repeated.take(now):
+            return True
+        self._told_at[key] = now
+        return False
+
+    def _wait(self) -> None:
+        if self._untold_timer is None or self._untold_timer.action is None:
+            self._untold_timer = self.node.at(self.node.now + self._repeated.wait(self.node.now) + MS, self._tell_untold)
+
+    def _tell_untold(self) -> None:
+        for key, why in list(self._untold.items()):
+            self.update(key, why)
+
+    def tell_all(self) -> None:
+        """T-22: what the user did shows at once."""
+        self.update_typing(at_once=True)
+        for key, why in list(self._untold.items()):
+            self.update(key, why, at_once=True)
+
+    def message(self, key: bytes, event: dict[str, Any]) -> None:
+        """T-22: a message waits for a list that ends its author's typing."""
+        listed = any(user["user"] == self.get(key).user for user in self._typists)
+        ended = listed and not any(link.typing for link in self.chat.links_of(key))
+        if self._list_timer is not None and (ended or self._messages):
+            self._messages.append((key, event))
+        else:
+            self.node.emit(event)
 
     def _notice_key(self, person: Person) -> None:
         """Someone uses a known name with a different key; so many names are remembered."""
@@ -73,20 +125,31 @@ class People:
             self._keys_of_names[person.name] = person.key
             self.node.notice("key-changed", f"{person.name} now has a different key", self.chat)
 
-    def update_typing(self) -> None:
-        """T-19, T-20: the latest start first, ties by name, then by user ID."""
+    def update_typing(self, at_once: bool = False) -> None:
+        """T-19, T-20, T-22: the latest start first, ties by name, then by user ID."""
         for person in self.known.values():
             typing = any(link.typing for link in self.chat.links_of(person.key))
             if not typing:
                 person.typing_since = None
             elif person.typing_since is None:
                 person.typing_since = self.node.now
-        typists = sorted((p for p in self.known.values() if p.typing_since is not None),
+        typists = sorted((p for p in self.known.values() if p.typing_since is not None and p.presence != "offline"),
                          key=lambda p: (-(p.typing_since or 0), p.name, p.user))
         users = [p.shown() for p in typists]
-        if users == self._typists:
-            return
-        self._typists = users
-        names = [p.name or p.user for p in typists]
-        text = ", ".join(names) + (" typing now" if names else "")
-        self.node.emit({"on": "typing", "chat": self.chat.name, "users": users, "text": text})
+        if users != self._typists:
+            if not at_once and not self._lists.take(self.node.now):
+                if self._list_timer is None:
+                    self._list_timer = self.node.at(self.node.now + self._lists.wait(self.node.now), self.update_typing)
+                elif self._list_timer.due <= self.node.now:
+                    self._list_timer = None
+                    self.update_typing()
+                return
+            self._typists = users
+            names = [p.name or p.user for p in typists]
+            text = ", ".join(names) + (" typing now" if names else "")
+            self.node.emit({"on": "typing", "chat": self.chat.name, "users": users, "text": text})
+        cancel(self._list_timer)
+        self._list_timer = None
+        messages, self._messages = self._messages, []
+        for _, event in messages:
+            self.node.emit(event)

@@ -34,6 +34,7 @@ extension PresenceReason {
         case .silence: self = .silence
         case .blocked: self = .blocked
         case .replaced: self = .replaced
+        case .full: self = .full
         }
     }
 }
@@ -49,6 +50,7 @@ extension FailureReason {
         case .replaced: self = .replaced
         case .quit: self = .quit
         case .stalled: self = .stalled
+        case .full: self = .full
         case .lostState: self = .lostState
         }
     }

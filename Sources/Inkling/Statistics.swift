@@ -149,6 +149,8 @@ extension Statistics {
         case cookie
         /// More were answered lately than may be.
         case answerLimit
+        /// More responses to its handshake came than are opened.
+        case responseLimit
         /// More handshakes came from its source lately than may.
         case sourceLimit
         /// The node has as many links as it may.
@@ -177,6 +179,7 @@ extension Statistics {
             case .blocked: self = .blocked
             case .cookie: self = .cookie
             case .answerLimit: self = .answerLimit
+            case .responseLimit: self = .responseLimit
             case .sourceLimit: self = .sourceLimit
             case .linkLimit: self = .linkLimit
             case .peerLimit: self = .peerLimit

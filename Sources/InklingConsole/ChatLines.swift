@@ -158,6 +158,7 @@ package enum ChatLines {
         case .silence: "out of reach"
         case .will: "quit"
         case .stalled: "did not answer"
+        case .full: "too many links"
         case .lostState, .replaced: "restarted"
         case .blocked: "blocked"
         }

@@ -45,6 +45,8 @@ public enum PresenceReason: String, CaseIterable, Sendable, Hashable {
     case blocked
     /// Their node was started again.
     case replaced
+    /// This node had no room for the link any more.
+    case full
 }
 
 /// Why a message may not have been delivered to somebody.
@@ -65,6 +67,8 @@ public enum FailureReason: String, CaseIterable, Sendable, Hashable {
     case quit
     /// They are there, but have acknowledged nothing for too long.
     case stalled
+    /// This node had no room for the link any more.
+    case full
     /// Their node has lost what it had received.
     case lostState = "lost-state"
 }

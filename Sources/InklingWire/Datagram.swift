@@ -194,6 +194,14 @@ package struct SealedDatagram: Hashable, Sendable {
         self.ciphertext = ciphertext
     }
 
+    /// The length of the datagram, in bytes.
+    package var size: Int { SealedDatagram.headerSize + ciphertext.count }
+
+    /// The length of a datagram with those frames, in bytes.
+    package static func size(of frames: [Frame]) -> Int {
+        headerSize + Frames.encode(frames).count + CipherKey.tagSize
+    }
+
     fileprivate init(body reader: inout ByteReader) throws(DatagramError) {
         guard
             let index = reader.uint32(), let counter = reader.uint32(),

@@ -44,12 +44,24 @@ extension Limits {
     package static let chatsPerNode = 32
     /// The links that one node keeps (L-39).
     package static let linksPerNode = 1_024
+    /// The links that one node keeps from one source, but for those of verified people (L-53).
+    package static let linksPerSource = 64
+    /// The links that one node keeps with one key in one chat (L-53).
+    package static let linksPerKey = 8
+    /// The addresses that answered, and the others, of which a node remembers how many initiations it sent there (L-54).
+    package static let destinations = 1_024
     /// The candidate addresses that are kept of one discovered instance (D-9).
     package static let addressesPerInstance = 8
     /// The discovered instances that are kept of one key in one chat (D-9).
     package static let instancesPerKey = 4
     /// The handshakes of our own that may be unanswered at once (L-6).
     package static let pendingInitiations = 64
+    /// Those of them that may be to strangers (L-6).
+    package static let pendingInitiationsToStrangers = 48
+    /// The initiations of a peer in a row for which no session was confirmed, and that the larger key gives way to (L-55).
+    package static let unconfirmedTurns = 3
+    /// The responses that are opened for each transmission of an initiation from each address that it went to (L-49).
+    package static let responsesPerTransmission = 4
     /// The sessions that we answered and that no sealed datagram has confirmed (L-12).
     package static let unconfirmedSessions = 128
     /// The superseded sessions of a link that still receive (L-21).
@@ -64,14 +76,27 @@ extension Limits {
     package static let queuedBytesPerPeer = 4 * 1_024 * 1_024
     /// What each queued message counts besides its text, in bytes (M-14).
     package static let queuedMessageOverhead = 256
+    /// The keys that discovery may list at one address for each to be opened to (D-17).
+    package static let keysPerAddress = 4
+    /// The addresses with more of them that are asked for theirs at a time (D-17).
+    package static let crowdedAddresses = 64
+    /// The bytes of text of others that a node holds, what its user has not taken and what is being put together alike
+    /// (M-20).
+    package static let heldText = 8 * 1_024 * 1_024
+    /// How many times what is free of these a link may hold (M-20).
+    package static let heldTextShare = 3
     /// The DNS-SD resolves and queries that run at once (D-10).
     package static let resolvesAtOnce = 16
     /// The answers to hellos in one session (L-17).
     package static let helloAnswersPerSession = 12
     /// The pings that a suspected peer gets before it is down (L-26).
     package static let suspicionPings = 10
-    /// The pings of a link whose pongs are awaited: with more, the earlier ones are forgotten (L-28).
-    package static let pingsInFlight = 16
+    /// The pings of a link whose pongs are awaited: with more, the oldest is forgotten (L-28).
+    package static let pingsInFlight = 32
+    /// How many times the bytes that came from an address may go there before it is confirmed (L-51).
+    package static let unconfirmedAddressFactor = 3
+    /// The datagrams that a node reads after its timer was late before they count again (L-30).
+    package static let datagramsCaughtUp = 4_096
     /// The sources of initiations with a valid cookie that a node keeps count of (L-10).
     package static let initiationSources = 1_024
     /// How many of these count as sent when the peer says that it hears nothing (L-45).
@@ -82,8 +107,28 @@ extension Limits {
 extension Limits {
     /// The initiations that a node sends in a second (L-6).
     package static let initiationsSentPerSecond = 200
+    /// The responses that are opened in a second from addresses that no transmission of their initiation went to (L-49).
+    package static let strayResponsesPerSecond = 20
+    /// The initiations that a node sends to strangers in a second (L-6).
+    package static let initiationsToStrangersPerSecond = 150
+    /// The initiations that go to an address in a second that has answered nothing (L-54).
+    package static let initiationsPerSecondPerDestination = 4
+    /// The initiations that go to such an address in a row (L-54).
+    package static let initiationBurstPerDestination = 40
+    /// Those of them that are kept for preferred keys (L-54).
+    package static let initiationsKeptPerDestination = 10
+    /// The retries that a node sends in a second (L-9).
+    package static let retriesPerSecond = 500
+    /// The retries that a node sends to known addresses besides (L-9).
+    package static let retriesToKnownPerSecond = 200
+    /// The initiations with a valid cookie from unknown addresses that a node opens in a second (L-10).
+    package static let initiationsOpenedOfUnknownPerSecond = 200
     /// The initiations that a node answers in a second (L-10).
     package static let initiationsAnsweredPerSecond = 200
+    /// Those of them that may be from unknown addresses (L-10).
+    package static let answersToUnknownPerSecond = 100
+    /// Those of them that may be from addresses that are not of preferred persons (L-10).
+    package static let answersToUnpreferredPerSecond = 150
     /// The initiations with a valid cookie that one source gets answered in a second (L-10).
     package static let cookieInitiationsPerSecondPerSource = 5
     /// The initiations with a valid cookie that one source gets answered in a row (L-10).
@@ -94,12 +139,21 @@ extension Limits {
     package static let loadUnconfirmedSessions = 64
     /// The asks that a node answers in a second (D-13).
     package static let asksAnsweredPerSecond = 20
+    /// Those of them that may be from unknown addresses (D-13).
+    package static let asksOfUnknownAnsweredPerSecond = 10
+    /// The addresses with too many keys that a node begins to ask in a second (D-17).
+    package static let crowdedAddressesPerSecond = 20
     /// The authenticated datagrams that are taken from a link in a second (L-25).
     package static let datagramsPerSecondPerLink = 500
     /// The authenticated datagrams that are taken from a link in a row (L-25).
     package static let datagramBurstPerLink = 1_000
     /// The typing starts that are taken from a link in a second, and in a row (T-16).
     package static let typingStartsPerSecond = 10
+    /// The lists of typists of a chat that are told in a second, and in a row (T-22).
+    package static let listsPerSecond = 20
+    /// The changes of presences and names of a chat that are told in a second, and in a row, although the same person was
+    /// told of within a second (T-22).
+    package static let repeatedPresencesPerSecond = 20
     /// The records that are sent on a link in a second (M-13).
     package static let recordsPerSecondPerLink = 400
     /// The records that are sent on a link in a row (M-13).
@@ -124,6 +178,8 @@ extension Limits {
     package static let typingStartInterval = Duration.milliseconds(500)
     /// The time between the heartbeats of a node whose user types (T-8).
     package static let typingHeartbeatInterval = Duration.milliseconds(500)
+    /// Within which a change of a person's presence or name follows another one (T-22).
+    package static let repeatedPresencePeriod = Duration.seconds(1)
     /// When the copies of an edge are sent, after the edge (T-6, L-32).
     package static let edgeCopies: [Duration] = [.milliseconds(30), .milliseconds(120)]
 }
@@ -144,6 +200,14 @@ extension Limits {
     package static let pingInterval = Duration.milliseconds(125)
     /// The least time between two pings that a goodbye, a vanished instance or an ICMP error asked for (L-29).
     package static let probeInterval = Duration.seconds(1)
+    /// The least time between two pings about changes of the own networks on a link (L-40).
+    package static let changePingInterval = Duration.seconds(1)
+    /// The least time between two pings to addresses that are not confirmed, on a link (L-51).
+    package static let addressCheckInterval = Duration.milliseconds(125)
+    /// How long the pong of a ping is awaited (L-28, L-51).
+    package static let pingAwaited = Duration.seconds(3)
+    /// How long a link checks no address after a pong whose token was not awaited (L-51).
+    package static let addressCheckPause = Duration.seconds(1)
     /// The time between two hellos until the peer's has come (L-16).
     package static let helloInterval = Duration.milliseconds(250)
     /// How long a session is kept without the peer's hello (L-19).
@@ -216,8 +280,16 @@ extension Limits {
 
 // Times of records.
 extension Limits {
-    /// How long a stream may go without an acknowledgement while something waits (M-19).
+    /// How long a stream may go without an acknowledgement while the peer is waited for (M-19).
     package static let stalledStream = Duration.seconds(30)
+    /// How long after its first record was first sent a message may be unfinished (M-19).
+    package static let longestDelivery = Duration.seconds(60)
+    /// How old the oldest message that waits for a peer is when a full queue fails for that peer alone (M-14).
+    package static let overdueMessage = Duration.seconds(5)
+    /// How long after its last record a message that is not whole is given up (M-20).
+    package static let reassemblyPause = Duration.seconds(35)
+    /// How long after its first record a message that is not whole is given up (M-20).
+    package static let longestReassembly = Duration.seconds(65)
     /// How long records wait when as many went out as may between two reads of the socket (M-13).
     package static let recordRest = Duration.milliseconds(1)
     /// The shortest retransmission timeout (M-11).

@@ -50,11 +50,12 @@ struct WordTests {
     func rawValues() {
         #expect(
             PresenceReason.allCases.map(\.rawValue) == [
-                "hello", "back", "away", "bye", "will", "silence", "blocked", "replaced",
+                "hello", "back", "away", "bye", "will", "silence", "blocked", "replaced", "full",
             ])
         #expect(
             FailureReason.allCases.map(\.rawValue) == [
-                "bye", "silence", "will", "left", "blocked", "replaced", "quit", "stalled", "lost-state",
+                "bye", "silence", "will", "left", "blocked", "replaced", "quit", "stalled", "full",
+                "lost-state",
             ])
         #expect(Presence.allCases.map(\.rawValue) == ["online", "away", "offline"])
         #expect(
@@ -69,8 +70,8 @@ struct WordTests {
         #expect(
             Statistics.Drop.allCases.map(\.rawValue) == [
                 "malformed", "unknownChat", "unknownIndex", "replayed", "unauthenticated", "frames", "notUnicast",
-                "ownIdentity", "blocked", "cookie", "answerLimit", "sourceLimit", "linkLimit", "peerLimit",
-                "unexpected", "suspended", "offLink", "interface",
+                "ownIdentity", "blocked", "cookie", "answerLimit", "responseLimit", "sourceLimit", "linkLimit",
+                "peerLimit", "unexpected", "suspended", "offLink", "interface",
             ])
     }
 

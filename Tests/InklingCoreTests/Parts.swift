@@ -73,7 +73,7 @@ enum Parts {
         let record = Record(stream: 70, number: 0, isFirst: true, isLast: true, text: "x")
         return Session.Opened(
             frames: (status.map { [.typing($0)] } ?? []) + (hasMessage ? [.message(record)] : []), counter: counter,
-            isNewest: true, heardBefore: .zero, bye: nil, hello: nil, status: status, hasMore: hasMessage)
+            size: 27, isNewest: true, heardBefore: .zero, bye: nil, hello: nil, status: status, hasMore: hasMessage)
     }
 
     /// A link of which one session is there, by default number `1,000 + id`.

@@ -249,6 +249,17 @@ package final class ScriptedPeer {
         }
     }
 
+    /// Sends a heartbeat from another address, and answers the ping that comes there: the link follows (L-51). The
+    /// peer's own address stays what it was.
+    package func move(to other: Address, on session: Session) {
+        _ = arrived(anywhere: true)
+        send([heartbeat()], on: session, from: other)
+        let packets = arrived(anywhere: true).filter { $0.destination == other }
+        for received in sessions.flatMap({ open(packets, on: $0) }) {
+            if let ping = received.ping { send([heartbeat(), .pong(ping)], on: session, from: other) }
+        }
+    }
+
     /// Goes on as a new start of the same identity, which knows of nothing.
     package func restart(run: UInt64, stream: UInt32) {
         self.run = run

@@ -33,6 +33,8 @@ package final class VirtualLAN {
         /// What waits in the socket of a host that is stopped.
         package var socket: [Packet] = []
         package var isStopped = false
+        /// Whether its user takes messages as they come.
+        package fileprivate(set) var takesMessages = true
     }
 
     package private(set) var now = Instant.zero
@@ -132,6 +134,9 @@ package final class VirtualLAN {
         drain(index)
     }
 
+    /// From now on the user of a node takes messages as they come, or takes none.
+    package func takeMessages(_ index: Int, _ takes: Bool) { hosts[index].takesMessages = takes }
+
     /// Ends a node without a word.
     package func kill(_ index: Int) { hosts[index].isRunning = false }
 
@@ -230,6 +235,9 @@ package final class VirtualLAN {
         while let output = hosts[index].endpoint.nextOutput() {
             guard case .send(let bytes, let destination, _) = output else {
                 hosts[index].log.append(Entry(at: now, output: output))
+                if case .message(_, _, let number, _) = output, hosts[index].takesMessages {
+                    hosts[index].endpoint.messageTaken(number)
+                }
                 continue
             }
             sequence += 1

@@ -41,18 +41,40 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
     private static let numbers: [LimitRow] = [
         LimitRow("chats per node", Limits.chatsPerNode),
         LimitRow("links per node", Limits.linksPerNode),
+        LimitRow("links per source", Limits.linksPerSource),
+        LimitRow("links per key and chat", Limits.linksPerKey),
+        LimitRow(
+            "initiations to an address that never answered", Limits.initiationsPerSecondPerDestination,
+            Limits.initiationBurstPerDestination, Limits.initiationsKeptPerDestination),
+        LimitRow(
+            "addresses remembered that answered, and that did not", Limits.destinations, Limits.destinations),
+        LimitRow(
+            "initiations in a row that the larger key gives way to, of which none was confirmed",
+            Limits.unconfirmedTurns),
+        LimitRow("retries, and to known addresses besides", Limits.retriesPerSecond, Limits.retriesToKnownPerSecond),
+        LimitRow(
+            "initiations with a cookie from unknown addresses", Limits.initiationsOpenedOfUnknownPerSecond),
         LimitRow("older sessions per link", Limits.supersededSessions),
         LimitRow("pings of a link whose pongs are awaited", Limits.pingsInFlight),
         LimitRow("sources of these that are counted", Limits.initiationSources),
         LimitRow("later records acknowledged until one is lost", Limits.laterRecordsUntilLost),
         LimitRow("addresses per instance", Limits.addressesPerInstance),
         LimitRow("instances per key", Limits.instancesPerKey),
+        LimitRow("keys of a chat that are opened to at one address", Limits.keysPerAddress),
+        LimitRow(
+            "addresses with more of them that are asked", Limits.crowdedAddresses, Limits.crowdedAddressesPerSecond),
         LimitRow("resolves and queries under way", Limits.resolvesAtOnce),
-        LimitRow("pending initiations", Limits.pendingInitiations),
-        LimitRow("initiations sent", Limits.initiationsSentPerSecond),
+        LimitRow("pending initiations", Limits.pendingInitiations, Limits.pendingInitiationsToStrangers),
+        LimitRow(
+            "initiations sent", Limits.initiationsSentPerSecond, Limits.initiationsToStrangersPerSecond),
+        LimitRow(
+            "responses opened, for each transmission and address that it went to", Limits.responsesPerTransmission),
+        LimitRow("responses opened from other addresses", Limits.strayResponsesPerSecond),
         LimitRow("initiations before load", Limits.loadInitiationsPerSecond),
         LimitRow("unconfirmed sessions before load", Limits.loadUnconfirmedSessions),
-        LimitRow("initiations answered", Limits.initiationsAnsweredPerSecond),
+        LimitRow(
+            "initiations answered", Limits.initiationsAnsweredPerSecond, Limits.answersToUnknownPerSecond,
+            Limits.answersToUnpreferredPerSecond),
         LimitRow(
             "initiations with a cookie per source", Limits.cookieInitiationsPerSecondPerSource,
             Limits.cookieInitiationBurstPerSource),
@@ -63,6 +85,12 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("typing starts shown per link", Limits.typingStartsPerSecond, Limits.typingStartsPerSecond),
         LimitRow("records in flight", Limits.recordsInFlight),
         LimitRow("text held for reassembly", Limits.reassemblyBytesPerLink),
+        LimitRow("text held that the user has not taken", Limits.heldText),
+        LimitRow("what a link holds at most, for example", Limits.heldTextShare),
+        LimitRow("lists of typists reported in a chat", Limits.listsPerSecond, Limits.listsPerSecond),
+        LimitRow(
+            "presences and names reported in a chat within a second of another of that person",
+            Limits.repeatedPresencesPerSecond, Limits.repeatedPresencesPerSecond),
         LimitRow("records per link", Limits.recordsPerSecondPerLink, Limits.recordBurstPerLink),
         LimitRow("records per node", Limits.recordsPerSecondPerNode, Limits.recordBurstPerNode),
         LimitRow("records between two reads", Limits.recordsPerInput),
@@ -81,6 +109,11 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("interval accepted from others", [Limits.minimumIdleInterval, Limits.maximumIdleInterval]),
         LimitRow("probe interval", [Limits.probeInterval]),
         LimitRow("late timer", [Limits.lateTimer]),
+        LimitRow("changes of a person that follow one another", [Limits.repeatedPresencePeriod]),
+        LimitRow("longest delivery of the oldest message", [Limits.longestDelivery]),
+        LimitRow("age of the oldest message with which a full queue is the peer's own", [Limits.overdueMessage]),
+        LimitRow("pause between the records of a message that is put together", [Limits.reassemblyPause]),
+        LimitRow("longest time for which a message is put together", [Limits.longestReassembly]),
         LimitRow("opening delay of the larger key", [Limits.openingDelay]),
         LimitRow("transmissions of an attempt", [.zero] + Limits.transmissionOffsets),
         LimitRow("attempt", [Limits.attemptDuration]),

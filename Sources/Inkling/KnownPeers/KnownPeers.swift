@@ -82,8 +82,10 @@ package struct KnownPeers: Sendable {
         case decided
     }
 
-    /// Whom the protocol is to prefer; see ``Entry/isPreferred``.
-    package private(set) var preferred: Set<PublicKey> = []
+    /// Whom the protocol is to prefer to strangers, and how well they are known; see ``Entry/isPreferred``.
+    package private(set) var standings: [PublicKey: Standing] = [:]
+    /// All of these.
+    package var preferred: Set<PublicKey> { Set(standings.keys) }
     private(set) var entries: [PublicKey: Entry] = [:]
     /// Who has come under a name, by its folded form.
     private var holders: [String: Set<PublicKey>] = [:]
@@ -287,14 +289,14 @@ package struct KnownPeers: Sendable {
             }
         }
         lastKept = max(lastKept, entry.kept ?? 0)
-        if entry.isPreferred { preferred.insert(entry.key) } else { preferred.remove(entry.key) }
+        standings[entry.key] = entry.isPreferred ? (entry.isVerified ? .verified : .met) : nil
     }
 
     private mutating func remove(_ key: PublicKey) {
         guard let entry = entries.removeValue(forKey: key) else { return }
         for name in entry.names { drop(key, from: name) }
         leave(entry.part, key)
-        preferred.remove(key)
+        standings[key] = nil
     }
 
     private mutating func leave(_ part: Part?, _ key: PublicKey) {

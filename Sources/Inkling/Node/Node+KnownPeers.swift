@@ -201,10 +201,10 @@ extension Node {
         ended.forEach { unblock($0) }
     }
 
-    /// Keeps ``preferredPeers`` current: this is the place to tell the protocol.
+    /// Tells the protocol who is preferred to strangers (L-52).
     private func applyPreferred() {
-        guard preferredPeers != knownPeers.preferred else { return }
-        preferredPeers = knownPeers.preferred
+        guard endpoint.standings != knownPeers.standings else { return }
+        endpoint.setStandings(knownPeers.standings, now: clock.now)
     }
 
     // MARK: What happens

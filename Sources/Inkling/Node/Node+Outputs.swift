@@ -35,6 +35,7 @@ extension Node {
             tell(.peer(chat: chat, Person(person), Presence(presence), why: PresenceReason(reason)))
             if observers.observePresence(in: chat) { observers.presence(peers(in: chat), in: chat) }
         case .message(let tag, let person, let number, let text):
+            endpoint.messageTaken(number)
             guard let chat = chatName(tag) else { return }
             tell(.message(chat: chat, from: Person(person), number: number, text: text))
         case .delivered(let message, let tag, let key):

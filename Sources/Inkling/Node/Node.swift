@@ -49,7 +49,7 @@ public actor Node {
     var knownPeers = KnownPeers()
     var knownPeersFile = KnownPeersState.none
     /// Verified people, and those met on two days at least 24 h apart: whom the protocol is to prefer to strangers.
-    package internal(set) var preferredPeers: Set<PublicKey> = []
+    package var preferredPeers: Set<PublicKey> { Set(endpoint.standings.keys) }
     /// Those who are there, in any chat.
     var stays: [PublicKey: Stay] = [:]
     var countingTimer: Scheduled<Void>?

@@ -92,6 +92,7 @@ struct SendCommand: AsyncParsableCommand {
         switch why {
         case .silence: "out of reach"
         case .quit, .stalled: "no answer"
+        case .full: "too many links"
         case .lostState, .replaced: "restarted"
         case .bye, .will, .left, .blocked: "left"
         }

@@ -143,6 +143,42 @@ extension Catalogue {
                 throw Finding(expected: "the first attempt completes", actual: "another one did")
             }
         },
+        Case("L-49.1", "of the responses from an address four are opened for each transmission", group: .handshake) {
+            trial in
+            let (program, peer) = try trial.startByHand(habits: .quiet)
+            try peer.tellKey()
+            let initiation = try peer.awaitInitiation()
+            forgeResponses(4, to: initiation, of: peer, from: peer.address)
+            let session = try peer.answer(initiation)
+            try trial.never(for: .milliseconds(120), "nothing on the session of a fifth response") {
+                session.isConfirmed
+            }
+            let count = peer.initiations.count
+            try trial.wait(
+                .milliseconds(600), for: "the next transmission",
+                until: { peer.initiations.count > count ? true : nil })
+            repeatResponse(to: initiation, of: peer)
+            try peer.hearHello(on: session)
+            try peer.meet(program, on: session)
+        },
+        Case(
+            "L-49.2", "of the responses from where no transmission went 20 a second are opened at most",
+            group: .handshake
+        ) {
+            trial in
+            let (program, peer) = try trial.startByHand(habits: .quiet)
+            try peer.tellKey()
+            let initiation = try peer.awaitInitiation()
+            let stray = try peer.addAddress()
+            forgeResponses(20, to: initiation, of: peer, from: stray)
+            let session = try peer.answer(initiation, from: stray)
+            try trial.never(for: .milliseconds(500), "nothing on the session of the 21st response") {
+                session.isConfirmed
+            }
+            repeatResponse(to: initiation, of: peer)
+            try peer.hearHello(on: session)
+            try peer.meet(program, on: session)
+        },
     ]
 
     private static let nominalSteps: [Duration] = [
@@ -158,5 +194,21 @@ extension Catalogue {
 
     private static func steps(of attempt: [Peer.ReceivedInitiation]) -> [Duration] {
         zip(attempt, attempt.dropFirst()).map { $1.at - $0.at }
+    }
+
+    /// Sends responses that have the form of one, and open nowhere.
+    private static func forgeResponses(
+        _ count: Int, to initiation: Peer.ReceivedInitiation, of peer: Peer, from source: UDPAddress
+    ) {
+        for _ in 0..<count {
+            let response = Response(receiverIndex: initiation.value.senderIndex, noise: peer.randomBytes(52))
+            peer.sendBytes(response.encode(), to: initiation.source, from: source)
+        }
+    }
+
+    /// Sends the response again that an initiation was given, from where that went.
+    private static func repeatResponse(to initiation: Peer.ReceivedInitiation, of peer: Peer) {
+        guard let response = peer.answered[initiation.value.header + initiation.value.noise] else { return }
+        peer.sendBytes(response, to: initiation.source, from: initiation.destination)
     }
 }

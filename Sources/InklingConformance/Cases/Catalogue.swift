@@ -3,7 +3,8 @@ package enum Catalogue {
     package static let all: [Case] = [
         datagramCases, driverCases, driverLineCases, driverStartCases, extensionCases, frameCases, handshakeCases,
         malformedCases, orderCases, sealedCases, securityCases, vectorCases, wireCases, typingSenderCases,
-        typingEndCases, typingReceiverCases, presenceCases, silenceCases, sleepCases, farewellCases, messageCases,
+        typingEndCases, typingReceiverCases, presenceCases, silenceCases, addressCases, sleepCases, farewellCases,
+        messageCases,
         deliveryCases, streamCases, outcomeCases, openingCases, attemptCases, crossedCases, retryCases, helloCases,
         bindingCases, sessionCases, askCases, localAddressCases, loadCases, limitCases, discoveryCases,
     ].flatMap { $0 }.map { (place: place(of: $0.id), test: $0) }.sorted { $0.place < $1.place }.map(\.test)

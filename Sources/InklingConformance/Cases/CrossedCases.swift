@@ -87,6 +87,31 @@ extension Catalogue {
             try peer.ping(on: session)
             try peer.expectPong(of: session, on: session, "a pong on the session that the smaller key began")
         },
+        Case(
+            "L-55.1", "the larger key no longer gives way after three initiations that nothing confirmed",
+            group: .handshake
+        ) {
+            trial in
+            let (program, peer) = try trial.startByHand(programIsSmaller: false, habits: .quiet)
+            try peer.tellKey()
+            for _ in 0..<4 {
+                _ = try peer.openSession(to: program)
+                trial.run(for: .milliseconds(20))
+            }
+            let initiation = try peer.awaitInitiation(within: .seconds(12))
+            _ = try peer.openSession(to: program)
+            try trial.wait(
+                .milliseconds(700), for: "the next transmission of the same attempt",
+                actual: { "\(peer.initiations.count) initiations came" },
+                until: {
+                    peer.initiations.first {
+                        $0.at > initiation.at && $0.value.senderIndex == initiation.value.senderIndex
+                    }
+                })
+            let session = try peer.answer(initiation)
+            try peer.hearHello(on: session)
+            try peer.meet(program, on: session)
+        },
     ]
 
     /// Lets the program send its initiation to a peer that has sent none so far.

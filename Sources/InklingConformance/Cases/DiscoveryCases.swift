@@ -1,7 +1,7 @@
 import InklingWire
 
 extension Catalogue {
-    static let discoveryCases: [Case] = publishingCases + takingCases + recordCases
+    static let discoveryCases: [Case] = publishingCases + takingCases + recordCases + crowdCases
 
     private static let publishingCases: [Case] = [
         Case(
@@ -200,6 +200,58 @@ extension Catalogue {
             try peer.await("a ping", within: .seconds(12), since: start) { $0.ping != nil }
         },
     ]
+
+    private static let crowdCases: [Case] = [
+        Case("D-17.1", "an address at which more than four keys are listed is asked for its own", group: .discovery) {
+            trial in
+            let (program, peer) = try start(trial)
+            (peer.habits.answersAsks, peer.habits.answersInitiations) = (false, false)
+            try advertise(peer, in: trial)
+            for _ in 0..<6 { try forge(peer, trial) }
+            try trial.wait(
+                .seconds(20), for: "an ask to an address at which seven keys are listed",
+                until: { peer.asks.first })
+            // What began before the fifth was known may go on to its end.
+            trial.run(for: .milliseconds(3_500))
+            let count = peer.initiations.count
+            try trial.never(for: .seconds(6), "no initiation before the tell") { peer.initiations.count > count }
+            (peer.habits.answersAsks, peer.habits.answersInitiations) = (true, true)
+            try awaitLink(peer, from: program)
+        },
+        Case(
+            "L-54.1", "an address that never answers gets 40 initiations at once at most, and 4 a second",
+            group: .discovery, load: .heavy
+        ) {
+            trial in
+            let (program, peer) = try start(trial)
+            try program.need(.chats)
+            peer.habits = .none
+            for number in 1...16 {
+                let name = trial.chatName + "-\(number)"
+                program.tell(["do": "join", "chat": .string(name)])
+                for _ in 0..<4 { try forge(peer, trial, in: ChatKeys(openName: name)) }
+            }
+            try trial.wait(.seconds(20), for: "an initiation", until: { peer.initiations.first })
+            trial.run(for: .seconds(8))
+            let elapsed = trial.now - (peer.initiations.first?.at ?? trial.now)
+            // The program reaches each of the peer's addresses from one of its own.
+            let counts = Dictionary(grouping: peer.initiations, by: \.source.host).mapValues(\.count)
+            let limit = 48 + 4 * (elapsed.milliseconds / 1_000 + 1)
+            guard let most = counts.values.max(), most <= limit else {
+                throw Finding(
+                    expected: "at most \(limit) initiations to an address in \(elapsed.text)", actual: "\(counts)")
+            }
+        },
+    ]
+
+    /// Advertises a key that nobody has at the peer's port.
+    private static func forge(_ peer: Peer, _ trial: Trial, in chat: ChatKeys? = nil) throws {
+        let chat = chat ?? peer.chat
+        let key = KeyPair(using: &trial.generator).publicKey
+        try advertise(
+            peer, in: trial, subtype: chat.tag.hex,
+            txt: ServiceRecord.encode(key: key, nonce: trial.generator.next(), for: chat))
+    }
 
     // MARK: Parts of cases
 

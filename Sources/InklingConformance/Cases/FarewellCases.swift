@@ -115,6 +115,8 @@ extension Catalogue {
             let newer = try peer.openAnother(to: program)
             newer.source = try peer.addAddress()
             try trial.expectLife(of: peer)
+            // The pong of the peer is on its way.
+            trial.run(for: Trial.late)
             let start = trial.now
             program.tell(["do": "quit"])
             try expectByes(.quit, trial, peer, on: newer, since: start, at: newer.source)

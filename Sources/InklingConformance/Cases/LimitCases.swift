@@ -39,6 +39,10 @@ extension Catalogue {
                 actual: { "\(peers.count { !$0.initiations.isEmpty }) got one" },
                 until: { peers.allSatisfy { !$0.initiations.isEmpty } ? true : nil })
         },
+        Case(
+            "M-20.1", "at most 8 MiB are held of messages that are not whole, and what is begun is taken whole",
+            also: "M-15", group: .limits, load: .heavy
+        ) { trial in try crowdOfLongMessages(trial) },
         Case("L-39.1", "a node is in 32 chats, and refuses one more", group: .limits) { trial in
             let program = try trial.start(needs: .chats)
             let names = (1...32).map { "\(trial.chatName)-\($0)" }
@@ -58,20 +62,8 @@ extension Catalogue {
             try trial.peer(named: "Bob", in: ChatKeys(openName: names[30])).openIn(program, chat: names[30])
         },
         Case("L-39.2", "a node has 1,024 links, keeps them, and takes no more", group: .limits, load: .heavy) { trial in
-            let (program, peer) = try trial.startWithQuietPeer()
-            peer.announcedInterval = 255
-            // About 90 a second, so that the program is not under load.
-            let start = trial.now
+            let (program, peer) = try fill(trial)
             func online() -> Int { Set(program.events("peer").compactMap { $0.value["user"]?.string }).count }
-            while online() < 1_024 {
-                guard trial.now - start < .seconds(35) else {
-                    throw Untried(reason: "the program makes \(online()) links in 35 s, and not 1,024")
-                }
-                let before = online()
-                let count = min(8, 1_024 - before)
-                try meetMore(count, peer, program)
-                _ = try? trial.wait(.seconds(1), for: "", until: { online() >= before + count ? true : nil })
-            }
             try meetMore(1, peer, program)
             try trial.never(for: .seconds(1), "no further link") { online() > 1_024 }
             try peer.ping(on: peer.sessions.first)
@@ -80,7 +72,162 @@ extension Catalogue {
                 throw Finding(expected: "the links stay", actual: "\(offline) of them went offline")
             }
         },
+        Case(
+            "L-52.1", "in a full node a newcomer takes the place of the youngest in the chat furthest over its share",
+            also: "L-32", group: .limits, load: .heavy
+        ) { trial in
+            let (program, peer) = try fill(trial)
+            let name = trial.chatName + "-2"
+            program.tell(["do": "join", "chat": .string(name)])
+            let youngest = peer.sessions.last
+            let start = trial.now
+            let newcomer = try trial.peer(named: "Bob", in: ChatKeys(openName: name))
+            try newcomer.openIn(program, chat: name)
+            let left = program.events("peer", since: start).filter { $0.value["presence"]?.string == "offline" }
+            guard left.count == 1, left[0].value["why"]?.string == "full" else {
+                throw Finding(
+                    expected: "one `peer` that is offline, with `full`",
+                    actual: "\(left.map { $0.value["why"]?.string ?? "none" })")
+            }
+            try peer.await("a bye with reason 0 to the peer whose link was made last", since: start) {
+                $0.session === youngest && $0.bye == .quit
+            }
+            try peer.ping(on: peer.sessions.first)
+        },
+        Case(
+            "L-53.1", "one key has eight links in a chat, and the hello of a ninth asks these whether they live",
+            also: "L-31", group: .limits
+        ) { trial in
+            let (program, peer) = try trial.startWithQuietPeer()
+            peer.announcedInterval = 255
+            for _ in 0..<8 {
+                (peer.run, peer.stream) = (
+                    trial.generator.next(), UInt32(truncatingIfNeeded: trial.generator.next()) | 1
+                )
+                _ = try peer.openAndMeet(program)
+            }
+            (peer.run, peer.stream) = (trial.generator.next(), UInt32(truncatingIfNeeded: trial.generator.next()) | 1)
+            let eight = peer.sessions
+            let ninth = try peer.openSession(to: program)
+            let start = trial.now
+            peer.say(on: ninth)
+            for session in eight {
+                try peer.await("a ping on each of the eight links", since: start) {
+                    $0.session === session && $0.ping != nil
+                }
+                peer.send([peer.heartbeatFrame], on: session)
+            }
+            try trial.never(for: .milliseconds(500), "no hello that holds the stream of the ninth") {
+                peer.say(on: ninth)
+                return peer.hellos(on: ninth).contains { $0.value.heldStream == peer.stream }
+            }
+            try peer.ping(on: eight[0])
+        },
     ]
+
+    /// Starts the program, and makes 1,024 links with it from one socket.
+    private static func fill(_ trial: Trial) throws -> (program: Program, peer: Peer) {
+        let (program, peer) = try trial.startWithQuietPeer()
+        peer.announcedInterval = 255
+        // About 90 a second, so that the program is not under load.
+        let start = trial.now
+        func online() -> Int { Set(program.events("peer").compactMap { $0.value["user"]?.string }).count }
+        while online() < 1_024 {
+            guard trial.now - start < .seconds(35) else {
+                throw Untried(reason: "the program makes \(online()) links in 35 s, and not 1,024")
+            }
+            let before = online()
+            let count = min(8, 1_024 - before)
+            try meetMore(count, peer, program)
+            _ = try? trial.wait(.seconds(1), for: "", until: { online() >= before + count ? true : nil })
+        }
+        return (program, peer)
+    }
+
+    /// 150 links on each of which a message of 65,128 bytes begins at once: together more than 8 MiB.
+    private static func crowdOfLongMessages(_ trial: Trial) throws {
+        let (program, peer) = try trial.startWithQuietPeer()
+        peer.announcedInterval = 255
+        while peer.sessions.count(where: \.hasHello) < 150 {
+            let before = peer.sessions.count
+            try meetMore(min(10, 150 - peer.sessions.count(where: \.hasHello)), peer, program)
+            guard peer.sessions.count > before else { throw Untried(reason: "the program makes only \(before) links") }
+        }
+        let sessions = peer.sessions.filter(\.hasHello)
+        let text = String(repeating: "x", count: 1_163)
+        /// The newest ack of each session, if it says something of the stream of this peer.
+        func acks() -> [ObjectIdentifier: Ack] {
+            var acks: [ObjectIdentifier: Ack] = [:]
+            for frames in peer.received {
+                guard let ack = frames.ack, ack.stream == peer.stream else { continue }
+                acks[ObjectIdentifier(frames.session)] = ack
+            }
+            return acks
+        }
+        func heldBytes(_ acks: [ObjectIdentifier: Ack]) -> Int {
+            acks.values.map { Int($0.next) * text.utf8.count }.reduce(0, +)
+        }
+        func send(_ number: UInt32, on sessions: [PeerSession]) {
+            for (place, session) in sessions.enumerated() {
+                peer.sendRecord(number, text, first: number == 0, last: number == 55, on: session)
+                if place % 30 == 29 { trial.run(for: .milliseconds(10)) }
+            }
+            trial.run(for: .milliseconds(10))
+        }
+        /// Sends records of a message on those sessions, again where they were lost.
+        func sendAll(_ numbers: ClosedRange<UInt32>, on sessions: [PeerSession]) {
+            for number in numbers {
+                for _ in 0..<3 {
+                    let known = acks()
+                    let missing = sessions.filter { known[ObjectIdentifier($0)]?.next ?? 0 <= number }
+                    guard !missing.isEmpty else { break }
+                    send(number, on: missing)
+                }
+            }
+        }
+        sendAll(0...0, on: sessions)
+        let known = acks()
+        let taken = sessions.filter { known[ObjectIdentifier($0)]?.next ?? 0 > 0 }
+        let refused = sessions.filter { known[ObjectIdentifier($0)]?.next == 0 }
+        guard taken.count + refused.count == sessions.count else {
+            throw Finding(
+                expected: "an ack to the record on each of \(sessions.count) links",
+                actual: "none on \(sessions.count - taken.count - refused.count)")
+        }
+        sendAll(1...54, on: taken)
+        let held = heldBytes(acks())
+        guard held <= 8 * 1_024 * 1_024 else {
+            throw Finding(
+                expected: "at most 8 MiB of messages that are not whole", actual: "\(held) bytes are acknowledged")
+        }
+        guard !taken.isEmpty, acks().values.count(where: { $0.next == 55 }) == taken.count else {
+            throw Finding(
+                expected: "that each message is taken whole whose first record was", actual: "some are held back")
+        }
+        send(1, on: refused)
+        let repeated = acks()
+        guard refused.allSatisfy({ repeated[ObjectIdentifier($0)]?.bitmap == 0 }), held == heldBytes(repeated) else {
+            throw Finding(
+                expected: "acks that repeat the first record of a message that is held back, and name none",
+                actual: "an ack says something else")
+        }
+        let middle = trial.now
+        sendAll(55...55, on: taken)
+        try trial.wait(
+            .seconds(5), for: "\(taken.count) messages", actual: { "\(program.events("message").count) are shown" },
+            until: { program.events("message").count >= taken.count ? true : nil })
+        try trial.wait(
+            .seconds(1), for: "an ack unprompted on each of \(refused.count) links held back",
+            until: {
+                let told = peer.received(since: middle).filter { $0.ack?.next == 0 }
+                    .map { ObjectIdentifier($0.session) }
+                return refused.allSatisfy { told.contains(ObjectIdentifier($0)) } ? true : nil
+            })
+        sendAll(0...55, on: refused)
+        try trial.wait(
+            .seconds(5), for: "all messages", actual: { "\(program.events("message").count) are shown" },
+            until: { program.events("message").count == sessions.count ? true : nil })
+    }
 
     /// Peers that are added by hand and tell their keys, but answer no initiation.
     private static func crowd(_ count: Int, _ trial: Trial) throws -> [Peer] {

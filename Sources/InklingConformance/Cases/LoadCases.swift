@@ -66,6 +66,29 @@ extension Catalogue {
             }
             try peer.meet(program, on: session)
         },
+        Case("L-9.5", "at most 500 retries a second go out to unknown addresses", group: .limits, load: .heavy) {
+            trial in
+            let (program, peer) = try trial.startWithQuietPeer()
+            try program.need(.load)
+            peer.habits = .none
+            let end = trial.now + .milliseconds(1_400)
+            while trial.now < end {
+                for _ in 0..<20 { peer.sendBytes(noise(of: peer, tag: peer.chat.tag), to: program.address) }
+                trial.run(for: .milliseconds(10))
+            }
+            trial.run(for: .milliseconds(300))
+            let times = peer.retries.map(\.at)
+            var (most, first) = (0, 0)
+            for (last, time) in times.enumerated() {
+                while time - times[first] >= .seconds(1) { first += 1 }
+                most = max(most, last - first + 1)
+            }
+            // A quarter more for datagrams that the network brought together.
+            guard (100...625).contains(most) else {
+                throw Finding(
+                    expected: "at most 500 retries within a second to 2,000 initiations", actual: "\(most) of them")
+            }
+        },
         Case("L-8.14", "copies, and initiations for other chats, count against no limit", group: .limits, load: .heavy)
         {
             trial in
@@ -92,7 +115,8 @@ extension Catalogue {
         ) {
             trial in
             let (program, peer) = try loaded(trial)
-            try beginWithCookies(60, of: peer, to: program, hosts: [])
+            // The addresses of the program's own host are no source.
+            try beginWithCookies(60, of: peer, to: program, hosts: ["127.0.0.2"])
             let start = trial.now
             flood(program, from: trial, for: .seconds(1))
             let count = peer.responses.count { $0.at >= start - .milliseconds(100) }

@@ -274,32 +274,16 @@ extension Catalogue {
             load: .heavy
         ) {
             trial in
-            let program = try trial.start(needs: .messages)
-            let slow = try trial.peer(named: "Slow")
-            let quick = try trial.peer(named: "Quick")
-            try slow.open(to: program)
-            try quick.open(to: program)
-            slow.habits.acknowledges = false
-            // 63 messages of 65,536 bytes, each counted with 256 more, are less than 4 MiB, and 64 are more.
-            let text = String(repeating: "x", count: 65_536)
-            for number in 1...63 {
-                program.send(text, tag: "\(number)")
-                try program.await("sent", within: .seconds(10)) { $0["tag"]?.string == "\(number)" }
-            }
-            try program.awaitDelivered(63, to: quick.user, within: .seconds(20), trial: trial)
-            if let error = program.events("error").first {
-                throw Finding(expected: "room for 63 messages", actual: program.describe(error.value))
-            }
+            let (program, slow, quick) = try fullQueue(trial)
             // A program may leave out of its count what is in flight.
-            program.send(text, tag: "64")
-            program.send(text, tag: "65")
+            program.send(block, tag: "64")
+            program.send(block, tag: "65")
             let error = try program.await("error", within: .seconds(10)) { $0["tag"]?.string == "65" }
             guard error.value["code"]?.string == "queue-full" else {
                 throw Finding(expected: "the code `queue-full`", actual: program.describe(error.value))
             }
             let sent = program.events("sent").count
-            trial.run(for: .seconds(1))
-            try program.awaitDelivered(sent, to: quick.user, trial: trial)
+            try program.awaitDelivered(sent, to: quick.user, within: .seconds(30), trial: trial)
             trial.run(for: .milliseconds(500))
             let lasts = quick.distinctRecords().count { $0.isLast }
             guard lasts == sent else {
@@ -309,7 +293,97 @@ extension Catalogue {
             }
             try trial.expectLife(of: slow)
         },
+        Case(
+            "M-14.2", "a full queue whose oldest message is older than 5 s holds up nobody else", also: "M-17",
+            group: .messages, load: .heavy
+        ) {
+            trial in
+            let (program, slow, quick) = try fullQueue(trial)
+            program.send(block, tag: "64")
+            try trial.wait(
+                .seconds(10), for: "an answer to the 64th message",
+                until: {
+                    (program.events("sent") + program.events("error")).contains { $0.value["tag"]?.string == "64" }
+                        ? true : nil
+                })
+            let sent = program.events("sent").count
+            try program.awaitDelivered(sent, to: quick.user, within: .seconds(30), trial: trial)
+            trial.run(for: .seconds(5))
+            for number in 1...2 { program.send(block, tag: "late \(number)") }
+            for number in 1...2 {
+                let late = try program.await("sent", within: .seconds(5)) { $0["tag"]?.string == "late \(number)" }
+                guard late.value["to"]?.integer == 2 else {
+                    throw Finding(expected: "a message to 2 people", actual: program.describe(late.value))
+                }
+            }
+            try program.awaitFailure("stalled", for: slow.user, within: .seconds(2))
+            try program.awaitDelivered(sent + 2, to: quick.user, within: .seconds(10), trial: trial)
+            try trial.expectLife(of: slow)
+        },
+        Case(
+            "M-14.3", "a message that would go to nobody for full queues is refused", group: .messages, load: .heavy
+        ) {
+            trial in
+            let (program, slow) = try linked(trial)
+            for _ in 1...63 { program.send(block) }
+            try trial.wait(
+                .seconds(10), for: "63 `sent`", until: { program.events("sent").count == 63 ? true : nil })
+            trial.run(for: .seconds(7))
+            for tag in ["64", "65"] { program.send(block, tag: tag) }
+            let error = try program.await("error", within: .seconds(5)) { $0["tag"]?.string == "65" }
+            guard error.value["code"]?.string == "queue-full" else {
+                throw Finding(expected: "the code `queue-full`", actual: program.describe(error.value))
+            }
+            try trial.expectLife(of: slow)
+        },
+        Case(
+            "M-21.1", "links that wait for the rate of the node take turns", also: "M-13", group: .messages,
+            load: .heavy
+        ) {
+            trial in
+            let program = try trial.start(needs: .messages)
+            var peers: [Peer] = []
+            for number in 1...8 {
+                let peer = try trial.peer(named: "Peer \(number)")
+                try peer.open(to: program)
+                peers.append(peer)
+            }
+            let count = 1_500
+            for number in 0..<count { program.send("message \(number)") }
+            func most() -> Int { peers.map(\.records.count).max() ?? 0 }
+            try trial.wait(
+                .seconds(20), for: "all messages at one of eight peers", actual: { "one has \(most())" },
+                until: { most() >= count ? true : nil })
+            let least = peers.map(\.records.count).min() ?? 0
+            guard least >= count * 2 / 3 else {
+                throw Finding(
+                    expected: "that all of eight peers who acknowledge at once get on alike",
+                    actual: "one had \(least) of \(count) messages when another had all")
+            }
+            for peer in peers { try program.awaitDelivered(count, to: peer.user, within: .seconds(15), trial: trial) }
+        },
     ]
+
+    private static let block = String(repeating: "x", count: 65_536)
+
+    /// A program with two peers, of which one acknowledges nothing and has as much queued as a peer may.
+    private static func fullQueue(_ trial: Trial) throws -> (program: Program, slow: Peer, quick: Peer) {
+        let program = try trial.start(needs: .messages)
+        let slow = try trial.peer(named: "Slow")
+        let quick = try trial.peer(named: "Quick")
+        try slow.open(to: program)
+        try quick.open(to: program)
+        slow.habits.acknowledges = false
+        // 63 messages of 65,536 bytes, each counted with 256 more, are less than 4 MiB, and 64 are more.
+        for number in 1...63 { program.send(block, tag: "\(number)") }
+        try trial.wait(
+            .seconds(4), for: "63 `sent`", actual: { "there are \(program.events("sent").count)" },
+            until: { program.events("sent").count == 63 ? true : nil })
+        if let error = program.events("error").first {
+            throw Finding(expected: "room for 63 messages", actual: program.describe(error.value))
+        }
+        return (program, slow, quick)
+    }
 
     /// Fails if datagrams went out faster than `rate` a second beyond a burst.
     private static func expectRate(_ rate: Int, burst: Int, _ times: [Duration], _ whose: String) throws {

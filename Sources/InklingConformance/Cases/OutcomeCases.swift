@@ -192,5 +192,33 @@ extension Catalogue {
                 throw Finding(expected: "record 0 of another stream", actual: "the stream is the same")
             }
         },
+        Case(
+            "M-19.2", "a message that is unfinished after 60 s fails, although records are acknowledged",
+            also: "M-18", group: .messages
+        ) {
+            trial in
+            let program = try trial.start(needs: .messages)
+            let peer = try trial.peer()
+            try peer.open(to: program)
+            peer.habits.acknowledges = false
+            let (old, start) = (peer.heldStream, trial.now)
+            program.send(String(repeating: "x", count: 20 * 1_163))
+            program.send("after it")
+            let first = try peer.await("the first record", since: start) { $0.record != nil }
+            for next in 1...5 {
+                trial.run(for: .seconds(10))
+                peer.send([.ack(Ack(stream: old, next: UInt32(next), bitmap: 0))])
+            }
+            try trial.wait(
+                .seconds(15), for: "two `failed`", actual: { "there are \(program.outcomes(for: peer.user).count)" },
+                until: { program.outcomes(for: peer.user).count == 2 ? true : nil })
+            guard program.outcomes(for: peer.user).allSatisfy({ $0.why == "stalled" }) else {
+                throw Finding(expected: "the reason `stalled`", actual: "\(program.outcomes(for: peer.user))")
+            }
+            try trial.judge("`failed` with `stalled`", at: trial.now, after: first.at, is: .seconds(60))
+            try peer.await("a hello with a new stream", since: trial.now - Trial.late) {
+                $0.hello.map { $0.stream != old } ?? false
+            }
+        },
     ]
 }

@@ -240,6 +240,72 @@ extension Catalogue {
             trial.run(for: .milliseconds(400))
             _ = try showTyping(trial, program, peer)
         },
+        Case("T-22.1", "of many changes of who types at most 20 a second are told, the first at once", group: .typing) {
+            trial in
+            let program = try trial.start()
+            let peers = try (1...4).map { try trial.peer(named: "Peer \($0)") }
+            for peer in peers {
+                try peer.open(to: program)
+                peer.stopHeartbeats()
+            }
+            let start = trial.now
+            peers[0].announce(typing: true)
+            try program.awaitTyping(true, of: peers[0].user, trial: trial)
+            try trial.judge("the first `typing`", at: trial.now, after: start, is: .zero)
+            // As many starts of each as T-16 lets show.
+            for _ in 0..<20 {
+                for peer in peers {
+                    for isTyping in [false, true] {
+                        peer.announce(typing: isTyping)
+                        trial.run(for: .milliseconds(12))
+                    }
+                }
+            }
+            for peer in peers { peer.announce(typing: false) }
+            peers[1].announce(typing: true)
+            try trial.wait(
+                .milliseconds(50) + Trial.late, for: "the last state of all",
+                until: {
+                    peers.allSatisfy { program.shows(typing: $0.user) == ($0 === peers[1]) } ? true : nil
+                })
+            let span = trial.now - start
+            let count = program.events("typing", since: start).count
+            let limit = 20 + 20 * span.milliseconds / 1_000 + 1
+            guard count <= limit else {
+                throw Finding(expected: "at most \(limit) lists in \(span.text)", actual: "\(count)")
+            }
+        },
+        Case("T-22.2", "of many changes of a presence at most 20 a second are told, the first at once", group: .typing)
+        {
+            trial in
+            let (program, peer) = try linked(trial)
+            let other = try trial.peer(named: "Other")
+            try other.open(to: program)
+            trial.run(for: .milliseconds(1_200))
+            let start = trial.now
+            peer.announce(away: true)
+            try program.awaitPresence("away", of: peer.user)
+            try trial.judge("the first change", at: trial.now, after: start, is: .zero)
+            for number in 0..<150 {
+                peer.announce(away: number % 2 == 1)
+                trial.run(for: .milliseconds(8))
+            }
+            let middle = trial.now
+            other.announce(away: true)
+            try program.awaitPresence("away", of: other.user)
+            try trial.judge("the first change of another", at: trial.now, after: middle, is: .zero)
+            peer.announce(away: false)
+            try program.awaitPresence("online", of: peer.user)
+            trial.run(for: .milliseconds(100))
+            let span = trial.now - start
+            let count = program.peerEvents(peer.user, since: start).count
+            let limit = 21 + 20 * span.milliseconds / 1_000 + 1 + span.milliseconds / 1_000
+            guard count <= limit, program.presence(of: peer.user) == "online" else {
+                throw Finding(
+                    expected: "at most \(limit) changes in \(span.text), and the last one says online",
+                    actual: "\(count) changes, and \(program.presence(of: peer.user) ?? "none")")
+            }
+        },
         Case("T-17.1", "nothing of the own identity is shown", also: "D-14", group: .typing) { trial in
             let peer = try trial.peer()
             peer.habits.answersAsks = false

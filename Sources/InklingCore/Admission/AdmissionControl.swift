@@ -3,10 +3,15 @@ import InklingWire
 /// What a node does for strangers, bounded (L-8 to L-13, D-13): cookies under load, answers by second and by source.
 struct AdmissionControl {
     private var load = SlidingWindow(perSecond: Limits.loadInitiationsPerSecond)
+    private var retries = SlidingWindow(perSecond: Limits.retriesPerSecond)
+    private var retriesToKnown = SlidingWindow(perSecond: Limits.retriesToKnownPerSecond)
+    private var openedOfUnknown = SlidingWindow(perSecond: Limits.initiationsOpenedOfUnknownPerSecond)
     private var answers = SlidingWindow(perSecond: Limits.initiationsAnsweredPerSecond)
-    private var answersToStrangers = SlidingWindow(perSecond: Limits.initiationsAnsweredPerSecond / 2)
-    private var bySource: [Address: TokenBucket] = [:]
-    private var asks = SlidingWindow(perSecond: Limits.asksAnsweredPerSecond)
+    private var answersToUnpreferred = SlidingWindow(perSecond: Limits.answersToUnpreferredPerSecond)
+    private var answersToUnknown = SlidingWindow(perSecond: Limits.answersToUnknownPerSecond)
+    private var bySource = ForgetfulTable<Source, TokenBucket>(capacity: Limits.initiationSources)
+    private var tells = SlidingWindow(perSecond: Limits.asksAnsweredPerSecond)
+    private var tellsToUnknown = SlidingWindow(perSecond: Limits.asksOfUnknownAnsweredPerSecond)
     private var secret: CookieSecret
     private var previousSecret: CookieSecret
     private var secretSince: Instant
@@ -30,30 +35,48 @@ struct AdmissionControl {
     }
 
     /// An initiation for one of our chats came that was not answered before.
+    ///
+    /// - Parameters:
+    ///   - source: What its address counts as; nil for this host.
+    ///   - acquaintance: Who is known to be at its address.
     mutating func screen(
-        _ initiation: Initiation, from source: Address, unconfirmedSessions: Int, _ effects: inout Effects,
-        now: Instant
+        _ initiation: Initiation, from address: Address, of source: Source?, _ acquaintance: Acquaintance,
+        unconfirmedSessions: Int, _ effects: inout Effects, now: Instant
     ) -> Screening {
         let isOverRate = load.count(now)
         let isUnderLoad = isOverRate || unconfirmedSessions >= Limits.loadUnconfirmedSessions
         rotateSecret(&effects, now: now)
-        if hasValidCookie(initiation, from: source) {
-            return takeInitiation(of: source, now) ? .open : .drop(.sourceLimit)
+        if hasValidCookie(initiation, from: address) {
+            if let source, acquaintance < .verified {
+                guard takeInitiation(of: source, &effects, now) else { return .drop(.sourceLimit) }
+            }
+            let isOpened = acquaintance > .none || openedOfUnknown.take(now)
+            return isOpened ? .open : .drop(.answerLimit)
         }
         guard isUnderLoad else { return .open }
-        let cookie = secret.cookie(for: initiation, address: source.bytes, port: source.port)
+        guard acquaintance > .none && retriesToKnown.take(now) || retries.take(now) else { return .drop(.answerLimit) }
+        let cookie = secret.cookie(for: initiation, address: address.bytes, port: address.port)
         return .retry(cookie: cookie, hadCookie: initiation.cookie != nil)
     }
 
-    /// An initiation opened: whether it is within the half of the answers that anybody may have. The other half is kept
-    /// for addresses of live links and of peers that were found.
-    mutating func admitsStranger(now: Instant) -> Bool { answersToStrangers.take(now) }
+    /// An initiation opened: whether it may be answered. Half of the answers is for anybody, a quarter is kept for
+    /// addresses with a live link, and a quarter for those of preferred keys.
+    mutating func admitsAnswer(to acquaintance: Acquaintance, now: Instant) -> Bool {
+        if acquaintance < .preferred, !answersToUnpreferred.hasRoom(now) { return false }
+        if acquaintance < .linked, !answersToUnknown.hasRoom(now) { return false }
+        guard answers.take(now) else { return false }
+        if acquaintance < .preferred { _ = answersToUnpreferred.take(now) }
+        if acquaintance < .linked { _ = answersToUnknown.take(now) }
+        return true
+    }
 
-    /// Whether one more answer may be given, to anybody.
-    mutating func admitsAnswer(now: Instant) -> Bool { answers.take(now) }
-
-    /// Somebody asks for our key: whether they may get it.
-    mutating func admitsTell(now: Instant) -> Bool { asks.take(now) }
+    /// Somebody asks for our key: whether they may get it. Half of the tells is kept for known addresses.
+    mutating func admitsTell(to acquaintance: Acquaintance, now: Instant) -> Bool {
+        if acquaintance == .none, !tellsToUnknown.hasRoom(now) { return false }
+        guard tells.take(now) else { return false }
+        if acquaintance == .none { _ = tellsToUnknown.take(now) }
+        return true
+    }
 
     // MARK: Cookies
 
@@ -76,18 +99,13 @@ struct AdmissionControl {
     }
 
     /// Takes a token of that source; the table of sources stays bounded.
-    private mutating func takeInitiation(of source: Address, _ now: Instant) -> Bool {
-        let host = Address(high: source.high, low: source.low, port: 0, scope: source.scope)
-        if bySource[host] == nil, bySource.count >= Limits.initiationSources {
-            bySource = bySource.filter { !$0.value.isFull(now) }
-            guard bySource.count < Limits.initiationSources else { return false }
-        }
+    private mutating func takeInitiation(of source: Source, _ effects: inout Effects, _ now: Instant) -> Bool {
         var bucket =
-            bySource[host]
+            bySource[source]
             ?? TokenBucket(
                 perSecond: Limits.cookieInitiationsPerSecondPerSource, burst: Limits.cookieInitiationBurstPerSource,
                 now: now)
-        defer { bySource[host] = bucket }
+        defer { bySource.set(bucket, for: source, &effects) }
         return bucket.take(now)
     }
 }

@@ -2,8 +2,16 @@ import InklingWire
 
 /// What an input brings about: outputs in their order, counters, and the random numbers that it takes.
 struct Effects: Sendable {
+    /// The messages of a chat that wait for the list that ends their authors' typing (T-22).
+    private struct Gate {
+        /// Who is listed as typing and is not any more.
+        var typists: Set<PublicKey> = []
+        var messages: [(author: PublicKey, output: Output)] = []
+    }
+
     private var outputs: [Output] = []
     private var head = 0
+    private var gates: [ChatTag: Gate] = [:]
     private var random: any RandomNumberGenerator & Sendable
     private var orders = SessionOrder.first
     /// Counters since the start.
@@ -24,7 +32,35 @@ struct Effects: Sendable {
         return outputs[head]
     }
 
-    mutating func tell(_ output: Output) { outputs.append(output) }
+    mutating func tell(_ output: Output) {
+        if case .message(let chat, let person, _, _) = output, let gate = gates[chat],
+            gate.typists.contains(person.key) || !gate.messages.isEmpty
+        {
+            gates[chat]?.messages.append((person.key, output))
+        } else {
+            outputs.append(output)
+        }
+    }
+
+    /// Whether messages of somebody wait from now on: a list that ends their typing is due.
+    mutating func holdMessages(of key: PublicKey, in chat: ChatTag, _ isHeld: Bool) {
+        if isHeld {
+            gates[chat, default: Gate()].typists.insert(key)
+        } else {
+            gates[chat]?.typists.remove(key)
+        }
+    }
+
+    /// Whether a message of somebody waits.
+    func holdsMessage(of key: PublicKey, in chat: ChatTag) -> Bool {
+        gates[chat]?.messages.contains { $0.author == key } ?? false
+    }
+
+    /// The messages of a chat that waited go out, in their order.
+    mutating func releaseMessages(in chat: ChatTag) {
+        guard let gate = gates.removeValue(forKey: chat) else { return }
+        for message in gate.messages { outputs.append(message.output) }
+    }
 
     mutating func send(_ bytes: [UInt8], to address: Address, _ kind: DatagramKind) {
         counters.sent[kind, default: 0] += 1

@@ -14,7 +14,7 @@ extension Endpoint {
         surroundings.ownPort = port
         directory.review(links, surroundings, now: now)
         guard isChange else { return }
-        for id in links.sortedIDs { links[id].ping(directory, surroundings, &effects, now: now) }
+        for id in links.sortedIDs { links[id].networksChanged(directory, surroundings, &effects, now: now) }
         directory.restartUnderWay(links, surroundings, now: now)
     }
 
@@ -83,6 +83,7 @@ extension Endpoint {
             removeLink(id, .quit, .bye, now)
             if !hasSource, reason == .suspended { directory.remember(link, links, surroundings, now: now) }
         }
+        tellDue(now)
         handshakes.removeAll { _ in true }
         directory.idle { _ in true }
     }
@@ -96,6 +97,7 @@ extension Endpoint {
         guard !chats.contains(keys.tag) else { throw .chatExists }
         guard chats.count < Limits.chatsPerNode else { throw .tooManyChats }
         chats.insert(ChatState(keys: keys), for: keys.tag)
+        if !keys.isOpen { surroundings.secretChats.insert(keys.tag) }
         for address in directory.peersByHand {
             directory.open(byHand: address, in: keys.tag, links, surroundings, now: now)
         }
@@ -112,9 +114,11 @@ extension Endpoint {
             removeLink(id, .left, .bye, now)
         }
         handshakes.removeAll { $0.chat == chat }
+        tellDue(now)
         roster.forget(chat)
         directory.removeAll(of: chat)
         chats.remove(chat)
+        surroundings.secretChats.remove(chat)
     }
 
     // MARK: Typing
@@ -186,19 +190,41 @@ extension Endpoint {
         guard bytes.count <= Limits.maximumMessageSize else { throw .messageTooLong(bytes: bytes.count) }
         let ids = links.ids(in: chat)
         let cost = SendStream.cost(of: bytes.count)
-        for id in ids where links[id].outgoing.queuedBytes + cost > Limits.queuedBytesPerPeer {
+        let full = ids.filter { links[$0].outgoing.queuedBytes + cost > Limits.queuedBytesPerPeer }
+        // Whoever acknowledges too little gets no more, and holds up nobody else.
+        if let id = full.first(where: { full.count == ids.count || !links[$0].outgoing.isOverdue(now) }) {
             throw .queueFull(links[id].key)
         }
         effects.counters.messagesSent += 1
         chats[chat].draft = ""
         let edge = chats[chat].announcer.end(now)
         let message = outbox.add(over: ids.map { ($0, links[$0].key) })
-        for id in ids { links[id].outgoing.enqueue(message.number, text: bytes, now: now) }
+        for id in ids where !full.contains(id) { links[id].outgoing.enqueue(message.number, text: bytes, now: now) }
         var told: Set<LinkID> = []
         let own = heartbeat(in: chat)
         for id in ids where links[id].pump(own, surroundings, &outbox, &effects, now: now) { told.insert(id) }
         if let edge { announce(edge, in: chat, excluding: told, now) }
+        for id in full { outbox.failed(message.number, to: links[id].personID, over: id, .stalled, &effects) }
         return (message.number, message.recipients)
+    }
+
+    /// The user took a message that ``Output/message(_:from:number:text:)`` handed out under that number, so that it is
+    /// held no more (M-20). Until then it counts; an owner that takes nothing gets 8 MiB of text at most.
+    package mutating func messageTaken(_ number: UInt64) {
+        inbox.take(number)
+        finish()
+    }
+
+    // MARK: Standing
+
+    /// How well the user knows whom, in place of what was said before; all others are strangers. Who is known better
+    /// comes first where there is not room for all (L-52), and some of what is limited is kept for them (L-6, L-9, L-10).
+    package mutating func setStandings(_ standings: [PublicKey: Standing], now: Instant) {
+        begin(now)
+        defer { finish() }
+        guard standings != surroundings.standings else { return }
+        surroundings.standings = standings
+        knownAddresses.rebuild(links, directory.sources, surroundings)
     }
 
     // MARK: Blocking
@@ -212,8 +238,14 @@ extension Endpoint {
             sayBye(id, .removed, now)
             removeLink(id, .blocked, .blocked, now)
         }
+        tellDue(now)
         handshakes.removeAll { $0.key.userID == user }
         directory.idle { $0.key?.userID == user }
+    }
+
+    /// What the user has just done shows at once (T-22).
+    private mutating func tellDue(_ now: Instant) {
+        for tag in chats.sortedIDs { roster.tellDue(in: tag, links, &effects, now: now) }
     }
 
     /// Undoes a block; the peer is opened again if it is listed.

@@ -8,8 +8,10 @@ extension Endpoint {
     mutating func receive(_ initiation: Initiation, bytes: [UInt8], from address: Address, _ now: Instant) {
         guard let keys = chats.find(initiation.tag)?.keys else { return effects.drop(.unknownChat) }
         if let response = handshakes.response(to: bytes) { return effects.send(response, to: address, .response) }
+        let acquaintance = knownAddresses.acquaintance(at: address)
         let screening = admission.screen(
-            initiation, from: address, unconfirmedSessions: handshakes.unconfirmedCount, &effects, now: now)
+            initiation, from: address, of: surroundings.source(of: address), acquaintance,
+            unconfirmedSessions: handshakes.unconfirmedCount, &effects, now: now)
         switch screening {
         case .open: break
         case .drop(let reason): return effects.drop(reason)
@@ -27,15 +29,11 @@ extension Endpoint {
         guard received.remote != surroundings.ownKey else { return effects.drop(.ownIdentity) }
         guard !surroundings.isBlocked(received.remote) else { return effects.drop(.blocked) }
         let person = PersonID(chat: initiation.tag, key: received.remote)
-        guard links.count < Limits.linksPerNode || links.hasLink(to: person) else { return effects.drop(.linkLimit) }
-        guard admission.admitsStranger(now: now) || isKnown(address), admission.admitsAnswer(now: now) else {
-            return effects.drop(.answerLimit)
+        guard links.hasLink(to: person) || room(for: person, at: address) != .none else {
+            return effects.drop(.linkLimit)
         }
+        guard admission.admitsAnswer(to: acquaintance, now: now) else { return effects.drop(.answerLimit) }
         answer(initiation, received, bytes: bytes, to: person, keys, from: address, now)
-    }
-
-    private func isKnown(_ address: Address) -> Bool {
-        links.unordered.contains { $0.address == address } || directory.isCandidate(address)
     }
 
     private mutating func answer(
@@ -50,7 +48,7 @@ extension Endpoint {
                 ephemeral: ephemeral, preSharedKey: keys.preSharedKey, payload: payload)
         else { return effects.drop(.unauthenticated) }
         if surroundings.ownKey > person.key {
-            directory.abandon(person, at: address, until: now + Limits.unconfirmedLifetime)
+            directory.giveWay(to: person, at: address, now: now)
         }
         let response = Response(receiverIndex: initiation.senderIndex, noise: message).encode()
         let session = Session(
@@ -66,7 +64,7 @@ extension Endpoint {
     // MARK: Responses
 
     mutating func receive(_ response: Response, from address: Address, _ now: Instant) {
-        switch directory.receive(response, now: now) {
+        switch directory.receive(response, from: address, now: now) {
         case .drop(let reason): effects.drop(reason)
         case .completed(let completion): greet(completion, from: address, now)
         }
@@ -76,11 +74,12 @@ extension Endpoint {
     private mutating func greet(_ completion: PeerDirectory.Completion, from address: Address, _ now: Instant) {
         let source = completion.source
         effects.counters.handshakesCompleted += 1
-        let mayUse = source.isByHand || surroundings.isOnLink(address) || source.addresses.contains(address)
+        directory.answered(from: address, &effects)
         var session = Session(
             localIndex: completion.localIndex, remoteIndex: completion.remoteIndex, role: .initiator,
             keys: completion.keys, opener: source.id,
-            address: mayUse ? address : source.addresses.first ?? address, now: now)
+            address: completion.destinations.contains(address) ? address : source.addresses.first ?? address,
+            now: now)
         session.order = effects.nextOrder()
         let presumed: LinkID? =
             if case .rekey(let link) = source.origin { link } else { links.lastHeard(of: completion.person) }
@@ -154,6 +153,7 @@ extension Endpoint {
         effects.counters.handshakesCompleted += 1
         var session = unconfirmed.session
         session.order = effects.nextOrder()
+        directory.confirmed(person)
         directory.abandon(person, at: address, until: now + Limits.helloTimeout)
         let greeting = greeting(session, with: person, presumed: links.lastHeard(of: person), now)
         handshakes.add(greeting)
@@ -166,14 +166,16 @@ extension Endpoint {
         _ opened: Session.Opened, on greeting: GreetingSession, from address: Address, _ now: Instant
     ) {
         var greeting = greeting
-        if opened.isNewest { follow(address, on: &greeting) }
         if let hello = opened.hello, greeting.session.notesHello(opened.counter) {
             switch bind(greeting, by: hello, now) {
-            case .bound(let id): return apply(opened, on: greeting.session.localIndex, of: id, isFirst: true, now)
+            case .bound(let id):
+                return apply(opened, on: greeting.session.localIndex, of: id, from: address, isFirst: true, now)
             case .surplus:
                 if opened.bye == nil { effects.drop(.unexpected) }
                 return
-            case .noRoom: effects.drop(.linkLimit)
+            case .noRoom:
+                greeting.isRefused = true
+                effects.drop(.linkLimit)
             }
         }
         if let status = opened.status { greeting.session.note(status, counter: opened.counter) }
@@ -183,15 +185,6 @@ extension Endpoint {
         } else {
             effects.drop(.unexpected)
         }
-    }
-
-    /// Where the peer is follows the newest datagram, as on a link (L-24).
-    private func follow(_ address: Address, on greeting: inout GreetingSession) {
-        let current = greeting.session.address
-        guard current != address, !surroundings.isBehind, !surroundings.isOneself(address) else { return }
-        let isByHand = directory.isByHand(greeting.person, opener: greeting.session.opener, coveredBy: nil)
-        if !surroundings.isOnLink(address), surroundings.isOnLink(current), !isByHand { return }
-        greeting.session.address = address
     }
 
     /// The peer said bye on a session that belongs to no link.
@@ -208,7 +201,8 @@ extension Endpoint {
 
     mutating func receive(_ ask: Ask, from address: Address, _ now: Instant) {
         guard let keys = chats.find(ask.tag)?.keys else { return effects.drop(.unknownChat) }
-        guard admission.admitsTell(now: now) else { return effects.drop(.answerLimit) }
+        let acquaintance = knownAddresses.acquaintance(at: address)
+        guard admission.admitsTell(to: acquaintance, now: now) else { return effects.drop(.answerLimit) }
         let nonce = keys.isOpen ? 0 : effects.number()
         let tell = Tell(token: ask.token, nonce: nonce, key: keys.masked(surroundings.ownKey, nonce: nonce))
         effects.send(Datagram.tell(tell).encode(), to: address, .tell)
@@ -219,6 +213,7 @@ extension Endpoint {
             let keys = chats.find(source.chat)?.keys
         else { return effects.drop(.unexpected) }
         guard let key = keys.unmasked(tell.key, nonce: tell.nonce) else { return effects.drop(.malformed) }
+        directory.answered(from: address, &effects)
         switch directory.told(key, for: source.id, at: address, links, surroundings, now: now) {
         case .peer, .oneself(isNews: false): return
         case .oneself(isNews: true): effects.tell(.peerIsOneself(address))

@@ -18,7 +18,7 @@ extension Endpoint {
         switch reception {
         case .dropped(let reason): effects.drop(reason)
         case .lastWill(let heardBefore): endSession(index, of: id, .lastWill, heardBefore: heardBefore, now)
-        case .opened(let opened): apply(opened, on: index, of: id, isFirst: false, now)
+        case .opened(let opened): apply(opened, on: index, of: id, from: address, isFirst: false, now)
         }
     }
 
@@ -27,9 +27,10 @@ extension Endpoint {
     ///
     /// - Parameter isFirst: Whether its hello has just bound the session to the link.
     mutating func apply(
-        _ opened: Session.Opened, on index: UInt32, of id: LinkID, isFirst: Bool, _ now: Instant
+        _ opened: Session.Opened, on index: UInt32, of id: LinkID, from address: Address, isFirst: Bool, _ now: Instant
     ) {
         if isFirst {
+            links[id].noteSource(address, of: opened, surroundings, directory, &effects, now: now)
             guard links[id].takes(opened, surroundings, now: now) else { return effects.drop(.peerLimit) }
         } else if let hello = opened.hello {
             let own = heartbeat(in: links[id].chat)
@@ -40,23 +41,24 @@ extension Endpoint {
             let own = heartbeat(in: links[id].chat)
             links[id].settle(on: index, own, surroundings, &effects, now: now)
         }
-        if change.isPresenceNew { roster.tellPresence(of: links[id].personID, .hello, links, &effects) }
-        tell(change.typing, of: id)
+        if change.isPresenceNew { roster.tellPresence(of: links[id].personID, .hello, links, &effects, now: now) }
+        tell(change.typing, of: id, now)
         if opened.hasMore {
             let own = heartbeat(in: links[id].chat)
-            links[id].receiveRest(of: opened, own, surroundings, &outbox, &effects, now: now)
+            links[id].receiveRest(
+                of: opened, from: address, own, surroundings, directory, &outbox, &inbox, &effects, now: now)
         }
         if let reason = opened.bye { endSession(index, of: id, reason, heardBefore: opened.heardBefore, now) }
     }
 
     /// The peer of a link began to type, or ended it.
-    private mutating func tell(_ change: ReceivedTyping.Change, of id: LinkID) {
+    private mutating func tell(_ change: ReceivedTyping.Change, of id: LinkID, _ now: Instant) {
         switch change {
         case .started: roster.began(links[id])
         case .ended: roster.ended(links[id])
         case .none, .limited: return
         }
-        roster.tellTyping(in: links[id].chat, links, &effects)
+        roster.tellTyping(of: links[id].key, in: links[id].chat, links, &effects, now: now)
     }
 
     // MARK: Making
@@ -84,10 +86,16 @@ extension Endpoint {
             links.own(index, id)
             if let surplus { links.own(surplus.localIndex, nil) }
         } else {
-            guard links.count < Limits.linksPerNode else { return .noRoom }
-            // A new run of a key makes that key's other links answer for themselves (L-31).
-            for other in others { links[other.id].liveness.doubt(now) }
-            id = make(greeting, hello, now)
+            // A new run of a key makes that key's other links answer for themselves (L-31), also those that leave it
+            // no room (L-53): once, however often that hello comes.
+            if !greeting.isRefused {
+                for other in others { links[other.id].liveness.doubt(now) }
+            }
+            switch room(for: greeting.person, at: greeting.session.address) {
+            case .none: return .noRoom
+            case .free: id = make(greeting, hello, now)
+            case .inPlace(let former): id = make(giveWay(former, to: greeting, now), hello, now)
+            }
         }
         let isSending = links[id].sessions.isSending(index)
         directory.bind(
@@ -96,6 +104,23 @@ extension Endpoint {
         let own = heartbeat(in: greeting.person.chat)
         links[id].apply(hello, on: index, isSettled: false, own, surroundings, &outbox, &effects, now: now)
         return .bound(id)
+    }
+
+    /// Whether another link with a person would be one too many (L-39, L-52, L-53).
+    func room(for person: PersonID, at address: Address) -> LinkTable.Room {
+        links.room(for: person, at: address, chatCount: chats.count, surroundings)
+    }
+
+    /// A link ends so that another can be made (L-52).
+    ///
+    /// - Returns: The session that awaits its link, which no longer counts as one of the link that ended.
+    private mutating func giveWay(_ id: LinkID, to greeting: GreetingSession, _ now: Instant) -> GreetingSession {
+        var greeting = greeting
+        handshakes.remove(greeting.session.localIndex)
+        if greeting.presumedLink == id { greeting.loseLink(stream: effects.stream()) }
+        sayBye(id, .quit, now)
+        removeLink(id, .full, .full, now)
+        return greeting
     }
 
     private mutating func make(_ greeting: GreetingSession, _ hello: Hello, _ now: Instant) -> LinkID {
@@ -136,7 +161,7 @@ extension Endpoint {
         advance(chat: chat, now)
         let expired = links[id].expireTyping(now)
         if expired == .ended { effects.counters.staleClears += 1 }
-        tell(expired, of: id)
+        tell(expired, of: id, now)
         let own = heartbeat(in: chat)
         switch links[id].advance(own, surroundings, directory, &outbox, &effects, now: now) {
         case .up(isRekeyDue: false): return
@@ -215,12 +240,13 @@ extension Endpoint {
         link.removeSessions(&effects)
         handshakes.loseLink(id, of: link.personID, &effects)
         let isReplaced = failure == .silence && links.hasLink(to: link.personID)
+        link.outgoing.giveBackTurn(&outbox.pacer, isOver: true, now: now)
         for message in link.outgoing.unfinished {
             outbox.failed(message, to: link.personID, over: id, isReplaced ? .replaced : failure, &effects)
         }
         roster.ended(link)
-        roster.tellTyping(in: link.chat, links, &effects)
-        roster.tellPresence(of: link.personID, reason, links, &effects)
+        roster.tellTyping(of: link.key, in: link.chat, links, &effects, now: now)
+        roster.tellPresence(of: link.personID, reason, links, &effects, now: now)
         directory.ended(link, reason, links, surroundings, now: now)
     }
 }

@@ -46,6 +46,9 @@ extension Endpoint {
     /// Who is typing in a chat, in the order in which to name them.
     package func typing(in chat: ChatTag) -> [Person] { roster.typing(in: chat) }
 
+    /// How well the user knows whom, as ``setStandings(_:now:)`` has said last.
+    package var standings: [PublicKey: Standing] { surroundings.standings }
+
     // MARK: Tables
 
     /// How many links, sessions, candidate sets and unfinished messages the node holds.

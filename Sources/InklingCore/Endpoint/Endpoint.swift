@@ -45,11 +45,13 @@ package struct Endpoint: Sendable {
     var effects: Effects
     var chats = Table<ChatTag, ChatState>()
     var admission: AdmissionControl
+    var knownAddresses = KnownAddresses()
     var directory = PeerDirectory()
     var handshakes = Handshakes()
     var links = LinkTable()
     var roster = Roster()
     var outbox: Outbox
+    var inbox = Inbox()
     var farewells = Farewells()
     private var deadlines = Deadlines()
     /// When the node last had anything to do.
@@ -94,8 +96,17 @@ package struct Endpoint: Sendable {
     /// The socket was read until it was empty: what arrives from here on is new.
     package mutating func socketDrained(now: Instant) {
         begin(now)
+        let wasBehind = surroundings.isBehind
         surroundings.activity.catchUp()
+        if wasBehind { caughtUp(now) }
         finish()
+    }
+
+    /// What is read from now on is new.
+    private mutating func caughtUp(_ now: Instant) {
+        for id in links.sortedIDs where links.find(id)?.liveness.hasHadAllPings == true {
+            links[id].liveness.caughtUp(now)
+        }
     }
 
     /// Whether the owner has to say when the socket is empty.
@@ -104,8 +115,9 @@ package struct Endpoint: Sendable {
     /// Every input starts here.
     mutating func begin(_ now: Instant) {
         outbox.pacer.begin()
-        if let nextDeadline, now - nextDeadline > Limits.lateTimer { fallBehind(now) }
+        let due = nextDeadline
         lastInput = now
+        if let due, now - due > Limits.lateTimer { fallBehind(now) }
         while let timer = deadlines.popDue(now) {
             switch timer {
             case .node: farewells.advance(&effects, now: now)
@@ -113,6 +125,7 @@ package struct Endpoint: Sendable {
             case .source(let id): advance(source: id, now)
             case .session(let index): advance(session: index, now)
             case .link(let id): advance(link: id, now)
+            case .reports(let tag): roster.advance(tag, links, &effects, now: now)
             }
             finish()
             register(timer)
@@ -122,14 +135,25 @@ package struct Endpoint: Sendable {
     /// Every input ends here: deadlines that may have changed are looked at again.
     mutating func finish() {
         for tag in chats.takeTouched() { register(.chat(tag)) }
-        for id in directory.sources.takeTouched() { register(.source(id)) }
+        for id in directory.sources.takeTouched() {
+            register(.source(id))
+            knownAddresses.update(id, directory.sources, surroundings)
+            directory.crowds.update(id, directory.sources)
+        }
         for index in handshakes.takeTouched() { register(.session(index)) }
         for index in links.takeTouchedSessions() { register(.session(index)) }
         for id in links.takeTouched() {
             register(.link(id))
+            if knownAddresses.update(id, links, surroundings) { directory.answered(from: links[id].address, &effects) }
+            inbox.setJoining(links.joining(of: id), of: id)
             for (index, deadline) in links.sessionDeadlines(of: id) { deadlines.set(.session(index), to: deadline) }
         }
         if !farewells.isEmpty { register(.node) }
+        for tag in roster.takeTouched() { register(.reports(tag)) }
+        let released = inbox.release().filter { links.contains($0) }
+        guard !released.isEmpty else { return }
+        for id in released { links[id].acknowledge(surroundings, &effects, now: lastInput) }
+        finish()
     }
 
     private mutating func register(_ timer: Timer) {
@@ -140,6 +164,7 @@ package struct Endpoint: Sendable {
             case .source(let id): directory.sources.find(id)?.nextDeadline
             case .session(let index): links.deadline(ofSession: index) ?? handshakes.deadline(of: index)
             case .link(let id): links.deadline(of: id)
+            case .reports(let tag): roster.nextDeadline(in: tag)
             }
         deadlines.set(timer, to: deadline)
     }
@@ -211,6 +236,7 @@ package struct Endpoint: Sendable {
         begin(now)
         defer { finish() }
         effects.counters.bytesReceived += bytes.count
+        if surroundings.activity.read() { caughtUp(now) }
         guard !surroundings.isSuspended else { return effects.drop(.suspended) }
         guard address.isUnicast else { return effects.drop(.notUnicast) }
         guard let datagram = try? Datagram.parse(bytes) else { return effects.drop(.malformed) }
@@ -224,7 +250,7 @@ package struct Endpoint: Sendable {
         case .initiation(let initiation): receive(initiation, bytes: bytes, from: address, now)
         case .response(let response): receive(response, from: address, now)
         case .sealed(let sealed): receive(sealed, from: address, now)
-        case .retry(let retry): directory.receive(retry, from: address, &effects, now: now)
+        case .retry(let retry): directory.receive(retry, from: address, surroundings, &effects, now: now)
         case .ask(let ask): receive(ask, from: address, now)
         case .tell(let tell): receive(tell, from: address, now)
         }

@@ -7,12 +7,12 @@ package enum Presence: String, Sendable, Hashable {
 
 /// Why a presence changed.
 package enum PresenceReason: String, Sendable, Hashable {
-    case hello, back, away, bye, will, silence, blocked, replaced
+    case hello, back, away, bye, will, silence, blocked, replaced, full
 }
 
 /// Why a message is not known to be delivered.
 package enum FailureReason: String, Sendable, Hashable {
-    case bye, silence, will, left, blocked, replaced, quit, stalled
+    case bye, silence, will, left, blocked, replaced, quit, stalled, full
     case lostState = "lost-state"
 }
 
@@ -41,7 +41,8 @@ package enum Output: Equatable, Sendable {
     case typing(ChatTag, [Person])
     /// A person's presence changed.
     case presence(ChatTag, Person, Presence, PresenceReason)
-    /// A message came, whole and in order; `number` counts those received by this node.
+    /// A message came, whole and in order; `number` counts those received by this node. The owner says when its user has
+    /// taken it, by ``Endpoint/messageTaken(_:)``.
     case message(ChatTag, from: Person, number: UInt64, text: String)
     /// A message of ours was acknowledged whole by that person.
     case delivered(message: UInt64, ChatTag, PublicKey)
@@ -68,7 +69,8 @@ package enum CommandError: Error, Equatable, Sendable {
 /// Why a datagram was dropped.
 package enum DropReason: String, CaseIterable, Sendable, Hashable {
     case malformed, unknownChat, unknownIndex, replayed, unauthenticated, frames, notUnicast
-    case ownIdentity, blocked, cookie, answerLimit, sourceLimit, linkLimit, peerLimit, unexpected, suspended, offLink
+    case ownIdentity, blocked, cookie, answerLimit, responseLimit, sourceLimit, linkLimit, peerLimit, unexpected,
+        suspended, offLink
 }
 
 /// Counters of a node since its start.

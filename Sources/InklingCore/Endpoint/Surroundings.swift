@@ -6,8 +6,8 @@ struct Surroundings: Sendable {
     /// Whether the node takes part.
     enum Activity: Equatable {
         case running
-        /// Our own timer was late, and what the socket still holds is old (L-30).
-        case catchingUp
+        /// Our own timer was late, and what the socket still holds is old (L-30). `read`: the datagrams since.
+        case catchingUp(read: Int)
         /// Nothing is received or opened: the user suspended the program, or it ends.
         ///
         /// `isBehind`: our own timer was late meanwhile, so that catching up comes next.
@@ -16,9 +16,22 @@ struct Surroundings: Sendable {
         /// Our own timer was late.
         mutating func fallBehind() {
             switch self {
-            case .running, .catchingUp: self = .catchingUp
+            case .running, .catchingUp: self = .catchingUp(read: 0)
             case .suspended: self = .suspended(isBehind: true)
             }
+        }
+
+        /// A datagram was read.
+        ///
+        /// - Returns: Whether that was one more than may count as old: this one is new.
+        mutating func read() -> Bool {
+            guard case .catchingUp(let read) = self else { return false }
+            guard read < Limits.datagramsCaughtUp else {
+                self = .running
+                return true
+            }
+            self = .catchingUp(read: read + 1)
+            return false
         }
 
         /// The socket was read until it was empty.
@@ -39,7 +52,7 @@ struct Surroundings: Sendable {
 
         mutating func resume() {
             guard case .suspended(let isBehind) = self else { return }
-            self = isBehind ? .catchingUp : .running
+            self = isBehind ? .catchingUp(read: 0) : .running
         }
     }
 
@@ -51,6 +64,10 @@ struct Surroundings: Sendable {
     /// Whether somebody keeps last wills (L-33).
     var keepsWills = false
     var blocked: Set<UserID> = []
+    /// How well the user knows whom; all others are strangers.
+    var standings: [PublicKey: Standing] = [:]
+    /// The secret chats among those that the node is in.
+    var secretChats: Set<ChatTag> = []
     var networks: [LocalNetwork] = []
     var ownPort: UInt16 = 0
 

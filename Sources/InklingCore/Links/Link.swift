@@ -7,16 +7,18 @@ struct Link {
     let run: UInt64
     let madeAt: Instant
     private(set) var status: PeerStatus
-    /// Where the peer was when its newest evidence came.
+    /// Where the peer is: it has answered from there (L-24, L-51).
     var address: Address
+    var addressCheck = AddressCheck()
     var sessions: SessionSet
     var liveness: Liveness
-    private var pings = PingClock()
+    var pings = PingClock()
     var outgoing: OutgoingRecords
     private var incoming = ReceiveStream()
     private var nextHeartbeat: Instant
     private var datagrams: TokenBucket
     private var lastProbe: Instant?
+    private var changePings = ChangePings.none
     private var typedSinceMessage = false
 
     /// A link that a peer's first hello creates; its session sends.
@@ -47,9 +49,13 @@ struct Link {
     var roundTrip: Duration? { pings.roundTrip ?? outgoing.roundTrip }
 
     var nextDeadline: Instant {
-        let own = min(liveness.nextDeadline, nextHeartbeat)
-        return earliest(earliest(status.nextDeadline, outgoing.nextDeadline), or: own)
+        let own = earliest(changePings.nextDeadline, or: min(liveness.nextDeadline, nextHeartbeat))
+        let records = earliest(outgoing.nextDeadline, incoming.nextDeadline)
+        return earliest(earliest(status.nextDeadline, records), or: own)
     }
+
+    /// The bytes that it holds of messages that are not whole, or keeps free for them (M-20).
+    var joining: Int { incoming.joining }
 
     /// The hello that its sessions would carry now.
     func hello(_ surroundings: Surroundings) -> Hello {
@@ -72,27 +78,8 @@ struct Link {
         }
         let reception = sessions[place].receive(sealed, now: now)
         guard case .opened(let opened) = reception else { return reception }
-        if opened.isNewest { follow(source, at: place, surroundings, directory, &effects) }
+        noteSource(source, of: opened, surroundings, directory, &effects, now: now)
         return takes(opened, surroundings, now: now) ? reception : .dropped(.peerLimit)
-    }
-
-    /// The peer's address follows the newest authenticated datagram: unless it was added by hand, from on-link only
-    /// to on-link (L-24).
-    private mutating func follow(
-        _ source: Address, at place: SessionSet.Place, _ surroundings: Surroundings, _ directory: PeerDirectory,
-        _ effects: inout Effects
-    ) {
-        guard source != address, !surroundings.isBehind, !surroundings.isOneself(source) else { return }
-        if !surroundings.isOnLink(source), surroundings.isOnLink(address),
-            !directory.isByHand(personID, opener: sessions[place].opener, coveredBy: id)
-        {
-            return
-        }
-        address = source
-        sessions[place].address = source
-        guard sessions.sending != nil else { return }
-        sessions[.sending].address = source
-        handOverWill(surroundings, &effects)
     }
 
     /// Counts a datagram, which is evidence even when it is more than the link may send (L-25).
@@ -150,8 +137,8 @@ struct Link {
 
     /// What a datagram carries besides status, hello and bye.
     mutating func receiveRest(
-        of opened: Session.Opened, _ own: Heartbeat, _ surroundings: Surroundings, _ outbox: inout Outbox,
-        _ effects: inout Effects, now: Instant
+        of opened: Session.Opened, from source: Address, _ own: Heartbeat, _ surroundings: Surroundings,
+        _ directory: PeerDirectory, _ outbox: inout Outbox, _ inbox: inout Inbox, _ effects: inout Effects, now: Instant
     ) {
         for frame in opened.frames {
             switch frame {
@@ -161,11 +148,16 @@ struct Link {
                 }
                 pump(own, surroundings, &outbox, &effects, now: now)
             case .message(let record):
-                receive(record, surroundings, &effects, now: now)
+                receive(record, surroundings, &inbox, &effects, now: now)
             case .ping(let token):
-                send([.heartbeat(own), .pong(token)], .pong, surroundings, &effects, now: now)
+                let pong: [Frame] = [.heartbeat(own), .pong(token)]
+                if source == address {
+                    send(pong, .pong, surroundings, &effects, now: now)
+                } else {
+                    send(pong, .pong, toUnconfirmed: source, &effects)
+                }
             case .pong(let token):
-                pings.pong(token, now: now)
+                receivePong(token, from: source, surroundings, directory, &effects, now: now)
             case .heartbeat, .typing, .hello, .bye, .unknown:
                 continue
             }
@@ -173,16 +165,25 @@ struct Link {
     }
 
     private mutating func receive(
-        _ record: Record, _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
+        _ record: Record, _ surroundings: Surroundings, _ inbox: inout Inbox, _ effects: inout Effects, now: Instant
     ) {
-        guard let messages = incoming.receive(record) else { return }
+        let id = id
+        let received = incoming.receive(record, now: now) { inbox.admits($0, of: id) }
+        guard let messages = received else { return }
+        inbox.setJoining(joining, of: id)
         for text in messages {
             effects.counters.messagesReceived += 1
             if typedSinceMessage { effects.counters.messagesPrecededByTyping += 1 }
             typedSinceMessage = false
             let number = UInt64(effects.counters.messagesReceived)
+            inbox.add(number, size: text.utf8.count, of: id)
             effects.tell(.message(chat, from: person, number: number, text: text))
         }
+        acknowledge(surroundings, &effects, now: now)
+    }
+
+    /// Says which record is expected next.
+    mutating func acknowledge(_ surroundings: Surroundings, _ effects: inout Effects, now: Instant) {
         send([.ack(incoming.ack)], .ack, surroundings, &effects, now: now)
     }
 
@@ -259,9 +260,10 @@ struct Link {
     mutating func ping(
         _ directory: PeerDirectory, _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
     ) {
-        let token = pings.next(now)
+        let addresses = addresses(directory)
+        let token = pings.next(to: addresses, &effects, now: now)
         guard let bytes = seal([.ping(token)], .ping, surroundings, now: now) else { return }
-        for address in addresses(directory) { effects.send(bytes, to: address, .ping) }
+        for address in addresses { effects.send(bytes, to: address, .ping) }
     }
 
     /// Asks whether a peer is there that is not suspected, at most once a second (L-29).
@@ -272,6 +274,13 @@ struct Link {
         if let lastProbe, now - lastProbe < Limits.probeInterval { return }
         lastProbe = now
         ping(directory, surroundings, &effects, now: now)
+    }
+
+    /// Our own networks changed: the peer is asked at once, or when the last such ping is a second old (L-40).
+    mutating func networksChanged(
+        _ directory: PeerDirectory, _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
+    ) {
+        if changePings.changed(now) { ping(directory, surroundings, &effects, now: now) }
     }
 
     /// Where the peer may be: the address that it was heard from, then the candidates of its sources.
@@ -322,12 +331,14 @@ struct Link {
         case .ping: ping(directory, surroundings, &effects, now: now)
         case .down: return .down
         }
+        if changePings.advance(now) { ping(directory, surroundings, &effects, now: now) }
         var isRekeyDue = false
         if nextHeartbeat <= now {
             send([.heartbeat(own)], .heartbeat, surroundings, &effects, now: now)
             nextHeartbeat = Link.nextHeartbeat(after: own, &effects, now: now)
             isRekeyDue = sessions.sending?.isRekeyDue(now) ?? false
         }
+        incoming.advance(now)
         switch outgoing.advance(now) {
         case .none: break
         case .stalled(let failed):
@@ -336,6 +347,7 @@ struct Link {
             if sessions.sending != nil { sessions[.sending].hello.begin(now) }
         }
         pump(own, surroundings, &outbox, &effects, now: now)
+        outgoing.giveBackTurn(&outbox.pacer, now: now)
         return .up(isRekeyDue: isRekeyDue)
     }
 

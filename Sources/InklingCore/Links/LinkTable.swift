@@ -26,6 +26,7 @@ struct LinkTable {
     }
 
     func find(_ id: LinkID) -> Link? { links.find(id) }
+    func contains(_ id: LinkID) -> Bool { links.contains(id) }
 
     /// The link of a session, by its local index.
     func link(ofSession index: UInt32) -> LinkID? { owners[index] }
@@ -67,6 +68,9 @@ struct LinkTable {
             .flatMap { link in link.sessions.all.filter { $0.end <= now }.map { ($0.localIndex, link.id) } }
             .sorted { $0.0 < $1.0 }
     }
+
+    /// The bytes that a link holds of messages that are not whole; 0 when it is over.
+    func joining(of id: LinkID) -> Int { links.contains(id) ? links[id].joining : 0 }
 
     // MARK: Changes
 

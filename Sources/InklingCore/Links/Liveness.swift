@@ -24,6 +24,11 @@ struct Liveness {
         if case .suspect = state { true } else { false }
     }
 
+    /// Whether all pings of a round went out, and the end of the link is next.
+    var hasHadAllPings: Bool {
+        if case .suspect(Limits.suspicionPings, _) = state { true } else { false }
+    }
+
     /// After how long a peer of that idle interval is suspected.
     static func silence(of interval: Duration) -> Duration { interval * Limits.suspicionQuarterIntervals / 4 }
 
@@ -73,6 +78,11 @@ struct Liveness {
         return true
     }
 
+    /// What was read counts again: after a whole round meanwhile, whose answers did not, there is one more ping (L-30).
+    mutating func caughtUp(_ now: Instant) {
+        if hasHadAllPings { state = .suspect(pings: Limits.suspicionPings - 1, next: now) }
+    }
+
     /// What silence asks for.
     enum Step: Equatable { case none, ping, down }
 
@@ -87,8 +97,12 @@ struct Liveness {
             return .ping
         case .suspect(let pings, let next):
             guard next <= now else { return .none }
-            guard pings < Limits.suspicionPings || isBehind else { return .down }
-            state = .suspect(pings: min(pings + 1, Limits.suspicionPings), next: now + Limits.pingInterval)
+            guard pings < Limits.suspicionPings else {
+                guard isBehind else { return .down }
+                state = .suspect(pings: pings, next: now + Limits.pingInterval)
+                return .none
+            }
+            state = .suspect(pings: pings + 1, next: now + Limits.pingInterval)
             return .ping
         }
     }

@@ -15,7 +15,7 @@ struct Session {
     let opener: PeerSourceID?
     /// Its place among the sessions of the node, from its completion on.
     var order = SessionOrder.first
-    /// Where the peer was when the newest authenticated datagram came.
+    /// Where its datagrams go: where the handshake came from, and in a link where that has followed the peer since (L-24).
     var address: Address
     private(set) var window = ReplayWindow()
     /// The counter of the next datagram that we send, computed in 64 bits.
@@ -60,6 +60,8 @@ struct Session {
     struct Opened {
         let frames: [Frame]
         let counter: UInt64
+        /// The length of the whole datagram, in bytes.
+        let size: Int
         /// Whether its counter is above all before it.
         let isNewest: Bool
         /// When something came on this session before it.
@@ -116,8 +118,8 @@ struct Session {
         }
         return .opened(
             Opened(
-                frames: frames, counter: counter, isNewest: isNewest, heardBefore: heardBefore, bye: bye,
-                hello: hello, status: status, hasMore: hasMore))
+                frames: frames, counter: counter, size: sealed.size, isNewest: isNewest, heardBefore: heardBefore,
+                bye: bye, hello: hello, status: status, hasMore: hasMore))
     }
 
     /// The peer's hello came under a counter.
@@ -160,7 +162,7 @@ struct Session {
         return header + keys.send.seal(Frames.encode(frames), counter: counter, associatedData: header)
     }
 
-    /// Sends hello and heartbeat to where the peer was heard from.
+    /// Sends hello and heartbeat to where the peer is.
     mutating func sendHello(_ hello: Hello, _ heartbeat: Heartbeat, _ effects: inout Effects, now: Instant) {
         guard let bytes = seal([.heartbeat(heartbeat), .hello(hello)]) else { return }
         self.hello.sent(hello, now: now)

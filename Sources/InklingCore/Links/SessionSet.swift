@@ -79,6 +79,12 @@ struct SessionSet {
         return join(sending: older.remove(at: index))
     }
 
+    /// The peer is there now, for each of them.
+    mutating func move(to address: Address) {
+        sending?.address = address
+        for index in older.indices { older[index].address = address }
+    }
+
     /// A session is over.
     mutating func remove(_ index: UInt32) -> Session? {
         switch place(of: index) {

@@ -5,6 +5,7 @@ struct SendStream {
     private struct SentRecord {
         let record: Record
         let message: UInt64
+        let begun: Begun
         var isAcked = false
         var isLost = false
         /// The number of the last transmission among all of the stream; 0 before the first.
@@ -19,6 +20,15 @@ struct SendStream {
         let message: UInt64
         let text: [UInt8]
         var offset = 0
+        /// Nil before its first record.
+        var begun: Begun?
+    }
+
+    /// When the first record of a message was first sent.
+    private struct Begun {
+        let at: Instant
+        /// How long the peer had been waited for by then.
+        let waited: Duration
     }
 
     /// The stream's identifier, never 0.
@@ -35,13 +45,19 @@ struct SendStream {
     private var base: UInt32 = 0
     private var transmissions: UInt64 = 0
     private var timer = RetransmissionTimer()
-    /// Since when something waits and nothing was acknowledged; nil while nothing waits.
-    private var waitingSince: Instant?
+    /// How long the peer was waited for, and how long when it last acknowledged something new.
+    private var wait = Stopwatch()
+    private var waitedAtProgress = Duration.zero
 
     init(id: UInt32) { self.id = id }
 
     /// When the oldest record in flight counts as lost, or the stream as stalled.
-    var nextDeadline: Instant? { earliest(timer.deadline, waitingSince.map { $0 + Limits.stalledStream }) }
+    var nextDeadline: Instant? {
+        let stalled = wait.instant(of: waitedAtProgress + Limits.stalledStream)
+        return earliest(timer.deadline, earliest(stalled, oldestBegun.map { $0.at + Limits.longestDelivery }))
+    }
+    /// When the oldest message that is not acknowledged whole began to be sent; nil if it did not.
+    private var oldestBegun: Begun? { inFlight.first?.begun ?? (isEmpty ? nil : queue[queueHead].begun) }
     /// Whether a record was ever sent on this stream.
     var isUsed: Bool { base > 0 || inFlight.contains { $0.transmissions > 0 } }
     /// Whether nothing waits for an acknowledgement.
@@ -54,13 +70,31 @@ struct SendStream {
 
     /// Queues a message of 1 to 65,536 bytes of UTF-8.
     mutating func enqueue(_ message: UInt64, text: [UInt8], now: Instant) {
-        if isEmpty { waitingSince = now }
+        if isEmpty { waitedAtProgress = wait.reading(now) }
         queuedBytes += SendStream.cost(of: text.count)
         queue.append(Queued(message: message, text: text))
     }
 
-    /// Whether something waits, and nothing was acknowledged for 30 s.
-    func isStalled(_ now: Instant) -> Bool { waitingSince.map { now - $0 >= Limits.stalledStream } ?? false }
+    /// Whether nothing was acknowledged for 30 s in which the peer was waited for, or the oldest message was begun 60 s
+    /// ago (M-19).
+    func isStalled(_ now: Instant) -> Bool {
+        guard !isEmpty else { return false }
+        return wait.reading(now) - waitedAtProgress >= Limits.stalledStream
+            || oldestBegun.map { now - $0.at >= Limits.longestDelivery } ?? false
+    }
+
+    /// Whether the peer was waited for as long with the oldest message that a full queue is its own affair (M-14).
+    func isOverdue(_ now: Instant) -> Bool {
+        !isEmpty && wait.reading(now) - (oldestBegun?.waited ?? waitedAtProgress) >= Limits.overdueMessage
+    }
+
+    /// Every input ends here.
+    ///
+    /// - Parameter isHeldBack: Whether our own pace keeps the next record back: with none in flight, the peer is not
+    ///   waited for then.
+    mutating func settle(isHeldBack: Bool, now: Instant) {
+        wait.run(!inFlight.isEmpty || (!isEmpty && !isHeldBack), now)
+    }
 
     /// Whether a record could go out now, were there no pacing.
     var wantsToSend: Bool {
@@ -74,7 +108,7 @@ struct SendStream {
         if let lost = inFlight.firstIndex(where: { $0.isLost }) {
             return (transmit(lost, now), true)
         }
-        guard let record = cut() else { return nil }
+        guard let record = cut(now) else { return nil }
         inFlight.append(record)
         return (transmit(inFlight.count - 1, now), false)
     }
@@ -91,9 +125,10 @@ struct SendStream {
     }
 
     /// Cuts the next record from the queue, at the boundary of a scalar.
-    private mutating func cut() -> SentRecord? {
+    private mutating func cut(_ now: Instant) -> SentRecord? {
         guard queueHead < queue.count else { return nil }
         let queued = queue[queueHead]
+        let begun = queued.begun ?? Begun(at: now, waited: wait.reading(now))
         var end = min(queued.offset + Limits.maximumRecordTextSize, queued.text.count)
         if end < queued.text.count {
             while end > queued.offset, queued.text[end] & 0xC0 == 0x80 { end -= 1 }
@@ -103,6 +138,7 @@ struct SendStream {
             isLast: end == queued.text.count,
             text: String(decoding: queued.text[queued.offset..<end], as: UTF8.self))
         queue[queueHead].offset = end
+        queue[queueHead].begun = begun
         if record.isLast {
             queueHead += 1
             if queueHead > 64, queueHead * 2 > queue.count {
@@ -110,7 +146,7 @@ struct SendStream {
                 queueHead = 0
             }
         }
-        return SentRecord(record: record, message: queued.message)
+        return SentRecord(record: record, message: queued.message, begun: begun)
     }
 
     /// An acknowledgement came; the answer names the messages that are now acknowledged whole.
@@ -135,7 +171,7 @@ struct SendStream {
         if isAnswer, let newest, newest.transmissions == 1 { timer.measure(now - newest.sentAt) }
         let delivered = dropAcked()
         markLost(acknowledged)
-        waitingSince = isEmpty ? nil : now
+        waitedAtProgress = wait.reading(now)
         timer.progress(now, isEmpty: !inFlight.contains { !$0.isAcked && $0.transmissions > 0 })
         return delivered
     }
@@ -194,14 +230,14 @@ struct SendStream {
             isHeld = false
             return ([], [])
         }
-        return ([], restart(id: replacement, now: now))
+        return ([], restart(id: replacement))
     }
 
     /// The session that sends is a new one: records wait for the peer's hello on it.
     mutating func awaitHello() { isHeld = false }
 
     /// Begins a new stream; messages of which a record was sent have failed, the others stay queued.
-    private mutating func restart(id: UInt32, now: Instant) -> [UInt64] {
+    private mutating func restart(id: UInt32) -> [UInt64] {
         var failed: [UInt64] = []
         for sent in inFlight where failed.last != sent.message { failed.append(sent.message) }
         if queueHead < queue.count, queue[queueHead].offset > 0 {
@@ -212,7 +248,6 @@ struct SendStream {
         self = SendStream(id: id)
         queue = waiting
         queuedBytes = waiting.reduce(0) { $0 + SendStream.cost(of: $1.text.count) }
-        waitingSince = waiting.isEmpty ? nil : now
         return failed
     }
 
@@ -222,6 +257,23 @@ struct SendStream {
         for sent in inFlight where messages.last != sent.message { messages.append(sent.message) }
         for queued in queue[queueHead...] where messages.last != queued.message { messages.append(queued.message) }
         return messages
+    }
+}
+
+/// How long something went on, with pauses.
+struct Stopwatch {
+    private var counted = Duration.zero
+    private var runsSince: Instant?
+
+    func reading(_ now: Instant) -> Duration { counted + (runsSince.map { now - $0 } ?? .zero) }
+
+    /// When it will read that, unless it pauses before; nil while it pauses.
+    func instant(of reading: Duration) -> Instant? { runsSince.map { $0 + (reading - counted) } }
+
+    mutating func run(_ isRunning: Bool, _ now: Instant) {
+        guard isRunning != (runsSince != nil) else { return }
+        counted = reading(now)
+        runsSince = isRunning ? now : nil
     }
 }
 

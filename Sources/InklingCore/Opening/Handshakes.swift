@@ -18,6 +18,8 @@ struct GreetingSession {
     private(set) var presumedLink: LinkID?
     /// Our stream, if it turns out to be the first session of a link.
     private(set) var stream: UInt32
+    /// Whether its hello came, and there was no room for its link.
+    var isRefused = false
     var session: Session
 
     init(person: PersonID, presumedLink: LinkID?, stream: UInt32, session: Session, now: Instant) {

@@ -34,6 +34,8 @@ struct Attempt {
     private var transmissions: [Instant]
     /// Where the last transmission went and no retry was obeyed from since (L-13).
     private var unansweredAddresses: Set<Address> = []
+    /// How many more responses from each address that transmissions went to are opened (L-49).
+    private var responsesLeft: [Address: Int] = [:]
 
     init(_ initiation: Initiation, _ handshake: NoiseInitiator, now: Instant, _ effects: inout Effects) {
         self.initiation = initiation
@@ -50,6 +52,8 @@ struct Attempt {
     }
 
     var index: UInt32 { initiation.senderIndex }
+    /// Where any transmission went.
+    var destinations: Set<Address> { Set(responsesLeft.keys) }
     var nextDeadline: Instant { earliest(transmissions.first, or: startedAt + Limits.attemptDuration) }
 
     /// What is due.
@@ -71,13 +75,29 @@ struct Attempt {
         if !transmissions.isEmpty { transmissions[0] = later }
     }
 
-    mutating func transmitted(to addresses: [Address]) { unansweredAddresses = Set(addresses) }
+    mutating func transmitted(to addresses: [Address]) {
+        unansweredAddresses = Set(addresses)
+        for address in addresses { responsesLeft[address, default: 0] += Limits.responsesPerTransmission }
+    }
 
     /// Whether a retry from that address would be obeyed.
     func obeysRetry(from address: Address) -> Bool { unansweredAddresses.contains(address) }
 
     /// A retry from that address is obeyed: once for each transmission.
-    mutating func obeyRetry(from address: Address) { unansweredAddresses.remove(address) }
+    mutating func obeyRetry(from address: Address) {
+        unansweredAddresses.remove(address)
+        responsesLeft[address, default: 0] += Limits.responsesPerTransmission
+    }
+
+    /// Whether a transmission went to that address.
+    func wasSent(to address: Address) -> Bool { responsesLeft[address] != nil }
+
+    /// A response came from an address that a transmission went to: whether it may be opened (L-49).
+    mutating func takeResponse(from address: Address) -> Bool {
+        guard let left = responsesLeft[address], left > 0 else { return false }
+        responsesLeft[address] = left - 1
+        return true
+    }
 }
 
 /// How fast the attempts of one opening follow one another (L-5).

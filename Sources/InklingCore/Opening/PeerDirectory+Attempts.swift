@@ -72,9 +72,12 @@ extension PeerDirectory {
             case .none: return
             case .fail: failed(id, context.links, context.handshakes, &effects, now: now)
             case .transmit:
-                if takeInitiations(source.addresses.count, now) {
+                let favoured = isFavoured(source, context.surroundings)
+                let candidates =
+                    source.person.map { uncrowded(source.addresses, of: id, $0, context, &effects) } ?? []
+                if let addresses = takeInitiations(candidates, favoured, &effects, now: now) {
                     attempt.takeTransmission()
-                    transmit(attempt, of: id, &effects)
+                    transmit(attempt, of: id, to: addresses, &effects)
                 } else {
                     attempt.putOff(until: now + Limits.transmissionDelay)
                     sources.move(id, to: .attempting(attempt))
@@ -87,12 +90,20 @@ extension PeerDirectory {
 
     /// What keeps an attempt from beginning.
     private enum Obstacle {
-        /// Nothing has to be opened.
-        case none
+        /// Nothing: the first transmission goes to those addresses.
+        case none(at: [Address])
         /// A live link covers the source.
         case covered(LinkID)
         /// It may begin then.
         case wait(until: Instant)
+    }
+
+    /// Whether some of what may be sent is kept for it: forged instances, which are strangers', can't use it up (L-6).
+    private func isFavoured(_ source: PeerSource, _ surroundings: Surroundings) -> Bool {
+        switch source.origin {
+        case .byHand, .rekey: true
+        case .discovered, .lastKnown, .crowded: source.person.map(surroundings.isPreferred) ?? false
+        }
     }
 
     private mutating func attempt(_ id: PeerSourceID, _ context: OpeningContext, _ effects: inout Effects) {
@@ -100,20 +111,29 @@ extension PeerDirectory {
             sources.move(id, to: .idle)
             return
         }
+        if case .crowded(let address) = sources[id].origin, !wantsAsk(address, in: sources[id].chat, context.links) {
+            sources.remove(id)
+            return
+        }
         guard let person = sources[id].person else {
             askAgain(id, &effects, now: context.now)
             return
         }
-        let addresses = addresses(of: id, context.links)
-        switch obstacle(to: id, at: addresses, person, context) {
+        let all = addresses(of: id, context.links)
+        let addresses = uncrowded(all, of: id, person, context, &effects)
+        guard !addresses.isEmpty || all.isEmpty else {
+            sources.move(id, to: .waiting(until: context.now + Limits.displacedOpeningDelay))
+            return
+        }
+        switch obstacle(to: id, at: addresses, person, context, &effects) {
         case .covered(let link):
             sources[id].link = link
             sources.move(id, to: .idle)
         case .wait(let until):
             sources.move(id, to: .waiting(until: until))
-        case .none:
-            sources[id].addresses = addresses
-            initiate(id, person, keys, context, &effects)
+        case .none(let reachable):
+            sources[id].addresses = all
+            initiate(id, person, keys, at: reachable, context, &effects)
         }
     }
 
@@ -124,21 +144,23 @@ extension PeerDirectory {
     }
 
     private mutating func obstacle(
-        to id: PeerSourceID, at addresses: [Address], _ person: PersonID, _ context: OpeningContext
+        to id: PeerSourceID, at addresses: [Address], _ person: PersonID, _ context: OpeningContext,
+        _ effects: inout Effects
     ) -> Obstacle {
         let now = context.now
         let isRekey = if case .rekey = sources[id].origin { true } else { false }
         if !isRekey, let link = context.links.link(to: person, at: addresses) { return .covered(link) }
-        if context.surroundings.ownKey > person.key, let until = context.handshakes.openingIsLeft(to: person),
-            until > now
+        if context.surroundings.ownKey > person.key, sources[id].leavesOpening,
+            let until = context.handshakes.openingIsLeft(to: person), until > now
         {
             return .wait(until: until)
         }
         if isUnderWay(to: person, addresses, except: id) { return .wait(until: now + Limits.openingDelay) }
-        guard makePendingRoom(for: id, now), takeInitiations(addresses.count, now) else {
-            return .wait(until: now + Limits.crowdedOpeningDelay)
-        }
-        return .none
+        let favoured = isFavoured(sources[id], context.surroundings)
+        guard makePendingRoom(for: id, favoured, context.surroundings, now),
+            let reachable = takeInitiations(addresses, favoured, &effects, now: now)
+        else { return .wait(until: now + Limits.crowdedOpeningDelay) }
+        return .none(at: reachable)
     }
 
     /// Whether a handshake with that person at one of those addresses was begun for another source: two at once would
@@ -153,32 +175,55 @@ extension PeerDirectory {
         }
     }
 
-    /// With too many pending the most often tried gives way to one never tried (L-6).
-    private mutating func makePendingRoom(for id: PeerSourceID, _ now: Instant) -> Bool {
-        guard sources.attemptCount >= Limits.pendingInitiations else { return true }
+    /// With too many pending the most often tried gives way to one never tried, of strangers only to another (L-6).
+    private mutating func makePendingRoom(
+        for id: PeerSourceID, _ isFavoured: Bool, _ surroundings: Surroundings, _ now: Instant
+    ) -> Bool {
+        var pending = sources.attempting
+        var limit = Limits.pendingInitiations
+        guard pending.count >= Limits.pendingInitiationsToStrangers else { return true }
+        if !isFavoured, pending.count < limit {
+            pending = pending.filter { !self.isFavoured($0, surroundings) }
+            limit = Limits.pendingInitiationsToStrangers
+        }
+        guard pending.count >= limit else { return true }
         guard sources[id].pace.attempts == 0 else { return false }
-        let victim = sources.attempting.filter { $0.pace.attempts > 1 }
+        let victim = pending.filter { $0.pace.attempts > 1 && (isFavoured || !self.isFavoured($0, surroundings)) }
             .max { ($0.pace.attempts, $1.id) < ($1.pace.attempts, $0.id) }
         guard let victim else { return false }
         sources.move(victim.id, to: .waiting(until: now + Limits.displacedOpeningDelay))
         return true
     }
 
-    /// Takes what a transmission to so many addresses costs of the initiations that may be sent; all of it or nothing.
-    private mutating func takeInitiations(_ count: Int, _ now: Instant) -> Bool {
-        var window = initiationsSent
-        for _ in 0..<count {
-            guard window.take(now) else { return false }
+    /// Takes what a transmission costs of the initiations that may be sent (L-6), to those of the addresses that may
+    /// get one now (L-54); all of it or nothing.
+    ///
+    /// - Returns: Where it goes; nil if it has to wait.
+    private mutating func takeInitiations(
+        _ addresses: [Address], _ isFavoured: Bool, _ effects: inout Effects, now: Instant
+    ) -> [Address]? {
+        let reachable = addresses.filter { destinations.admits($0, isFavoured, now) }
+        guard !reachable.isEmpty else { return nil }
+        var (all, strangers) = (initiationsSent, initiationsToStrangers)
+        for _ in reachable {
+            guard isFavoured || strangers.take(now), all.take(now) else { return nil }
         }
-        initiationsSent = window
-        return true
+        (initiationsSent, initiationsToStrangers) = (all, strangers)
+        for address in reachable { destinations.take(address, isFavoured, &effects, now: now) }
+        return reachable
+    }
+
+    /// Something came from an address that only somebody who is there can send.
+    mutating func answered(from address: Address, _ effects: inout Effects) {
+        destinations.answered(address, &effects)
     }
 
     private mutating func initiate(
-        _ id: PeerSourceID, _ person: PersonID, _ keys: ChatKeys, _ context: OpeningContext, _ effects: inout Effects
+        _ id: PeerSourceID, _ person: PersonID, _ keys: ChatKeys, at addresses: [Address], _ context: OpeningContext,
+        _ effects: inout Effects
     ) {
         let now = context.now
-        if sources[id].isByHand { ask(id, &effects) }
+        if sources[id].isAsked { ask(id, &effects) }
         let index = freshIndex(context.links, context.handshakes, &effects)
         let ephemeral = effects.keyPair()
         let prologue = Initiation.prologue(senderIndex: index, tag: person.chat)
@@ -188,7 +233,7 @@ extension PeerDirectory {
                 preSharedKey: keys.preSharedKey, prologue: prologue)
         else {
             // Its key is a point of low order: no handshake with it can be secret. Its sender may have forged it.
-            if sources[id].isByHand {
+            if sources[id].isAsked {
                 sources.setKey(of: id, to: nil)
                 sources.move(id, to: .waiting(until: now + Limits.openingPauseAfterByeByHand))
             } else {
@@ -198,7 +243,7 @@ extension PeerDirectory {
         }
         sources[id].pace.attempted(now)
         let initiation = Initiation(senderIndex: index, tag: person.chat, noise: message)
-        transmit(Attempt(initiation, handshake, now: now, &effects), of: id, &effects)
+        transmit(Attempt(initiation, handshake, now: now, &effects), of: id, to: addresses, &effects)
     }
 
     /// A number for a session or handshake of ours that is not in use.
@@ -210,8 +255,9 @@ extension PeerDirectory {
         }
     }
 
-    private mutating func transmit(_ attempt: Attempt, of id: PeerSourceID, _ effects: inout Effects) {
-        let addresses = sources[id].addresses
+    private mutating func transmit(
+        _ attempt: Attempt, of id: PeerSourceID, to addresses: [Address], _ effects: inout Effects
+    ) {
         var attempt = attempt
         attempt.transmitted(to: addresses)
         sources.move(id, to: .attempting(attempt))
@@ -248,12 +294,64 @@ extension PeerDirectory {
 
     /// A handshake that the peer began takes the place of our own that are pending: all that have its address among
     /// their candidates, else the only one for that key and chat (L-14).
-    mutating func abandon(_ person: PersonID, at address: Address, until later: Instant) {
+    mutating func abandon(
+        _ person: PersonID, at address: Address, until later: Instant,
+        where condition: (PeerSource) -> Bool = { _ in true }
+    ) {
         let pending = sources.sources(of: person).filter(\.opening.isAttempting)
         let there = pending.filter { $0.addresses.contains(address) }
-        for source in there.isEmpty && pending.count == 1 ? pending : there {
+        for source in there.isEmpty && pending.count == 1 ? pending : there where condition(source) {
             sources.move(source.id, to: .waiting(until: later))
         }
+    }
+
+    /// The node with the larger key answered an initiation: it gives way to it, unless too many before it were nobody's
+    /// who could confirm them (L-14, L-55).
+    mutating func giveWay(to person: PersonID, at address: Address, now: Instant) {
+        for source in sources.sources(of: person) {
+            sources[source.id].unconfirmed = min(source.unconfirmed, Limits.unconfirmedTurns) + 1
+        }
+        abandon(person, at: address, until: now + Limits.unconfirmedLifetime, where: \.leavesOpening)
+    }
+
+    /// A session that the peer began was confirmed: its initiations are its own.
+    mutating func confirmed(_ person: PersonID) {
+        for source in sources.sources(of: person) where source.leavesOpening { sources[source.id].unconfirmed = 0 }
+    }
+
+    // MARK: Crowds
+
+    /// Whether an address where many keys are listed has to say which is its own.
+    private func wantsAsk(_ address: Address, in chat: ChatTag, _ links: LinkTable) -> Bool {
+        crowds.isCrowded(address, in: chat) && !crowds.hasLink(address, in: chat, links)
+    }
+
+    /// Those of an instance's addresses at which not too many keys are listed; the others are asked (D-17).
+    private mutating func uncrowded(
+        _ addresses: [Address], of id: PeerSourceID, _ person: PersonID, _ context: OpeningContext,
+        _ effects: inout Effects
+    ) -> [Address] {
+        guard sources[id].isDiscovered, !context.surroundings.isPreferred(person) else { return addresses }
+        let crowded = addresses.filter { crowds.isCrowded($0, in: person.chat) }
+        for address in crowded where wantsAsk(address, in: person.chat, context.links) {
+            askCrowd(at: address, in: person.chat, &effects, now: context.now)
+        }
+        return crowded.isEmpty ? addresses : addresses.filter { !crowded.contains($0) }
+    }
+
+    /// Begins to ask an address, which another one may have to give way to.
+    private mutating func askCrowd(
+        at address: Address, in chat: ChatTag, _ effects: inout Effects, now: Instant
+    ) {
+        guard sources.id(of: .crowded(address), in: chat) == nil, crowds.admitsAsk(now) else { return }
+        let others = sources.sortedIDs.filter { if case .crowded = sources[$0].origin { true } else { false } }
+        if others.count >= Limits.crowdedAddresses {
+            let idle = others.filter { sources[$0].link == nil }
+            guard !idle.isEmpty else { return }
+            sources.remove(idle[Int(effects.number() % UInt64(idle.count))])
+        }
+        let id = sources.add(.crowded(address), chat: chat, key: nil, addresses: [address])
+        sources.move(id, to: .waiting(until: now))
     }
 
     // MARK: Asks
@@ -282,6 +380,8 @@ extension PeerDirectory {
         let localIndex: UInt32
         let remoteIndex: UInt32
         let keys: TransportKeys
+        /// All addresses that its initiation went to.
+        let destinations: Set<Address>
     }
 
     /// What a response comes to.
@@ -290,11 +390,17 @@ extension PeerDirectory {
         case completed(Completion)
     }
 
-    /// A response came: it completes a handshake, or leaves it as it was (L-7).
-    mutating func receive(_ response: Response, now: Instant) -> ResponseAnswer {
+    /// A response came: it completes a handshake, or leaves it as it was (L-7). Too many are not even opened (L-49).
+    mutating func receive(_ response: Response, from address: Address, now: Instant) -> ResponseAnswer {
         guard let id = sources.id(ofAttempt: response.receiverIndex), let person = sources[id].person,
-            case .attempting(let attempt) = sources[id].opening
+            case .attempting(var attempt) = sources[id].opening
         else { return .drop(.unknownIndex) }
+        if attempt.wasSent(to: address) {
+            guard attempt.takeResponse(from: address) else { return .drop(.responseLimit) }
+            sources.move(id, to: .attempting(attempt))
+        } else {
+            guard strayResponses.take(now) else { return .drop(.responseLimit) }
+        }
         guard let (payload, keys) = try? attempt.handshake.finish(response.noise), payload.count == 4 else {
             return .drop(.unauthenticated)
         }
@@ -303,14 +409,17 @@ extension PeerDirectory {
         let remoteIndex = payload.reduce(0) { $0 << 8 | UInt32($1) }
         return .completed(
             Completion(
-                source: source, person: person, localIndex: attempt.index, remoteIndex: remoteIndex, keys: keys))
+                source: source, person: person, localIndex: attempt.index, remoteIndex: remoteIndex, keys: keys,
+                destinations: attempt.destinations))
     }
 
     /// A retry came: the same initiation goes out with its cookie, to that address alone (L-13).
-    mutating func receive(_ retry: Retry, from address: Address, _ effects: inout Effects, now: Instant) {
+    mutating func receive(
+        _ retry: Retry, from address: Address, _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
+    ) {
         guard let id = sources.id(ofAttempt: retry.receiverIndex),
             case .attempting(var attempt) = sources[id].opening, attempt.obeysRetry(from: address),
-            takeInitiations(1, now)
+            takeInitiations([address], isFavoured(sources[id], surroundings), &effects, now: now) != nil
         else {
             effects.drop(.unexpected)
             return

@@ -3,8 +3,13 @@ import InklingWire
 /// Where peers may be: what discovery lists, addresses by hand, last known addresses; and which links cover them.
 struct PeerDirectory {
     var sources = PeerSourceTable()
-    /// The initiations that a node sends (L-6).
+    /// The initiations that a node sends (L-6), and those of them to strangers.
     var initiationsSent = SlidingWindow(perSecond: Limits.initiationsSentPerSecond)
+    var initiationsToStrangers = SlidingWindow(perSecond: Limits.initiationsToStrangersPerSecond)
+    var destinations = Destinations()
+    var crowds = Crowds()
+    /// The responses that are opened from addresses that their initiation did not go to (L-49).
+    var strayResponses = SlidingWindow(perSecond: Limits.strayResponsesPerSecond)
     private(set) var peersByHand: [Address] = []
     /// The addresses by hand that turned out to be our own identity's, as a notice has said.
     private var toldOneself: Set<Address> = []
@@ -20,15 +25,10 @@ struct PeerDirectory {
         sources.sources(of: link.personID).filter { $0.link == link.id }
     }
 
-    /// Whether a session or a link is to a peer that was added by hand.
-    func isByHand(_ person: PersonID, opener: PeerSourceID?, coveredBy link: LinkID?) -> Bool {
-        sources.sources(of: person).contains { source in
-            source.isByHand && (source.id == opener || (link != nil && source.link == link))
-        }
+    /// Whether a link covers an address that was added by hand.
+    func coversByHand(_ link: Link) -> Bool {
+        sources.sources(of: link.personID).contains { $0.isByHand && $0.link == link.id }
     }
-
-    /// Whether that address is a candidate of any peer.
-    func isCandidate(_ address: Address) -> Bool { sources.unordered.contains { $0.addresses.contains(address) } }
 
     /// Whether an address by hand is of the same host, whatever its port.
     func isHostByHand(_ address: Address) -> Bool {
@@ -191,6 +191,8 @@ struct PeerDirectory {
             sources.cancelAttempt(id)
             sources.setKey(of: id, to: nil)
             sources.move(id, to: .waiting(until: now + Limits.slowOpeningInterval))
+            // What the user did not name is none of theirs to hear of.
+            guard sources[id].isByHand else { return .peer }
             return .oneself(isNews: toldOneself.insert(address).inserted)
         }
         guard key != sources[id].key else { return .peer }
@@ -207,13 +209,14 @@ struct PeerDirectory {
     /// - Parameter isSending: Whether the session sends: a handshake for a new session of the link is then done.
     mutating func bind(_ link: Link, opener: PeerSourceID?, at address: Address, isSending: Bool) {
         for source in sources.sources(of: link.personID) {
+            sources[source.id].unconfirmed = 0
             let isRekey = source.origin == .rekey(link.id) && isSending
             let isThere = source.link == nil && source.addresses.contains(address)
             guard source.id == opener || isRekey || isThere else { continue }
             switch source.origin {
             case .rekey, .lastKnown:
                 sources.remove(source.id)
-            case .discovered, .byHand:
+            case .discovered, .byHand, .crowded:
                 sources.move(source.id, to: .idle)
                 sources[source.id].pace = .untried
                 sources[source.id].link = link.id
@@ -236,7 +239,7 @@ struct PeerDirectory {
                 sources.remove(source.id)
             } else if isLost {
                 start(source.id, links, surroundings, now: now)
-            } else if reason == .bye || reason == .will {
+            } else if reason == .bye || reason == .will || reason == .full {
                 rest(source, now: now)
             } else {
                 sources.move(source.id, to: .idle)

@@ -8,6 +8,8 @@ struct PeerSource {
         case discovered(String)
         /// An address given by hand.
         case byHand(Address)
+        /// An address at which too many keys are listed to open to each (D-17).
+        case crowded(Address)
         /// Where a peer was before it fell silent; forgotten at the given instant.
         case lastKnown(expires: Instant)
         /// A live link whose session is due for a new handshake. Its opening is like any other: attempts, pauses, cookies.
@@ -28,7 +30,10 @@ struct PeerSource {
     var isListed = true
     /// The live link that covers it.
     var link: LinkID?
-    /// The token of the ask in flight, for a peer by hand.
+    /// How many initiations of that peer were answered in a row with a session that nobody confirmed, as far as it
+    /// counts: those of somebody who replays recorded ones stay unconfirmed (L-55).
+    var unconfirmed = 0
+    /// The token of the ask in flight, for an address that is asked.
     var askToken: UInt32?
 
     fileprivate init(id: PeerSourceID, chat: ChatTag, origin: Origin, key: PublicKey?, addresses: [Address]) {
@@ -44,10 +49,21 @@ struct PeerSource {
         return earliest(opening.nextDeadline, or: expires)
     }
 
+    /// Whether the larger key still leaves the opening to its peer's initiations (L-55).
+    var leavesOpening: Bool { unconfirmed <= Limits.unconfirmedTurns }
+
     var person: PersonID? { key.map { PersonID(chat: chat, key: $0) } }
 
     var isByHand: Bool {
         if case .byHand = origin { true } else { false }
+    }
+
+    /// Whether its address is asked for the key (D-11, D-17).
+    var isAsked: Bool {
+        switch origin {
+        case .byHand, .crowded: true
+        case .discovered, .lastKnown, .rekey: false
+        }
     }
 
     var isDiscovered: Bool {

@@ -19,8 +19,14 @@ struct Roster {
     private var typists: [ChatTag: [PublicKey: Typist]] = [:]
     /// Who was last reported to be typing.
     private var shownTyping: [ChatTag: [Person]] = [:]
+    private var paces: [ChatTag: ReportPace] = [:]
+    /// The chats whose deadlines may have changed.
+    private var touched: [ChatTag] = []
 
     // MARK: Queries
+
+    /// When a change that waits is told.
+    func nextDeadline(in chat: ChatTag) -> Instant? { paces[chat]?.nextDeadline }
 
     /// Who is typing in a chat, in the order in which to name them.
     func typing(in chat: ChatTag) -> [Person] { shownTyping[chat] ?? [] }
@@ -48,10 +54,41 @@ struct Roster {
         typists[link.chat] = chat.isEmpty ? nil : chat
     }
 
-    /// Reports who is typing in a chat, if that changed: the latest start first, then by name and user ID (R18).
-    mutating func tellTyping(in chat: ChatTag, _ links: LinkTable, _ effects: inout Effects) {
+    /// Reports who is typing in a chat, if that changed: the latest start first, then by name and user ID (R18). With too
+    /// many changes the report waits (T-22).
+    ///
+    /// - Parameter key: Whose typing or name changed; nil when a report that waited is due.
+    mutating func tellTyping(
+        of key: PublicKey?, in chat: ChatTag, _ links: LinkTable, _ effects: inout Effects, now: Instant
+    ) {
+        var pace = takePace(of: chat, now)
+        defer { paces[chat] = pace }
+        if let key, let due = pace.listDue, now < due {
+            // Those who are listed are told of in any case: nothing is sorted for each change.
+            let isOver = typists[chat]?[key] == nil && pace.listed.contains(key)
+            return effects.holdMessages(of: key, in: chat, isOver)
+        }
+        pace.listDue = nil
         let before = shownTyping[chat] ?? []
-        let typing = (typists[chat] ?? [:])
+        let typing = list(chat, pace, links)
+        if typing != before {
+            guard pace.lists.take(now) else {
+                pace.listDue = pace.lists.nextToken(now)
+                let left = Set(typing.map(\.key))
+                for key in pace.listed { effects.holdMessages(of: key, in: chat, !left.contains(key)) }
+                return
+            }
+            shownTyping[chat] = typing.isEmpty ? nil : typing
+            pace.listed = Set(typing.map(\.key))
+            effects.tell(.typing(chat, typing))
+        }
+        effects.releaseMessages(in: chat)
+    }
+
+    private func list(_ chat: ChatTag, _ pace: ReportPace, _ links: LinkTable) -> [Person] {
+        (typists[chat] ?? [:])
+            // Nobody is listed before it was told that they are there.
+            .filter { key, _ in pace.due[key] == nil || people[PersonID(chat: chat, key: key)] != nil }
             .map { key, typist in
                 let person = Person(key: key, name: name(of: PersonID(chat: chat, key: key), links))
                 return (since: typist.since, person: person)
@@ -62,23 +99,34 @@ struct Roster {
                 return left.person.key.userID < right.person.key.userID
             }
             .map(\.person)
-        guard typing != before else { return }
-        shownTyping[chat] = typing.isEmpty ? nil : typing
-        effects.tell(.typing(chat, typing))
     }
 
     // MARK: Presence
 
-    /// Reports a person's presence, if it or the name changed.
+    /// Reports a person's presence, if it or the name changed. With too many changes the report waits (T-22).
     ///
     /// - Parameter reason: Why nothing is left of the person, if nothing is.
     mutating func tellPresence(
-        of id: PersonID, _ reason: PresenceReason, _ links: LinkTable, _ effects: inout Effects
+        of id: PersonID, _ reason: PresenceReason, _ links: LinkTable, _ effects: inout Effects, now: Instant
     ) {
         let presence = links.presence(of: id)
         let name = name(of: id, links)
         let before = people[id]
-        guard before?.presence != presence || before?.name != name else { return }
+        var pace = takePace(of: id.chat, now)
+        pace.due[id.key] = nil
+        var later: Instant?
+        let isNews = before?.presence != presence || before?.name != name
+        if isNews, before != nil || presence != .offline {
+            // What follows a message comes after it.
+            let isBehindMessage = effects.holdsMessage(of: id.key, in: id.chat)
+            later = isBehindMessage ? pace.listDue : pace.takeReport(of: id.key, now)
+        }
+        if let later {
+            pace.due[id.key] = reason
+            pace.presenceDue = earliest(pace.presenceDue, or: later)
+        }
+        paces[id.chat] = pace
+        guard isNews, before != nil || presence != .offline, later == nil else { return }
         let why: PresenceReason
         switch (before?.presence ?? .offline, presence) {
         case (_, .offline): why = reason
@@ -87,9 +135,40 @@ struct Roster {
         case (.away, .online): why = .back
         }
         people[id] = presence == .offline ? nil : Shown(presence: presence, name: name)
-        guard before != nil || presence != .offline else { return }
         effects.tell(.presence(id.chat, Person(key: id.key, name: name), presence, why))
-        tellTyping(in: id.chat, links, &effects)
+        tellTyping(of: id.key, in: id.chat, links, &effects, now: now)
+    }
+
+    // MARK: Time
+
+    /// Reports what has waited, as far as the rates allow by now.
+    mutating func advance(_ chat: ChatTag, _ links: LinkTable, _ effects: inout Effects, now: Instant) {
+        guard let pace = paces[chat] else { return }
+        touched.append(chat)
+        if let due = pace.listDue, due <= now { tellTyping(of: nil, in: chat, links, &effects, now: now) }
+        paces[chat]?.presenceDue = nil
+        for (key, reason) in pace.due.sorted(by: { $0.key < $1.key }) {
+            tellPresence(of: PersonID(chat: chat, key: key), reason, links, &effects, now: now)
+        }
+    }
+
+    /// Reports all that has waited: what the node's own user does shows at once.
+    mutating func tellDue(in chat: ChatTag, _ links: LinkTable, _ effects: inout Effects, now: Instant) {
+        guard let pace = paces[chat], pace.nextDeadline != nil else { return }
+        paces[chat] = pace.begunAnew(now)
+        advance(chat, links, &effects, now: now)
+    }
+
+    /// The chats whose deadlines may have changed since the last call.
+    mutating func takeTouched() -> [ChatTag] {
+        guard !touched.isEmpty else { return [] }
+        defer { touched.removeAll() }
+        return touched
+    }
+
+    private mutating func takePace(of chat: ChatTag, _ now: Instant) -> ReportPace {
+        if touched.last != chat { touched.append(chat) }
+        return paces.removeValue(forKey: chat) ?? ReportPace(now: now)
     }
 
     /// Forgets everything about a chat that was left.
@@ -97,5 +176,7 @@ struct Roster {
         for id in Array(people.keys) where id.chat == chat { people[id] = nil }
         typists[chat] = nil
         shownTyping[chat] = nil
+        paces[chat] = nil
+        touched.append(chat)
     }
 }

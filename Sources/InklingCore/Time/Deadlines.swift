@@ -7,6 +7,7 @@ enum Timer: Hashable, Comparable, Sendable {
     case source(PeerSourceID)
     case session(UInt32)
     case link(LinkID)
+    case reports(ChatTag)
 }
 
 /// The deadlines of everything in a node, earliest first.

@@ -14,11 +14,41 @@ struct TokenBucket {
     }
 
     /// Takes a token if there is one.
-    mutating func take(_ now: Instant) -> Bool {
-        refill(now)
-        guard level >= nanosecondsPerToken else { return false }
+    ///
+    /// - Parameters:
+    ///   - reserve: How many are to be left.
+    ///   - reserved: How many were taken by ``reserve(_:reserved:)`` and not used. With them the bucket holds no more than its
+    ///     burst.
+    mutating func take(_ now: Instant, leaving reserve: Int = 0, reserved: Int = 0) -> Bool {
+        refill(now, reserved: reserved)
+        guard level >= nanosecondsPerToken * Int64(1 + reserve) else { return false }
         level -= nanosecondsPerToken
         return true
+    }
+
+    /// Takes the next token, also one that is not there yet.
+    ///
+    /// - Returns: When it is there.
+    mutating func reserve(_ now: Instant, reserved: Int) -> Instant {
+        refill(now, reserved: reserved)
+        level -= nanosecondsPerToken
+        return level < 0 ? Instant(nanoseconds: now.nanoseconds - level) : now
+    }
+
+    /// When one of the tokens that were reserved may be used: at once, but for those that came while the bucket was full.
+    mutating func due(_ now: Instant, reserved: Int) -> Instant {
+        refill(now, reserved: reserved)
+        let missing = nanosecondsPerToken - level - Int64(reserved) * nanosecondsPerToken
+        return missing > 0 ? Instant(nanoseconds: now.nanoseconds + missing) : now
+    }
+
+    /// Takes back a token that was not used.
+    mutating func giveBack() { level = min(capacity, level + nanosecondsPerToken) }
+
+    /// Whether there is a token.
+    func has(_ now: Instant) -> Bool {
+        var copy = self
+        return copy.take(now)
     }
 
     /// When the next token is there.
@@ -36,10 +66,11 @@ struct TokenBucket {
         return copy.level == capacity
     }
 
-    private mutating func refill(_ now: Instant) {
+    private mutating func refill(_ now: Instant, reserved: Int = 0) {
         guard now > updated else { return }
         let elapsed = now.nanoseconds - updated.nanoseconds
-        level = elapsed >= capacity ? capacity : min(capacity, level + elapsed)
+        let room = capacity - Int64(reserved) * nanosecondsPerToken
+        level = max(level, min(room, level + min(elapsed, capacity - level)))
         updated = now
     }
 }
@@ -68,6 +99,11 @@ struct SlidingWindow {
             next = (next + 1) % limit
         }
         return now - instants[next] < .seconds(1)
+    }
+
+    /// Whether another event is within the limit.
+    func hasRoom(_ now: Instant) -> Bool {
+        instants.count < limit || now - instants[next] >= .seconds(1)
     }
 
     /// Counts an event if it is within the limit.

@@ -285,6 +285,9 @@ struct StateChecker {
             if devices[identity]?.allSatisfy({ hosts[$0].farewells[chat] == nil }) ?? true {
                 report(.falseFarewell, "\(describe(id)) has said none", now)
             }
+        case .full:
+            // No scenario has nearly as many links as a node has room for.
+            report(.falseOffline, "\(describe(id)), for want of room", now)
         case .hello, .back, .away, .blocked, .replaced:
             break
         }

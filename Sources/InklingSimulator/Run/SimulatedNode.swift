@@ -54,7 +54,10 @@ extension Endpoint {
         let chat = index.flatMap { self.chat(ofSession: $0) }
         body(&self, now)
         var outputs: [Output] = []
-        while let output = nextOutput() { outputs.append(output) }
+        while let output = nextOutput() {
+            outputs.append(output)
+            if case .message(_, _, let number, _) = output { messageTaken(number) }
+        }
         return Reaction(
             outputs: outputs, chat: chat, dropped: counters.drops.values.reduce(0, +) - before.dropped,
             surplus: (counters.drops[.peerLimit] ?? 0) - before.surplus, wantsSocketDrained: wantsSocketDrained,

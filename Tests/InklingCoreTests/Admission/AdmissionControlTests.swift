@@ -15,10 +15,12 @@ struct AdmissionControlTests {
         init() { admission = AdmissionControl(now: .zero, &effects) }
 
         mutating func screen(
-            _ initiation: Initiation = Parts.initiation(), from source: Address = Parts.here, at now: Int
+            _ initiation: Initiation = Parts.initiation(), from address: Address = Parts.here,
+            _ acquaintance: Acquaintance = .none, isOwnHost: Bool = false, at now: Int
         ) -> AdmissionControl.Screening {
             admission.screen(
-                initiation, from: source, unconfirmedSessions: unconfirmed, &effects, now: .at(now))
+                initiation, from: address, of: isOwnHost ? nil : Source(host: address), acquaintance,
+                unconfirmedSessions: unconfirmed, &effects, now: .at(now))
         }
 
         /// The cookie that a node under load makes now.
@@ -157,72 +159,119 @@ struct AdmissionControlTests {
         }
     }
 
-    @Test("with 1,024 sources counted another one is dropped until one has its share back (L-10)")
+    @Test("with 1,024 sources counted another one is taken as well, and one that is counted is forgotten (L-10)")
     func sourcesFull() throws {
         var bench = Bench()
         func initiation(_ host: Int) throws -> (Initiation, Address) {
             let source = Address(ipv4: 0x0A01_0000 + UInt32(host), port: 4_000)
             return (Parts.initiation(cookie: try bench.cookie(from: source)), source)
         }
-        for host in 0..<1_024 {
-            let (initiation, source) = try initiation(host)
-            let screening = bench.screen(initiation, from: source, at: 0)
-            #expect(screening == .open)
+        let (own, ownSource) = try initiation(5_000)
+        for _ in 0..<20 { _ = bench.screen(own, from: ownSource, at: 0) }
+        // Each proves its address, so the node has seen more sources than it counts.
+        for host in 0..<2_048 {
+            let at = host * 6
+            let source = Address(ipv4: 0x0A01_0000 + UInt32(host), port: 4_000)
+            let cookie = try bench.cookie(from: source, at: at)
+            let screening = bench.screen(Parts.initiation(cookie: cookie), from: source, at: at)
+            #expect(screening == .open, "\(host)")
         }
-        let (last, lastSource) = try initiation(1_024)
-        let full = bench.screen(last, from: lastSource, at: 199)
-        #expect(full == .drop(.sourceLimit))
-        let (first, firstSource) = try initiation(0)
-        let known = bench.screen(first, from: firstSource, at: 199)
-        #expect(known == .open)
-        let free = bench.screen(last, from: lastSource, at: 200)
-        #expect(free == .open)
+    }
+
+    @Test("this host and the addresses of verified people's links have no limit of their source (L-10)")
+    func exempt() throws {
+        var bench = Bench()
+        let cookie = try bench.cookie()
+        for _ in 0..<60 {
+            let verified = bench.screen(Parts.initiation(cookie: cookie), .verified, at: 0)
+            #expect(verified == .open)
+            let own = bench.screen(Parts.initiation(cookie: cookie), isOwnHost: true, at: 0)
+            #expect(own == .open)
+        }
+        for count in 0..<25 {
+            let preferred = bench.screen(Parts.initiation(cookie: cookie), .preferred, at: 0)
+            #expect((preferred == .open) == (count < 20))
+        }
+    }
+
+    @Test("of initiations with a cookie from unknown addresses 200 a second are opened, and known ones besides (L-10)")
+    func opened() throws {
+        var bench = Bench()
+        func screen(_ host: Int, _ acquaintance: Acquaintance) throws -> AdmissionControl.Screening {
+            let source = Address(ipv4: 0x0A01_0000 + UInt32(host), port: 4_000)
+            let cookie = try bench.cookie(from: source)
+            return bench.screen(Parts.initiation(cookie: cookie), from: source, acquaintance, at: 0)
+        }
+        for host in 0..<200 { #expect(try screen(host, .none) == .open) }
+        #expect(try screen(200, .none) == .drop(.answerLimit))
+        for host in 201..<240 { #expect(try screen(host, .linked) == .open) }
+    }
+
+    @Test("500 retries go out a second, and to known addresses 200 besides (L-9)")
+    func retries() {
+        var bench = Bench()
+        bench.unconfirmed = Limits.loadUnconfirmedSessions
+        let unknown = (0..<10_000).filter { _ in isRetry(bench.screen(at: 0), hadCookie: false) }
+        #expect(unknown.count == 500)
+        let known = (0..<10_000).filter { _ in
+            isRetry(bench.screen(Parts.initiation(), .linked, at: 999), hadCookie: false)
+        }
+        #expect(known.count == 200)
+        let dropped = bench.screen(at: 999)
+        #expect(dropped == .drop(.answerLimit))
+        let later = bench.screen(at: 1_000)
+        #expect(isRetry(later, hadCookie: false))
     }
 
     @Test(
-        "what is answered within a second is limited (L-8, L-10, D-13)",
-        arguments: [
-            (
-                name: "strangers' initiations", limit: 100,
-                admits: { @Sendable (admission: inout AdmissionControl, now: Instant) in
-                    admission.admitsStranger(now: now)
-                }
-            ),
-            (
-                name: "all initiations", limit: 200,
-                admits: { @Sendable (admission: inout AdmissionControl, now: Instant) in
-                    admission.admitsAnswer(now: now)
-                }
-            ),
-            (
-                name: "asks", limit: 20,
-                admits: { @Sendable (admission: inout AdmissionControl, now: Instant) in
-                    admission.admitsTell(now: now)
-                }
-            ),
-        ])
-    func answers(
-        _ row: (name: String, limit: Int, admits: @Sendable (inout AdmissionControl, Instant) -> Bool)
-    ) {
+        "of the answers of a second a half is for anybody, and a quarter each for links and for preferred people (L-10)",
+        arguments: [(Acquaintance.none, 100), (.linked, 150), (.preferred, 200), (.verified, 200)])
+    func answers(_ acquaintance: Acquaintance, limit: Int) {
         var admission = Bench().admission
-        let first = (0..<row.limit).filter { _ in row.admits(&admission, .at(10)) }
-        #expect(first.count == row.limit)
-        for now in [10, 500, 1_009] {
-            let isAdmitted = row.admits(&admission, .at(now))
-            #expect(!isAdmitted)
+        func admitted(_ acquaintance: Acquaintance, _ now: Int) -> Int {
+            (0..<300).filter { _ in admission.admitsAnswer(to: acquaintance, now: .at(now)) }.count
         }
-        let second = (0..<row.limit + 5).filter { _ in row.admits(&admission, .at(1_010)) }
-        #expect(second.count == row.limit)
+        #expect(admitted(acquaintance, 10) == limit)
+        #expect(admitted(acquaintance, 1_009) == 0)
+        #expect(admitted(.preferred, 1_009) == 200 - limit, "what is kept is there for others")
+        #expect(admitted(acquaintance, 2_009) == limit)
+    }
+
+    @Test("of 20 tells a second ten are for anybody (D-13)", arguments: [(Acquaintance.none, 10), (.linked, 20)])
+    func tells(_ acquaintance: Acquaintance, limit: Int) {
+        var admission = Bench().admission
+        func admitted(_ acquaintance: Acquaintance, _ now: Int) -> Int {
+            (0..<50).filter { _ in admission.admitsTell(to: acquaintance, now: .at(now)) }.count
+        }
+        #expect(admitted(acquaintance, 10) == limit)
+        #expect(admitted(acquaintance, 1_009) == 0)
+        #expect(admitted(.linked, 1_009) == 20 - limit)
+        #expect(admitted(acquaintance, 2_009) == limit)
     }
 
     @Test("each of these limits is its own")
     func independent() {
         var admission = Bench().admission
-        for _ in 0..<300 {
-            _ = admission.admitsStranger(now: .zero)
-            _ = admission.admitsTell(now: .zero)
-        }
-        let answers = (0..<300).filter { _ in admission.admitsAnswer(now: .zero) }
+        for _ in 0..<300 { _ = admission.admitsTell(to: .linked, now: .zero) }
+        let answers = (0..<300).filter { _ in admission.admitsAnswer(to: .preferred, now: .zero) }
         #expect(answers.count == 200)
+    }
+
+    @Test("a full table forgets one entry for each that it takes, and none that is taken again")
+    func forgetful() {
+        var effects = Parts.effects()
+        var table = ForgetfulTable<Int, Int>(capacity: 10)
+        for key in 0..<10 { table.set(key, for: key, &effects) }
+        for key in 0..<10 { table.set(key + 100, for: key, &effects) }
+        #expect((0..<10).allSatisfy { table[$0] == $0 + 100 })
+        table.set(1, for: 50, &effects)
+        #expect(table.count == 10)
+        #expect((0..<10).filter { table[$0] != nil }.count == 9)
+        #expect(table[50] == 1)
+        table.remove(50)
+        #expect(table.count == 9)
+        for key in 100..<1_100 { table.set(key, for: key, &effects) }
+        #expect(table.count == 10)
+        #expect((100..<1_090).contains { table[$0] != nil }, "it is not always the oldest that goes")
     }
 }

@@ -233,13 +233,16 @@ struct LoadTests {
         #expect(try answers(10, from: VirtualLAN.address(101)) == 10, "another source has its own")
     }
 
-    @Test("half of 200 answers a second are kept for addresses of live links and candidates (L-10)")
+    @Test("half of 200 answers a second are kept for live links and for candidates of preferred keys (L-10)")
     func halfIsKept() throws {
         let lan = lonely()
         let known = VirtualLAN.address(101)
+        let forged = VirtualLAN.address(102)
         let peer = ScriptedPeer(lan, identity: 8)
         let session = try peer.link()
         lan.find("a", key: VirtualLAN.identities[9].publicKey, at: [known])
+        lan.find("b", key: VirtualLAN.identities[10].publicKey, at: [forged])
+        lan.perform(0) { $0.setStandings([VirtualLAN.identities[9].publicKey: .met], now: $1) }
         peer.live(on: session, for: .seconds(2))
         flood(lan, 100)
         let stranger = ScriptedPeer(lan, identity: 9, address: VirtualLAN.address(120))
@@ -256,6 +259,9 @@ struct LoadTests {
         #expect(lan.drops(0, .answerLimit) == 1)
         #expect(try answers(peer) == [2], "a live link's address")
         #expect(try answers(ScriptedPeer(lan, identity: 9, address: known)) == [2], "a candidate of an instance")
+        #expect(
+            try answers(ScriptedPeer(lan, identity: 9, address: forged)) == [],
+            "anybody can forge a stranger's instance")
         lan.run(for: .seconds(1))
         flood(lan, 110, first: 9_000)
         #expect(lan.hosts[0].endpoint.counters.sent[.response] ?? 0 <= 200)

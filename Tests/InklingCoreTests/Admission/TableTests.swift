@@ -46,4 +46,79 @@ struct TableTests {
         // Its own links may still get a new session.
         _ = try peer.link()
     }
+
+    @Test("strangers who fill the table from sixteen hosts keep no friend out, and no newcomer either (L-52, L-53)")
+    func fullOfStrangers() throws {
+        let lan = lonely()
+        let secret = try #require(ChatSecret(Array(repeating: 5, count: 16)))
+        let group = ChatKeys(secret: secret)
+        lan.perform(0) { try? $0.join(group, now: $1) }
+        var refused = 0
+        for (index, identity) in keys(1_040, seed: 5).enumerated() {
+            let peer = ScriptedPeer(
+                lan, identity: identity, address: VirtualLAN.address(50 + index / 65, port: 5_000 + UInt16(index)),
+                name: "\(index)", seed: UInt64(index))
+            guard let session = try? peer.open() else {
+                refused += 1
+                continue
+            }
+            peer.send([peer.heartbeat(), peer.hello], on: session)
+            lan.forget()
+            lan.run(for: .milliseconds(12))
+        }
+        #expect(refused == 16, "the 65th of each source")
+        #expect(lan.hosts[0].endpoint.tableSizes.links == 1_024)
+        func come(_ identity: Int, _ host: Int, _ chat: ChatKeys = VirtualLAN.lobby) throws {
+            let peer = ScriptedPeer(lan, identity: identity, address: VirtualLAN.address(host), chat: chat, name: "New")
+            lan.forget()
+            _ = try peer.link()
+            let outputs = lan.hosts[0].log.map(\.output)
+            let online = outputs.contains {
+                if case .presence(_, let person, .online, _) = $0 {
+                    person.key == peer.identity.publicKey
+                } else {
+                    false
+                }
+            }
+            let offline = outputs.filter {
+                if case .presence(_, _, .offline, .full) = $0 { true } else { false }
+            }
+            #expect(online)
+            #expect(offline.count == 1)
+            #expect(lan.hosts[0].endpoint.tableSizes.links == 1_024)
+            lan.run(for: .milliseconds(200))
+            #expect(lan.sent(0, kind: 3).contains { $0.destination.port >= 5_000 }, "it is told")
+        }
+        lan.perform(0) { $0.setStandings([VirtualLAN.identities[8].publicKey: .met], now: $1) }
+        try come(8, 100)
+        try come(9, 101, group)
+        try come(10, 102)
+        let late = ScriptedPeer(lan, identity: 11, address: VirtualLAN.address(50, port: 4_000))
+        #expect(throws: ScriptedPeer.Unanswered.self) { try late.open() }
+    }
+
+    @Test("the hello of a key's ninth link asks its eight whether they live, and dead ones make room (L-31, L-53)")
+    func ninth() throws {
+        let lan = lonely()
+        let peer = ScriptedPeer(lan, identity: 8)
+        for run in 0..<8 {
+            peer.restart(run: UInt64(run), stream: 70)
+            _ = try peer.link()
+        }
+        #expect(lan.hosts[0].endpoint.tableSizes.links == 8)
+        peer.restart(run: 9, stream: 70)
+        let session = try peer.open()
+        lan.forget()
+        peer.send([peer.heartbeat(), peer.hello], on: session)
+        lan.run(for: .milliseconds(1))
+        #expect(lan.hosts[0].endpoint.tableSizes.links == 8)
+        #expect(lan.drops(0, .linkLimit) == 1)
+        #expect(lan.hosts[0].endpoint.counters.sent[.ping] == 8)
+        for _ in 0..<100 { peer.send([peer.heartbeat(), peer.hello], on: session) }
+        lan.run(for: .milliseconds(1))
+        #expect(lan.hosts[0].endpoint.counters.sent[.ping] == 8, "only once")
+        lan.run(for: .milliseconds(1_500))
+        peer.send([peer.heartbeat(), peer.hello], on: session)
+        #expect(lan.hosts[0].endpoint.tableSizes.links == 1)
+    }
 }

@@ -21,18 +21,18 @@ struct ActivityTests {
         "what each input makes of each state (L-30, L-46)",
         arguments: [
             Row(
-                before: .running, fallBehind: .catchingUp, catchUp: .running, suspend: .suspended(isBehind: false),
-                resume: .running, isBehind: false, isSuspended: false),
+                before: .running, fallBehind: .catchingUp(read: 0), catchUp: .running,
+                suspend: .suspended(isBehind: false), resume: .running, isBehind: false, isSuspended: false),
             Row(
-                before: .catchingUp, fallBehind: .catchingUp, catchUp: .running, suspend: .suspended(isBehind: true),
-                resume: .catchingUp, isBehind: true, isSuspended: false),
+                before: .catchingUp(read: 7), fallBehind: .catchingUp(read: 0), catchUp: .running,
+                suspend: .suspended(isBehind: true), resume: .catchingUp(read: 0), isBehind: true, isSuspended: false),
             Row(
                 before: .suspended(isBehind: false), fallBehind: .suspended(isBehind: true),
                 catchUp: .suspended(isBehind: false), suspend: .suspended(isBehind: false), resume: .running,
                 isBehind: false, isSuspended: true),
             Row(
                 before: .suspended(isBehind: true), fallBehind: .suspended(isBehind: true),
-                catchUp: .suspended(isBehind: false), suspend: .suspended(isBehind: true), resume: .catchingUp,
+                catchUp: .suspended(isBehind: false), suspend: .suspended(isBehind: true), resume: .catchingUp(read: 0),
                 isBehind: true, isSuspended: true),
         ])
     func inputs(_ row: Row) {
@@ -49,5 +49,22 @@ struct ActivityTests {
         surroundings.activity = row.before
         #expect(surroundings.isBehind == row.isBehind)
         #expect(surroundings.isSuspended == row.isSuspended)
+    }
+
+    @Test("of what is read after a late timer 4,096 datagrams are old, the next one is new (L-30)")
+    func manyRead() {
+        var activity = Activity.running
+        func read(_ datagrams: Int) -> Int { (0..<datagrams).count { _ in activity.read() } }
+        #expect(read(1) == 0)
+        activity.fallBehind()
+        #expect(read(1_000) == 0)
+        activity.fallBehind()
+        #expect(read(4_096) == 0)
+        #expect(activity == .catchingUp(read: 4_096))
+        #expect(read(1) == 1)
+        #expect(activity == .running)
+        activity = .suspended(isBehind: true)
+        #expect(read(1) == 0)
+        #expect(activity == .suspended(isBehind: true))
     }
 }

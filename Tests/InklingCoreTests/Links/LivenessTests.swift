@@ -123,12 +123,23 @@ struct LivenessTests {
     func behind(_ state: State) {
         var liveness = state.liveness
         for step in 0..<12 {
-            let ping = liveness.advance(liveness.nextDeadline, isBehind: true)
-            #expect(ping == .ping)
+            let result = liveness.advance(liveness.nextDeadline, isBehind: true)
+            #expect(result == (step < 10 - (state.pings ?? 0) ? .ping : .none), "ten pings, then none")
             #expect(liveness.nextDeadline == .at(state.due + 125 * (step + 1)))
         }
         let end = liveness.advance(liveness.nextDeadline, isBehind: false)
         #expect(end == .down)
+    }
+
+    @Test(
+        "who had all pings while their answers did not count gets one more, others go on (L-30)", arguments: State.all)
+    func caughtUp(_ state: State) {
+        var liveness = state.liveness
+        #expect(liveness.hasHadAllPings == (state.pings == 10))
+        liveness.caughtUp(.at(9_000))
+        #expect(liveness.nextDeadline == .at(state.pings == 10 ? 9_000 : state.due))
+        guard state.pings == 10 else { return #expect(rest(of: liveness).pings == 10 - (state.pings ?? 0)) }
+        #expect(rest(of: liveness) == (1, 9_125))
     }
 
     @Test("the end comes as late as its computation says", arguments: [1_000, 2_000, 25_500])

@@ -63,7 +63,9 @@ struct RekeyTests {
         let (lan, peer, session) = try aged(.seconds(3_602), isInitiator: true)
         let before = lan.initiations(0).count
         #expect(before > 0)
-        peer.address = VirtualLAN.address(105)
+        let other = VirtualLAN.address(105)
+        peer.move(to: other, on: session)
+        peer.address = other
         peer.live(on: session, for: .seconds(70), step: .seconds(10))
         #expect(lan.initiations(0).last?.destination == peer.address)
     }

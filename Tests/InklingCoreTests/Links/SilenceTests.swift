@@ -75,7 +75,7 @@ struct SilenceTests {
         #expect(lan.online(0).isEmpty)
     }
 
-    @Test("a ping is answered at once: heartbeat and pong in one datagram, to the link's address (L-28)")
+    @Test("a ping is answered at once: heartbeat and pong in one datagram (L-28)")
     func pong() throws {
         let (lan, peer, session) = try linked()
         lan.compose(0, "x")
@@ -85,11 +85,15 @@ struct SilenceTests {
         #expect(answers.count == 1)
         #expect(answers.first?.pong == 0xABCD)
         #expect(answers.first?.heartbeat?.status.isTyping == true)
-        // One of a lower counter from elsewhere moves nothing, and is answered where the link is.
+        // One of a lower counter from elsewhere is answered there, and moves nothing.
+        let elsewhere = VirtualLAN.address(105)
         peer.send([.ping(1)], on: session, counter: 90)
         _ = peer.arrived(anywhere: true)
-        peer.send([.ping(2)], on: session, counter: 80, from: VirtualLAN.address(105))
-        #expect(peer.arrived(anywhere: true).map(\.destination) == [peer.address])
+        peer.send([.ping(2)], on: session, counter: 80, from: elsewhere)
+        #expect(peer.arrived(anywhere: true).map(\.destination) == [elsewhere])
+        lan.compose(0, "y")
+        lan.compose(0, "")
+        #expect(Set(peer.arrived(anywhere: true).map(\.destination)) == [peer.address])
     }
 
     @Test(
@@ -220,6 +224,46 @@ struct SilenceTests {
         #expect(lan.typing(0).last?.names == ["Hand"], "new ones count")
         lan.run(for: .milliseconds(1_700))
         #expect(lan.online(0) == ["Hand"])
+    }
+
+    @Test("who refills the socket keeps no node catching up: after 4,096 datagrams evidence counts (L-30)")
+    func refilled() throws {
+        let (lan, peer, session) = try linked()
+        lan.stop(0)
+        lan.run(for: .seconds(2))
+        lan.perform(0) { $0.advance(to: $1) }
+        for _ in 0..<4_095 { lan.inject([0], into: 0, from: VirtualLAN.address(105)) }
+        peer.send([peer.heartbeat(typing: true)], on: session)
+        #expect(lan.hosts[0].endpoint.wantsSocketDrained)
+        #expect(lan.typing(0).isEmpty, "the last that is old")
+        peer.send([peer.heartbeat(typing: true)], on: session)
+        #expect(!lan.hosts[0].endpoint.wantsSocketDrained)
+        #expect(lan.typing(0).last?.names == ["Hand"], "and the first that is new")
+        lan.resume(0)
+        lan.run(for: .milliseconds(1_749))
+        #expect(lan.online(0) == ["Hand"])
+    }
+
+    @Test("while it catches up a node sends ten pings on a link, then one when that is over, and goes on (L-30)")
+    func longRound() throws {
+        let (lan, peer, session) = try linked()
+        lan.stop(0)
+        lan.run(for: .seconds(2))
+        _ = peer.arrived()
+        lan.perform(0) { $0.advance(to: $1) }
+        for _ in 0..<50 {
+            lan.run(for: .milliseconds(100))
+            lan.perform(0) { $0.advance(to: $1) }
+        }
+        #expect(pings(peer.arrived(), peer, session).count == 10, "in five seconds")
+        #expect(lan.online(0) == ["Hand"])
+        lan.perform(0) { $0.socketDrained(now: $1) }
+        lan.resume(0)
+        #expect(pings(peer.arrived(), peer, session).count == 1)
+        lan.run(for: .milliseconds(124))
+        #expect(lan.online(0) == ["Hand"])
+        lan.run(for: .milliseconds(1))
+        #expect(lan.online(0).isEmpty)
     }
 
     @Test("a bye that waited in the socket ends the link (L-30, L-34)")

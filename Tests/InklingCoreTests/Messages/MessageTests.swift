@@ -287,6 +287,36 @@ struct MessageTests {
         #expect(sent() > 800, "and it makes use of it: \(sent())")
     }
 
+    @Test("of 20,000 lines that are piped into a chat of eight each arrives, and none stalls (M-13, M-19, M-21)")
+    func longPipe() {
+        let lan = VirtualLAN()
+        for index in 0..<8 { lan.add(identity: index) }
+        lan.discoverAll()
+        lan.run(until: .at(2_000))
+        lan.forget()
+        var sent = 0
+        var received = Array(repeating: 0, count: 8)
+        var outcomes = 0
+        while sent < 20_000 || outcomes < 7 * sent, lan.now < .at(120_000) {
+            // As a pipe does: as much as the queue takes.
+            while sent < 20_000, lan.send(0, "line \(sent)") == 7 { sent += 1 }
+            lan.run(for: .milliseconds(500))
+            for index in 1..<8 {
+                let texts = lan.messages(index)
+                #expect(texts == (0..<texts.count).map { "line \(received[index] + $0)" })
+                received[index] += texts.count
+            }
+            let news = lan.outcomes(0)
+            #expect(news.allSatisfy { $0.failure == nil })
+            outcomes += news.count
+            let (least, most) = (received.dropFirst().min() ?? 0, received.dropFirst().max() ?? 0)
+            #expect(most - least <= 200, "nobody gets far ahead of the others")
+            lan.forget()
+        }
+        #expect(received.dropFirst().allSatisfy { $0 == 20_000 })
+        #expect(lan.now < .at(80_000), "and the rate is made use of: \(lan.now.milliseconds) ms")
+    }
+
     @Test("statuses, acks, pings and byes are not held back by records that wait (M-13, R25)")
     func notHeldBack() throws {
         let peer = try ScriptedPeer.linked()
@@ -367,6 +397,170 @@ struct MessageTests {
         #expect(lan.online(0).count == 1, "the link lives on")
         #expect(streams.count == 1 && streams.first != stream)
         #expect(lan.hosts[0].endpoint.tableSizes.messages == 0)
+    }
+
+    @Test("once the oldest message of a full queue is 5 s old, it alone gets no more (M-14, M-17)")
+    func fullQueueOfOne() throws {
+        let lan = VirtualLAN()
+        lan.add(identity: 0)
+        let slow = ScriptedPeer(lan, identity: 1, host: 101, run: 1)
+        let quick = ScriptedPeer(lan, identity: 2, host: 102, run: 2)
+        for peer in [slow, quick] {
+            try peer.meet()
+            peer.send([peer.heartbeat()])
+        }
+        quick.acknowledges = true
+        lan.run(for: .milliseconds(500))
+        for peer in [slow, quick] { peer.clear() }
+        let block = String(repeating: "x", count: 65_536)
+        lan.send(0, block)
+        let start = lan.now
+        func run(to end: Instant) {
+            while lan.now < end {
+                quick.run(for: 1)
+                slow.poll()
+            }
+        }
+        run(to: start + .milliseconds(100))
+        for _ in 0..<62 {
+            #expect(lan.send(0, block) == 2)
+            run(to: lan.now + .milliseconds(60))
+        }
+        run(to: start + .milliseconds(4_990))
+        lan.forget()
+        #expect(lan.send(0, block) == nil, "it holds up all while it may be slow for a moment")
+        run(to: start + .milliseconds(5_001))
+        #expect(lan.send(0, block) == 2)
+        #expect(lan.outcomes(0).filter { $0.failure == .stalled }.map(\.message) == [64])
+        run(to: lan.now + .milliseconds(1_000))
+        #expect(lan.outcomes(0).filter { $0.failure == nil }.map(\.message).last == 64, "the other has it")
+        slow.send([.bye(.quit)])
+        #expect(lan.outcomes(0).count { $0.failure == .bye } == 63)
+        #expect(lan.hosts[0].endpoint.tableSizes.messages == 0)
+    }
+
+    @Test("a message that would go to nobody for full queues is refused however old they are (M-14)")
+    func fullQueueOfAll() throws {
+        let peer = try ScriptedPeer.linked()
+        peer.sign = [.pong(1)]
+        let block = String(repeating: "x", count: 65_536)
+        for _ in 0..<63 { peer.lan.send(0, block) }
+        peer.run(for: 6_000)
+        peer.lan.perform(0) { endpoint, now in
+            #expect(throws: CommandError.queueFull(peer.identity.publicKey)) {
+                try endpoint.send(block, to: Self.chat, now: now)
+            }
+        }
+        #expect(peer.lan.outcomes(0).isEmpty)
+    }
+
+    @Test("a peer that acknowledges a record each 29 s holds the queue for a minute, not for ever (M-19)")
+    func trickle() throws {
+        let peer = try ScriptedPeer.linked()
+        peer.sign = [.pong(1)]
+        for number in 0..<40 { peer.lan.send(0, "\(number)") }
+        let start = peer.now
+        for step in 1...2 {
+            peer.run(until: start + step * 29_000)
+            peer.send(ack: UInt32(step))
+        }
+        peer.run(until: start + 61_000)
+        let outcomes = peer.lan.hosts[0].log.compactMap { entry -> (at: Int, failure: FailureReason?)? in
+            switch entry.output {
+            case .delivered: (entry.at.milliseconds - start, nil)
+            case .failed(_, _, _, let reason): (entry.at.milliseconds - start, reason)
+            default: nil
+            }
+        }
+        #expect(outcomes.prefix(2).allSatisfy { $0.failure == nil })
+        #expect(outcomes.dropFirst(2).allSatisfy { $0.failure == .stalled && $0.at == 60_000 }, "\(outcomes)")
+        #expect(outcomes.count == 40)
+        #expect(peer.lan.online(0).count == 1)
+    }
+
+    // MARK: A user who takes nothing
+
+    @Test("a user who takes nothing is held 8 MiB for, and gets the rest afterwards (M-20, H4)")
+    func untaken() {
+        let lan = twoNodes()
+        lan.takeMessages(1, false)
+        let block = String(repeating: "x", count: 65_536)
+        var sent = 0
+        func run(_ seconds: Int) {
+            for _ in 0..<seconds {
+                while sent < 200, lan.send(0, block) == 1 { sent += 1 }
+                lan.run(for: .seconds(1))
+            }
+        }
+        run(25)
+        let held = lan.messages(1).count
+        #expect(held * 65_792 <= 8 * 1_024 * 1_024)
+        #expect(held * 65_792 > 5 * 1_024 * 1_024, "and makes use of it")
+        #expect(lan.outcomes(0).count == held, "nothing else is acknowledged")
+        #expect(lan.online(0).count == 1 && lan.online(1).count == 1)
+        run(5)
+        #expect(lan.messages(1).count == held)
+        lan.takeMessages(1, true)
+        lan.perform(1) { endpoint, _ in for number in 1...held { endpoint.messageTaken(UInt64(number)) } }
+        run(2)
+        #expect(lan.messages(1).count > held, "it goes on within a second")
+        for _ in 0..<40 where lan.outcomes(0).count < sent { run(1) }
+        #expect(lan.messages(1).count == sent)
+        #expect(lan.outcomes(0).allSatisfy { $0.failure == nil })
+    }
+
+    @Test("one who floods a user who takes nothing does not keep another's messages away (M-20)")
+    func untakenFlood() {
+        let lan = VirtualLAN()
+        for index in 0..<3 { lan.add(identity: index, chats: index == 2 ? [] : [VirtualLAN.lobby]) }
+        lan.discoverAll()
+        lan.run(until: .at(1_000))
+        lan.takeMessages(1, false)
+        let block = String(repeating: "x", count: 65_536)
+        while lan.now < .at(25_000) {
+            while lan.send(0, block) == 1 {}
+            lan.run(for: .seconds(1))
+        }
+        lan.perform(2) { try? $0.join(VirtualLAN.lobby, now: $1) }
+        lan.discoverAll()
+        lan.run(for: .seconds(1))
+        lan.forget()
+        #expect(lan.send(2, "hello") == 2)
+        lan.send(2, block)
+        lan.run(for: .seconds(1))
+        #expect(lan.messages(1) == ["hello", block])
+    }
+
+    @Test("an ack goes out unprompted on each link that was held back, once half is free again (M-20)")
+    func unpromptedAck() throws {
+        let peer = try ScriptedPeer.linked()
+        peer.lan.takeMessages(0, false)
+        peer.sign = [.pong(1)]
+        let part = String(repeating: "x", count: 1_163)
+        var next: UInt32 = 0
+        var isRefused = false
+        while !isRefused {
+            for place in 0..<56 where !isRefused {
+                peer.clear()
+                peer.send(record: next, part, first: place == 0, last: place == 55)
+                isRefused = peer.acks.last?.next != next + 1
+                if !isRefused { next += 1 }
+            }
+            peer.run(for: 120)
+        }
+        let held = peer.lan.messages(0).count
+        #expect(next == held * 56, "at the beginning of a message")
+        peer.clear()
+        peer.send(record: next + 1, part, first: false, last: false)
+        #expect(peer.acks == [Ack(stream: 5_000, next: next, bitmap: 0)])
+        peer.clear()
+        let cost = 56 * 1_163 + 256
+        for number in 1...held {
+            peer.lan.perform(0) { endpoint, _ in endpoint.messageTaken(UInt64(number)) }
+            peer.poll()
+            let isHalfFree = (held - number) * cost <= 4 * 1_024 * 1_024
+            #expect(peer.acks == (isHalfFree ? [Ack(stream: 5_000, next: next, bitmap: 0)] : []), "\(number)")
+        }
     }
 
     // MARK: Outcome

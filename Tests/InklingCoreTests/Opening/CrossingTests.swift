@@ -108,6 +108,47 @@ struct CrossingTests {
         #expect(!lan.initiations(0, to: other).isEmpty)
     }
 
+    @Test("recorded initiations that are sent again make the larger key give way three times, and no more (L-55)")
+    func replays() throws {
+        let lan = lonely()
+        let peer = ScriptedPeer(lan, identity: 0)
+        let recorded = try (0..<40).map { _ in try peer.initiation().bytes }
+        lan.find("a", key: peer.identity.publicKey, at: [peer.address])
+        var next = 0
+        // Whoever replays them sends one whenever the node opens.
+        while lan.now < .at(30_000) {
+            let before = lan.initiations(0).count
+            lan.run(for: .milliseconds(100))
+            guard lan.initiations(0).count > before || lan.now < .at(300), next < recorded.count else { continue }
+            lan.inject(recorded[next], into: 0, from: VirtualLAN.address(66))
+            next += 1
+        }
+        let times = lan.initiationTimes(0)
+        #expect(next > 4)
+        // Each of the three turns costs 5 s; then attempts follow one another as they do without anybody's.
+        #expect(times.filter { $0 > 16_000 }.count >= 8, "\(times)")
+        lan.forget()
+        lan.run(for: .seconds(3))
+        while lan.now < .at(40_000), lan.initiations(0).last?.at != lan.now { lan.run(for: .milliseconds(1)) }
+        try peer.answerNewest()
+        #expect(lan.hosts[0].endpoint.counters.handshakesCompleted == 1)
+    }
+
+    @Test("a peer that confirms what it began is given way to as ever (L-55)")
+    func confirmedTurns() throws {
+        let lan = lonely()
+        let peer = ScriptedPeer(lan, identity: 0)
+        lan.find("a", key: peer.identity.publicKey, at: [peer.address])
+        for _ in 0..<6 {
+            lan.run(for: .milliseconds(200))
+            let session = try peer.open()
+            peer.send([.ping(1)], on: session)
+            #expect(lan.initiations(0).isEmpty)
+            lan.run(for: .milliseconds(2_000))
+        }
+        #expect(lan.initiations(0).isEmpty, "it waits as long as such a session awaits the hello")
+    }
+
     @Test("with two pending and the source among neither's candidates the larger key abandons none (L-14)")
     func largerOfNeither() throws {
         let lan = lonely()

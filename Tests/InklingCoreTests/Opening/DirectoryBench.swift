@@ -72,6 +72,12 @@ struct DirectoryBench {
         directory.told(key, for: id, at: Parts.here, links, surroundings, now: .at(now))
     }
 
+    mutating func receive(
+        _ response: Response, from address: Address = Parts.here, now: Int = 100
+    ) -> PeerDirectory.ResponseAnswer {
+        directory.receive(response, from: address, now: .at(now))
+    }
+
     mutating func ended(_ link: Link, _ reason: PresenceReason, now: Int) {
         _ = links.remove(link.id)
         directory.ended(link, reason, links, surroundings, now: .at(now))

@@ -127,8 +127,8 @@ struct OpeningTests {
         lan.find("a", key: peer.identity.publicKey, at: [other])
         peer.live(on: session, for: .seconds(1))
         #expect(!lan.initiations(0).isEmpty)
+        peer.move(to: other, on: session)
         peer.address = other
-        peer.send([peer.heartbeat()], on: session)
         let attempt = try #require(lan.initiations(0).last)
         lan.forget()
         peer.live(on: session, for: .seconds(20))
@@ -223,15 +223,28 @@ struct OpeningTests {
         #expect(!lan.initiations(0, to: there).isEmpty)
     }
 
-    @Test("64 initiations are pending at most, and the one tried most often gives way to one never tried (L-6)")
+    @Test(
+        "48 initiations to strangers are pending at most, 64 in all, and the one tried most often gives way to one never tried (L-6)"
+    )
     func pending() {
         let lan = lonely(identity: 0)
         let strangers = keys(90).map(\.publicKey)
+        let friends = keys(20, seed: 98).map(\.publicKey)
+        let friendsAddresses = Set((0..<20).map { VirtualLAN.address(90, port: 5_000 + UInt16($0)) })
         for (index, key) in strangers.prefix(80).enumerated() {
             lan.find("\(index)", key: key, at: [VirtualLAN.address(100 + index % 100, port: 5_000 + UInt16(index))])
         }
         lan.run(for: .milliseconds(2_900))
-        #expect(Set(lan.initiations(0).map { Array($0.bytes[1...4]) }).count == 64)
+        #expect(Set(lan.initiations(0).map { Array($0.bytes[1...4]) }).count == 48)
+        lan.perform(0) { $0.setStandings(Dictionary(uniqueKeysWithValues: friends.map { ($0, .met) }), now: $1) }
+        for (index, key) in friends.enumerated() {
+            lan.find("friend \(index)", key: key, at: [VirtualLAN.address(90, port: 5_000 + UInt16(index))])
+        }
+        lan.run(for: .milliseconds(10))
+        #expect(Set(lan.initiations(0).map(\.destination)).intersection(friendsAddresses).count == 16)
+        for index in friends.indices {
+            lan.perform(0) { $0.lost("friend \(index)", chat: VirtualLAN.lobby.tag, now: $1) }
+        }
         lan.run(for: .seconds(30))
         lan.forget()
         let late = VirtualLAN.address(200, port: 9_000)
@@ -259,6 +272,147 @@ struct OpeningTests {
         #expect(mostInASecond(times) <= 200)
     }
 
+    @Test("150 of these are to strangers at most, so that forged instances keep nobody's friends waiting (L-6)")
+    func kept() {
+        let lan = lonely(identity: 0)
+        for (index, key) in keys(60).map(\.publicKey).enumerated() {
+            lan.find(
+                "\(index)", key: key, at: (0..<8).map { VirtualLAN.address(100 + $0, port: 5_000 + UInt16(index)) })
+        }
+        lan.run(for: .milliseconds(2_500))
+        #expect(mostInASecond(lan.initiationTimes(0)) <= 150)
+        let friend = VirtualLAN.identities[8].publicKey
+        lan.perform(0) { $0.setStandings([friend: .verified], now: $1) }
+        let addresses = (0..<8).map { VirtualLAN.address(50 + $0) }
+        let found = lan.now.milliseconds
+        lan.find("friend", key: friend, at: addresses)
+        lan.run(for: .milliseconds(1))
+        for address in addresses { #expect(lan.initiationTimes(0, to: address) == [found]) }
+    }
+
+    @Test("an address that never answers gets 4 initiations a second after 40, ten of them kept for friends (L-54)")
+    func destination() {
+        let lan = lonely(identity: 0)
+        let chats = (0..<12).map { ChatKeys(openName: "chat \($0)") }
+        for chat in chats { lan.perform(0) { try? $0.join(chat, now: $1) } }
+        for (index, key) in keys(48).map(\.publicKey).enumerated() {
+            lan.find("\(index)", key: key, at: [there], in: chats[index / 4])
+        }
+        lan.run(for: .zero)
+        #expect(lan.initiations(0).count == 30)
+        let friend = VirtualLAN.identities[8].publicKey
+        lan.perform(0) { $0.setStandings([friend: .met], now: $1) }
+        for (index, chat) in chats.enumerated() { lan.find("friend \(index)", key: friend, at: [there], in: chat) }
+        lan.run(for: .zero)
+        #expect(lan.initiations(0).count == 40)
+        lan.run(for: .seconds(20))
+        #expect(lan.initiations(0, to: there).count <= 40 + 20 * 4)
+        #expect(lan.initiations(0, to: there).count >= 30 + 20 * 3)
+    }
+
+    @Test("an address that has answered gets as many initiations as there are (L-54)")
+    func answeredDestination() throws {
+        let lan = lonely(identity: 0)
+        let chats = (0..<12).map { ChatKeys(openName: "chat \($0)") }
+        for chat in chats { lan.perform(0) { try? $0.join(chat, now: $1) } }
+        let peer = ScriptedPeer(lan, identity: 8)
+        lan.find("a", key: peer.identity.publicKey, at: [there])
+        lan.run(for: .zero)
+        try peer.answerNewest()
+        lan.forget()
+        for (index, key) in keys(48).map(\.publicKey).enumerated() {
+            lan.find("\(index)", key: key, at: [there], in: chats[index / 4])
+        }
+        lan.run(for: .zero)
+        #expect(lan.initiations(0, to: there).count == 48)
+    }
+
+    @Test("an address over its limit is left out, and others of the instance are not (L-54)")
+    func leftOut() {
+        let lan = lonely(identity: 0)
+        let chats = (0..<9).map { ChatKeys(openName: "chat \($0)") }
+        for chat in chats { lan.perform(0) { try? $0.join(chat, now: $1) } }
+        for (index, key) in keys(36).map(\.publicKey).enumerated() {
+            lan.find("\(index)", key: key, at: [there], in: chats[index / 4])
+        }
+        lan.run(for: .zero)
+        let second = VirtualLAN.address(101)
+        lan.find("a", key: VirtualLAN.identities[8].publicKey, at: [there, second])
+        lan.run(for: .zero)
+        #expect(lan.initiations(0, to: there).count == 30)
+        #expect(lan.initiations(0, to: second).count == 1)
+    }
+
+    @Test("an address with five keys is asked for its own, and no forged one is opened to there (D-17)")
+    func crowd() throws {
+        let lan = lonely(identity: 0)
+        let peer = ScriptedPeer(lan, identity: 8)
+        let forged = keys(50).map(\.publicKey)
+        for (index, key) in forged.enumerated() { lan.find("\(index)", key: key, at: [there]) }
+        lan.find("own", key: peer.identity.publicKey, at: [there])
+        lan.run(for: .seconds(4))
+        let asks = lan.sent(0, kind: 5).filter { $0.destination == there }
+        #expect((3...6).contains(asks.count))
+        // Four were opened to before the fifth was known, and got nothing more.
+        #expect(lan.initiations(0).count == 4)
+        #expect(lan.initiationTimes(0).allSatisfy { $0 == 0 })
+        lan.forget()
+        guard case .ask(let ask)? = try asks.last.map({ try Datagram.parse($0.bytes) }) else { return }
+        let tell = Tell(token: ask.token, nonce: 0, key: peer.identity.publicKey.bytes)
+        lan.inject(Datagram.tell(tell).encode(), into: 0, from: there)
+        lan.run(for: .zero)
+        #expect(lan.initiations(0, to: there).count == 1)
+        try peer.answerNewest()
+        peer.sayHello()
+        #expect(lan.hosts[0].endpoint.tableSizes.links == 1)
+        lan.forget()
+        peer.interval = 255
+        lan.run(for: .seconds(20))
+        #expect(lan.initiations(0).isEmpty)
+        #expect(lan.sent(0, kind: 5).isEmpty, "a live link says who is there")
+    }
+
+    @Test("preferred keys are opened to in a crowd, and instances with another address at that one (D-17)")
+    func preferredInCrowd() {
+        let lan = lonely(identity: 0)
+        let friend = VirtualLAN.identities[8].publicKey
+        let second = VirtualLAN.address(101)
+        lan.perform(0) { $0.setStandings([friend: .met], now: $1) }
+        for (index, key) in keys(5).map(\.publicKey).enumerated() {
+            lan.find("\(index)", key: key, at: [there])
+        }
+        lan.run(for: .seconds(4))
+        lan.forget()
+        lan.find("0", key: keys(5)[0].publicKey, at: [there, second])
+        lan.find("friend", key: friend, at: [there])
+        lan.run(for: .milliseconds(1_200))
+        #expect(!lan.initiations(0, to: there).isEmpty)
+        #expect(Set(lan.initiations(0, to: there).map { Array($0.bytes[1...4]) }).count == 1, "the friend's attempt")
+        #expect(!lan.initiations(0, to: second).isEmpty)
+        for index in 1..<5 { lan.perform(0) { $0.lost("\(index)", chat: VirtualLAN.lobby.tag, now: $1) } }
+        lan.run(for: .seconds(6))
+        lan.forget()
+        lan.run(for: .seconds(10))
+        #expect(Set(lan.initiations(0, to: there).map { Array($0.bytes[1...4]) }).count > 2, "two are no crowd")
+        #expect(lan.sent(0, kind: 5).isEmpty, "nor are they asked")
+    }
+
+    @Test("64 crowded addresses are asked at a time, 20 new ones a second (D-17)")
+    func manyCrowds() {
+        let lan = lonely(identity: 0)
+        let forged = keys(5).map(\.publicKey)
+        for place in 0..<100 {
+            for (index, key) in forged.enumerated() {
+                lan.find("\(place) \(index)", key: key, at: [VirtualLAN.address(100, port: 5_000 + UInt16(place))])
+            }
+        }
+        lan.run(for: .zero)
+        #expect(lan.sent(0, kind: 5).count <= 20)
+        lan.run(for: .seconds(30))
+        #expect((500...564).contains(lan.hosts[0].endpoint.tableSizes.instances))
+        #expect(lan.initiationTimes(0).allSatisfy { $0 < 4_000 }, "those from before the fifth key of a place")
+    }
+
     @Test("a response to no handshake, or one that fails to open, leaves all as it was (L-7, W-15)")
     func badResponses() throws {
         let lan = lonely()
@@ -283,6 +437,76 @@ struct OpeningTests {
         #expect(peer.receive(on: session).first?.hello != nil)
         lan.inject(response, into: 0, from: there)
         #expect(lan.drops(0, .unknownIndex) == 2, "it is no longer pending")
+    }
+
+    @Test("of the responses from an address four are opened for each transmission that went there (L-49)")
+    func responseFlood() throws {
+        let lan = lonely()
+        let peer = ScriptedPeer(lan, identity: 8)
+        lan.find("a", key: peer.identity.publicKey, at: [there])
+        lan.run(for: .milliseconds(1))
+        let (session, response) = try peer.answer(try lastInitiation(lan))
+        var forged = response
+        forged[40] ^= 1
+        for _ in 0..<1_000 { lan.inject(forged, into: 0, from: there) }
+        #expect(lan.drops(0, .unauthenticated) == 4)
+        #expect(lan.drops(0, .responseLimit) == 996)
+        lan.inject(response, into: 0, from: there)
+        #expect(lan.drops(0, .responseLimit) == 997, "the genuine one is not told from the others")
+        lan.run(for: .milliseconds(400))
+        for _ in 0..<3 { lan.inject(forged, into: 0, from: there) }
+        _ = peer.arrived()
+        lan.inject(response, into: 0, from: there)
+        #expect(peer.receive(on: session).first?.hello != nil, "the next transmission has four of its own")
+        #expect(lan.drops(0, .unauthenticated) == 7)
+    }
+
+    @Test("a retry that is obeyed is a transmission to its address: four more responses are opened (L-49)")
+    func responsesAfterRetry() throws {
+        let lan = lonely()
+        let peer = ScriptedPeer(lan, identity: 8)
+        lan.find("a", key: peer.identity.publicKey, at: [there])
+        lan.run(for: .milliseconds(1))
+        let initiation = try lastInitiation(lan)
+        let (session, response) = try peer.answer(initiation)
+        var forged = response
+        forged[40] ^= 1
+        for _ in 0..<5 { lan.inject(forged, into: 0, from: there) }
+        let retry = Retry(receiverIndex: initiation.senderIndex, cookie: Array(repeating: 1, count: 16))
+        lan.inject(Datagram.retry(retry).encode(), into: 0, from: there)
+        _ = peer.arrived()
+        lan.inject(response, into: 0, from: there)
+        #expect(peer.receive(on: session).first?.hello != nil)
+    }
+
+    @Test("of responses from where no transmission went, 20 a second are opened for all handshakes (L-49)")
+    func strayResponses() throws {
+        let lan = lonely()
+        let peer = ScriptedPeer(lan, identity: 8)
+        let other = ScriptedPeer(lan, identity: 9, address: VirtualLAN.address(101))
+        lan.find("a", key: peer.identity.publicKey, at: [there])
+        lan.find("b", key: other.identity.publicKey, at: [other.address])
+        lan.run(for: .milliseconds(1))
+        let initiations = try lan.initiations(0).map { try Datagram.parse($0.bytes) }
+        var responses: [[UInt8]] = []
+        for case .initiation(let initiation) in initiations {
+            let responder = (try? peer.answer(initiation)) == nil ? other : peer
+            responses.append(try responder.answer(initiation).response)
+        }
+        #expect(responses.count == 2)
+        for count in 0..<300 {
+            var forged = responses[count % 2]
+            forged[40] ^= 1
+            lan.inject(forged, into: 0, from: VirtualLAN.address(120 + count % 50))
+        }
+        #expect(lan.drops(0, .unauthenticated) == 20)
+        lan.inject(responses[0], into: 0, from: VirtualLAN.address(119))
+        #expect(lan.drops(0, .responseLimit) == 281)
+        lan.inject(responses[1], into: 0, from: other.address)
+        #expect(lan.hosts[0].endpoint.counters.handshakesCompleted == 1, "candidates have their own share")
+        lan.run(for: .seconds(1))
+        lan.inject(responses[0], into: 0, from: VirtualLAN.address(119))
+        #expect(lan.hosts[0].endpoint.counters.handshakesCompleted == 2)
     }
 
     @Test("a response whose index or key is another peer's does not open (L-7, R12)")

@@ -304,14 +304,14 @@ struct PeerDirectoryAttemptTests {
             ).message
             var forged = noise
             forged[51] ^= 1
-            let answer = bench.directory.receive(Response(receiverIndex: 7, noise: forged), now: .at(100))
+            let answer = bench.receive(Response(receiverIndex: 7, noise: forged))
             guard case .drop(.unauthenticated) = answer else {
                 Issue.record("forged: \(answer)")
                 return
             }
             #expect(bench.leads())
         }
-        let first = bench.directory.receive(Response(receiverIndex: 7, noise: noise), now: .at(100))
+        let first = bench.receive(Response(receiverIndex: 7, noise: noise))
         switch (first, state) {
         case (.completed(let completion), .attempting):
             #expect(completion.localIndex == 7)
@@ -324,9 +324,7 @@ struct PeerDirectoryAttemptTests {
         default: Issue.record("\(first)")
         }
         #expect(!bench.leads())
-        guard
-            case .drop(.unknownIndex) = bench.directory.receive(Response(receiverIndex: 7, noise: noise), now: .at(100))
-        else {
+        guard case .drop(.unknownIndex) = bench.receive(Response(receiverIndex: 7, noise: noise)) else {
             Issue.record("the index still leads to the attempt")
             return
         }
@@ -340,11 +338,11 @@ struct PeerDirectoryAttemptTests {
         let isObeyed = state == .attempting && bench.sent().count == 1
         #expect(isObeyed == (state == .attempting))
         let retry = Retry(receiverIndex: 7, cookie: [UInt8](repeating: 9, count: 16))
-        bench.directory.receive(retry, from: Parts.there, &bench.effects, now: .at(400))
+        bench.directory.receive(retry, from: Parts.there, bench.surroundings, &bench.effects, now: .at(400))
         #expect(bench.sent().isEmpty)
-        bench.directory.receive(retry, from: Parts.here, &bench.effects, now: .at(400))
+        bench.directory.receive(retry, from: Parts.here, bench.surroundings, &bench.effects, now: .at(400))
         #expect(bench.sent().map(\.to) == (state == .attempting ? [Parts.here] : []))
-        bench.directory.receive(retry, from: Parts.here, &bench.effects, now: .at(400))
+        bench.directory.receive(retry, from: Parts.here, bench.surroundings, &bench.effects, now: .at(400))
         #expect(bench.sent().isEmpty)
         #expect(bench.effects.counters.drops[.unexpected] == (state == .attempting ? 2 : 3))
         #expect(bench.state(bench.first) == state)

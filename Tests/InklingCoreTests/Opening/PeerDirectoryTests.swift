@@ -148,7 +148,7 @@ struct PeerDirectoryTests {
         #expect(bench.directory.sources.attemptCount == (state == .attempting ? 2 : 0))
         #expect(!bench.leads(7))
         #expect(bench.directory.candidates(coveredBy: link) == [Parts.here, Parts.there])
-        #expect(bench.directory.isByHand(link.personID, opener: nil, coveredBy: link.id))
+        #expect(bench.directory.coversByHand(link))
     }
 
     @Test(
@@ -172,7 +172,7 @@ struct PeerDirectoryTests {
         let state: OpeningState
         var testDescription: String { "\(reason), \(state)" }
 
-        static let all = [PresenceReason.silence, .bye, .will, .blocked, .replaced].flatMap { reason in
+        static let all = [PresenceReason.silence, .bye, .will, .full, .blocked, .replaced].flatMap { reason in
             OpeningState.allCases.map { End(reason: reason, state: $0) }
         }
     }
@@ -194,7 +194,7 @@ struct PeerDirectoryTests {
                 #expect(bench.due(id) == .at(20_000))
                 #expect(bench.directory.sources[id].pace == .untried)
             }
-        case .bye, .will:
+        case .bye, .will, .full:
             #expect(bench.state(bench.first) == .resting)
             #expect(bench.due(bench.first) == .at(80_000))
             #expect(bench.directory.sources[bench.first].pace == .slow(attempts: 1))

@@ -8,13 +8,15 @@ package enum Mutant: String, CaseIterable, Sendable {
     case echoesStrangers, countsFromOne, reservedCounter, anyLastWill, noReplayWindow, unmarkedError
     case markedForgery, toleratesErrors, eagerLargerKey, oneTransmission, longPauses, brokenByForgery
     case answersTwice, neverUnderLoad, noShares, anyCookie, strangeRetry, stubbornLargerKey, rareHellos
-    case deafToHellos, bareDatagrams, oldHello, oldEvidence, rootedAddress, boundless, drownedByes, patience
-    case pongAlone
+    case deafToHellos, bareDatagrams, oldHello, oldEvidence, rootedAddress, boundless, drownedByes, patience, pongAlone
+    case rootedPong, credulous, anyPong, anyPongOfOurs, generous, hastyChecks, forgivesGuesses
     case trustsOldRuns, oneBye, noWill, clingsByHand, unsaidSilence, ignoresUnheard, crowdedChats
     case forgetfulHello, anyTell, talkative, commandsCount, blanksCount, repetitionCounts, hastyStarts
     case lazyHeartbeats, awayTypes, longEvidence, manyStarts, oldestFirst, bargesIn, believesTheFuture
     case keepsLostState, nakedMessages, wideWindow, steadyTimer, slowRepair, endlessQueue, silentDuplicates
-    case emptyBitmap, hoards, falseReason, noHandshakeAfterSleep
+    case emptyBitmap, hoards, falseReason, noHandshakeAfterSleep, everyResponse, strayResponses
+    case everyRetry, manyRuns, firstCome, everPolite
+    case oneHoldsAll, noTurns, endlessDelivery, hoardsText, everyList, everyPresence
 }
 
 /// The mutant that runs; nil: the core as it is. One at a time: it is set before a run, and never while one goes on.

@@ -264,6 +264,7 @@ final class VirtualProgram {
                 ])
         case .presence(let tag, let person, let presence, let why): tell(tag, person, presence.rawValue, why.rawValue)
         case .message(let tag, let person, let number, let text):
+            endpoint.messageTaken(number)
             say(
                 "message",
                 [
