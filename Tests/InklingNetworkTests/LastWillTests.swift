@@ -77,27 +77,30 @@ extension NetworkTests {
         func killed() async throws {
             try await Network.with(hosts: 3) { network in
                 let watchers = try await startNodes(["Bob", "Charlie"], on: Array(network.hosts[1...]))
-                var delays: [Double] = []
-                for round in 0..<20 {
-                    let name = "Alice \(round)"
-                    let alice = try await NodeProcess(name, on: network[0])
-                    let marks = watchers.map(\.mark)
-                    for watcher in watchers { try await watcher.waitForPresence("online", of: alice) }
-                    for watcher in watchers { try await alice.waitForPresence("online", of: watcher) }
-                    alice.compose("half a sent")
-                    for (watcher, mark) in zip(watchers, marks) {
-                        try await watcher.waitForTyping(of: alice, from: mark)
+                var names = 0
+                try await expectDelays("killed: cleared on the others", most: 0.050) {
+                    var delays: [Double] = []
+                    for _ in 0..<20 {
+                        names += 1
+                        let name = "Alice \(names)"
+                        let alice = try await NodeProcess(name, on: network[0])
+                        let marks = watchers.map(\.mark)
+                        for watcher in watchers { try await watcher.waitForPresence("online", of: alice) }
+                        for watcher in watchers { try await alice.waitForPresence("online", of: watcher) }
+                        alice.compose("half a sent")
+                        for (watcher, mark) in zip(watchers, marks) {
+                            try await watcher.waitForTyping(of: alice, from: mark)
+                        }
+                        let time = try alice.signal(SIGKILL)
+                        for (watcher, mark) in zip(watchers, marks) {
+                            let end = try await watcher.waitForTyping(of: alice, false, from: mark)
+                            let offline = try await watcher.waitForPresence("offline", of: alice, from: mark)
+                            #expect(offline.why == "will")
+                            delays.append(max(end.at, offline.at) - time)
+                        }
                     }
-                    let time = try alice.signal(SIGKILL)
-                    for (watcher, mark) in zip(watchers, marks) {
-                        let end = try await watcher.waitForTyping(of: alice, false, from: mark)
-                        let offline = try await watcher.waitForPresence("offline", of: alice, from: mark)
-                        #expect(offline.why == "will")
-                        delays.append(max(end.at, offline.at) - time)
-                    }
+                    return delays
                 }
-                figure("killed: cleared on the others: \(summary(delays))")
-                #expect(percentile(99, of: delays) < 0.050)
             }
         }
 
@@ -112,7 +115,7 @@ extension NetworkTests {
                 try await pause(0.2)
                 let time = try nodes[0].signal(SIGKILL)
                 let offline = try await nodes[1].waitForPresence("offline", of: nodes[0])
-                #expect(offline.why == "will" && offline.at - time < 0.050)
+                #expect(offline.why == "will" && offline.at - time < 1)
                 try await pause(1)
                 #expect(!NodeProcess.isRunning(helper))
             }
@@ -163,7 +166,7 @@ extension NetworkTests {
                     let offline = try await other.wait("Alice's end", from: mark) {
                         $0.isPresence("offline", of: "Alice") && $0.chat == "lobby"
                     }
-                    #expect(offline.why == "will" && offline.at - time < 0.050)
+                    #expect(offline.why == "will" && offline.at - time < 1)
                 }
             }
         }

@@ -223,9 +223,9 @@ extension Catalogue {
             session.source = other
             let start = trial.now
             var sent = 0
-            for round in 0..<5 {
-                sent += peer.send((0..<100).map { .ping(UInt16(100 * round + $0)) }).count
-                trial.run(for: .milliseconds(20))
+            for token in UInt16(0)..<200 {
+                sent += peer.send([.ping(token)]).count
+                trial.run(for: .milliseconds(2))
             }
             session.source = peer.address
             try trial.expectLife(of: peer)

@@ -25,7 +25,7 @@ struct ActivityTests {
                 suspend: .suspended(isBehind: false), resume: .running, isBehind: false, isSuspended: false),
             Row(
                 before: .catchingUp(read: 7), fallBehind: .catchingUp(read: 0), catchUp: .running,
-                suspend: .suspended(isBehind: true), resume: .catchingUp(read: 0), isBehind: true, isSuspended: false),
+                suspend: .suspended(isBehind: true), resume: .catchingUp(read: 7), isBehind: true, isSuspended: false),
             Row(
                 before: .suspended(isBehind: false), fallBehind: .suspended(isBehind: true),
                 catchUp: .suspended(isBehind: false), suspend: .suspended(isBehind: false), resume: .running,
