@@ -86,7 +86,13 @@ class Link(Watch):
         return True
 
     def transmit_elsewhere(self, frames: list[Frame], to: "Address") -> None:
-        """L-28, L-51: without a hello, to an address that is not the link's."""
+        """L-28, L-51: just these, to an address that is not the link's; the hello of L-18 with a ping, if it fits."""
+        if isinstance(frames[0], Ping) and self.node.needs_hello(self.sending):
+            # A pong comes first.
+            answer = [*frames, Pong(0), self.chat.heartbeat(), self.node.hello_frame(self.sending)]
+            size = 2 * SEALED_EXTRA + sum(len(frame.encode()) for frame in answer)
+            if size <= self.bytes_left_elsewhere(to):
+                frames = [*frames, self.node.next_hello(self.sending)]
         size = SEALED_EXTRA + sum(len(frame.encode()) for frame in frames)
         if not self.sending.is_over(self.node.now) and self.may_send_elsewhere(to, size):
             self.node.send(to, self.sending.seal(frames))

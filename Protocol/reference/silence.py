@@ -91,9 +91,13 @@ class Watch:
             self._next_check = self.node.now + CHECK_STEP
             self.transmit_elsewhere([Ping(self._new_token([source]))], source)
 
+    def bytes_left_elsewhere(self, source: "Address") -> int:
+        """L-51: three times the bytes that came from there, but for what went there."""
+        return BYTES_BACK * self._bytes_came - self._bytes_sent if source == self._elsewhere else 0
+
     def may_send_elsewhere(self, source: "Address", size: int) -> bool:
         """L-51: three times the bytes that came from there."""
-        if source != self._elsewhere or self._bytes_sent + size > BYTES_BACK * self._bytes_came:
+        if size > self.bytes_left_elsewhere(source):
             return False
         self._bytes_sent += size
         return True

@@ -29,9 +29,11 @@ struct AddressCheck {
 
     /// Takes so many of the bytes that may go to an address that is not the link's.
     ///
+    /// - Parameter spare: The bytes that must be left after that.
     /// - Returns: Whether so many are left.
-    mutating func take(_ bytes: Int, to address: Address) -> Bool {
-        guard address == elsewhere, sent + bytes <= received * Limits.unconfirmedAddressFactor else { return false }
+    mutating func take(_ bytes: Int, to address: Address, sparing spare: Int = 0) -> Bool {
+        let most = received * Limits.unconfirmedAddressFactor
+        guard address == elsewhere, sent + bytes + spare <= most else { return false }
         sent += bytes
         return true
     }

@@ -20,8 +20,9 @@ struct AddressCheckTests {
         let elsewhere = check.take(1, to: other)
         #expect(!before && some && !tooMany && rest && !elsewhere)
         check.received(10, from: one)
-        let more = check.take(30, to: one)
-        #expect(more)
+        let sparing = check.take(20, to: one, sparing: 11)
+        let more = check.take(20, to: one, sparing: 10)
+        #expect(!sparing && more)
     }
 
     @Test("the bytes of an address count from 0 on when another came between (L-51)")
