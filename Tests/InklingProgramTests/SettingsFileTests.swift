@@ -45,7 +45,14 @@ struct SettingsFileTests {
     @Test("a chat may be named by its invite, which may be longer than a name")
     func invite() throws {
         let invite = "inkling:\(String(repeating: "%20", count: 40))#abcdefghijklmnopqrstuvwxya"
-        #expect(try SettingsFile("chat = \"\(invite)\"", path: "config.toml").chat == invite)
+        let settings = try SettingsFile("chat = \"\(invite)\"", path: "config.toml")
+        #expect(settings.chat == invite)
+        #expect(settings.warning(path: "my config", mode: 0o640)?.hasSuffix("chmod 600 'my config'") == true)
+        #expect(settings.warning(path: "config.toml", mode: 0o604) != nil)
+        #expect(settings.warning(path: "config.toml", mode: 0o600) == nil)
+        #expect(settings.warning(path: "-", mode: nil) == nil)
+        let named = try SettingsFile("chat = \"kitchen\"", path: "config.toml")
+        #expect(named.warning(path: "config.toml", mode: 0o644) == nil, "anybody knows the name of an open chat")
     }
 
     struct Wrong: Sendable, CustomTestStringConvertible {

@@ -11,6 +11,9 @@ extension Node {
 
     /// Joins a chat: the node is advertised in it, and its peers are looked for.
     ///
+    /// An open chat (``Chat/isOpen``) keeps nothing secret: anybody on the network can join and read it. Whoever shows the
+    /// chat to a user has to say so (S-4).
+    ///
     /// - Throws: ``NodeError/chatExists(_:)`` (the name, or the secret, is in use by a chat of this node),
     ///   ``NodeError/tooManyChats``, ``NodeError/stopped``.
     public func join(_ chat: Chat) throws(NodeError) {

@@ -86,6 +86,12 @@ extension Doctor {
             let (_, echoes) = try SocketProbe.run(port: wanted, interfaces: own)
             let lost = echoes.filter { $0.failure != nil }
             if lost.isEmpty { say(.ok(check, "\(name) can be used, and datagrams to all its addresses arrive")) }
+            if wanted != 0, !configuration.acceptsRouted {
+                say(
+                    .note(
+                        check, "a chat on port \(wanted) answers hosts of your own networks alone, and those of --peer",
+                        fix: "inkling chat --port \(wanted) --routed    (lets in who comes over a router)"))
+            }
             return (wanted, lost)
         } catch {
             switch error {

@@ -250,13 +250,21 @@ struct SettingsOptions: ParsableArguments {
     ///   is named is read.
     func settings(isForProgram: Bool = false) throws -> SettingsFile {
         do throws(SettingsFile.Refusal) {
-            if let config { return try SettingsFile.read(config, isNamed: true) }
+            if let config { return try read(config, isNamed: true) }
             guard !noConfig, !isForProgram,
                 let path = SettingsFile.defaultPath(environment: ChatSettings.environment)
             else { return SettingsFile() }
-            return try SettingsFile.read(path, isNamed: false)
+            return try read(path, isNamed: false)
         } catch {
             throw CommandFailure(text: error.text, status: 64)
         }
+    }
+
+    private func read(_ path: String, isNamed: Bool) throws(SettingsFile.Refusal) -> SettingsFile {
+        let settings = try SettingsFile.read(path, isNamed: isNamed)
+        if let warning = settings.warning(path: path, mode: SmallFile.mode(path)) {
+            Output.error.write(line: "inkling: " + warning)
+        }
+        return settings
     }
 }

@@ -50,6 +50,16 @@ package struct SettingsFile: Equatable, Sendable {
         return try SettingsFile(text, path: path)
     }
 
+    /// What the user should know of the file: that others can read the invite in it, and so join that chat. Nil if there
+    /// is nothing to say.
+    ///
+    /// - Parameter mode: The permissions of the file; nil for what has none, as standard input.
+    package func warning(path: String, mode: mode_t?) -> String? {
+        guard let chat, Chat.isInvite(chat), let mode, mode & (S_IRGRP | S_IROTH) != 0 else { return nil }
+        return "others on this machine can read the invite in \(SafeText.line(path)), and so join that chat; "
+            + "make it private: chmod 600\(ShellQuoting.argument(path))"
+    }
+
     /// Reads TOML.
     ///
     /// - Parameter path: What the file is called in a refusal.

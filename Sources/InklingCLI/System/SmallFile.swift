@@ -32,6 +32,13 @@ package enum SmallFile {
         return text
     }
 
+    /// The permissions of a regular file; nil for all else.
+    package static func mode(_ path: String) -> mode_t? {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return status.st_mode & 0o777
+    }
+
     /// Whether a path means standard input.
     package static func isStandardInput(_ path: String?) -> Bool {
         path.map { ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].contains($0) } ?? false
