@@ -39,6 +39,9 @@ public struct Configuration: Sendable {
     /// How often the time together with those who are there is counted and written.
     package var countingInterval = KnownPeersLimits.countingInterval
 
+    /// For how long a reader of events may take nothing of what waits for it.
+    package var readerPatience = NodeLimits.readerPatience
+
     /// A configuration with a name, and defaults that suit most programs.
     public init(name: String, stateDirectory: String? = nil) {
         self.name = name

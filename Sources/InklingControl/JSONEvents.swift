@@ -54,6 +54,10 @@ package struct JSONEvents: Sendable {
         case .notice(let about):
             JSONLine(
                 on: "notice", at: timed.at, [("code", .string(about.code)), ("text", .string(notice(about)))])
+        case .missed(let chat, let messages, let outcomes):
+            JSONLine(
+                on: "missed", at: timed.at,
+                [("chat", .string(chat)), ("messages", .integer(messages)), ("outcomes", .integer(outcomes))])
         }
     }
 }

@@ -12,6 +12,9 @@ public enum Event: Sendable, Hashable {
     case failed(chat: String, message: UInt64, user: UserID, why: FailureReason)
     /// Something that a person may want to know, or its end.
     case notice(Notice)
+    /// The reader of these events did not get everything: so many messages came in the chat, and so many
+    /// ``delivered(chat:message:user:)`` and ``failed(chat:message:user:why:)`` were due, that it is not told.
+    case missed(chat: String, messages: Int, outcomes: Int)
 }
 
 /// An event, and when the node learned of it.

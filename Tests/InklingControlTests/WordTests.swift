@@ -41,6 +41,10 @@ struct WordTests {
                 #""on":"failed","at":1.500000,"chat":"c","message":7,"user":"mfrggzdfmztwq2lk","why":"lost-state""#
             ),
             (.notice(.discoveryUp), #""on":"notice","at":1.500000,"code":"discovery-up","text":"text""#),
+            (
+                .missed(chat: "c", messages: 7, outcomes: 1),
+                #""on":"missed","at":1.500000,"chat":"c","messages":7,"outcomes":1"#
+            ),
         ]
         for (event, members) in rows { #expect(try Self.line(event) == "{" + members + "}") }
     }

@@ -36,6 +36,7 @@ struct Event: Decodable, Sendable {
     let links: Int?
     let datagramsSent, datagramsReceived, drops: [String: Int]?
     let bytesSent, bytesReceived: Int?
+    let messages, outcomes: Int?
 
     /// The names that this event shows as typing; nil if it is of another kind.
     var typists: [String]? { on == "typing" ? users?.map(\.name) ?? [] : nil }
@@ -55,15 +56,18 @@ final class NodeProcess: Sendable {
     private let decoded = Mutex<[Event]>([])
 
     /// Starts a node and waits until it is ready. Its state lies in the host's `/run`, and is gone with the host.
+    ///
+    /// - Parameter script: a shell script that reads the node's output; what it writes is taken for it.
     init(
         _ name: String, on host: Host, chat: String? = nil, state: String? = nil, _ arguments: [String] = [],
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], readBy script: String? = nil
     ) async throws {
         self.name = name
         self.host = host
         var command = [try NodeProcess.program(), "chat"]
         if let chat { command.append(chat) }
         command += ["--json", "--name", name, "--state-dir", "/run/inkling-\(state ?? name)"] + arguments
+        if let script { command = ["sh", "-c", "\"$@\" | {\n\(script)\n}", "sh"] + command }
         started = now()
         child = try Child(host.command(command), environment: environment)
         try await wait("ready") { $0.on == "ready" }
@@ -201,7 +205,7 @@ extension Event {
             on: "unreadable", at: line.arrival, user: nil, name: nil, port: nil, chat: nil, presence: nil, why: nil,
             users: nil, text: line.text, from: nil, message: nil, tag: nil, to: nil, code: nil, line: nil, key: nil,
             peers: nil, links: nil, datagramsSent: nil, datagramsReceived: nil, drops: nil, bytesSent: nil,
-            bytesReceived: nil)
+            bytesReceived: nil, messages: nil, outcomes: nil)
     }
 }
 

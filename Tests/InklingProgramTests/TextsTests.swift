@@ -62,18 +62,6 @@ struct TextsTests {
         #expect(!notice.description.contains("--"))
     }
 
-    @Test("too many events that wait are told, but not once the session ends by itself")
-    func backlog() {
-        let backlog = Backlog()
-        for _ in 0..<Backlog.limit where !backlog.grow() { Issue.record("within the limit") }
-        #expect(!backlog.grow())
-        backlog.shrink()
-        backlog.shrink()
-        #expect(backlog.grow() && !backlog.grow())
-        backlog.liftLimit()
-        #expect(backlog.grow())
-    }
-
     @Test("the name of the last chat is kept for its owner alone, and read again")
     func lastName() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)

@@ -43,10 +43,10 @@ struct NodeTests {
     }
 
     /// The first element that fits.
-    static func first<Element: Sendable>(
-        of stream: AsyncStream<Element>, where fits: (Element) -> Bool
-    ) async -> Element? {
-        for await element in stream where fits(element) { return element }
+    static func first<Elements: AsyncSequence>(
+        of elements: Elements, where fits: (Elements.Element) -> Bool
+    ) async -> Elements.Element? where Elements.Failure == Never {
+        for await element in elements where fits(element) { return element }
         return nil
     }
 

@@ -25,6 +25,7 @@ private func example() async throws {
         case .delivered(_, let message, let user): print("\(user) has message \(message)")
         case .failed(_, let message, let user, let why): print("\(user) may not have message \(message): \(why)")
         case .notice(let notice): print(SafeText.line(notice.description))
+        case .missed(let chat, let messages, _): print("\(messages) messages in \(chat) came too fast")
         }
     }
 }

@@ -91,13 +91,20 @@ extension Node {
     /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/messageEmpty``, ``NodeError/messageTooLong(bytes:)``,
     ///   ``NodeError/queueFull(_:)``, ``NodeError/stopped``.
     public func send(_ text: String, to chat: String) throws(NodeError) -> (message: UInt64, recipients: Int) {
+        try send(text, to: chat) { _, _ in }
+    }
+
+    /// - Parameter prepare: Called with the number and the recipients, before anything becomes of the message.
+    func send(
+        _ text: String, to chat: String, prepare: (_ message: UInt64, _ recipients: Int) -> Void
+    ) throws(NodeError) -> (message: UInt64, recipients: Int) {
         let entry = try member(chat)
+        defer { drain() }
         do {
             let sent = try endpoint.send(text, to: entry.keys.tag, now: clock.now)
-            drain()
+            prepare(sent.message, sent.recipients)
             return sent
         } catch {
-            drain()
             throw nodeError(error, chat: chat)
         }
     }
@@ -206,27 +213,11 @@ extension Node {
 
     // MARK: Observing
 
-    /// Everything that happens from now on, in all chats, until the node is stopped, and the last 32 notices nobody
-    /// has read yet. Unread events are kept, without a bound.
-    public func events() -> AsyncStream<TimedEvent> {
-        let (stream, continuation) = AsyncStream<TimedEvent>.makeStream()
-        guard !isStopped else {
-            continuation.finish()
-            return stream
-        }
-        let id = observers.add(continuation)
-        end(id, with: continuation)
-        for notice in earlyNotices { continuation.yield(notice) }
-        earlyNotices = []
-        return stream
-    }
-
     /// Who is typing in a chat: first the current state, then each change, until the node leaves the chat or is
-    /// stopped. A chat that the node is not in gives an empty sequence. A reader that falls more than 64 changes behind
-    /// misses the oldest.
+    /// stopped. A chat that the node is not in gives an empty sequence. A reader that is slower than the changes gets the
+    /// latest state alone.
     public func typing(in chat: String) -> AsyncStream<[InklingModel.Person]> {
-        let (stream, continuation) = AsyncStream<[Person]>.makeStream(
-            bufferingPolicy: .bufferingNewest(NodeLimits.waitingChanges))
+        let (stream, continuation) = AsyncStream<[Person]>.makeStream(bufferingPolicy: .bufferingNewest(1))
         guard let entry = joined.first(where: { $0.chat.name == chat }), !isStopped else {
             continuation.finish()
             return stream
@@ -239,23 +230,35 @@ extension Node {
     }
 
     /// The people of a chat, also those of earlier runs, who are offline: first the current state, then each change,
-    /// until the node leaves the chat or is stopped. A chat that the node is not in gives an empty sequence. A reader
-    /// that falls more than 64 changes behind misses the oldest.
+    /// until the node leaves the chat or is stopped. A chat that the node is not in gives an empty sequence. A list is
+    /// made when it is taken, so a reader that is slower than the changes gets the latest state alone.
     public func presence(in chat: String) -> AsyncStream<[Peer]> {
-        let (stream, continuation) = AsyncStream<[Peer]>.makeStream(
-            bufferingPolicy: .bufferingNewest(NodeLimits.waitingChanges))
+        let changes = presenceChanges(in: chat)
+        return AsyncStream { [weak self] in
+            var next = changes.makeAsyncIterator()
+            guard await next.next() != nil else { return nil }
+            return await self?.peers(in: chat)
+        }
+    }
+
+    /// Comes at once, and when the list of people in a chat may have changed since it last came.
+    func presenceChanges(in chat: String) -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         guard joined.contains(where: { $0.chat.name == chat }), !isStopped else {
             continuation.finish()
             return stream
         }
         let id = observers.add(continuation, chat: chat)
         end(id, with: continuation)
-        continuation.yield(peers(in: chat))
+        continuation.yield()
         return stream
     }
 
-    /// Ends all sequences.
-    public func stopObserving() { observers.finish() }
+    /// Ends all sequences; what waits in them can be read still.
+    public func stopObserving() {
+        observers.finish()
+        take(readers.finish())
+    }
 
     private func end<Element>(_ id: Int, with continuation: AsyncStream<Element>.Continuation) {
         continuation.onTermination = { [weak self] _ in

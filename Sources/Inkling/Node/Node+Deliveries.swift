@@ -39,10 +39,10 @@ extension Node {
     ///   - longest: How long to wait at most.
     /// - Returns: Those who are there then, by name; empty if nobody came, or if the node was stopped.
     public func waitForOthers(in chat: String, within longest: Duration) async -> [Peer] {
-        let (stream, continuation) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let changes = presence(in: chat)
+        let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let changes = presenceChanges(in: chat)
         let watching = Task {
-            for await _ in changes { continuation.yield(true) }
+            for await _ in changes { continuation.yield() }
             continuation.finish()
         }
         let limit = Task {
@@ -57,7 +57,7 @@ extension Node {
         var settling: Task<Void, any Error>?
         defer { settling?.cancel() }
         for await _ in stream {
-            let present = others(in: chat).count
+            let present = (met[chat] ?? [:]).values.count { $0.presence != .offline }
             guard present != known else { continue }
             known = present
             settling?.cancel()
@@ -81,11 +81,14 @@ extension Node {
     public func deliver(
         _ text: String, to chat: String, within longest: Duration
     ) async throws(NodeError) -> DeliveryOutcome {
-        let (answers, continuation) = AsyncStream<Event>.makeStream()
-        let id = observers.addAnswers(continuation)
-        defer { observers.remove(id) }
-        let (message, recipients) = try send(text, to: chat)
+        var waiting: (id: Int, answers: AsyncStream<Event>, continuation: AsyncStream<Event>.Continuation)?
+        let (message, recipients) = try send(text, to: chat) { message, recipients in
+            let (answers, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingOldest(recipients))
+            waiting = (observers.add(continuation, message: message), answers, continuation)
+        }
         var outcome = DeliveryOutcome(message: message, recipients: recipients)
+        guard let (id, answers, continuation) = waiting else { return outcome }
+        defer { observers.remove(id) }
         guard recipients > 0 else { return outcome }
         // This includes people without a link when it was sent: their answers tell them apart.
         let people = peers(in: chat)

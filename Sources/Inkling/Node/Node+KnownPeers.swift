@@ -89,9 +89,7 @@ extension Node {
 
     /// Those who observe a chat are shown what has changed about one of its people.
     private func tellPresence(of peer: PublicKey) {
-        for chat in chats.map(\.name) where met[chat]?[peer] != nil && observers.observePresence(in: chat) {
-            observers.presence(peers(in: chat), in: chat)
-        }
+        for chat in chats.map(\.name) where met[chat]?[peer] != nil { observers.presenceChanged(in: chat) }
     }
 
     // MARK: The file

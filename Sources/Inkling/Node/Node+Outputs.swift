@@ -33,17 +33,18 @@ extension Node {
             guard let chat = chatName(tag) else { return }
             remember(person, presence, in: chat, tag: tag)
             tell(.peer(chat: chat, Person(person), Presence(presence), why: PresenceReason(reason)))
-            if observers.observePresence(in: chat) { observers.presence(peers(in: chat), in: chat) }
+            observers.presenceChanged(in: chat)
         case .message(let tag, let person, let number, let text):
-            endpoint.messageTaken(number)
-            guard let chat = chatName(tag) else { return }
+            guard let chat = chatName(tag) else { return endpoint.messageTaken(number) }
             tell(.message(chat: chat, from: Person(person), number: number, text: text))
         case .delivered(let message, let tag, let key):
             guard let chat = chatName(tag) else { return }
-            tell(.delivered(chat: chat, message: message, user: key.userID))
+            tell(.delivered(chat: chat, message: message, user: userID(of: key, in: chat)))
         case .failed(let message, let tag, let key, let reason):
             guard let chat = chatName(tag) else { return }
-            tell(.failed(chat: chat, message: message, user: key.userID, why: FailureReason(reason)))
+            tell(
+                .failed(
+                    chat: chat, message: message, user: userID(of: key, in: chat), why: FailureReason(reason)))
         case .keepWill(let session, let bytes, let address):
             informHelper { $0.keep(session, bytes, to: socket.name(of: address)) }
         case .dropWill(let session):
@@ -70,21 +71,10 @@ extension Node {
         tell(.notice(.lastWillOff(.ended)))
     }
 
-    func chatName(_ tag: ChatTag) -> String? { joined.first { $0.keys.tag == tag }?.chat.name }
+    /// The user ID of somebody, who mostly was met in the chat: then nothing is computed.
+    private func userID(of key: PublicKey, in chat: String) -> UserID { met[chat]?[key]?.user ?? key.userID }
 
-    func tell(_ event: Event) {
-        switch event {
-        case .delivered, .failed: observers.tellAnswer(event)
-        case .peer, .typing, .message, .notice: break
-        }
-        let timed = TimedEvent(at: Node.wallClock(), event: event)
-        if observers.isListening {
-            observers.tell(timed)
-        } else if case .notice = event {
-            earlyNotices.append(timed)
-            if earlyNotices.count > NodeLimits.unheardNotices { earlyNotices.removeFirst() }
-        }
-    }
+    func chatName(_ tag: ChatTag) -> String? { joined.first { $0.keys.tag == tag }?.chat.name }
 
     private func remember(
         _ person: InklingCore.Person, _ presence: InklingCore.Presence, in chat: String, tag: ChatTag
@@ -121,28 +111,21 @@ extension Node {
     }
 }
 
-/// Those who listen to a node.
+/// Those who observe the state of a chat, and who wait for the outcomes of a message. Each has the latest state waiting
+/// at most, and so many outcomes as the message has recipients.
 struct Observers {
-    private var next = 0
-    private var events: [Int: AsyncStream<TimedEvent>.Continuation] = [:]
-    private var typing: [Int: (chat: String, continuation: AsyncStream<[Person]>.Continuation)] = [:]
-    private var presence: [Int: (chat: String, continuation: AsyncStream<[Peer]>.Continuation)] = [:]
-    /// Those who wait for the answers to a message.
-    private var answers: [Int: AsyncStream<Event>.Continuation] = [:]
-
-    /// Whether anybody listens to the events.
-    var isListening: Bool { !events.isEmpty }
-    /// How many sequences are open.
-    var count: Int { events.count + typing.count + presence.count + answers.count }
-
-    /// Whether anybody observes the presence in a chat.
-    func observePresence(in chat: String) -> Bool { presence.values.contains { $0.chat == chat } }
-
-    mutating func add(_ continuation: AsyncStream<TimedEvent>.Continuation) -> Int {
-        next += 1
-        events[next] = continuation
-        return next
+    private struct Waiter {
+        let message: UInt64
+        let continuation: AsyncStream<Event>.Continuation
     }
+
+    private var next = 0
+    private var typing: [Int: (chat: String, continuation: AsyncStream<[Person]>.Continuation)] = [:]
+    private var presence: [Int: (chat: String, continuation: AsyncStream<Void>.Continuation)] = [:]
+    private var waiters: [Int: Waiter] = [:]
+
+    /// How many sequences are open.
+    var count: Int { typing.count + presence.count + waiters.count }
 
     mutating func add(_ continuation: AsyncStream<[Person]>.Continuation, chat: String) -> Int {
         next += 1
@@ -150,40 +133,39 @@ struct Observers {
         return next
     }
 
-    mutating func add(_ continuation: AsyncStream<[Peer]>.Continuation, chat: String) -> Int {
+    mutating func add(_ continuation: AsyncStream<Void>.Continuation, chat: String) -> Int {
         next += 1
         presence[next] = (chat, continuation)
         return next
     }
 
-    /// What is answered for messages goes there too; no notice does.
-    mutating func addAnswers(_ continuation: AsyncStream<Event>.Continuation) -> Int {
+    /// What becomes of a message goes there too.
+    mutating func add(_ continuation: AsyncStream<Event>.Continuation, message: UInt64) -> Int {
         next += 1
-        answers[next] = continuation
+        waiters[next] = Waiter(message: message, continuation: continuation)
         return next
     }
 
     mutating func remove(_ id: Int) {
-        answers[id] = nil
-        events[id] = nil
+        waiters[id] = nil
         typing[id] = nil
         presence[id] = nil
     }
 
-    func tell(_ event: TimedEvent) {
-        for id in events.keys.sorted() { events[id]?.yield(event) }
-    }
-
-    func tellAnswer(_ event: Event) {
-        for id in answers.keys.sorted() { answers[id]?.yield(event) }
+    /// Returns whether anybody waits for the outcomes of that message.
+    func tellAnswer(_ event: Event, for message: UInt64) -> Bool {
+        let told = waiters.values.filter { $0.message == message }
+        for waiter in told { waiter.continuation.yield(event) }
+        return !told.isEmpty
     }
 
     func typing(_ people: [Person], in chat: String) {
         for id in typing.keys.sorted() where typing[id]?.chat == chat { typing[id]?.continuation.yield(people) }
     }
 
-    func presence(_ peers: [Peer], in chat: String) {
-        for id in presence.keys.sorted() where presence[id]?.chat == chat { presence[id]?.continuation.yield(peers) }
+    /// Whoever takes the next list has it made then.
+    func presenceChanged(in chat: String) {
+        for (_, entry) in presence where entry.chat == chat { entry.continuation.yield() }
     }
 
     /// Ends the sequences of a chat that was left.
@@ -199,12 +181,10 @@ struct Observers {
     }
 
     mutating func finish() {
-        for continuation in events.values { continuation.finish() }
-        for continuation in answers.values { continuation.finish() }
+        for waiter in waiters.values { waiter.continuation.finish() }
         for entry in typing.values { entry.continuation.finish() }
         for entry in presence.values { entry.continuation.finish() }
-        events = [:]
-        answers = [:]
+        waiters = [:]
         typing = [:]
         presence = [:]
     }

@@ -43,6 +43,7 @@ public actor Node {
 
     var joined: [JoinedChat] = []
     var observers = Observers()
+    var readers = EventReaders()
     nonisolated let ownKey: PublicKey
     var met: [String: [PublicKey: MetPeer]] = [:]
     /// The people this user's nodes know, in all chats and runs.
@@ -50,6 +51,8 @@ public actor Node {
     var knownPeersFile = KnownPeersState.none
     /// Verified people, and those met on two days at least 24 h apart: whom the protocol is to prefer to strangers.
     package var preferredPeers: Set<PublicKey> { Set(endpoint.standings.keys) }
+    /// The bytes of text that wait for readers of events, as they count (M-20).
+    package var heldText: Int { endpoint.heldText }
     /// Those who are there, in any chat.
     var stays: [PublicKey: Stay] = [:]
     var countingTimer: Scheduled<Void>?
@@ -380,7 +383,7 @@ public actor Node {
         lastWill = nil
         await saveKnownPeers()
         keyStore?.close()
-        observers.finish()
+        stopObserving()
         hasEnded = true
         for waiting in awaitingEnd { waiting.resume() }
         awaitingEnd = []

@@ -4,10 +4,19 @@ import NIOCore
 package enum NodeLimits {
     /// How many of those who went are remembered in a chat; when there are more, the half that went first is forgotten.
     package static let rememberedPeers = 1_024
-    /// How many notices wait for whoever listens first; the oldest go.
+    /// How many notices wait for whoever listens first, and for each reader; the oldest go.
     package static let unheardNotices = 32
-    /// How many changes wait in a sequence of who types or who is there; the oldest go.
-    package static let waitingChanges = 64
+    /// How many outcomes of own messages wait for a reader; those beyond are counted as missed. Eight peers with full
+    /// queues of the shortest messages (M-14) fail with as many.
+    package static let waitingOutcomes = 131_072
+    /// How many messages of one sender wait in the order in which they came among those of others; see ``Flow``.
+    package static let messagesInOrder = 8
+    /// How many changes of presence, and how many outcomes, wait in the order in which they came.
+    package static let changesInOrder = 64
+    /// For so long a reader may take nothing of what waits for it until messages don't wait for it any more.
+    package static let readerPatience = Duration.seconds(10)
+    /// How many times within that it is looked at. What stops the process counts as one.
+    package static let readerLooks = 10
     /// For so long a port may be held by the helper of a node that was killed: it sends the farewells first.
     static let portPatience = Duration.milliseconds(500)
     /// How long between two tries to get the port.

@@ -44,7 +44,7 @@ struct WatchCommand: AsyncParsableCommand {
             if once {
                 try? await Task.sleep(for: Self.onceTime)
             } else {
-                queue.follow(await command.node.events()) { await command.node.stop() }
+                queue.follow(await command.node.events())
             }
             var typing = await command.node.typing(in: command.chat.name).makeAsyncIterator()
             var last = line(await typing.next() ?? [], command)
@@ -58,7 +58,6 @@ struct WatchCommand: AsyncParsableCommand {
                 case .signal(let number): goesOn = !SignalWatch.ending.contains(number)
                 case .nodeEnded: goesOn = false
                 case .node(let timed):
-                    queue.dealtWithEvent()
                     guard case .typing(command.chat.name, let people) = timed.event else { continue }
                     let line = line(people, command)
                     if line != last { goesOn = try await show(line, command) }

@@ -118,6 +118,10 @@ final class ChatController {
             return []
         case .notice(let notice):
             return [ChatLines.notice(notice.text)]
+        case .missed(let chat, let messages, _):
+            guard messages > 0, let index = index(of: chat) else { return [] }
+            let what = messages == 1 ? "1 message was" : "\(messages) messages were"
+            return shown([ChatLines.notice("\(what) left out: they came faster than they could be shown")], in: index)
         }
     }
 

@@ -76,7 +76,7 @@ extension SessionContext {
     /// - Returns: Whether all is answered for.
     @discardableResult
     func finish(
-        _ chats: ChatController, _ events: inout AsyncStream<SessionEvent>.Iterator, show: ([Line]) -> Void
+        _ chats: ChatController, _ events: inout SessionEvents.Iterator, show: ([Line]) -> Void
     ) async -> Bool {
         signals.beginStep()
         show(await chats.finish())
@@ -85,7 +85,6 @@ extension SessionContext {
         waiting: while chats.hasUnanswered, let event = await events.next(isolation: #isolation) {
             switch event {
             case .node(let event):
-                self.queue.dealtWithEvent()
                 show(await chats.take(event.event))
             case .input(let bytes):
                 if settings.mode == .terminal, bytes.contains(where: Self.endingKeys.contains) { break waiting }
@@ -104,7 +103,6 @@ extension SessionContext {
     /// Says goodbye to all.
     func end() async {
         signals.beginStep()
-        queue.liftLimit()
         await node.stop()
     }
 }
@@ -124,7 +122,7 @@ enum ChatProgram {
         do {
             node = try await Node.start(settings.node, logger: logger)
             if !node.isTemporary { RememberedName.keep(node.name, in: settings.node.stateDirectory) }
-            queue.follow(await node.events()) { await giveUp(node) }
+            queue.follow(await node.events())
             try await node.join(settings.chat)
         } catch {
             throw CommandFailure(text: SafeText.line(error.text))
@@ -138,16 +136,6 @@ enum ChatProgram {
         case .terminal: return await TerminalSession(context).run()
         }
     }
-}
-
-/// Ends the program because nobody reads its output; the session itself hangs in writing it.
-@Sendable private func giveUp(_ node: Node) async {
-    await node.stop()
-    // Should standard error hang as well.
-    DispatchQueue.global().asyncAfter(deadline: .now() + 1) { _exit(1) }
-    Terminal.abandon()
-    Output.error.write(line: "inkling: nobody is reading the output, and too much is waiting: ending")
-    _exit(1)
 }
 
 /// Where log lines go.

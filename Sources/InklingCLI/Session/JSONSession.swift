@@ -45,10 +45,7 @@ final class JSONSession {
         // What the end itself did to messages is reported too.
         while !readerIsGone, !eventsEnded, let event = await events.next() {
             if case .nodeEnded = event { eventsEnded = true }
-            if case .node(let event) = event {
-                context.queue.dealtWithEvent()
-                tell(event)
-            }
+            if case .node(let event) = event { tell(event) }
         }
         return 0
     }
@@ -63,9 +60,7 @@ final class JSONSession {
             quitting = true
         case .signal(SIGTSTP): await context.suspendProgram(wholeJob: false)
         case .signal(let number): quitting = quitting || SignalWatch.ending.contains(number)
-        case .node(let event):
-            context.queue.dealtWithEvent()
-            tell(event)
+        case .node(let event): tell(event)
         case .nodeEnded: (quitting, eventsEnded) = (true, true)
         case .log, .time: break
         }

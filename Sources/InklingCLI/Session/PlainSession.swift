@@ -85,9 +85,7 @@ final class PlainSession {
         case .time(.returned(returnRun)): show(chats.returned())
         case .time(.settled): isSettled = true
         case .signal(let number): quitting = quitting || SignalWatch.ending.contains(number)
-        case .node(let event):
-            context.queue.dealtWithEvent()
-            await tell(event)
+        case .node(let event): await tell(event)
         case .nodeEnded: quitting = true
         case .time(.firstPeer): allowSending()
         case .time(.delivery): giveUp()

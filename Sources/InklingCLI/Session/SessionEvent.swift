@@ -3,7 +3,7 @@ import Inkling
 import Synchronization
 
 /// Something that a session of the program has to deal with.
-enum SessionEvent: Sendable {
+package enum SessionEvent: Sendable {
     /// Bytes from standard input; answer with `InputThread.proceed()` when they are dealt with.
     case input([UInt8])
     case endOfInput
@@ -16,7 +16,7 @@ enum SessionEvent: Sendable {
     /// A time that was asked for with `after(_:_:)` has come.
     case time(Timer)
 
-    enum Timer: Hashable, Sendable {
+    package enum Timer: Hashable, Sendable {
         case dots(Int)
         /// The indicator has appeared.
         case appeared
@@ -39,18 +39,16 @@ enum SessionEvent: Sendable {
 }
 
 /// Everything that happens, in one order, whichever thread it comes from.
+///
+/// What waits here is bounded. Events of the node come one at a time, the next when the session took the one before:
+/// the others wait in the node, which holds back who sends them. Input comes in a few chunks, the next when the session
+/// is done with one. Times are those that the session asked for itself. Of signals in a row that are the same one waits,
+/// and of log lines a number.
 struct SessionEventQueue: Sendable {
-    let stream: AsyncStream<SessionEvent>
-    private let continuation: AsyncStream<SessionEvent>.Continuation
-    private let backlog = Backlog()
+    /// What the session takes from.
+    let stream = SessionEvents()
 
-    init() {
-        (stream, continuation) = AsyncStream.makeStream(of: SessionEvent.self)
-    }
-
-    func add(_ event: SessionEvent) {
-        continuation.yield(event)
-    }
+    func add(_ event: SessionEvent) { stream.add(event) }
 
     /// Lets a time happen later.
     func after(_ delay: Duration, _ timer: SessionEvent.Timer) {
@@ -61,42 +59,115 @@ struct SessionEventQueue: Sendable {
     }
 
     /// Passes a node's events on until they end.
-    ///
-    /// - Parameter overflow: Called once, if what reads the output stands still while more and more events wait.
-    func follow(_ events: AsyncStream<TimedEvent>, overflow: @escaping @Sendable () async -> Void) {
+    func follow(_ events: NodeEvents) {
         Task {
-            for await event in events {
-                guard backlog.grow() else { return await overflow() }
-                add(.node(event))
-            }
+            for await event in events { await stream.offer(.node(event)) }
             add(.nodeEnded)
         }
     }
-
-    /// An event of the node was dealt with.
-    func dealtWithEvent() { backlog.shrink() }
-
-    /// The session ends by itself: the end may produce much output at once, and that is not a reader's fault.
-    func liftLimit() { backlog.liftLimit() }
 }
 
-/// How many events of the node wait.
-package final class Backlog: Sendable {
-    package static let limit = 65_536
-    private let state = Mutex((count: 0, isLimited: true))
+/// The events of a session, for its one reader.
+package final class SessionEvents: AsyncSequence, Sendable {
+    /// How many log lines wait for the screen; those beyond are counted.
+    package static let waitingLogLines = 256
+
+    fileprivate struct State {
+        var waiting: [SessionEvent] = []
+        var logLines = 0
+        var logLinesLeftOut = 0
+        /// Who offered the event of the node that waits.
+        var offer: CheckedContinuation<Void, Never>?
+        var reader: CheckedContinuation<SessionEvent, Never>?
+    }
+
+    private let state = Mutex(State())
 
     package init() {}
 
-    /// One more waits. `false`: these are too many.
-    package func grow() -> Bool {
-        state.withLock {
-            $0.count += 1
-            return !$0.isLimited || $0.count <= Backlog.limit
+    /// An event happens.
+    package func add(_ event: SessionEvent) {
+        let reader = state.withLock { state in
+            defer { if state.reader == nil { state.add(event) } else { state.reader = nil } }
+            return state.reader
+        }
+        reader?.resume(returning: event)
+    }
+
+    /// Returns once the session took the event.
+    package func offer(_ event: SessionEvent) async {
+        await withCheckedContinuation { offer in
+            let reader = state.withLock { state in
+                defer { state.reader = nil }
+                if state.reader == nil {
+                    state.waiting.append(event)
+                    state.offer = offer
+                }
+                return state.reader
+            }
+            guard let reader else { return }
+            reader.resume(returning: event)
+            offer.resume()
         }
     }
 
-    package func shrink() { state.withLock { $0.count -= 1 } }
+    fileprivate func next(isolation: isolated (any Actor)?) async -> SessionEvent {
+        let (event, offer) = state.withLock { $0.take() }
+        offer?.resume()
+        if let event { return event }
+        return await withCheckedContinuation(isolation: isolation) { reader in
+            let (event, offer) = state.withLock { state in
+                let taken = state.take()
+                if taken.event == nil { state.reader = reader }
+                return taken
+            }
+            offer?.resume()
+            if let event { reader.resume(returning: event) }
+        }
+    }
 
-    /// From now on any number may wait.
-    package func liftLimit() { state.withLock { $0.isLimited = false } }
+    /// Takes one event after the other. It never ends.
+    package struct Iterator: AsyncIteratorProtocol {
+        fileprivate let events: SessionEvents
+
+        package mutating func next() async -> SessionEvent? { await events.next(isolation: nil) }
+
+        package mutating func next(isolation actor: isolated (any Actor)?) async -> SessionEvent? {
+            await events.next(isolation: actor)
+        }
+    }
+
+    package func makeAsyncIterator() -> Iterator { Iterator(events: self) }
+}
+
+extension SessionEvents.State {
+    fileprivate mutating func add(_ event: SessionEvent) {
+        switch event {
+        case .log:
+            guard logLines < SessionEvents.waitingLogLines else { return logLinesLeftOut += 1 }
+            logLines += 1
+        case .signal(let number):
+            if case .signal(number)? = waiting.last { return }
+        case .input, .endOfInput, .node, .nodeEnded, .time: break
+        }
+        waiting.append(event)
+    }
+
+    fileprivate mutating func take() -> (event: SessionEvent?, offer: CheckedContinuation<Void, Never>?) {
+        guard !waiting.isEmpty else { return (nil, nil) }
+        let event = waiting.removeFirst()
+        switch event {
+        case .node:
+            defer { offer = nil }
+            return (event, offer)
+        case .log:
+            logLines -= 1
+            if logLines == 0, logLinesLeftOut > 0 {
+                waiting.append(.log("warning: \(logLinesLeftOut) log lines were left out"))
+                (logLines, logLinesLeftOut) = (1, 0)
+            }
+        case .input, .endOfInput, .signal, .nodeEnded, .time: break
+        }
+        return (event, nil)
+    }
 }

@@ -95,9 +95,7 @@ final class TerminalSession {
         case .time(.due(dueRun)):
             scheduledDue = nil
             draw(await chats.due())
-        case .node(let event):
-            context.queue.dealtWithEvent()
-            await tell(event.event)
+        case .node(let event): await tell(event.event)
         case .log(let text): draw([ChatLines.notice(text)])
         case .endOfInput, .nodeEnded: quitting = true
         case .signal(let number): await take(signal: number)

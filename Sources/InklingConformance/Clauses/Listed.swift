@@ -172,5 +172,6 @@ extension Clause {
         Clause(number: "J-9", level: .must, text: #"`who` and `stats` MUST be answered with exactly one line each, also when there is nothing to tell."#),
         Clause(number: "J-10", level: .must, text: #"At the end of input, `quit`, SIGINT or SIGTERM the node MUST say bye to its peers (L-32) and exit with status 0."#),
         Clause(number: "J-11", level: .must, text: #"A usage error MUST exit with status 64, and a failure to start with 1 and one line on standard error."#),
+        Clause(number: "J-14", level: .must, text: #"A node whose output is not read MUST NOT end because of that, nor leave out a message or an outcome without saying so by `missed`, before the next event of that chat."#),
     ]
 }

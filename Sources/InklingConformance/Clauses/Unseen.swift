@@ -14,5 +14,6 @@ extension Clause {
         "L-56": "the suite does not look at the headers of IP",
         "S-5":
             "showing names and texts safely is up to the reader of the JSON lines, which give them as they came (J-8)",
+        "J-14": "the suite reads whatever a program writes at once",
     ]
 }

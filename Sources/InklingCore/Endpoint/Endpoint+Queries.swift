@@ -56,6 +56,9 @@ extension Endpoint {
         (links.count, links.sessionCount + handshakes.count, directory.sources.count, outbox.count)
     }
 
+    /// The bytes of text that its user has not taken, or that are being put together, as they count (M-20).
+    package var heldText: Int { inbox.size }
+
     /// The chat that a session of this node's belongs to, by its local index; nil if there is none.
     package func chat(ofSession index: UInt32) -> ChatTag? {
         links.link(ofSession: index).map { links[$0].chat } ?? handshakes.chat(of: index)

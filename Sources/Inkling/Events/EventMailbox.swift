@@ -1,0 +1,175 @@
+import InklingModel
+import Synchronization
+
+/// Where a node leaves events for one reader, whichever thread that runs on.
+package final class EventMailbox: Sendable {
+    /// What became of an event that was left here.
+    package enum Fate: Sendable {
+        /// It waits.
+        case waiting
+        /// The reader had waited for it, and has it.
+        case taken
+        /// It is a message, and the reader gets none: it is counted.
+        case missed
+    }
+
+    private struct State {
+        var queue = EventQueue()
+        /// The reader gets messages. Otherwise it takes nothing, and nobody waits for it.
+        var isAttentive = true
+        var isFinished = false
+        var waiting: [CheckedContinuation<TimedEvent?, Never>] = []
+        /// The messages that the reader took since the node last asked.
+        var taken: [UInt64] = []
+        var isReported = false
+        /// Since it was last looked at.
+        var hasTaken = false
+        var idleLooks = 0
+
+        /// What the reader gets now.
+        mutating func take() -> TimedEvent? {
+            guard let event = queue.take() else { return nil }
+            (isAttentive, hasTaken) = (true, true)
+            return event
+        }
+    }
+
+    private enum Answer {
+        case event(TimedEvent)
+        case nothing
+        case end
+    }
+
+    private let state: Mutex<State>
+    private let report: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - queue: what waits from the beginning.
+    ///   - report: has the node ask for the messages that were taken, or whether the sequence has ended; called on the
+    ///     reader's thread.
+    package init(_ queue: EventQueue = EventQueue(), report: @escaping @Sendable () -> Void = {}) {
+        state = Mutex(State(queue: queue))
+        self.report = report
+    }
+
+    // MARK: The node
+
+    /// Leaves an event here.
+    package func put(_ timed: TimedEvent) -> Fate {
+        var reader: CheckedContinuation<TimedEvent?, Never>?
+        var event: TimedEvent?
+        let fate = state.withLock { state -> Fate in
+            guard !state.isFinished else { return .missed }
+            if case .message(let chat, _, _, _) = timed.event, !state.isAttentive {
+                state.queue.missMessage(in: chat, at: timed.at)
+                return .missed
+            }
+            state.queue.add(timed)
+            guard !state.waiting.isEmpty else { return .waiting }
+            event = state.take()
+            if event != nil { reader = state.waiting.removeFirst() }
+            return event == timed ? .taken : .waiting
+        }
+        reader?.resume(returning: event)
+        return fate
+    }
+
+    /// The messages that were taken since this was last asked.
+    package func collectTaken() -> [UInt64] {
+        state.withLock { state in
+            defer { (state.taken, state.isReported) = ([], false) }
+            return state.taken
+        }
+    }
+
+    /// Whether nothing more comes.
+    package var isFinished: Bool { state.withLock { $0.isFinished } }
+
+    /// Whether something waits, and whether it is taken is to be looked at.
+    package var isWatched: Bool { state.withLock { $0.isAttentive && !$0.isFinished && !$0.queue.isEmpty } }
+
+    /// A reader that took nothing of what waits, so many times in a row, gets no messages until it comes again.
+    ///
+    /// - Returns: The messages that don't wait for it any more.
+    package func look(patience: Int) -> [UInt64] {
+        state.withLock { state in
+            state.idleLooks = state.hasTaken || state.queue.isEmpty ? 0 : state.idleLooks + 1
+            state.hasTaken = false
+            guard state.isAttentive, !state.isFinished, state.idleLooks >= patience else { return [] }
+            state.isAttentive = false
+            return state.queue.giveUpMessages()
+        }
+    }
+
+    /// Nothing more comes. What waits can be taken still.
+    package func finish() {
+        let readers = state.withLock { state in
+            state.isFinished = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for reader in readers { reader.resume(returning: nil) }
+    }
+
+    /// The reader is gone.
+    ///
+    /// - Returns: The messages that waited for it, and what it was not told.
+    package func close() -> (numbers: [UInt64], gaps: [String: EventQueue.Gap]) {
+        finish()
+        return state.withLock { $0.queue.giveUp() }
+    }
+
+    // MARK: The reader
+
+    /// The next event, which is taken by that; nil after the last one, and in a task that was cancelled, which ends the
+    /// sequence.
+    package func next(isolation: isolated (any Actor)? = #isolation) async -> TimedEvent? {
+        switch answer() {
+        case .event(let event): return event
+        case .end: return nil
+        case .nothing: break
+        }
+        return await withTaskCancellationHandler(
+            operation: {
+                await withCheckedContinuation(isolation: isolation) { reader in
+                    let answer = state.withLock { state -> Answer in
+                        if let event = state.take() { return .event(event) }
+                        guard !state.isFinished else { return .end }
+                        state.waiting.append(reader)
+                        return .nothing
+                    }
+                    switch answer {
+                    case .event(let event):
+                        note(event)
+                        reader.resume(returning: event)
+                    case .end: reader.resume(returning: nil)
+                    case .nothing: break
+                    }
+                }
+            },
+            onCancel: {
+                finish()
+                report()
+            }, isolation: isolation)
+    }
+
+    private func answer() -> Answer {
+        let answer = state.withLock { state -> Answer in
+            if let event = state.take() { return .event(event) }
+            return state.isFinished ? .end : .nothing
+        }
+        if case .event(let event) = answer { note(event) }
+        return answer
+    }
+
+    /// The node learns of messages that were taken.
+    private func note(_ event: TimedEvent) {
+        guard case .message(_, _, let number, _) = event.event else { return }
+        let isFirst = state.withLock { state in
+            state.taken.append(number)
+            defer { state.isReported = true }
+            return !state.isReported
+        }
+        if isFirst { report() }
+    }
+}

@@ -1,0 +1,174 @@
+import InklingCore
+import InklingModel
+import NIOCore
+
+/// Those who read what happens to a node.
+struct EventReaders {
+    private var next = 0
+    private var mailboxes: [Int: EventMailbox] = [:]
+    /// The messages that some readers have not taken, and how many readers.
+    private var untaken: [UInt64: Int] = [:]
+    /// What came while nobody was there to read it, by chat.
+    private var untold: [String: EventQueue.Gap] = [:]
+    /// Looks at who takes nothing.
+    var timer: Scheduled<Void>?
+
+    var isEmpty: Bool { mailboxes.isEmpty }
+    var count: Int { mailboxes.count }
+    var areWatched: Bool { mailboxes.values.contains(where: \.isWatched) }
+
+    /// The number of a reader who comes.
+    mutating func nextID() -> Int {
+        next += 1
+        return next
+    }
+
+    /// What nobody was told.
+    mutating func takeUntold() -> [String: EventQueue.Gap] {
+        defer { untold = [:] }
+        return untold
+    }
+
+    mutating func add(_ mailbox: EventMailbox, _ id: Int) { mailboxes[id] = mailbox }
+
+    /// All readers are told. A message that none of them has yet is held.
+    ///
+    /// - Parameter isAnswered: Whether somebody else was told of this outcome.
+    /// - Returns: The number of a message that nobody is waited for to take.
+    mutating func tell(_ timed: TimedEvent, isAnswered: Bool) -> UInt64? {
+        var holders = 0
+        for id in mailboxes.keys.sorted() where mailboxes[id]?.put(timed) == .waiting { holders += 1 }
+        switch timed.event {
+        case .message(let chat, _, let number, _):
+            if isEmpty { miss(messages: 1, in: chat, at: timed.at) }
+            guard holders > 0 else { return number }
+            untaken[number] = holders
+        case .delivered(let chat, _, _), .failed(let chat, _, _, _):
+            if isEmpty, !isAnswered { miss(outcomes: 1, in: chat, at: timed.at) }
+        case .peer, .typing, .notice, .missed: break
+        }
+        return nil
+    }
+
+    private mutating func miss(messages: Int = 0, outcomes: Int = 0, in chat: String, at time: Double) {
+        let before = untold[chat]
+        untold[chat] = EventQueue.Gap(
+            messages: (before?.messages ?? 0) + messages, outcomes: (before?.outcomes ?? 0) + outcomes, at: time)
+    }
+
+    /// The messages that the reader took, as far as it was the last to do so. One whose sequence has ended is gone.
+    mutating func collectTaken(by id: Int) -> [UInt64] {
+        guard let mailbox = mailboxes[id] else { return [] }
+        return mailbox.isFinished ? remove(id) : release(mailbox.collectTaken())
+    }
+
+    /// A reader is gone.
+    ///
+    /// - Returns: The messages that nobody is waited for to take any more.
+    mutating func remove(_ id: Int) -> [UInt64] {
+        guard let mailbox = mailboxes.removeValue(forKey: id) else { return [] }
+        let (numbers, gaps) = mailbox.close()
+        if isEmpty {
+            for (chat, gap) in gaps { miss(messages: gap.messages, outcomes: gap.outcomes, in: chat, at: gap.at) }
+        }
+        return release(mailbox.collectTaken()) + release(numbers)
+    }
+
+    /// Looks at who takes nothing.
+    ///
+    /// - Returns: The messages that nobody is waited for to take any more.
+    mutating func look() -> [UInt64] {
+        mailboxes.keys.sorted().flatMap { release(mailboxes[$0]?.look(patience: NodeLimits.readerLooks) ?? []) }
+    }
+
+    private mutating func release(_ numbers: [UInt64]) -> [UInt64] {
+        numbers.filter { number in
+            guard let holders = untaken[number] else { return false }
+            untaken[number] = holders > 1 ? holders - 1 : nil
+            return holders == 1
+        }
+    }
+
+    /// Ends all sequences; what waits in them can be read.
+    ///
+    /// - Returns: The messages that nobody is waited for to take any more.
+    mutating func finish() -> [UInt64] {
+        for mailbox in mailboxes.values { mailbox.finish() }
+        mailboxes = [:]
+        timer?.cancel()
+        timer = nil
+        defer { untaken = [:] }
+        return untaken.keys.sorted()
+    }
+}
+
+extension Node {
+    /// Everything that happens from now on, in all chats, until the node is stopped. It begins with how much came while
+    /// nobody read, and with the last 32 notices that nobody has read.
+    ///
+    /// Each call makes a sequence of its own. What waits in it is bounded: see ``NodeEvents`` for what a slow reader
+    /// gets. While events are read somewhere, a message counts as taken when all who read have taken it.
+    public func events() -> NodeEvents {
+        guard !isStopped else { return NodeEvents.ended }
+        let id = readers.nextID()
+        var queue = EventQueue()
+        for (chat, gap) in readers.takeUntold() { queue.miss(gap, in: chat) }
+        for notice in earlyNotices { queue.add(notice) }
+        for entry in joined {
+            let present = (met[entry.chat.name] ?? [:]).values.filter { $0.presence != .offline }
+            let typing = configuration.showsTyping ? endpoint.typing(in: entry.keys.tag).map(Person.init) : []
+            queue.begin(chat: entry.chat.name, present: present.map(\.user), typing: typing)
+        }
+        let loop = eventLoop
+        let mailbox = EventMailbox(queue) { [weak self] in
+            loop.execute { [weak self] in self?.assumeIsolated { $0.collectTaken(by: id) } }
+        }
+        let reader = EventReader(mailbox) { [weak self] in
+            loop.execute { [weak self] in self?.assumeIsolated { $0.forgetReader(id) } }
+        }
+        earlyNotices = []
+        readers.add(mailbox, id)
+        return NodeEvents(reader)
+    }
+
+    /// All who read are told.
+    func tell(_ event: Event) {
+        var isAnswered = false
+        switch event {
+        case .delivered(_, let message, _), .failed(_, let message, _, _):
+            isAnswered = observers.tellAnswer(event, for: message)
+        case .peer, .typing, .message, .notice, .missed: break
+        }
+        let timed = TimedEvent(at: Node.wallClock(), event: event)
+        if let number = readers.tell(timed, isAnswered: isAnswered) { endpoint.messageTaken(number) }
+        if readers.isEmpty, case .notice = event {
+            earlyNotices.append(timed)
+            if earlyNotices.count > NodeLimits.unheardNotices { earlyNotices.removeFirst() }
+        }
+        watchReaders()
+    }
+
+    private func collectTaken(by id: Int) { take(readers.collectTaken(by: id)) }
+
+    private func forgetReader(_ id: Int) { take(readers.remove(id)) }
+
+    /// Nobody is waited for to take these messages any more.
+    func take(_ messages: [UInt64]) {
+        guard !messages.isEmpty, !isStopped else { return }
+        for number in messages { endpoint.messageTaken(number) }
+        drain()
+    }
+
+    private func watchReaders() {
+        guard readers.timer == nil, !isStopped, readers.areWatched else { return }
+        let step = configuration.readerPatience / NodeLimits.readerLooks
+        readers.timer = eventLoop.scheduleTask(in: TimeAmount(step)) { [weak self] in
+            guard let self else { return }
+            self.assumeIsolated { node in
+                node.readers.timer = nil
+                node.take(node.readers.look())
+                node.watchReaders()
+            }
+        }
+    }
+}

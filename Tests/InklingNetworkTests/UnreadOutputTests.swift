@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+extension NetworkTests {
+    @Suite("Output that nobody reads", .serialized, .alone) struct UnreadOutputTests {
+        /// The first lines are passed on, then none for 15 s, then all.
+        private static let script = """
+            lines=0
+            while [ $lines -lt 2 ] && IFS= read -r line; do printf '%s\\n' "$line"; lines=$((lines + 1)); done
+            sleep 15
+            exec cat
+            """
+        /// Two seconds longer than nobody reads, and as many messages a second of each of four, of three records each.
+        private static let seconds = 17
+        private static let rate = 125
+        private static let text = String(repeating: "x", count: 3_400)
+
+        // J-14, M-20
+        @Test("a node whose output is not read for 15 s under 500 messages a second holds back, stays, and counts")
+        func unread() async throws {
+            try await Network.with(Network.Options(hosts: 1, discovery: false)) { network in
+                let reader = try await NodeProcess(
+                    "Reader", on: network[0], ["--no-discovery", "--port", "40001"], readBy: Self.script)
+                var writers: [NodeProcess] = []
+                for number in 1...4 {
+                    writers.append(
+                        try await NodeProcess(
+                            "Writer\(number)", on: network[0], ["--no-discovery", "--peer", "127.0.0.1:40001"]))
+                }
+                for writer in writers { try await writer.waitForPresence("online", of: reader) }
+                let begin = now()
+                var numbers = 0
+                var mostWaiting = 0
+                while now() < begin + Double(Self.seconds) {
+                    let due = Int((now() - begin) * Double(Self.rate))
+                    while numbers < due {
+                        for writer in writers { writer.send("\(numbers) \(Self.text)") }
+                        numbers += 1
+                    }
+                    if Int(now() - begin) == 9 {
+                        let delivered = writers.reduce(0) { $0 + $1.count(of: "delivered") }
+                        mostWaiting = max(mostWaiting, writers.count * numbers - delivered)
+                    }
+                    try await pause(0.02)
+                }
+                #expect(mostWaiting > 500, "the writers are held back: \(mostWaiting) messages wait for them")
+                // All goes on: each has the outcome of everything, and the reader lacks nothing that it does not know of.
+                for writer in writers {
+                    let deadline = now() + 30
+                    while writer.count(of: "delivered") + writer.count(of: "failed") < numbers, now() < deadline {
+                        try await pause(0.05)
+                    }
+                    #expect(writer.count(of: "delivered") + writer.count(of: "failed") == numbers)
+                }
+                let delivered = writers.reduce(0) { $0 + $1.count(of: "delivered") }
+                let failed = writers.reduce(0) { $0 + $1.count(of: "failed") }
+                try await reader.wait("what is missing") { $0.on == "missed" }
+                try await pause(1)
+                let missed = reader.events.filter { $0.on == "missed" }
+                let missing = missed.reduce(0) { $0 + ($1.messages ?? 0) }
+                let shown = reader.count(of: "message")
+                #expect(missed.allSatisfy { $0.chat == "lobby" && $0.outcomes == 0 })
+                #expect((delivered...delivered + failed).contains(missing + shown))
+                for writer in writers {
+                    let texts = reader.events.filter { $0.on == "message" && $0.from?.name == writer.name }
+                    let order = texts.compactMap { Int($0.text?.prefix { $0 != " " } ?? "") }
+                    #expect(order == order.sorted() && order.last == numbers - 1)
+                }
+                let peak = try await network[0].run(Self.peakMemory)
+                figure(
+                    "unread for 15 s under 500 messages a second: \(mostWaiting) waited with their writers after 9 s, "
+                        + "\(missing) were missed, \(shown) shown, \(failed) failed; peaks of memory in KiB: \(peak)")
+                let most = peak.split(separator: "\n").compactMap { Int($0) }.max() ?? .max
+                #expect(most < 120_000)
+                // Typing shows, and the end is as always.
+                let mark = reader.mark
+                writers[0].compose("h")
+                try await reader.waitForTyping(of: writers[0], from: mark)
+                reader.quit()
+                let deadline = now() + 10
+                while reader.ending == nil, now() < deadline { try await pause(0.01) }
+                #expect(reader.ending == .exited(0), "\(reader.errorText)")
+            }
+        }
+
+        /// The peaks of resident memory of all nodes, in KiB.
+        private static let peakMemory = """
+            for process in /proc/[0-9]*; do
+                [ "$(cat "$process/comm")" = inkling ] || continue
+                sed -n 's/^VmHWM:[^0-9]*\\([0-9]*\\).*/\\1/p' "$process/status"
+            done
+            """
+    }
+}

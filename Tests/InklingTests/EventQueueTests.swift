@@ -1,0 +1,303 @@
+import Inkling
+import InklingModel
+import InklingTestSupport
+import Testing
+
+/// What a reader of events gets, and in which order.
+@Suite("The queue of a reader's events")
+struct EventQueueTests {
+    // MARK: Making events
+
+    static func person(_ number: Int) -> Person {
+        let letters = Array("abcdefghijklmnopqrstuvwxyz234567")
+        var text = [Character](repeating: "a", count: 16)
+        var rest = number
+        for place in text.indices {
+            text[place] = letters[rest % 32]
+            rest /= 32
+        }
+        return Person(user: UserID(String(text)).unsafelyUnwrapped, name: "Person \(number)")
+    }
+
+    static let bob = person(1)
+    static let carol = person(2)
+    static let mallory = person(3)
+
+    static func message(_ person: Person, _ number: Int, chat: String = "c") -> Event {
+        .message(chat: chat, from: person, number: UInt64(number), text: "\(number)")
+    }
+
+    static func peer(_ person: Person, _ presence: Presence, chat: String = "c") -> Event {
+        .peer(chat: chat, person, presence, why: presence == .offline ? .bye : .hello)
+    }
+
+    static func taken(from queue: inout EventQueue, atMost count: Int = .max) -> [Event] {
+        var events: [Event] = []
+        while events.count < count, let event = queue.take() { events.append(event.event) }
+        return events
+    }
+
+    static func add(_ events: [Event], to queue: inout EventQueue) {
+        for event in events { queue.add(event.timed) }
+    }
+
+    // MARK: Order
+
+    @Test("while little waits, everything is told in the order in which it came")
+    func order() {
+        var queue = EventQueue()
+        let events: [Event] = [
+            .notice(.peerIsOneself), Self.peer(Self.bob, .online), .typing(chat: "c", [Self.bob]),
+            Self.message(Self.carol, 1), .delivered(chat: "c", message: 1, user: Self.bob.user),
+            Self.message(Self.mallory, 2), Self.message(Self.carol, 3), Self.message(Self.carol, 4),
+            .failed(chat: "c", message: 2, user: Self.bob.user, why: .silence), Self.message(Self.mallory, 5),
+            Self.peer(Self.person(4), .away), Self.message(Self.mallory, 6, chat: "d"), .notice(.discoveryUp),
+        ]
+        Self.add(events, to: &queue)
+        #expect(Self.taken(from: &queue) == events)
+        #expect(queue.isEmpty)
+    }
+
+    /// One sender floods, presence and typing of strangers change all the time, and the reader takes one event where
+    /// eight come.
+    @Test("whoever floods makes nobody else's message wait for more than 20 events, and each one's order is kept")
+    func flood() {
+        var queue = EventQueue()
+        let strangers = (10..<210).map(Self.person)
+        var (number, sent, waits) = (0, [Int: Int](), [Int]())
+        var last: [UserID: UInt64] = [:]
+        for step in 0..<20_000 {
+            for _ in 0..<5 {
+                number += 1
+                queue.add(Self.message(Self.mallory, number).timed)
+            }
+            let stranger = strangers[step % strangers.count]
+            queue.add(Self.peer(stranger, step % 3 == 0 ? .away : .online).timed)
+            queue.add(Event.typing(chat: "c", [stranger]).timed)
+            queue.add(Event.delivered(chat: "c", message: UInt64(step), user: Self.bob.user).timed)
+            if step % 50 == 0 {
+                number += 1
+                sent[number] = step
+                queue.add(Self.message(Self.carol, number).timed)
+            }
+            guard case .message(_, let from, let number, _)? = queue.take()?.event else { continue }
+            #expect(last[from.user] ?? 0 < number)
+            last[from.user] = number
+            if from == Self.carol, let begin = sent[Int(number)] { waits.append(step - begin) }
+        }
+        #expect(waits.count >= 399)
+        #expect(waits.max() ?? .max <= 20, "\(waits.max() ?? -1)")
+        #expect(last[Self.mallory.user] ?? 0 > 1_000, "and who floods has turns too")
+    }
+
+    @Test("what a person did in a chat keeps its order: coming, messages, going")
+    func ownOrder() {
+        var queue = EventQueue()
+        let first = [Self.peer(Self.bob, .online), Self.message(Self.bob, 1), Self.message(Self.bob, 2)]
+        Self.add(first + [Self.peer(Self.bob, .offline)], to: &queue)
+        #expect(Self.taken(from: &queue) == first + [Self.peer(Self.bob, .offline)])
+        // Between messages nobody hears of what was undone.
+        Self.add(first + [Self.peer(Self.bob, .offline), Self.peer(Self.bob, .away)], to: &queue)
+        Self.add([Self.message(Self.bob, 3)], to: &queue)
+        #expect(
+            Self.taken(from: &queue) == first + [Self.message(Self.bob, 3), Self.peer(Self.bob, .away)])
+    }
+
+    @Test("the end of typing comes before the message, and typing again after it; that of others does not wait")
+    func typingAndMessages() {
+        var queue = EventQueue()
+        Self.add([.typing(chat: "c", [Self.bob, Self.carol])], to: &queue)
+        #expect(Self.taken(from: &queue).count == 1)
+        Self.add(
+            [
+                .typing(chat: "c", [Self.carol]), Self.message(Self.bob, 1), .typing(chat: "c", [Self.carol, Self.bob]),
+                .typing(chat: "c", [Self.carol, Self.bob, Self.mallory]), Self.message(Self.bob, 2, chat: "d"),
+            ], to: &queue)
+        // Bob has none waiting in c once the first was taken, wherever else he writes.
+        #expect(
+            Self.taken(from: &queue) == [
+                .typing(chat: "c", [Self.carol, Self.mallory]), Self.message(Self.bob, 1),
+                Self.message(Self.bob, 2, chat: "d"), .typing(chat: "c", [Self.carol, Self.bob, Self.mallory]),
+            ])
+    }
+
+    @Test("a warning about somebody's key comes just before them")
+    func warning() {
+        var queue = EventQueue()
+        let warning = Event.notice(.keyChanged(Self.bob, known: Self.carol.user, isVerified: false))
+        Self.add([Self.peer(Self.bob, .online), Self.peer(Self.carol, .online), warning], to: &queue)
+        Self.add([Self.peer(Self.bob, .away)], to: &queue)
+        #expect(
+            Self.taken(from: &queue) == [warning, Self.peer(Self.bob, .away), Self.peer(Self.carol, .online)])
+        Self.add([warning, Self.message(Self.bob, 1), Self.peer(Self.bob, .online)], to: &queue)
+        #expect(Self.taken(from: &queue) == [warning, Self.message(Self.bob, 1), Self.peer(Self.bob, .online)])
+    }
+
+    // MARK: Bounds
+
+    @Test("of typing, presence and notices the latest waits, and nothing of what was undone")
+    func coalescing() {
+        var queue = EventQueue()
+        for round in 0..<100_000 {
+            queue.add(Event.typing(chat: "c", round % 2 == 0 ? [Self.bob] : [Self.carol]).timed)
+            queue.add(Self.peer(Self.bob, round % 2 == 0 ? .online : .away).timed)
+            queue.add(Event.notice(round % 2 == 0 ? .discoveryDown(.gone) : .discoveryUp).timed)
+        }
+        #expect(queue.otherCount == 4 && queue.turnCount < 100)
+        #expect(
+            Self.taken(from: &queue) == [
+                Self.peer(Self.bob, .away), .notice(.discoveryDown(.gone)), .typing(chat: "c", [Self.carol]),
+                .notice(.discoveryUp),
+            ])
+        Self.add([.typing(chat: "c", []), .typing(chat: "c", [Self.carol])], to: &queue)
+        #expect(queue.isEmpty, "the list is what was told")
+    }
+
+    @Test("100,000 people who come and go leave nothing, whether they typed or wrote nothing")
+    func comingAndGoing() {
+        var queue = EventQueue()
+        queue.begin(chat: "c", present: [Self.bob.user], typing: [Self.bob])
+        for number in 10..<100_010 {
+            let person = Self.person(number)
+            Self.add(
+                [
+                    Self.peer(person, .online), .typing(chat: "c", [Self.bob, person]),
+                    .typing(chat: "c", [Self.bob]), Self.peer(person, .offline),
+                ], to: &queue)
+        }
+        #expect(queue.otherCount == 2 && queue.turnCount < 100 && queue.isEmpty)
+        // Of who was there before the reader began it is told.
+        Self.add([.typing(chat: "c", []), Self.peer(Self.bob, .offline)], to: &queue)
+        #expect(Self.taken(from: &queue) == [.typing(chat: "c", []), Self.peer(Self.bob, .offline)])
+        #expect(queue.otherCount == 0)
+    }
+
+    @Test("32 notices wait: of warnings about people the latest, and what concerns the node")
+    func notices() {
+        var queue = EventQueue()
+        let warnings = (0..<100).map {
+            Event.notice(.keyChanged(Self.person($0), known: Self.bob.user, isVerified: false))
+        }
+        Self.add([.notice(.discoveryDown(.gone))] + warnings, to: &queue)
+        #expect(Self.taken(from: &queue) == [.notice(.discoveryDown(.gone))] + warnings.suffix(31))
+    }
+
+    @Test("outcomes beyond the limit are counted, and the count comes first")
+    func outcomes() {
+        var queue = EventQueue()
+        for number in 0..<NodeLimits.waitingOutcomes + 5 {
+            queue.add(Event.delivered(chat: "c", message: UInt64(number), user: Self.bob.user).timed)
+        }
+        #expect(queue.take()?.event == .missed(chat: "c", messages: 0, outcomes: 5))
+        let rest = Self.taken(from: &queue)
+        #expect(rest.count == NodeLimits.waitingOutcomes)
+        #expect(rest.first == .delivered(chat: "c", message: 0, user: Self.bob.user))
+    }
+
+    @Test("messages that are given up are counted for each chat; the rest waits")
+    func givingUp() {
+        var queue = EventQueue()
+        Self.add([.typing(chat: "c", [Self.bob])], to: &queue)
+        _ = queue.take()
+        Self.add(
+            [
+                Self.peer(Self.bob, .online), .typing(chat: "c", []), Self.message(Self.bob, 1),
+                Self.message(Self.carol, 2, chat: "d"), Self.message(Self.bob, 3), .typing(chat: "c", [Self.bob]),
+                Self.peer(Self.bob, .away), .delivered(chat: "c", message: 9, user: Self.bob.user),
+                // Whom nobody was told of, and who has gone.
+                Self.peer(Self.mallory, .online), Self.message(Self.mallory, 4), Self.peer(Self.mallory, .offline),
+            ], to: &queue)
+        #expect(queue.giveUpMessages() == [1, 2, 3, 4])
+        #expect(queue.messageCount == 0)
+        #expect(
+            Self.taken(from: &queue) == [
+                .missed(chat: "c", messages: 3, outcomes: 0), .missed(chat: "d", messages: 1, outcomes: 0),
+                Self.peer(Self.bob, .away), .delivered(chat: "c", message: 9, user: Self.bob.user),
+            ])
+        #expect(queue.isEmpty && queue.otherCount == 2, "Bob is there, and types")
+    }
+
+    // MARK: Anything
+
+    @Test(
+        "whatever comes and whenever it is taken, no message is lost, and the latest state is told",
+        arguments: 0..<50 as Range<UInt64>)
+    func anything(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var queue = EventQueue()
+        var (number, taken) = (0, 0)
+        var (typing, told) = ([String: [Person]](), [String: [Person]]())
+        var (there, shown) = ([String: [Person: Presence]](), [String: [Person: Presence]]())
+        var last: [UserID: UInt64] = [:]
+        func check(_ event: Event) {
+            switch event {
+            case .typing(let chat, let people):
+                #expect(told[chat] ?? [] != people)
+                told[chat] = people
+            case .peer(let chat, let person, let presence, _):
+                #expect(presence != .offline || shown[chat]?[person] ?? .offline != .offline)
+                shown[chat, default: [:]][person] = presence
+            case .message(let chat, let person, let number, _):
+                taken += 1
+                #expect(last[person.user] ?? 0 < number)
+                last[person.user] = number
+                #expect(shown[chat]?[person] ?? .offline != .offline, "they came before they wrote")
+                #expect(told[chat]?.contains(person) != true, "typing had ended")
+            default: Issue.record("\(event)")
+            }
+        }
+        for _ in 0..<3_000 {
+            let chat = ["c", "d"][Int(generator.next() % 2)]
+            let person = Self.person(Int(generator.next() % 6))
+            let isThere = there[chat]?[person] ?? .offline != .offline
+            switch generator.next() % 8 {
+            case 0 where isThere, 1 where isThere && generator.next() % 4 == 0:
+                if typing[chat]?.contains(person) == true {
+                    typing[chat]?.removeAll { $0 == person }
+                    queue.add(Event.typing(chat: chat, typing[chat] ?? []).timed)
+                }
+                there[chat]?[person] = .offline
+                queue.add(Self.peer(person, .offline, chat: chat).timed)
+            case 0, 1, 2:
+                let presence: Presence = generator.next() % 2 == 0 ? .online : .away
+                there[chat, default: [:]][person] = presence
+                queue.add(Self.peer(person, presence, chat: chat).timed)
+            case 3, 4:
+                guard isThere else { continue }
+                if typing[chat]?.contains(person) == true {
+                    typing[chat]?.removeAll { $0 == person }
+                } else {
+                    typing[chat, default: []].append(person)
+                }
+                queue.add(Event.typing(chat: chat, typing[chat] ?? []).timed)
+            default:
+                guard isThere else { continue }
+                if typing[chat]?.contains(person) == true {
+                    typing[chat]?.removeAll { $0 == person }
+                    queue.add(Event.typing(chat: chat, typing[chat] ?? []).timed)
+                }
+                number += 1
+                queue.add(Self.message(person, number, chat: chat).timed)
+            }
+            // At times the reader is away for long.
+            if generator.next() % 500 == 0 { Self.taken(from: &queue).forEach(check) }
+            if seed % 2 == 0, generator.next() % 2 == 0 { Self.taken(from: &queue, atMost: 1).forEach(check) }
+        }
+        Self.taken(from: &queue).forEach(check)
+        #expect(queue.isEmpty && taken == number)
+        for chat in ["c", "d"] {
+            #expect(told[chat] ?? [] == typing[chat] ?? [])
+            let isGone = { (entry: (key: Person, value: Presence)) in entry.value == .offline }
+            let present = (there[chat] ?? [:]).filter { !isGone($0) }
+            #expect((shown[chat] ?? [:]).filter { !isGone($0) } == present)
+            for person in present.keys { queue.add(Self.peer(person, .offline, chat: chat).timed) }
+            queue.add(Event.typing(chat: chat, []).timed)
+        }
+        _ = Self.taken(from: &queue)
+        #expect(queue.otherCount == 0, "nothing is kept of who has gone")
+    }
+}
+
+extension Event {
+    var timed: TimedEvent { TimedEvent(at: 1, event: self) }
+}

@@ -1,0 +1,288 @@
+import Inkling
+import InklingModel
+import InklingTestSupport
+import Synchronization
+import Testing
+
+/// Readers of events on threads of their own, without a node.
+@Suite("A reader's mailbox", .timeLimit(.minutes(1)))
+struct EventMailboxTests {
+    @Test("a reader that waits has what comes at once; what it takes later is reported once until asked for")
+    func taking() async {
+        let reports = Mutex(0)
+        let mailbox = EventMailbox { reports.withLock { $0 += 1 } }
+        for number in 1...3 {
+            #expect(mailbox.put(EventQueueTests.message(EventQueueTests.bob, number).timed) == .waiting)
+        }
+        #expect(mailbox.collectTaken() == [])
+        for number in 1...2 {
+            #expect(await mailbox.next()?.event == EventQueueTests.message(EventQueueTests.bob, number))
+        }
+        #expect(reports.withLock { $0 } == 1)
+        #expect(mailbox.collectTaken() == [1, 2])
+        _ = await mailbox.next()
+        #expect(reports.withLock { $0 } == 2 && mailbox.collectTaken() == [3])
+        async let waiting = mailbox.next()
+        var fate = EventMailbox.Fate.waiting
+        while fate == .waiting {
+            // It may not wait yet, and takes this from the queue then.
+            fate = mailbox.put(EventQueueTests.message(EventQueueTests.bob, 4).timed)
+            if fate == .waiting, await mailbox.next() == nil { break }
+        }
+        mailbox.finish()
+        _ = await waiting
+        #expect(await mailbox.next() == nil)
+    }
+
+    @Test("what waits when the node ends can be read; a task that is cancelled ends the sequence")
+    func ending() async {
+        let mailbox = EventMailbox()
+        _ = mailbox.put(EventQueueTests.message(EventQueueTests.bob, 1).timed)
+        mailbox.finish()
+        #expect(mailbox.put(EventQueueTests.message(EventQueueTests.bob, 2).timed) == .missed)
+        #expect(await mailbox.next()?.event == EventQueueTests.message(EventQueueTests.bob, 1))
+        #expect(await mailbox.next() == nil)
+        let reports = Mutex(0)
+        let other = EventMailbox { reports.withLock { $0 += 1 } }
+        let task = Task { await other.next() }
+        task.cancel()
+        #expect(await task.value == nil)
+        #expect(other.isFinished && reports.withLock { $0 } == 1)
+    }
+
+    @Test("who takes nothing for ten looks gets no messages until it comes again, and hears first how many it missed")
+    func idle() async {
+        let mailbox = EventMailbox()
+        for _ in 0..<100 { #expect(mailbox.look(patience: 10) == [], "nothing waits") }
+        for number in 1...3 { _ = mailbox.put(EventQueueTests.message(EventQueueTests.bob, number).timed) }
+        for _ in 0..<9 { #expect(mailbox.look(patience: 10) == []) }
+        _ = await mailbox.next()
+        for _ in 0..<10 { #expect(mailbox.look(patience: 10) == [] && mailbox.isWatched) }
+        #expect(mailbox.look(patience: 10) == [2, 3])
+        #expect(!mailbox.isWatched)
+        #expect(mailbox.put(EventQueueTests.message(EventQueueTests.bob, 4).timed) == .missed)
+        #expect(mailbox.put(EventQueueTests.peer(EventQueueTests.bob, .away).timed) == .waiting)
+        #expect(await mailbox.next()?.event == .missed(chat: "c", messages: 3, outcomes: 0))
+        #expect(await mailbox.next()?.event == EventQueueTests.peer(EventQueueTests.bob, .away))
+        #expect(mailbox.put(EventQueueTests.message(EventQueueTests.bob, 5).timed) == .waiting)
+        #expect(await mailbox.next()?.event == EventQueueTests.message(EventQueueTests.bob, 5))
+    }
+}
+
+/// Nodes of this process on loopback that are read slowly, late or not at all.
+@Suite("Readers of a node's events", .serialized, .timeLimit(.minutes(2)))
+struct NodeEventsTests {
+    /// Sends that many messages, as fast as they go.
+    private static func flood(_ node: Node, _ count: Int, text: String) async throws {
+        var sent = 0
+        while sent < count {
+            do {
+                _ = try await node.send("\(sent) \(text)", to: "lobby")
+                sent += 1
+            } catch NodeError.queueFull {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+    }
+
+    /// Waits until a condition holds, at most so long.
+    private static func wait(_ seconds: Double = 20, until holds: () async -> Bool) async throws {
+        for _ in 0..<Int(seconds * 100) {
+            if await holds() { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        Issue.record("it did not come to that in \(seconds) s")
+    }
+
+    // M-20
+    @Test("a message counts as held until the last reader took it, and one that takes nothing holds up nobody for long")
+    func idleReader() async throws {
+        try await NodeTests.withPair({ $0.readerPatience = .seconds(2) }) { alice, bob in
+            let lively = await alice.events()
+            let idle = await alice.events()
+            async let heard = NodeTests.numbers(of: lively, count: 200)
+            try await Self.flood(bob, 200, text: String(repeating: "x", count: 500))
+            #expect(await heard == Array(0..<200))
+            #expect(await alice.heldText >= 200 * 756, "the other has not taken them")
+            try await Self.wait { await alice.heldText == 0 }
+            // Nobody waits for it now.
+            async let more = NodeTests.numbers(of: lively, count: 3)
+            try await Self.flood(bob, 3, text: "more")
+            #expect(await more == [0, 1, 2])
+            try await Self.wait { await alice.heldText == 0 }
+            // It is told, and gets what comes from then on.
+            var late = idle.makeAsyncIterator()
+            #expect(await late.next()?.event == .missed(chat: "lobby", messages: 203, outcomes: 0))
+            async let last = NodeTests.numbers(of: lively, count: 1)
+            try await Self.flood(bob, 1, text: "last")
+            #expect(await last == [0])
+            #expect(await alice.heldText > 0)
+            var event = await late.next()?.event
+            while case .typing? = event { event = await late.next()?.event }
+            guard case .message(_, _, _, "0 last")? = event else {
+                Issue.record("\(String(describing: event))")
+                return
+            }
+            try await Self.wait { await alice.heldText == 0 }
+        }
+    }
+
+    @Test("what nobody read is told to the next reader as a number, and holds up nobody")
+    func noReader() async throws {
+        try await NodeTests.withPair { alice, bob in
+            let outcome = try await bob.deliver("one", to: "lobby", within: .seconds(30))
+            #expect(outcome.reachedAll)
+            try await Self.flood(bob, 4, text: "more")
+            try await Self.wait { await alice.statistics().messagesReceived == 5 }
+            #expect(await alice.heldText == 0)
+            var first: NodeEvents? = await alice.events()
+            var iterator = first?.makeAsyncIterator()
+            #expect(await iterator?.next()?.event == .missed(chat: "lobby", messages: 5, outcomes: 0))
+            // What a reader leaves behind is told as well.
+            try await Self.flood(bob, 3, text: "unread")
+            try await Self.wait { await alice.heldText > 3 * 256 }
+            (first, iterator) = (nil, nil)
+            try await Self.wait { await alice.heldText == 0 }
+            var second = await alice.events().makeAsyncIterator()
+            #expect(await second.next()?.event == .missed(chat: "lobby", messages: 3, outcomes: 0))
+            // The four outcomes that nobody waited for; the first was told to who sent the message.
+            try await Self.wait { await bob.statistics().messagesDelivered == 8 }
+            var own = await bob.events().makeAsyncIterator()
+            #expect(await own.next()?.event == .missed(chat: "lobby", messages: 0, outcomes: 7))
+        }
+    }
+
+    @Test("a reader whose task is cancelled is waited for no more, even if its sequence is kept")
+    func cancelledReader() async throws {
+        try await NodeTests.withPair { alice, bob in
+            let events = await alice.events()
+            let reading = Task { for await _ in events {} }
+            try await Task.sleep(for: .milliseconds(50))
+            reading.cancel()
+            await reading.value
+            try await Self.flood(bob, 3, text: "unread")
+            try await Self.wait { await alice.statistics().messagesReceived == 3 }
+            try await Self.wait { await alice.heldText == 0 }
+            var next = await alice.events().makeAsyncIterator()
+            guard case .missed("lobby", _, 0)? = await next.next()?.event else {
+                Issue.record("nothing was missed")
+                return
+            }
+            withExtendedLifetime(events) {}
+        }
+    }
+
+    @Test("however often typing and presence change unread, the latest is told, once")
+    func coalescing() async throws {
+        try await NodeTests.withPair { alice, bob in
+            let events = await alice.events()
+            for round in 0..<20 {
+                await bob.compose(round % 2 == 0 ? "x" : "", in: "lobby")
+                await bob.setAway(round % 2 == 0)
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            await bob.setAway(true)
+            await bob.setAway(false)
+            await bob.setAway(true)
+            await bob.setAway(false)
+            await bob.compose("x", in: "lobby")
+            try await Self.wait { await alice.peer(bob.user, in: "lobby")?.presence == .online }
+            _ = await NodeTests.first(of: alice.typing(in: "lobby")) { $0.map(\.user) == [bob.user] }
+            try await Task.sleep(for: .seconds(1.2))
+            let person = Person(user: bob.user, name: "Bob")
+            var told: [Event] = []
+            var iterator = events.makeAsyncIterator()
+            for _ in 0..<2 { if let event = await iterator.next()?.event { told.append(event) } }
+            #expect(told.contains(.typing(chat: "lobby", [person])), "\(told)")
+            #expect(told.contains(.peer(chat: "lobby", person, .online, why: .back)), "\(told)")
+        }
+    }
+
+    @Test("who observes presence and takes nothing gets one list, the latest")
+    func latestPresence() async throws {
+        try await NodeTests.withPair { alice, bob in
+            var lists = await alice.presence(in: "lobby").makeAsyncIterator()
+            #expect(await lists.next()?.first?.presence == .online)
+            for away in [true, false, true] {
+                await bob.setAway(away)
+                try await Self.wait { await alice.peer(bob.user, in: "lobby")?.presence == (away ? .away : .online) }
+            }
+            #expect(await lists.next()?.first?.presence == .away)
+            await bob.stop()
+            #expect(await lists.next()?.first?.presence == .offline)
+            await alice.stopObserving()
+            #expect(await lists.next() == nil)
+        }
+    }
+
+    @Test("who observes typing and takes nothing gets the latest list alone")
+    func latestTyping() async throws {
+        try await NodeTests.withPair { alice, bob in
+            var lists = await alice.typing(in: "lobby").makeAsyncIterator()
+            #expect(await lists.next()?.isEmpty == true)
+            for text in ["x", "", "x", ""] {
+                await bob.compose(text, in: "lobby")
+                _ = await NodeTests.first(of: alice.typing(in: "lobby")) { $0.isEmpty == text.isEmpty }
+            }
+            #expect(await lists.next()?.isEmpty == true)
+            await bob.compose("x", in: "lobby")
+            #expect(await lists.next()?.map(\.user) == [bob.user])
+        }
+    }
+
+    // M-20
+    @Test("beside a flood that is read slowly, another's messages come within 20 events, and each one's in order")
+    func flood() async throws {
+        try await NodeTests.withPair { alice, mallory in
+            let carol = try await NodeTests.node("Carol", peers: [alice])
+            await NodeTests.meet(alice, carol)
+            await NodeTests.meet(carol, alice)
+            let events = await alice.events()
+            let flood = Task { try await Self.flood(mallory, 3_000, text: String(repeating: "x", count: 100)) }
+            let counter = Mutex(0)
+            let marks = Mutex<[Int]>([])
+            let writer = Task {
+                for number in 0..<10 {
+                    try await Task.sleep(for: .milliseconds(400))
+                    marks.withLock { $0.append(counter.withLock { $0 }) }
+                    _ = try await carol.send("\(number)", to: "lobby")
+                }
+            }
+            var waits: [Int] = []
+            var last: [UserID: Int] = [:]
+            var most = 0
+            for await timed in events {
+                counter.withLock { $0 += 1 }
+                if case .message(_, let from, _, let text) = timed.event, let number = Int(text.prefix { $0 != " " }) {
+                    #expect(last[from.user] ?? -1 == number - 1)
+                    last[from.user] = number
+                    if from.user == carol.user {
+                        waits.append(counter.withLock { $0 } - marks.withLock { $0[number] })
+                        if number == 9 { break }
+                    }
+                }
+                most = max(most, await alice.heldText)
+                try await Task.sleep(for: .milliseconds(9))
+            }
+            flood.cancel()
+            try await writer.value
+            print("figure: beside a flood another's message took \(waits.max() ?? 0) events; \(most) bytes waited")
+            #expect(waits.count == 10 && waits.allSatisfy { $0 <= 20 }, "\(waits)")
+            #expect(most > 100_000 && most <= 8 << 20)
+            await carol.stop()
+        }
+    }
+}
+
+extension NodeTests {
+    /// The numbers with which the next so many messages begin.
+    static func numbers(of events: NodeEvents, count: Int) async -> [Int] {
+        var numbers: [Int] = []
+        for await timed in events {
+            guard case .message(_, _, _, let text) = timed.event else { continue }
+            numbers.append(Int(text.prefix { $0 != " " }) ?? -1)
+            if numbers.count == count { break }
+        }
+        return numbers
+    }
+}
