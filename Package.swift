@@ -114,7 +114,8 @@ let package = Package(
             name: "InklingConsoleTests", dependencies: ["InklingConsole", "InklingModel", "InklingText"],
             swiftSettings: tests),
         .testTarget(
-            name: "InklingProgramTests", dependencies: ["Inkling", "InklingCLI", "InklingText"],
+            name: "InklingProgramTests",
+            dependencies: ["Inkling", "InklingCLI", "InklingConsole", "InklingModel", "InklingText"],
             swiftSettings: tests),
         // Optimised: its switch and its readers of many nodes' lines share the processors with what they measure.
         .testTarget(name: "InklingNetworkTests", dependencies: ["InklingTestSupport"], swiftSettings: strict),

@@ -80,6 +80,96 @@ package enum ChatLines {
                 + "/verify \(label.text), or /block")
     }
 
+    /// The same in short, before something is shown of that person.
+    package static func anotherKey(_ label: Labels.Label, known: String, isVerified: Bool = false) -> Line {
+        Line(
+            "!! \(label.text) is not the \(shown(known)) you \(isVerified ? "verified" : "know"): /verify \(label.text)",
+            .bold)
+    }
+
+    /// The same of several people at once, of whom a few are named.
+    ///
+    /// - Parameter verified: how many have the name of somebody whose name is known for sure; these come first.
+    package static func changedKeys(of labels: [Labels.Label], verified: Int = 0) -> Line {
+        let names = labels.prefix(KeyAlarms.named).map(\.text)
+        let rest = labels.count - names.count
+        let others = rest > 0 ? [rest == 1 ? "1 other" : "\(rest) others"] : []
+        let known = verified == labels.count ? "verified" : "know"
+        let some = verified > 0 && verified < labels.count ? ", \(verified) of them names you verified" : ""
+        return Line(
+            """
+            !! \(labels.count) more people use names you \(known)\(some), but their keys are different:
+            \(Words.list(names + others)).
+            Share nothing secret until you have compared fingerprints,
+            face to face or by telephone: /verify NAME
+            """, .bold)
+    }
+
+    /// How many messages were not shown one by one.
+    ///
+    /// - Parameters:
+    ///   - labels: their authors, of whom a few are named.
+    ///   - andOthers: whether there were further authors, of whom nothing is known any more.
+    ///   - isLast: whether it is the end, and nobody can ask for the messages.
+    package static func folded(
+        _ count: Int, from labels: [Labels.Label], andOthers: Bool = false, isLast: Bool = false
+    ) -> Line {
+        var names = labels.map(\.text)
+        if names.count > 3 {
+            names = names.prefix(2) + [andOthers ? "others" : "\(names.count - 2) others"]
+        } else if andOthers {
+            names.append("others")
+        }
+        let messages = count == 1 ? "1 more message" : "\(count) more messages"
+        let end = isLast ? "not shown" : names.count == 1 && !andOthers ? "/show \(names[0])" : "/show"
+        return notice("\(messages) from \(Words.list(names))\(isLast ? ", " : ": ")\(end)")
+    }
+
+    /// How many messages that were not shown can't be shown any more.
+    ///
+    /// - Parameter label: the author; `nil` where nothing is known of the authors.
+    package static func notKept(_ count: Int, from label: Labels.Label?) -> Line {
+        let messages = count == 1 ? "1 earlier message" : "\(count) earlier messages"
+        return notice("\(messages) from \(label?.text ?? "others") \(count == 1 ? "was" : "were") not kept")
+    }
+
+    /// The answer to /show where nothing is folded.
+    package static func nothingFolded(from label: Labels.Label? = nil) -> Line {
+        notice("There is nothing more to show" + (label.map { " from \($0.text)" } ?? ""))
+    }
+
+    /// Somebody is muted from now on, or was before.
+    package static func muted(_ label: Labels.Label, isNew: Bool) -> Line {
+        guard isNew else { return notice("\(label.text) is already muted. To undo it: /unmute \(label.text)") }
+        return notice(
+            "\(label.text) is muted until you quit: you see nothing from them, but they still get your messages. "
+                + "To undo it: /unmute \(label.text)")
+    }
+
+    /// Somebody is no longer muted.
+    ///
+    /// - Parameters:
+    ///   - presence: such as "Active now", if it is known.
+    ///   - messages: how many came from them meanwhile.
+    package static func unmuted(_ label: Labels.Label, presence: String?, messages: Int) -> Line {
+        notice(
+            "\(label.text)\(presence.map { " (\($0))" } ?? "") is no longer muted: "
+                + missed(messages, "while they were muted"))
+    }
+
+    /// One person in the answer to /mute without a name.
+    package static func muted(_ person: MutedPeople.Person) -> Line {
+        notice("\(person.label.text) is muted: " + missed(person.messages, "so far"))
+    }
+
+    private static func missed(_ messages: Int, _ period: String) -> String {
+        switch messages {
+        case 0: "no messages " + period
+        case 1: "1 message \(period), not shown"
+        default: "\(messages) messages \(period), not shown"
+        }
+    }
+
     /// The fingerprint of somebody and oneself, and what to do with it.
     package static func fingerprint(_ label: Labels.Label, rows: [String]) -> [Line] {
         [notice("Fingerprint of you and \(label.text):")]
@@ -117,14 +207,16 @@ package enum ChatLines {
     ///   - presence: such as "Active now".
     ///   - since: since when the person is here, if they are.
     ///   - roundTrip: how long a datagram takes to them and back.
+    ///   - isMuted: whether this user has muted them.
     package static func person(
         _ label: Labels.Label, presence: String, since: LocalTime? = nil, roundTrip: Duration? = nil,
-        isVerified: Bool = false
+        isVerified: Bool = false, isMuted: Bool = false
     ) -> Line {
         var details = [presence]
         if let since { details.append("since " + since.text) }
         if let roundTrip { details.append(milliseconds(roundTrip) + " round trip") }
         if isVerified { details.append("verified") }
+        if isMuted { details.append("muted") }
         return notice("\(label.text): \(details.joined(separator: ", ")) (\(label.user))")
     }
 

@@ -7,10 +7,16 @@ package struct Completion: Sendable {
         package var people: [String]
         /// The names of the chats that one is in.
         package var chats: [String]
+        /// The labels of those who are muted.
+        package var muted: [String]
+        /// The labels of those of whom something is folded.
+        package var folded: [String]
 
-        package init(people: [String] = [], chats: [String] = []) {
+        package init(people: [String] = [], chats: [String] = [], muted: [String] = [], folded: [String] = []) {
             self.people = people
             self.chats = chats
+            self.muted = muted
+            self.folded = folded
         }
     }
 
@@ -56,7 +62,7 @@ package struct Completion: Sendable {
         var ending: String
     }
 
-    private static let personCommands: Set<String> = ["/whois", "/verify", "/block", "/unblock"]
+    private static let personCommands: Set<String> = ["/whois", "/verify", "/block", "/unblock", "/mute"]
     private static let chatCommands: Set<String> = ["/open", "/leave"]
 
     private static func found(_ editor: LineEditor, _ candidates: Candidates) -> Found? {
@@ -68,14 +74,21 @@ package struct Completion: Sendable {
         let start = before[blank...].firstIndex { !$0.isWhitespace } ?? before.count
         switch String(before[..<blank]).lowercased() {
         case let command where personCommands.contains(command):
-            let start = start < before.count && before[start] == "@" ? start + 1 : start
-            return matches(before, from: start, among: candidates.people, ending: command == "/verify" ? " " : "")
+            return matches(
+                before, from: name(before, start), among: candidates.people, ending: command == "/verify" ? " " : "")
+        case "/unmute": return matches(before, from: name(before, start), among: candidates.muted, ending: "")
+        case "/show": return matches(before, from: name(before, start), among: candidates.folded, ending: "")
         case let command where chatCommands.contains(command):
             return matches(before, from: start, among: candidates.chats, ending: "")
         case "/help", "/?":
             return matches(before, from: start, among: PromptCommand.names.map { String($0.dropFirst()) }, ending: "")
         default: return nil
         }
+    }
+
+    /// Where the name of a person begins that may have an @ before it.
+    private static func name(_ before: [Character], _ start: Int) -> Int {
+        start < before.count && before[start] == "@" ? start + 1 : start
     }
 
     /// A label in a message may have blanks: the longest beginning of one that ends at the cursor counts.

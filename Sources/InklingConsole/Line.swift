@@ -39,6 +39,24 @@ package struct Line: Hashable, Sendable {
     package var spans: [Span]
     /// How far rows that are not the first are indented where there is room; at least `indent`.
     package var hanging = Line.indent
+    /// Set for a line that may be too much to be shown as a whole.
+    package var fold: Fold?
+
+    /// What shows of a line that has too many rows.
+    package struct Fold: Hashable, Sendable {
+        /// A line of so many rows still shows as a whole.
+        package var longest: Int
+        /// How many rows of a longer one show.
+        package var shown: Int
+        /// The command that shows the rest, safe to show.
+        package var command: String
+
+        package init(longest: Int, shown: Int, command: String) {
+            self.longest = longest
+            self.shown = shown
+            self.command = command
+        }
+    }
 
     package init(_ text: String, _ emphasis: Emphasis = .plain) {
         spans = [Span(text: text, emphasis: emphasis)]
@@ -66,7 +84,8 @@ package struct Line: Hashable, Sendable {
         wrapped(columns: columns, apart: true).map { $0.rendered(decorated: false) }
     }
 
-    /// Cuts the line into rows that fit, between words where it can. Each row but the first is indented.
+    /// Cuts the line into rows that fit, between words where it can. Each row but the first is indented. Of too many
+    /// rows the first show, and how many are left out.
     ///
     /// - Parameter apart: whether a cluster counts as wide as its scalars are side by side.
     func wrapped(columns: Int, apart: Bool = false) -> [Row] {
@@ -100,7 +119,11 @@ package struct Line: Hashable, Sendable {
             }
         }
         rows.append(row)
-        return rows
+        guard let fold, rows.count > fold.longest else { return rows }
+        // The line feed makes the row that says so an indented one, like those above it.
+        var rest = Line("\n... \(rows.count - fold.shown) more lines: \(fold.command)", .dim)
+        rest.hanging = hanging
+        return Array(rows.prefix(fold.shown)) + rest.wrapped(columns: columns, apart: apart).dropFirst()
     }
 }
 

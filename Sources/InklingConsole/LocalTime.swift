@@ -69,7 +69,8 @@ package struct Timeline: Sendable {
         let separator = changed ? [Line("--- " + time.day.text + " ---", .dim)] : []
         return separator
             + lines.map { line in
-                var stamped = Line([Line.Span(text: time.text + " ", emphasis: .dim)] + line.spans)
+                var stamped = line
+                stamped.spans.insert(Line.Span(text: time.text + " ", emphasis: .dim), at: 0)
                 stamped.hanging = Line.indent + 6
                 return stamped
             }

@@ -19,6 +19,11 @@ package enum PromptCommand: Equatable, Sendable {
     case back
     case block(String)
     case unblock(String)
+    /// Somebody, or nobody: who is muted.
+    case mute(String?)
+    case unmute(String)
+    /// What was folded of somebody, or of everybody.
+    case show(String?)
     /// All commands, or one of them without its slash.
     case help(String?)
     case quit
@@ -136,6 +141,9 @@ package enum PromptCommand: Equatable, Sendable {
         case "back": .back
         case "block": .block(argument)
         case "unblock": .unblock(argument)
+        case "mute": .mute(argument.isEmpty ? nil : argument)
+        case "unmute": .unmute(argument)
+        case "show": .show(argument.isEmpty ? nil : argument)
         case "help": .help(argument.isEmpty ? nil : argument)
         default: .quit
         }
@@ -218,6 +226,25 @@ package enum PromptCommand: Equatable, Sendable {
         Entry(
             name: "back", takes: .nothing, short: "/back", purpose: "say that you are back", usage: "/back",
             details: ["Show others that you are here again."]),
+        Entry(
+            name: "show", takes: .anything, short: "/show [NAME]", purpose: "show what was folded",
+            usage: "/show [NAME]",
+            details: [
+                "Show the messages that came too fast to be read, and whole those that are too long: those of one "
+                    + "person, or all in this chat. The latest ones are kept until you have seen them."
+            ]),
+        Entry(
+            name: "mute", takes: .anything, short: "/mute [NAME]", purpose: "silence somebody",
+            usage: "/mute [NAME]",
+            details: [
+                "Show nothing from that person in any chat until you quit: no messages, no typing, no coming and "
+                    + "going. They don't notice, and still get your messages. To undo it: /unmute NAME",
+                "Without a name: list who is muted.",
+            ]),
+        Entry(
+            name: "unmute", takes: .something, short: "/unmute NAME", purpose: "undo /mute",
+            usage: "/unmute NAME", needs: "a name",
+            details: ["Show again what comes from that person. Example: /unmute Bob"]),
         Entry(
             name: "block", takes: .something, short: "/block NAME", purpose: "hide from each other",
             usage: "/block NAME",

@@ -23,6 +23,8 @@ struct PromptCommandTests {
             ("/invite", .invite),
             ("/away", .away), ("/back", .back), ("/block Bob", .block("Bob")),
             ("/unblock Bob ~mfrg", .unblock("Bob ~mfrg")),
+            ("/mute Bob ~mfrg", .mute("Bob ~mfrg")), ("/mute ", .mute(nil)), ("/unmute Anna Maria", .unmute("Anna Maria")),
+            ("/show", .show(nil)), ("/show Bob", .show("Bob")), ("/unmute", .misused("unmute", .missing)),
             ("/whois", .misused("whois", .missing)), ("/verify ", .misused("verify", .missing)),
             ("/join", .misused("join", .missing)),
             ("/open", .misused("open", .missing)), ("/block", .misused("block", .missing)),
@@ -44,6 +46,7 @@ struct PromptCommandTests {
         "a command that can't be followed says what to do",
         arguments: [
             ("/whois", "/whois needs a name: /whois NAME"),
+            ("/unmute", "/unmute needs a name: /unmute NAME"),
             ("/open", "/open needs the name or the number of a chat: /open NAME or NUMBER"),
             ("/who are you", "/who takes no argument. To begin a message with a slash, type two: //who"),
             ("/wo", "There is no command /wo. Did you mean /who?"),
@@ -59,8 +62,8 @@ struct PromptCommandTests {
 
     @Test("each command stands in the list, in one row of 40 columns, and has its help")
     func help() throws {
-        #expect(PromptCommand.names.count == 14)
-        #expect(PromptCommand.descriptions.count == 15)
+        #expect(PromptCommand.names.count == 17)
+        #expect(PromptCommand.descriptions.count == 18)
         for (name, description) in zip(PromptCommand.names, PromptCommand.descriptions) {
             #expect(description.hasPrefix(name + " "))
             #expect(ChatLines.notice(description).plainRows(columns: 40) == ["* " + description])
@@ -80,7 +83,7 @@ struct PromptCommandTests {
 struct CompletionTests {
     static let candidates = Completion.Candidates(
         people: ["Bob", "Bobby", "Charlie ~mfrg", "Charlie ~abcd", "Anna Maria", "日本"],
-        chats: ["kitchen", "kino", "lobby two"])
+        chats: ["kitchen", "kino", "lobby two"], muted: ["Bob", "Zoe"], folded: ["Bobby", "Charlie ~abcd"])
 
     struct Row: CustomTestStringConvertible, Sendable {
         let typed: String
@@ -104,6 +107,9 @@ struct CompletionTests {
             Row(typed: "/whois a", result: "/whois Anna Maria"),
             Row(typed: "/whois anna m", result: "/whois Anna Maria"),
             Row(typed: "/verify @ann", result: "/verify @Anna Maria "),
+            Row(typed: "/mute bobb", result: "/mute Bobby"), Row(typed: "/unmute bo", result: "/unmute Bob"),
+            Row(typed: "/unmute @z", result: "/unmute @Zoe"), Row(typed: "/unmute c", result: "/unmute c", answer: .nothing),
+            Row(typed: "/show c", result: "/show Charlie ~abcd"), Row(typed: "/show bo", result: "/show Bobby"),
             Row(typed: "/block ch", result: "/block Charlie ~", second: .choices(["Charlie ~mfrg", "Charlie ~abcd"])),
             Row(typed: "/block Charlie ~m", result: "/block Charlie ~mfrg"),
             Row(typed: "/whois bo", result: "/whois Bob", second: .choices(["Bob", "Bobby"])),

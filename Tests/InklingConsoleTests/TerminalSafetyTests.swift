@@ -75,7 +75,10 @@ struct TerminalSafetyTests {
             ChatLines.presence(of: [other, mallory], .silent), ChatLines.presence(of: [mallory], .left),
             ChatLines.reachedNobody(text: text),
             ChatLines.notice(text), ChatLines.error(text), ChatLines.openWarning(chat: text),
-            ChatLines.changedKey(other, known: "Bob", formerName: text),
+            ChatLines.changedKey(other, known: "Bob", formerName: text), ChatLines.anotherKey(other, known: text),
+            ChatLines.changedKeys(of: [other, mallory]),
+            ChatLines.folded(12, from: [other]), ChatLines.notKept(3, from: other), ChatLines.nothingFolded(from: other),
+            ChatLines.muted(other, isNew: true), ChatLines.unmuted(other, presence: text, messages: 2), folded(text, other),
             ChatLines.person(other, presence: text, isVerified: true),
             ChatLines.person(mallory, presence: text),
             ChatLines.chat(number: 1, name: text, isOpen: true, unread: 3, isCurrent: true),
@@ -85,6 +88,13 @@ struct TerminalSafetyTests {
         // Of a very long text the one message tells as much as two dozen lines.
         if text.utf8.count > 4_096 { return [plain[0], plain[1]] }
         return plain + [delivery.line ?? ChatLines.notice("none")] + timeline.stamped(Array(plain[..<3]), at: time)
+    }
+
+    /// A message that is shown in part.
+    private static func folded(_ text: String, _ other: Labels.Label) -> Line {
+        var line = ChatLines.message(from: other, text: text + "\n" + text + "\nthird\nfourth")
+        line.fold = Line.Fold(longest: 3, shown: 2, command: "/show " + other.text)
+        return line
     }
 
     /// How a row may begin that is the first of its line.

@@ -56,14 +56,17 @@ extension NetworkTests {
         }
 
         // R17
-        @Test("1,000 messages come while a line is being typed and edited: it survives each of them")
+        @Test("1,000 messages of one and what two others say come while a line is being edited: it survives each of them")
         func underFire() async throws {
-            try await Network.with(hosts: 2) { network in
+            try await Network.with(hosts: 4) { network in
                 let terminal = try await RealTerminal(on: network[0])
                 try await terminal.chat("kitchen", as: "Alice")
-                let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
-                try await bob.wait("Alice") { $0.isPresence("online", of: "Alice") }
-                try await terminal.wait("prompt") { $0.last == PromptTests.emptyPrompt }
+                let names = ["Bob", "Charlie", "Dora"]
+                let others = try await startNodes(names, on: [network[1], network[2], network[3]], chat: "kitchen")
+                let bob = others[0]
+                for other in others { try await other.wait("Alice") { $0.isPresence("online", of: "Alice") } }
+                try await waitUntilAllOnline(others)
+                try await terminal.wait("prompt") { $0.has("Dora") && $0.last == "kitchen (open)>" }
 
                 let count = 1_000
                 let firing = Task {
@@ -72,31 +75,124 @@ extension NetworkTests {
                         try await pause(0.01)
                     }
                 }
-                defer { firing.cancel() }
+                // Too slow to be folded.
+                let talking = Task {
+                    var said = 0
+                    while !Task.isCancelled {
+                        said += 1
+                        for other in others.dropFirst() { other.send("hello \(said)") }
+                        try? await pause(0.6)
+                    }
+                    return said
+                }
+                defer {
+                    firing.cancel()
+                    talking.cancel()
+                }
                 var line = PromptTests.Draft()
                 var steps = 0
-                while bob.count(of: "delivered") < count {
+                while bob.count(of: "delivered") < others.count * count {
                     let keys = line.step(steps)
                     steps += 1
                     if keys.isText { try await terminal.type(keys.text) } else { try await terminal.press(keys.text) }
-                    let expected = (PromptTests.prompt + line.text).withoutBlankEnd
+                    let expected = ("kitchen (open)> " + line.text).withoutBlankEnd
                     let screen = try await terminal.wait("\(expected) after \(keys.text)") { $0.last == expected }
                     #expect(screen.count { $0.contains("(open") } == 1)
                 }
                 try await firing.value
+                talking.cancel()
+                let said = await talking.value
                 // The last edit may have left the cursor at the beginning.
                 try await terminal.press("C-e")
                 try await terminal.type("the end")
                 try await terminal.press("Enter")
-                let sent = try await bob.wait("the line") { $0.on == "message" }
+                let sent = try await bob.wait("the line") { $0.on == "message" && $0.from?.name == "Alice" }
                 #expect(sent.text == line.text + "the end")
-                try await terminal.wait("delivery") { $0.has("You: \(line.text)the end  (delivered)") }
-                let everything = try await terminal.everything()
-                let shown = everything.compactMap { $0.firstMatch(of: /^[0-9:]{5} Bob: message ([0-9]+)$/)?.1 }
-                #expect(shown.map { Int($0) } == (1...count).map { $0 })
+                try await terminal.wait("delivery") { $0.has("You: \(line.text)the end  (to all 3)") }
+                // The last report is due 5 s after the one before.
+                let deadline = now() + 10
+                var (everything, shown, folded) = ([String](), [Int](), 0)
+                repeat {
+                    everything = try await terminal.everything()
+                    shown = everything.compactMap {
+                        $0.firstMatch(of: /^[0-9:]{5} Bob: message ([0-9]+)$/).flatMap { Int($0.1) }
+                    }
+                    let reports = everything.compactMap {
+                        $0.firstMatch(of: /^[0-9:]{5} \* ([0-9]+) more messages? from Bob: \/show Bob$/).flatMap { Int($0.1) }
+                    }
+                    #expect(reports.count <= 10, "\(reports)")
+                    folded = reports.reduce(0, +)
+                } while shown.count + folded < count && now() < deadline
+                #expect(shown == Array(1...10) && folded == count - 10, "\(shown.count) shown, \(folded) folded")
+                for name in ["Charlie", "Dora"] {
+                    let heard = everything.count { $0.contains(" \(name): hello ") }
+                    #expect(heard == said, "\(name) said \(said), of which \(heard) show")
+                }
                 #expect(everything.count { $0.contains("(open") } == 1, "nothing of the prompt stays behind")
                 #expect(steps >= 100, "\(steps) edits were too few to tell anything")
                 figure("edits at the prompt while 1,000 messages came: \(steps)")
+            }
+        }
+
+        @Test("a flood and a long message are folded and shown to who asks; somebody muted is neither heard nor seen")
+        func tooLoud() async throws {
+            try await Network.with(hosts: 3) { network in
+                let terminal = try await RealTerminal(on: network[0])
+                try await terminal.chat("kitchen", as: "Alice")
+                let others = try await startNodes(["Bob", "Charlie"], on: [network[1], network[2]], chat: "kitchen")
+                let (bob, charlie) = (others[0], others[1])
+                try await waitUntilAllOnline(others)
+                for other in others { try await other.wait("Alice") { $0.isPresence("online", of: "Alice") } }
+                try await terminal.wait("both") { $0.has("Bob") && $0.has("Charlie") && $0.last == "kitchen (open)>" }
+                func enter(_ line: String) async throws {
+                    try await terminal.type(line)
+                    try await terminal.press("Enter")
+                }
+
+                for number in 1...25 { bob.send("spam \(number)") }
+                charlie.send("does anybody hear me?")
+                for number in 26...50 { bob.send("spam \(number)") }
+                let flood = try await terminal.wait("the report") { $0.has("* 40 more messages from Bob: /show Bob") }
+                #expect(flood.has("Charlie: does anybody hear me?") && flood.has("Bob: spam 10"))
+                #expect(!flood.has("Bob: spam 11"))
+                try await enter("/show bob")
+                try await terminal.wait("the rest") { $0.has("Bob: spam 50") }
+                let spam = try await terminal.everything().compactMap {
+                    $0.firstMatch(of: /Bob: spam ([0-9]+)$/).flatMap { Int($0.1) }
+                }
+                #expect(spam == Array(1...50))
+
+                charlie.send((1...322).map { "line \($0)" }.joined(separator: "\n"))
+                let part = try await terminal.wait("the beginning") { $0.has("... 312 more lines: /show Charlie") }
+                #expect(part.has("line 10") && !part.has("line 11"))
+                try await enter("/show Charlie")
+                try await terminal.wait("the end of it") { $0.has("line 322") && $0.last == "kitchen (open)>" }
+
+                try await enter("/mute Bob")
+                try await terminal.wait("the answer") { $0.has("* Bob is muted until you quit") }
+                bob.send("can you hear me?")
+                bob.compose("h")
+                charlie.compose("h")
+                try await charlie.wait("Bob") { $0.on == "message" && $0.text == "can you hear me?" }
+                try await terminal.wait("Charlie alone") { $0.row(-2).hasPrefix("Charlie is typing.") }
+                charlie.send("I can")
+                try await enter("hello all")
+                for other in others {
+                    try await other.wait("the message") { $0.on == "message" && $0.text == "hello all" }
+                }
+                bob.quit()
+                try await charlie.wait("Bob's end") { $0.isPresence("offline", of: "Bob") }
+                // A leaving is told after half a second.
+                try await pause(1)
+                try await enter("/who")
+                try await terminal.wait("the list") { $0.has(", muted (") && $0.has("(to all 2)") }
+                try await enter("/unmute bob")
+                let last = try await terminal.wait("the count") {
+                    $0.has("is no longer muted: 1 message while they were muted, not shown")
+                }
+                #expect(last.has("Charlie: I can"))
+                let rows = try await terminal.everything()
+                #expect(!rows.has("can you hear me?") && !rows.has("Bob has left"), "\(rows)")
             }
         }
 

@@ -4,13 +4,14 @@ import InklingConsole
 import InklingModel
 import InklingText
 
-/// The commands on people: who somebody is, whether the key is theirs, and whether they are to be heard.
+/// The commands on people: who somebody is, whether the key is theirs, and whether they are blocked.
 extension ChatController {
     func perform(_ command: PromptCommand, on peer: Peer, _ label: Labels.Label) async -> [Line] {
         switch command {
         case .whois: await whois(peer, label)
         case .verify(_, let isRight): await verify(peer, label, isRight: isRight)
         case .block: await block(peer, label)
+        case .mute: mute(peer.user, label)
         default: []
         }
     }
@@ -21,16 +22,27 @@ extension ChatController {
     }
 
     func find(_ name: String, in open: ChatState) async -> Result<Peer, Complaint> {
+        switch user(named: name, in: open) {
+        case .failure(let complaint): return .failure(complaint)
+        case .success(let user):
+            guard let peer = await node.peer(user, in: open.chat.name) else {
+                return .failure(Complaint("\(SafeText.line(name)) is no longer known in this chat"))
+            }
+            return .success(peer)
+        }
+    }
+
+    func user(named name: String, in open: ChatState) -> Result<UserID, Complaint> {
         let shown = SafeText.line(name)
         if shown.lowercased() == SafeText.line(node.name).lowercased(), open.labels.find(shown) == .nobody {
             return .failure(Complaint("That is you. To see your identity: inkling identity show"))
         }
         switch open.labels.find(NormalForm.canonical(name)) {
         case .one(let text):
-            guard let user = UserID(text), let peer = await node.peer(user, in: open.chat.name) else {
+            guard let user = UserID(text) else {
                 return .failure(Complaint("\(shown) is no longer known in this chat"))
             }
-            return .success(peer)
+            return .success(user)
         case .nobody:
             return .failure(Complaint("Nobody here is called \(shown); /who lists everybody"))
         case .several(let labels):
@@ -53,6 +65,7 @@ extension ChatController {
         for namesake in peer.namesakes { lines.append("not the \(label.name) known as \(namesake)") }
         lines.append(peer.isVerified ? "verified" : "not verified: /verify \(label.text)")
         if peer.isBlocked { lines.append("blocked: /unblock \(label.text)") }
+        if muted.contains(label.user) { lines.append("muted: /unmute \(label.text)") }
         return lines.map { ChatLines.notice($0) }
     }
 

@@ -15,12 +15,17 @@ final class ChatController {
     private let showsOwn: Bool
     /// Whether lines that wait until their chat is open carry the time when they came.
     private let showsTimes: Bool
+    /// The width of the terminal on which a person reads, and can ask for what is folded; `nil` where everything is
+    /// shown.
+    private let columns: (() -> Int)?
     private var states: [ChatState] = []
     private var openIndex: Int?
     private var showing = Showing.openChat
     private var isAway = false
     private(set) var isQuitting = false
     private let startedAt = Date().timeIntervalSince1970
+    /// Who is muted, in all chats, until the program ends.
+    var muted = MutedPeople()
     /// The people whose different key was reported, with their names.
     private var warned: Set<Warned> = []
 
@@ -40,11 +45,12 @@ final class ChatController {
     /// The input field; each chat has a draft of its own.
     var editor = LineEditor()
 
-    init(_ context: SessionContext, showsOwn: Bool, showsTimes: Bool) {
+    init(_ context: SessionContext, showsOwn: Bool, showsTimes: Bool, columns: (() -> Int)?) {
         node = context.node
         settings = context.settings
         self.showsOwn = showsOwn
         self.showsTimes = showsTimes
+        self.columns = columns
     }
 
     // MARK: State
@@ -56,11 +62,15 @@ final class ChatController {
     var answers: Int { states.reduce(0) { $0 + $1.answers } }
     var lostMessages: Int { states.reduce(0) { $0 + $1.lostMessages } }
     var indicator: String { open?.indicator(settings.indicator) ?? "" }
-    var nextDeadline: Int64? { states.compactMap(\.nextDeadline).min() }
+    var nextDeadline: Int64? {
+        states.indices.compactMap { states[$0].nextDeadline(isSeen: isSeen($0)) }.min()
+    }
 
     /// What Tab can complete to.
     var candidates: Completion.Candidates {
-        Completion.Candidates(people: open?.labels.all.map(\.text) ?? [], chats: states.map(\.chat.name))
+        Completion.Candidates(
+            people: open?.labels.all.map(\.text) ?? [], chats: states.map(\.chat.name),
+            muted: mutedPeople.map(\.label.text), folded: open?.foldedLabels.map(\.text) ?? [])
     }
 
     func prompt(columns: Int) -> String {
@@ -97,16 +107,21 @@ final class ChatController {
         case .peer(let chat, let person, let presence, let why):
             guard let index = index(of: chat) else { return [] }
             let peer = await node.peer(person.user, in: chat)
-            let warning = presence == .offline ? nil : await warning(of: peer)
+            let isHeard = presence != .offline && !muted.contains(person.user.description)
+            let alarm = isHeard ? await keyAlarm(about: peer) : nil
             return shown(
-                states[index].take(person, presence, why: why, peer: peer, warning: warning, at: now),
+                states[index].take(person, presence, why: why, peer: peer, alarm: alarm, page: page, at: now),
                 in: index)
         case .typing(let chat, let people):
             if let index = index(of: chat) { states[index].take(typing: people) }
             return []
         case .message(let chat, let person, _, let text):
             guard let index = index(of: chat) else { return [] }
-            return shown(states[index].take(message: text, from: person), in: index, isMessage: true)
+            let isMuted = muted.take(messageFrom: person.user.description)
+            let time = LocalTime(Date().timeIntervalSince1970)
+            return shown(
+                states[index].take(message: text, from: person, page: page, at: now, time: time), in: index,
+                isMessage: !isMuted)
         case .delivered(let chat, let message, let user):
             guard let index = index(of: chat) else { return [] }
             return shown(states[index].take(answerFor: message, by: user, failure: nil), in: index)
@@ -131,7 +146,7 @@ final class ChatController {
         var lines: [Line] = []
         for index in states.indices {
             if !states[index].isSettling(at: now) { lines += shown(await sendWaiting(in: index), in: index) }
-            lines += shown(states[index].due(at: now), in: index)
+            lines += shown(states[index].due(at: now, isSeen: isSeen(index)), in: index)
         }
         return lines
     }
@@ -149,7 +164,7 @@ final class ChatController {
     func abandon() -> [Line] { states.indices.flatMap { shown(states[$0].abandon(), in: $0) } }
 
     /// What there is to say of somebody's key, once; nothing of a verified one, or of the one who had the name first.
-    private func warning(of peer: Peer?) async -> ((Labels.Label) -> Line)? {
+    private func keyAlarm(about peer: Peer?) async -> KeyAlarm? {
         guard let peer, !peer.namesakes.isEmpty, !peer.isVerified,
             warned.insert(Warned(user: peer.user, name: peer.name)).inserted
         else { return nil }
@@ -158,10 +173,10 @@ final class ChatController {
         let spelled = { (name: String?) in NormalForm.canonical(name ?? peer.name) }
         let known = spelled(namesake.names.first { $0.lowercased() == peer.name.lowercased() })
         if let own, own.namedSince < startedAt {
-            return { ChatLines.stillAnotherKey($0, known: known, isVerified: namesake.isVerified) }
+            return KeyAlarm(known: known, isVerified: namesake.isVerified, isRepeated: true)
         }
         let former = own?.names.dropFirst().first.map { spelled($0) }
-        return { ChatLines.changedKey($0, known: known, isVerified: namesake.isVerified, formerName: former) }
+        return KeyAlarm(known: known, isVerified: namesake.isVerified, formerName: former)
     }
 
     func willSuspend() {
@@ -173,9 +188,12 @@ final class ChatController {
     }
 
     /// Lines of a chat that is not open wait until it is; at the end they are shown with its name.
+    ///
+    /// - Parameter isMessage: whether a message is among them, or was folded: one more is unread.
     private func shown(_ lines: [Line], in index: Int, isMessage: Bool = false) -> [Line] {
-        guard !lines.isEmpty else { return [] }
+        guard !lines.isEmpty || isMessage else { return [] }
         if case .allChats(let last) = showing {
+            guard !lines.isEmpty else { return [] }
             showing = .allChats(last: index)
             return index == last ? lines : [heading(of: index)] + lines
         }
@@ -185,6 +203,14 @@ final class ChatController {
         states[index].keep(showsTimes ? timeline.stamped(lines, at: time) : lines, isMessage: isMessage)
         return []
     }
+
+    /// Whether lines of a chat are shown at once.
+    private func isSeen(_ index: Int) -> Bool {
+        if case .allChats = showing { return true }
+        return index == openIndex
+    }
+
+    private var page: Page? { columns.map { Page(columns: $0(), showsTimes: showsTimes) } }
 
     private func heading(of index: Int) -> Line {
         let chat = states[index].chat
@@ -196,6 +222,36 @@ final class ChatController {
     private func add(_ chat: Chat) async {
         let met = await node.peers(in: chat.name)
         states.append(ChatState(chat, ownName: node.name, met: met, at: ChatController.now))
+        tellMuted()
+    }
+
+    // MARK: Who is muted
+
+    /// Lets all chats know who is muted.
+    func tellMuted() {
+        let users = Set(muted.all.compactMap { UserID($0.label.user) })
+        for index in states.indices { states[index].muted = users }
+    }
+
+    /// What somebody is called: in the open chat, or else in another one.
+    func knownLabel(of user: UserID) -> Labels.Label? {
+        open?.knownLabel(of: user) ?? states.lazy.compactMap { $0.knownLabel(of: user) }.first
+    }
+
+    /// Reports what was folded of somebody in the open chat so far.
+    func reportFolded(of user: UserID) -> [Line] { openIndex.map { states[$0].reportFolded(of: user) } ?? [] }
+
+    /// What there is to say of the key of somebody who was not to be heard.
+    func keyAlarms(about user: UserID) async -> [Line] {
+        var lines: [Line] = []
+        for index in states.indices {
+            guard let peer = await node.peer(user, in: states[index].chat.name), peer.presence != .offline,
+                let alarm = await keyAlarm(about: peer)
+            else { continue }
+            let now = ChatController.now
+            lines += shown(states[index].take(alarm, about: user, page: page, at: now), in: index)
+        }
+        return lines
     }
 
     // MARK: The open chat
@@ -280,7 +336,9 @@ final class ChatController {
         case .open(.name(let name)):
             guard let index = index(named: name) else { return [noChat(name)] }
             return await open(number: index + 1)
-        case .who, .whois, .verify, .block, .unblock, .invite:
+        case .mute(nil): return listMuted()
+        case .unmute(let name): return await unmute(name)
+        case .who, .whois, .verify, .block, .unblock, .mute, .show, .invite:
             guard let open else { return [ChatLines.error("You are not in a chat. Join one: /join NAME")] }
             return await perform(command, in: open)
         }
@@ -291,12 +349,23 @@ final class ChatController {
         case .who: return open.who(await node.peers(in: open.chat.name), doctor: doctor(for: open.chat))
         case .invite: return invite(open.chat)
         case .unblock(let name): return await unblock(name, in: open)
-        case .whois(let name), .verify(let name, _), .block(let name):
+        case .show(let name): return show(name, in: open)
+        case .whois(let name), .verify(let name, _), .block(let name), .mute(let name?):
             switch await find(name, in: open) {
             case .failure(let complaint): return [complaint.line]
             case .success(let peer): return await perform(command, on: peer, open.label(of: peer.user))
             }
         default: return []
+        }
+    }
+
+    /// Shows what was folded in the open chat.
+    private func show(_ name: String?, in open: ChatState) -> [Line] {
+        guard let index = openIndex else { return [] }
+        guard let name else { return states[index].show(nil, showsTimes: showsTimes) }
+        switch user(named: name, in: open) {
+        case .failure(let complaint): return [complaint.line]
+        case .success(let user): return states[index].show(user, showsTimes: showsTimes)
         }
     }
 

@@ -7,7 +7,7 @@ import InklingText
 /// What a session that shows text knows of one chat: turns what happens there into lines, and says who is typing.
 ///
 /// Times without a unit in their names are milliseconds of a clock that never goes back.
-struct ChatState {
+package struct ChatState {
     /// How long an own message waits for its delivery before it is shown without.
     static let deliveryWait: Int64 = 150
     /// For how long after joining others are still being found, and what is sent waits for them; twice as long while
@@ -21,12 +21,17 @@ struct ChatState {
     private static let rememberedPeople = NodeLimits.rememberedPeers
 
     let chat: Chat
+    /// Who is not to be heard: nothing that only they do makes a line.
+    package var muted: Set<UserID> = []
     private(set) var labels: Labels
     private var people: [UserID: Known] = [:]
     private var online: Set<UserID> = []
     /// Who was there when the program was stopped, and has not shown since.
     private var awaited: Set<UserID> = []
     private var presenceLines = PresenceLines()
+    private var keyAlarms = KeyAlarms()
+    private var floods = Floods()
+    private var folded = FoldedMessages()
     private var typing: [UserID] = []
     private var sent: [UInt64: Delivery] = [:]
     /// An own message that is shown as soon as it is known who has it.
@@ -37,7 +42,7 @@ struct ChatState {
     /// What came while another chat was open.
     private var kept: [Line] = []
     private var leftOut = 0
-    private(set) var unread = 0
+    package private(set) var unread = 0
     var draft = LineEditor.Draft()
     /// Whether anybody has been online since the start.
     private(set) var metAnybody = false
@@ -52,7 +57,7 @@ struct ChatState {
     }
 
     /// - Parameter met: those who were met in the chat before.
-    init(_ chat: Chat, ownName: String, met: [Peer], at now: Int64) {
+    package init(_ chat: Chat, ownName: String, met: [Peer], at now: Int64) {
         self.chat = chat
         joinedAt = now
         labels = Labels(ownName: ownName)
@@ -65,6 +70,10 @@ struct ChatState {
     var hasUnanswered: Bool { sent.values.contains { !$0.isSettled } }
     var anybodyOnline: Bool { !online.isEmpty }
     func label(of user: UserID) -> Labels.Label { labels.label(of: user.description) }
+    /// The label of somebody who was met in this chat.
+    func knownLabel(of user: UserID) -> Labels.Label? { people[user] == nil ? nil : label(of: user) }
+    /// The labels of those of whom something is folded.
+    var foldedLabels: [Labels.Label] { folded.users.map { labels.label(of: $0) } }
 
     /// The lines that it begins with.
     var greeting: [Line] {
@@ -73,24 +82,30 @@ struct ChatState {
     }
 
     /// Who is typing, without dots; empty when nobody is.
-    func indicator(_ style: IndicatorStyle) -> String {
-        IndicatorText.text(people: typing.map { label(of: $0) }, style: style)
+    package func indicator(_ style: IndicatorStyle) -> String {
+        IndicatorText.text(people: typing.filter { !muted.contains($0) }.map { label(of: $0) }, style: style)
     }
 
     /// The other one, where there is just one.
-    func other(now: Double) -> Prompt.Other? {
-        guard people.count == 1, let (user, known) = people.first else { return nil }
-        let presence = PresenceText.text(known.presence, lastSeen: known.lastSeen, now: now)
+    package func other(now: Double) -> Prompt.Other? {
+        guard people.count == 1, let user = people.keys.first else { return nil }
+        let presence = muted.contains(user) ? "muted" : presence(of: user, now: now) ?? ""
         return Prompt.Other(label: label(of: user), presence: presence)
+    }
+
+    /// Such as "Active now"; `nil` of somebody who is not known in this chat.
+    package func presence(of user: UserID, now: Double) -> String? {
+        people[user].map { PresenceText.text($0.presence, lastSeen: $0.lastSeen, now: now) }
     }
 
     // MARK: What happens
 
     /// - Parameters:
     ///   - peer: what the node knows of the person.
-    ///   - warning: what has to be said about their key before anything else.
-    mutating func take(
-        _ person: Person, _ presence: Presence, why: PresenceReason, peer: Peer?, warning: ((Labels.Label) -> Line)?,
+    ///   - alarm: what has to be said about their key before anything that they say.
+    ///   - page: what is too much; `nil` where nothing is.
+    package mutating func take(
+        _ person: Person, _ presence: Presence, why: PresenceReason, peer: Peer?, alarm: KeyAlarm?, page: Page?,
         at now: Int64
     ) -> [Line] {
         labels.update(peer.map(Self.person) ?? Self.person(person))
@@ -110,7 +125,7 @@ struct ChatState {
         online.insert(person.user)
         metAnybody = true
         var lines: [Line] = []
-        if let warning { lines = told(presenceLines.flush()) + [warning(label)] }
+        if let alarm { lines = take(alarm, about: person.user, page: page, at: now) }
         // A change of name alone is not a change of presence.
         guard awaited.remove(person.user) == nil, before != presence else { return lines }
         let change: PresenceChange = presence == .away ? .away : before == .away ? .back : .online
@@ -128,15 +143,43 @@ struct ChatState {
         }
     }
 
-    mutating func take(typing people: [Person]) {
+    /// There is something to say about somebody's key.
+    package mutating func take(_ alarm: KeyAlarm, about user: UserID, page: Page?, at now: Int64) -> [Line] {
+        guard page != nil else { return told(presenceLines.flush()) + [alarm.line(label(of: user))] }
+        let lines = keyAlarms.take(alarm, about: user.description, at: now, labels: labels)
+        return lines.isEmpty ? [] : told(presenceLines.flush()) + lines
+    }
+
+    package mutating func take(typing people: [Person]) {
         for person in people where self.people[person.user] == nil { labels.update(Self.person(person)) }
         typing = people.map(\.user)
     }
 
-    mutating func take(message text: String, from person: Person) -> [Line] {
+    /// A message came. Returns nothing if it belongs to a flood: then it waits until somebody asks for it.
+    ///
+    /// - Parameters:
+    ///   - page: what is too much; `nil` where everything is shown.
+    ///   - time: when it came.
+    package mutating func take(
+        message text: String, from person: Person, page: Page?, at now: Int64, time: LocalTime
+    ) -> [Line] {
         if people[person.user] == nil { labels.update(Self.person(person)) }
-        let line = ChatLines.message(from: label(of: person.user), text: Self.composed(text))
-        return told(presenceLines.flush()) + releaseHeld() + [line]
+        guard !muted.contains(person.user) else { return [] }
+        let (user, text) = (person.user.description, Self.composed(text))
+        var line = ChatLines.message(from: label(of: person.user), text: text)
+        if let page {
+            guard !floods.take(from: user, at: now) else {
+                folded.fold(text, from: user, at: now, time: time)
+                return []
+            }
+            if page.isTooLong(line) {
+                folded.keep(text, from: user, time: time)
+                line.fold = Line.Fold(
+                    longest: Page.longestMessage, shown: Page.shownRows, command: "/show \(label(of: person.user).text)")
+            }
+        }
+        return told(presenceLines.flush()) + releaseHeld() + keyAlarms.beforeMessage(of: user, labels: labels)
+            + folded.report(on: user, labels: labels) + [line]
     }
 
     /// A message was sent. Returns what shows at once; what becomes of it follows.
@@ -174,21 +217,28 @@ struct ChatState {
     }
 
     /// Nobody waits for answers any more. Returns what there is to say of own messages yet.
-    mutating func abandon() -> [Line] {
+    package mutating func abandon() -> [Line] {
         let lines = releaseHeld()
         let open = sent.sorted { $0.key < $1.key }.map(\.value.abandonedLine)
         sent = [:]
         let rest = open.count - Self.abandonedLines
-        return lines + open.prefix(Self.abandonedLines) + (rest > 0 ? [ChatLines.abandoned(rest)] : [])
+        return keyAlarms.flush(labels: labels) + folded.report(labels: labels, isLast: true) + lines + open.prefix(Self.abandonedLines) + (rest > 0 ? [ChatLines.abandoned(rest)] : [])
     }
 
     /// What has to be reported by now.
-    mutating func due(at now: Int64) -> [Line] {
-        told(presenceLines.due(at: now)) + (held.map { $0.due <= now } == true ? releaseHeld() : [])
+    ///
+    /// - Parameter isSeen: whether it is the open chat: in others, reports of what there was too much of wait.
+    package mutating func due(at now: Int64, isSeen: Bool) -> [Line] {
+        var lines: [Line] = []
+        if isSeen { lines = keyAlarms.due(at: now, labels: labels) + folded.due(at: now, labels: labels) }
+        return lines + told(presenceLines.due(at: now)) + (held.map { $0.due <= now } == true ? releaseHeld() : [])
     }
 
-    var nextDeadline: Int64? {
-        [presenceLines.nextDeadline, held?.due, waiting.isEmpty ? nil : settled].compactMap { $0 }.min()
+    /// When to call `due(at:isSeen:)`, if at all.
+    package func nextDeadline(isSeen: Bool) -> Int64? {
+        let reports = isSeen ? [keyAlarms.nextDeadline, folded.nextDeadline] : []
+        return (reports + [presenceLines.nextDeadline, held?.due, waiting.isEmpty ? nil : settled])
+            .compactMap { $0 }.min()
     }
 
     // MARK: Before others could be found
@@ -219,7 +269,7 @@ struct ChatState {
 
     /// Those who should be back by now. Returns what there is to say of the others.
     mutating func returned() -> [Line] {
-        let gone = awaited.subtracting(online).sorted()
+        let gone = awaited.subtracting(online).subtracting(muted).sorted()
         awaited = []
         return gone.isEmpty ? [] : [ChatLines.presence(of: gone.map { label(of: $0) }, .left)]
     }
@@ -227,7 +277,7 @@ struct ChatState {
     // MARK: Out of sight
 
     /// Keeps lines that came while another chat is open.
-    mutating func keep(_ lines: [Line], isMessage: Bool) {
+    package mutating func keep(_ lines: [Line], isMessage: Bool) {
         if isMessage { unread += 1 }
         kept += lines
         leftOut += max(kept.count - Self.keptLines, 0)
@@ -235,9 +285,33 @@ struct ChatState {
     }
 
     /// What came while another chat was open.
-    mutating func catchUp() -> [Line] {
+    package mutating func catchUp() -> [Line] {
         defer { (kept, leftOut, unread) = ([], 0, 0) }
         return (leftOut > 0 ? [ChatLines.notice("\(leftOut) earlier lines are left out")] : []) + kept
+            + keyAlarms.flush(labels: labels) + folded.report(labels: labels)
+    }
+
+    // MARK: Too much
+
+    /// What was folded of somebody, or of everybody. It can be asked for once.
+    ///
+    /// - Parameter showsTimes: whether to say when the messages came.
+    package mutating func show(_ user: UserID?, showsTimes: Bool) -> [Line] {
+        let answer = folded.take(from: user?.description)
+        guard !answer.isEmpty else { return [ChatLines.nothingFolded(from: user.map { label(of: $0) })] }
+        var lines = answer.missing.map { ChatLines.notKept($0.count, from: labels.label(of: $0.user)) }
+        if answer.missingOfOthers > 0 { lines.append(ChatLines.notKept(answer.missingOfOthers, from: nil)) }
+        var timeline = Timeline()
+        for message in answer.messages {
+            let line = ChatLines.message(from: labels.label(of: message.user), text: message.text)
+            lines += showsTimes ? timeline.stamped([line], at: message.time) : [line]
+        }
+        return lines
+    }
+
+    /// Reports what was folded of somebody so far.
+    package mutating func reportFolded(of user: UserID) -> [Line] {
+        folded.report(on: user.description, labels: labels)
     }
 
     // MARK: Questions
@@ -245,7 +319,7 @@ struct ChatState {
     /// The answer to /who.
     ///
     /// - Parameter doctor: the command that finds out why somebody does not show.
-    func who(_ peers: [Peer], doctor: String, now: Double = Date().timeIntervalSince1970) -> [Line] {
+    package func who(_ peers: [Peer], doctor: String, now: Double = Date().timeIntervalSince1970) -> [Line] {
         guard !peers.isEmpty else {
             return [ChatLines.notice("Nobody else has been here yet. If somebody should be: \(doctor)")]
         }
@@ -254,7 +328,8 @@ struct ChatState {
                 label(of: peer.user),
                 presence: peer.isBlocked
                     ? "Blocked" : PresenceText.text(peer.presence, lastSeen: peer.lastSeen, now: now),
-                since: peer.onlineSince.map { LocalTime($0) }, roundTrip: peer.roundTrip, isVerified: peer.isVerified)
+                since: peer.onlineSince.map { LocalTime($0) }, roundTrip: peer.roundTrip, isVerified: peer.isVerified,
+                isMuted: muted.contains(peer.user))
         }
     }
 
@@ -268,7 +343,14 @@ struct ChatState {
         Labels.Person(user: person.user.description, name: person.name)
     }
 
-    private func told(_ lines: [PresenceLine]) -> [Line] { lines.map { ChatLines.presence($0) } }
+    /// That somebody muted comes or goes is counted, as ever, but not told.
+    private func told(_ lines: [PresenceLine]) -> [Line] {
+        lines.compactMap { line in
+            var line = line
+            line.labels.removeAll { label in UserID(label.user).map(muted.contains) ?? false }
+            return line.labels.isEmpty ? nil : ChatLines.presence(line)
+        }
+    }
 
     private static func composed(_ text: String) -> String { NormalForm.canonical(text) }
 }

@@ -40,7 +40,11 @@ final class PlainSession {
 
     init(_ context: SessionContext) {
         self.context = context
-        chats = ChatController(context, showsOwn: isatty(STDIN_FILENO) != 1, showsTimes: false)
+        // Whoever reads a file or a pipe, or can't ask for the rest, gets everything.
+        let folds = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
+        chats = ChatController(
+            context, showsOwn: isatty(STDIN_FILENO) != 1, showsTimes: false,
+            columns: folds ? { Terminal.size().columns } : nil)
     }
 
     func run() async -> Int32 {

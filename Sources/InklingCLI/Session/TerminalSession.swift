@@ -40,7 +40,7 @@ final class TerminalSession {
 
     init(_ context: SessionContext) {
         self.context = context
-        chats = ChatController(context, showsOwn: true, showsTimes: true)
+        chats = ChatController(context, showsOwn: true, showsTimes: true) { Terminal.size().columns }
         let size = Terminal.size()
         columns = size.columns
         screen = Screen(columns: size.columns, rows: size.rows, decorated: context.settings.decorated)

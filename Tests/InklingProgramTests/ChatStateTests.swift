@@ -1,0 +1,192 @@
+import Inkling
+import InklingCLI
+import InklingConsole
+import InklingModel
+import Testing
+
+@Suite("What there is too much of in a chat")
+struct ChatStateTests {
+    private static let page = Page(columns: 80, showsTimes: false)
+    private static let noon = LocalTime(day: LocalTime.Day(year: 2026, month: 3, day: 3), hour: 12, minute: 0)
+    private static let bob = person("Bob", "b")
+    private static let charlie = person("Charlie", "c")
+    private static let dora = person("Dora", "d")
+
+    private static func person(_ name: String, _ letter: Character) -> Person {
+        guard let user = UserID(String(repeating: letter, count: 16)) else { preconditionFailure("not base32") }
+        return Person(user: user, name: name)
+    }
+
+    private static func peer(_ person: Person, _ presence: Presence = .online, namesakes: [UserID] = []) -> Peer {
+        Peer(
+            user: person.user, name: person.name, presence: presence, key: "", lastSeen: nil, onlineSince: nil,
+            roundTrip: nil, firstSeen: nil, isVerified: false, isBlocked: false, namesakes: namesakes)
+    }
+
+    /// A chat in which these people are, and have been reported.
+    private static func chat(with people: [Person]) throws -> ChatState {
+        var state = ChatState(try Chat("kitchen"), ownName: "Alice", met: [], at: 0)
+        for person in people { _ = come(person, to: &state, at: 0) }
+        _ = state.due(at: 2_000, isSeen: true)
+        return state
+    }
+
+    private static func come(
+        _ person: Person, _ presence: Presence = .online, to state: inout ChatState, alarm: KeyAlarm? = nil,
+        page: Page? = page, at now: Int64
+    ) -> [String] {
+        state.take(
+            person, presence, why: presence == .offline ? .bye : .hello, peer: peer(person, presence), alarm: alarm,
+            page: page, at: now
+        ).map(\.text)
+    }
+
+    private static func say(
+        _ text: String, _ person: Person, in state: inout ChatState, page: Page? = page, at now: Int64
+    ) -> [String] {
+        state.take(message: text, from: person, page: page, at: now, time: noon).map(\.text)
+    }
+
+    @Test("a flood is one line after the first 10 messages, others are heard, and the rest is shown to who asks")
+    func flood() throws {
+        var state = try Self.chat(with: [Self.bob, Self.charlie])
+        var shown: [String] = []
+        for number in 1...30 {
+            shown += Self.say("spam \(number)", Self.bob, in: &state, at: 10_000)
+            if number.isMultiple(of: 6) { shown += Self.say("hello", Self.charlie, in: &state, at: 10_000) }
+        }
+        #expect(shown.filter { $0.hasPrefix("Bob: ") } == (1...10).map { "Bob: spam \($0)" })
+        #expect(shown.count { $0 == "Charlie: hello" } == 5 && shown.count == 15)
+        #expect(state.nextDeadline(isSeen: true) == 11_000)
+        #expect(state.due(at: 11_000, isSeen: true).map(\.text) == ["* 20 more messages from Bob: /show Bob"])
+        #expect(state.show(Self.bob.user, showsTimes: false).map(\.text) == (11...30).map { "Bob: spam \($0)" })
+        #expect(state.show(Self.bob.user, showsTimes: false).map(\.text) == ["* There is nothing more to show from Bob"])
+        #expect(state.show(nil, showsTimes: false).map(\.text) == ["* There is nothing more to show"])
+    }
+
+    @Test("the message that ends a flood comes after the report on it, and what was not kept is counted")
+    func afterwards() throws {
+        var state = try Self.chat(with: [Self.bob])
+        for number in 1...300 { _ = Self.say("spam \(number)", Self.bob, in: &state, at: 10_000) }
+        #expect(
+            Self.say("sorry", Self.bob, in: &state, at: 20_000)
+                == ["* 290 more messages from Bob: /show Bob", "Bob: sorry"])
+        let lines = state.show(nil, showsTimes: true).map(\.text)
+        #expect(lines.prefix(2) == ["* 90 earlier messages from Bob were not kept", "12:00 Bob: spam 101"])
+        #expect(lines.count == 201)
+    }
+
+    @Test("where nobody can ask for more, everything is shown: each message whole, each alarm at once")
+    func everything() throws {
+        var state = try Self.chat(with: [Self.bob])
+        let long = Array(repeating: "row", count: 100).joined(separator: "\n")
+        for _ in 1...30 {
+            let lines = state.take(message: long, from: Self.bob, page: nil, at: 10_000, time: Self.noon)
+            #expect(lines.count == 1 && lines[0].plainRows(columns: 80).count == 100)
+        }
+        for person in [Self.charlie, Self.dora] {
+            let lines = Self.come(person, to: &state, alarm: KeyAlarm(known: person.name), page: nil, at: 10_000)
+            #expect(lines.count == 1 && lines[0].hasPrefix("!! \(person.name) is not"))
+        }
+        #expect(state.show(nil, showsTimes: false).map(\.text) == ["* There is nothing more to show"])
+    }
+
+    @Test("a message of more than 40 rows shows its beginning, and as a whole to who asks")
+    func long() throws {
+        var state = try Self.chat(with: [Self.bob])
+        let text = (1...322).map { "line \($0)" }.joined(separator: "\n")
+        let lines = state.take(message: text, from: Self.bob, page: Self.page, at: 10_000, time: Self.noon)
+        let rows = lines.flatMap { $0.plainRows(columns: 80) }
+        #expect(rows.count == 11 && rows[0] == "Bob: line 1" && rows[10] == "  ... 312 more lines: /show Bob")
+        #expect(state.nextDeadline(isSeen: true) == nil, "there is nothing to report")
+        let whole = state.show(Self.bob.user, showsTimes: false).flatMap { $0.plainRows(columns: 80) }
+        #expect(whole.count == 322 && whole.last == "  line 322")
+    }
+
+    @Test("in a chat that is not open a flood makes one line, when it is opened")
+    func elsewhere() throws {
+        var state = try Self.chat(with: [Self.bob])
+        for now in Int64(0)..<600 {
+            let lines = state.take(
+                message: "spam", from: Self.bob, page: Self.page, at: 10_000 + now * 100, time: Self.noon)
+            state.keep(lines + state.due(at: 10_000 + now * 100, isSeen: false), isMessage: true)
+        }
+        #expect(state.nextDeadline(isSeen: false) == nil)
+        #expect(state.unread == 600)
+        let lines = state.catchUp().map(\.text)
+        #expect(lines.count == 11 && lines.last == "* 590 more messages from Bob: /show Bob")
+    }
+
+    @Test("what waits to be reported is reported at the end")
+    func end() throws {
+        var state = try Self.chat(with: [Self.bob])
+        for _ in 1...11 { _ = Self.say("spam", Self.bob, in: &state, at: 10_000) }
+        for person in [Self.charlie, Self.dora] {
+            _ = Self.come(person, to: &state, alarm: KeyAlarm(known: person.name), at: 10_000)
+        }
+        let lines = state.abandon().map(\.text)
+        #expect(lines.count == 2 && lines[0].hasPrefix("!! Dora is not the Dora you know"))
+        #expect(lines.last == "* 1 more message from Bob, not shown")
+    }
+
+    @Test("alarms are grouped, but nobody is heard before the alarm about them")
+    func alarms() throws {
+        var state = try Self.chat(with: [])
+        let people = [Self.bob, Self.charlie, Self.dora, Self.person("Eve", "e")]
+        let lines = people.map { Self.come($0, to: &state, alarm: KeyAlarm(known: $0.name), at: 10_000).count }
+        #expect(lines == [1, 0, 0, 0])
+        _ = state.due(at: 12_000, isSeen: true)
+        #expect(
+            Self.say("hi", Self.dora, in: &state, at: 12_500)
+                == ["!! Dora is not the Dora you know: /verify Dora", "Dora: hi"])
+        #expect(Self.say("hi", Self.bob, in: &state, at: 12_500) == ["Bob: hi"])
+        #expect(state.nextDeadline(isSeen: true) == 15_000)
+        let group = state.due(at: 15_000, isSeen: true).map(\.text)
+        #expect(group.count == 1 && group[0].contains("!! 2 more people") && group[0].contains("Charlie and Eve."))
+    }
+
+    @Test("of somebody muted nothing shows: no message, no typing, no coming and going")
+    func muted() throws {
+        var state = try Self.chat(with: [Self.bob, Self.charlie])
+        state.muted = [Self.bob.user]
+        #expect(Self.say("hi", Self.bob, in: &state, at: 10_000).isEmpty)
+        #expect(Self.say("hi", Self.charlie, in: &state, at: 10_000) == ["Charlie: hi"])
+        state.take(typing: [Self.bob])
+        #expect(state.indicator(.standard) == "")
+        state.take(typing: [Self.bob, Self.charlie])
+        #expect(state.indicator(.standard) == "Charlie is typing")
+        for person in [Self.bob, Self.charlie] {
+            #expect(Self.come(person, .offline, to: &state, at: 10_000).isEmpty)
+        }
+        #expect(state.due(at: 12_000, isSeen: true).map(\.text) == ["* Charlie has left"])
+        #expect(Self.come(Self.bob, to: &state, at: 50_000).isEmpty && state.due(at: 60_000, isSeen: true).isEmpty)
+        let who = state.who([Self.peer(Self.bob), Self.peer(Self.charlie)], doctor: "", now: 0).map(\.text)
+        #expect(who.map { $0.contains(", muted (") } == [true, false])
+        state.muted = []
+        #expect(state.indicator(.standard) == "" && Self.say("hi", Self.bob, in: &state, at: 60_000) == ["Bob: hi"])
+        #expect(Self.come(Self.bob, .offline, to: &state, at: 100_000).isEmpty)
+        #expect(state.due(at: 101_000, isSeen: true).map(\.text) == ["* Bob has left"])
+    }
+
+    @Test("the prompt says that the only other one is muted, and how they are once they are not")
+    func prompt() throws {
+        var state = try Self.chat(with: [Self.bob])
+        state.muted = [Self.bob.user]
+        #expect(state.other(now: 0)?.presence == "muted")
+        #expect(state.presence(of: Self.bob.user, now: 0) == "Active now")
+        #expect(state.presence(of: Self.dora.user, now: 0) == nil)
+        state.muted = []
+        #expect(state.other(now: 0)?.presence == "Active now")
+    }
+
+    @Test("a flood of somebody who is muted then stays to be shown, and is not counted further")
+    func mutedFlood() throws {
+        var state = try Self.chat(with: [Self.bob])
+        for _ in 1...20 { _ = Self.say("spam", Self.bob, in: &state, at: 10_000) }
+        #expect(state.reportFolded(of: Self.bob.user).map(\.text) == ["* 10 more messages from Bob: /show Bob"])
+        state.muted = [Self.bob.user]
+        for _ in 1...20 { _ = Self.say("spam", Self.bob, in: &state, at: 10_100) }
+        #expect(state.nextDeadline(isSeen: true) == nil)
+        #expect(state.show(Self.bob.user, showsTimes: false).count == 10)
+    }
+}
