@@ -187,11 +187,14 @@ struct FoldedMessagesTests {
         }
         #expect(folded.users.count == FoldedMessages.people)
         let report = folded.report(labels: labels()).map(\.text)
-        #expect(report.count == 1 && report[0].hasPrefix("* 200 more messages from ") && report[0].hasSuffix("others: /show"))
+        #expect(report.count == 1 && report[0].hasPrefix("* 200 more messages from "))
+        #expect(report[0].hasSuffix("others: /show"))
         let answer = folded.take()
         #expect(answer.messages.count == 128 && answer.missingOfOthers == 72 && answer.missing.isEmpty)
         #expect(answer.messages.first?.user == "user 36")
-        #expect(ChatLines.notKept(answer.missingOfOthers, from: nil).text == "* 72 earlier messages from others were not kept")
+        #expect(
+            ChatLines.notKept(answer.missingOfOthers, from: nil).text
+                == "* 72 earlier messages from others were not kept")
     }
 }
 
@@ -340,7 +343,8 @@ struct KeyAlarmsTests {
                 !! 5 more people use names you know, 1 of them names you verified, but their keys are different:
                 Bob 5, Bob 2, Bob 3 and 2 others.
                 """), "\(text)")
-        #expect(ChatLines.changedKeys(of: people("Bob", "Eve"), verified: 2).text.contains("use names you verified, but"))
+        let all = ChatLines.changedKeys(of: people("Bob", "Eve"), verified: 2)
+        #expect(all.text.contains("use names you verified, but"))
     }
 }
 
@@ -373,7 +377,8 @@ struct MutedPeopleTests {
         #expect(muted.find("Bob ~aaaa") == .one("aaaabbbb") && muted.find("@bob ~cccc ") == .one("ccccdddd"))
         #expect(muted.find("BOB") == .several(["Bob ~aaaa", "bob ~cccc"]))
         #expect(muted.find("~aaaa") == .one("aaaabbbb") && muted.find("ccccdddd") == .one("ccccdddd"))
-        #expect(muted.find("anna maria") == .one("eeeeffff") && muted.find("Zoe") == .nobody && muted.find("") == .nobody)
+        #expect(muted.find("anna maria") == .one("eeeeffff"))
+        #expect(muted.find("Zoe") == .nobody && muted.find("") == .nobody)
         labels.update(Labels.Person(user: "eeeeffff", name: "Zoe"))
         muted.rename(labels.label(of: "eeeeffff"))
         #expect(muted.find("zoe") == .one("eeeeffff") && muted.find("Anna Maria") == .nobody)

@@ -56,7 +56,7 @@ extension NetworkTests {
         }
 
         // R17
-        @Test("1,000 messages of one and what two others say come while a line is being edited: it survives each of them")
+        @Test("1,000 messages of one, folded, and those of two others come while a line is edited: it survives all")
         func underFire() async throws {
             try await Network.with(hosts: 4) { network in
                 let terminal = try await RealTerminal(on: network[0])
@@ -118,7 +118,8 @@ extension NetworkTests {
                         $0.firstMatch(of: /^[0-9:]{5} Bob: message ([0-9]+)$/).flatMap { Int($0.1) }
                     }
                     let reports = everything.compactMap {
-                        $0.firstMatch(of: /^[0-9:]{5} \* ([0-9]+) more messages? from Bob: \/show Bob$/).flatMap { Int($0.1) }
+                        $0.firstMatch(of: /^[0-9:]{5} \* ([0-9]+) more messages? from Bob: \/show Bob$/)
+                            .flatMap { Int($0.1) }
                     }
                     #expect(reports.count <= 10, "\(reports)")
                     folded = reports.reduce(0, +)

@@ -110,7 +110,8 @@ struct EventQueueTests {
         #expect(Self.taken(from: &queue).count == 1)
         Self.add(
             [
-                .typing(chat: "c", [Self.carol]), Self.message(Self.bob, 1), .typing(chat: "c", [Self.carol, Self.bob]),
+                .typing(chat: "c", [Self.carol]), Self.message(Self.bob, 1),
+                .typing(chat: "c", [Self.carol, Self.bob]),
                 .typing(chat: "c", [Self.carol, Self.bob, Self.mallory]), Self.message(Self.bob, 2, chat: "d"),
             ], to: &queue)
         // Bob has none waiting in c once the first was taken, wherever else he writes.

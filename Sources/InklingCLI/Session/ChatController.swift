@@ -63,7 +63,7 @@ final class ChatController {
     var lostMessages: Int { states.reduce(0) { $0 + $1.lostMessages } }
     var indicator: String { open?.indicator(settings.indicator) ?? "" }
     var nextDeadline: Int64? {
-        states.indices.compactMap { states[$0].nextDeadline(isSeen: isSeen($0)) }.min()
+        states.indices.compactMap { states[$0].nextDeadline(isSeen: $0 == openIndex) }.min()
     }
 
     /// What Tab can complete to.
@@ -146,7 +146,7 @@ final class ChatController {
         var lines: [Line] = []
         for index in states.indices {
             if !states[index].isSettling(at: now) { lines += shown(await sendWaiting(in: index), in: index) }
-            lines += shown(states[index].due(at: now, isSeen: isSeen(index)), in: index)
+            lines += shown(states[index].due(at: now, isSeen: index == openIndex), in: index)
         }
         return lines
     }
@@ -161,7 +161,9 @@ final class ChatController {
     }
 
     /// Nobody waits for answers any more. Returns what there is to say of own messages yet.
-    func abandon() -> [Line] { states.indices.flatMap { shown(states[$0].abandon(), in: $0) } }
+    func abandon() -> [Line] {
+        states.indices.flatMap { shown(states[$0].abandon(isSeen: $0 == openIndex), in: $0) }
+    }
 
     /// What there is to say of somebody's key, once; nothing of a verified one, or of the one who had the name first.
     private func keyAlarm(about peer: Peer?) async -> KeyAlarm? {
@@ -202,12 +204,6 @@ final class ChatController {
         let time = LocalTime(Date().timeIntervalSince1970)
         states[index].keep(showsTimes ? timeline.stamped(lines, at: time) : lines, isMessage: isMessage)
         return []
-    }
-
-    /// Whether lines of a chat are shown at once.
-    private func isSeen(_ index: Int) -> Bool {
-        if case .allChats = showing { return true }
-        return index == openIndex
     }
 
     private var page: Page? { columns.map { Page(columns: $0(), showsTimes: showsTimes) } }
@@ -421,7 +417,7 @@ final class ChatController {
         } catch {
             return last + [ChatLines.error(error.text)]
         }
-        last += states[index].abandon()
+        last += states[index].abandon(isSeen: index == openIndex)
         if index != openIndex, !last.isEmpty { last.insert(heading(of: index), at: 0) }
         let left = last + [ChatLines.notice("You have left \(ChatLines.chat(chat.name, isOpen: chat.isOpen))")]
         guard index == openIndex else {

@@ -174,8 +174,8 @@ package struct ChatState {
             }
             if page.isTooLong(line) {
                 folded.keep(text, from: user, time: time)
-                line.fold = Line.Fold(
-                    longest: Page.longestMessage, shown: Page.shownRows, command: "/show \(label(of: person.user).text)")
+                let command = "/show " + label(of: person.user).text
+                line.fold = Line.Fold(longest: Page.longestMessage, shown: Page.shownRows, command: command)
             }
         }
         return told(presenceLines.flush()) + releaseHeld() + keyAlarms.beforeMessage(of: user, labels: labels)
@@ -217,12 +217,16 @@ package struct ChatState {
     }
 
     /// Nobody waits for answers any more. Returns what there is to say of own messages yet.
-    package mutating func abandon() -> [Line] {
+    ///
+    /// - Parameter isSeen: whether it is the open chat: of what others said in another one, nothing was read anyway.
+    package mutating func abandon(isSeen: Bool) -> [Line] {
         let lines = releaseHeld()
         let open = sent.sorted { $0.key < $1.key }.map(\.value.abandonedLine)
         sent = [:]
         let rest = open.count - Self.abandonedLines
-        return keyAlarms.flush(labels: labels) + folded.report(labels: labels, isLast: true) + lines + open.prefix(Self.abandonedLines) + (rest > 0 ? [ChatLines.abandoned(rest)] : [])
+        let reports =
+            isSeen ? keyAlarms.flush(labels: labels) + folded.report(labels: labels, isLast: true) : []
+        return reports + lines + open.prefix(Self.abandonedLines) + (rest > 0 ? [ChatLines.abandoned(rest)] : [])
     }
 
     /// What has to be reported by now.
