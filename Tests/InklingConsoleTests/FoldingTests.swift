@@ -225,7 +225,7 @@ struct LongMessageTests {
         line.fold = Line.Fold(longest: Page.longestMessage, shown: Page.shownRows, command: "/show Bob")
         let rows = timeline.stamped([line], at: noon)[0].plainRows(columns: columns)
         let indent = columns == 80 ? "        " : "  "
-        #expect(rows.prefix(10) == ["12:00 Bob: row"] + Array(repeating: indent + "row", count: 9))
+        #expect(Array(rows.prefix(10)) == ["12:00 Bob: row"] + Array(repeating: indent + "row", count: 9))
         let rest = columns == 80 ? ["... 312 more lines: /show Bob"] : ["... 312 more lines: /show", "Bob"]
         #expect(Array(rows.dropFirst(10)) == rest.map { indent + $0 })
         #expect(line.plain == self.line(322).plain, "output that is not a terminal gets everything")

@@ -105,7 +105,10 @@ extension MutantTests {
         let found = Mutex<[Int: Finding]>([:])
         concurrently(UInt64(cases.count)) { number in
             let test = cases[Int(number)]
+            let clock = ContinuousClock.now
             let result = test.run(on: VirtualStage(seed: 2), seed: 1)
+            let took = ContinuousClock.now - clock
+            if mutant == nil, took > .seconds(2) { print("figure: \(test.id) took \(took)") }
             if case .failed(let finding) = result.outcome { found.withLock { $0[Int(number)] = finding } }
             return true
         }

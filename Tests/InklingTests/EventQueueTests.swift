@@ -75,6 +75,7 @@ struct EventQueueTests {
             queue.add(Self.peer(stranger, step % 3 == 0 ? .away : .online).timed)
             queue.add(Event.typing(chat: "c", [stranger]).timed)
             queue.add(Event.delivered(chat: "c", message: UInt64(step), user: Self.bob.user).timed)
+            queue.add(Event.notice(.keyChanged(stranger, known: Self.bob.user, isVerified: false)).timed)
             if step % 50 == 0 {
                 number += 1
                 sent[number] = step

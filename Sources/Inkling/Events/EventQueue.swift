@@ -68,9 +68,12 @@ package struct EventQueue: Sendable {
     private var arrivals = 0
     private var gaps: [String: Gap] = [:]
     private var typing: [String: TypingList] = [:]
+    /// The earliest turn of a chat's next list of typists, on the clock of the agenda.
+    private var nextLists: [String: Int] = [:]
     private var members: [Member: Standing] = [:]
     private var presenceFlow = Flow(burst: NodeLimits.changesInOrder)
     private var notices: [NoticeSubject: TimedEvent] = [:]
+    private var noticeFlow = Flow(burst: NodeLimits.noticesInOrder)
     private var outcomes = CircularBuffer<Waiting>()
     private var outcomeFlow = Flow(burst: NodeLimits.changesInOrder)
     private var senders: [UserID: Sender] = [:]
@@ -185,8 +188,9 @@ package struct EventQueue: Sendable {
             let oldest = people.min { (agenda[.notice($0)]?.arrival ?? 0) < (agenda[.notice($1)]?.arrival ?? 0) }
             if let oldest { _ = takeNotice(on: oldest) }
         }
-        notices[subject] = timed
-        agenda[.notice(subject)] = Turn(start: clock, arrival: nextArrival())
+        let isNew = notices.updateValue(timed, forKey: subject) == nil
+        let turn = isNew ? noticeFlow.enter(clock: clock, arrival: nextArrival()) : agenda[.notice(subject)]
+        agenda[.notice(subject)] = Turn(start: turn?.start ?? clock, arrival: isNew ? arrivals : nextArrival())
     }
 
     // MARK: What is told
@@ -219,6 +223,7 @@ package struct EventQueue: Sendable {
         guard agenda[.typing(chat)] != nil, let list = typing[chat] else { return nil }
         let shown = shown(list.latest, in: chat)
         typing[chat]?.told = shown
+        nextLists[chat] = clock + 1
         reviewTyping(in: chat)
         return TimedEvent(at: list.at, event: .typing(chat: chat, shown))
     }
@@ -235,8 +240,10 @@ package struct EventQueue: Sendable {
     }
 
     private mutating func takeNotice(on subject: NoticeSubject) -> TimedEvent? {
+        guard let notice = notices.removeValue(forKey: subject) else { return nil }
         agenda[.notice(subject)] = nil
-        return notices.removeValue(forKey: subject)
+        noticeFlow.leave()
+        return notice
     }
 
     private mutating func takeOutcome() -> TimedEvent? {
@@ -281,7 +288,9 @@ package struct EventQueue: Sendable {
     private mutating func reviewTyping(in chat: String) {
         guard let list = typing[chat] else { return }
         if shown(list.latest, in: chat) != list.told {
-            if agenda[.typing(chat)] == nil { agenda[.typing(chat)] = Turn(start: clock, arrival: nextArrival()) }
+            // Lists that change all the time leave turns to others.
+            let start = max(clock, nextLists[chat] ?? clock)
+            if agenda[.typing(chat)] == nil { agenda[.typing(chat)] = Turn(start: start, arrival: nextArrival()) }
         } else {
             agenda[.typing(chat)] = nil
             if list.latest.isEmpty && list.told.isEmpty { typing[chat] = nil }

@@ -12,7 +12,9 @@ package enum NodeLimits {
     /// How many messages of one sender wait in the order in which they came among those of others; see ``Flow``.
     package static let messagesInOrder = 8
     /// How many changes of presence, and how many outcomes, wait in the order in which they came.
-    package static let changesInOrder = 64
+    package static let changesInOrder = 4
+    /// How many notices wait in the order in which they came.
+    package static let noticesInOrder = 4
     /// For so long a reader may take nothing of what waits for it until messages don't wait for it any more.
     package static let readerPatience = Duration.seconds(10)
     /// How many times within that it is looked at. What stops the process counts as one.

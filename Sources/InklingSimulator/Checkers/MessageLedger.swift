@@ -27,6 +27,9 @@ struct MessageLedger {
     private(set) var sent: [Sent] = []
     private var indices: [String: Int] = [:]
     private var lastShown: [Stream: Int] = [:]
+    /// What was reported as delivered and has to be shown until then, by its index: a message may wait a moment for the
+    /// list that ends its author's typing (T-22).
+    private var delivered: [(index: Int, identity: Int, due: Instant)] = []
 
     /// The text of the next message: no two are alike.
     func text(size: Int, from host: Int) -> String {
@@ -72,8 +75,10 @@ struct MessageLedger {
     }
 
     /// A node reported what became of a message of its own.
+    ///
+    /// - Parameter due: Until when it has to be shown if it was delivered; nil: it is shown already.
     mutating func report(
-        _ number: UInt64, for identity: Int?, is outcome: Outcome, by host: SimulatedHost
+        _ number: UInt64, for identity: Int?, is outcome: Outcome, by host: SimulatedHost, due: Instant?
     ) -> Fault? {
         let index = sent.lastIndex {
             $0.host == host.index && $0.incarnation == host.incarnation && $0.number == number
@@ -83,9 +88,19 @@ struct MessageLedger {
         }
         sent[index].outcomes[identity] = outcome
         if outcome == .delivered, !sent[index].shownTo.contains(identity) {
+            if let due {
+                delivered.append((index, identity, due))
+                return nil
+            }
             return Fault(rule: .lostMessage, text: "\(sent[index].text.prefix(40)) delivered and not shown")
         }
         return nil
+    }
+
+    /// The first message that was reported as delivered and was not shown in time.
+    mutating func firstOverdue(_ now: Instant) -> Sent? {
+        defer { delivered.removeAll { $0.due <= now } }
+        return delivered.first { $0.due <= now && !sent[$0.index].shownTo.contains($0.identity) }.map { sent[$0.index] }
     }
 
     /// The first message of a node that still runs whose outcome for somebody is open.

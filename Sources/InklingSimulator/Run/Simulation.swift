@@ -158,6 +158,9 @@ package final class Simulation {
             traffic.check(host, now, &checker)
         }
         checker.checkDepartures(now)
+        if let message = checker.messages.firstOverdue(now) {
+            checker.report(.lostMessage, "\(message.text.prefix(40)) delivered and not shown", now)
+        }
         convergence.check(self)
         events.add(.tick, at: now + .milliseconds(hasFaults && scenario.faultsEnd > 100_000 ? 2_000 : 250))
     }
@@ -302,7 +305,9 @@ package final class Simulation {
 
     private func report(_ number: UInt64, _ key: PublicKey, _ outcome: MessageLedger.Outcome, _ host: SimulatedHost) {
         let identity = hosts.first { $0.key == key }?.plan.identity
-        if let fault = checker.messages.report(number, for: identity, is: outcome, by: host) {
+        // In a large chat a message may have to wait for a list of typists (T-22).
+        let due = hosts.count > Limits.listsPerSecond ? now + .milliseconds(60) : nil
+        if let fault = checker.messages.report(number, for: identity, is: outcome, by: host, due: due) {
             checker.report(fault.rule, fault.text, now)
         }
     }
