@@ -239,20 +239,36 @@ extension Catalogue {
             try expectLink(trial, program, of: peer, at: peer.address)
         },
         Case(
-            "L-51.7", "a peer that moved before it had a hello gets that with the ping where it is now", also: "L-18",
-            group: .presence
+            "L-51.7", "a peer that moved before it had a hello gets that with the ping where it is now, if it may",
+            also: "L-18", group: .presence
         ) { trial in
-            let program = try trial.start()
+            // A long name makes the hello take more than a heartbeat allows.
+            let name = String(repeating: "S", count: 60)
+            let program = try trial.start(ProgramArguments(chat: trial.chatName, name: name))
             let peer = try trial.peer()
             peer.habits.saysHello = false
+            peer.habits.answersPings = false
             peer.stopHeartbeats()
             let session = try peer.openSession(to: program)
             let other = try peer.addAddress()
             session.source = other
             let start = trial.now
-            peer.send([.hello(peer.hello), peer.heartbeatFrame])
+            var sent = peer.send([.hello(peer.hello), peer.heartbeatFrame]).count
             try peer.await("a ping with the hello at \(other)", since: start) {
                 $0.ping != nil && $0.hello != nil && $0.destination == other
+            }
+            // Less than a ping and a hello take a third of.
+            for _ in 0..<10 {
+                trial.run(for: .milliseconds(130))
+                sent += peer.send([peer.heartbeatFrame]).count
+            }
+            trial.run(for: Trial.late)
+            let there = peer.received(since: start).filter { $0.destination == other }
+            let bytes = there.map(\.bytes.count).reduce(0, +)
+            guard bytes <= 3 * sent, there.count > 1 else {
+                throw Finding(
+                    expected: "several pings of at most \(3 * sent) bytes at \(other)",
+                    actual: "\(there.count) datagrams of \(bytes) bytes came there")
             }
         },
         Case("L-51.6", "a pong more than 3 s after its ping confirms nothing", group: .presence) { trial in

@@ -97,10 +97,18 @@ struct MessageLedger {
         return nil
     }
 
-    /// The first message that was reported as delivered and was not shown in time.
-    mutating func firstOverdue(_ now: Instant) -> Sent? {
+    /// The first message that was reported as delivered and was not shown in time. What a node that ended meanwhile had
+    /// to show yet is gone with it.
+    mutating func firstOverdue(_ now: Instant, _ hosts: [SimulatedHost]) -> Sent? {
         defer { delivered.removeAll { $0.due <= now } }
-        return delivered.first { $0.due <= now && !sent[$0.index].shownTo.contains($0.identity) }.map { sent[$0.index] }
+        let overdue = delivered.first { message in
+            message.due <= now && !sent[message.index].shownTo.contains(message.identity)
+                && !hosts.contains {
+                    $0.plan.identity == message.identity
+                        && (!$0.isActive || message.due - $0.startedAt < .milliseconds(500))
+                }
+        }
+        return overdue.map { sent[$0.index] }
     }
 
     /// The first message of a node that still runs whose outcome for somebody is open.

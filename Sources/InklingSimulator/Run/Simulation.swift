@@ -158,7 +158,7 @@ package final class Simulation {
             traffic.check(host, now, &checker)
         }
         checker.checkDepartures(now)
-        if let message = checker.messages.firstOverdue(now) {
+        if let message = checker.messages.firstOverdue(now, hosts) {
             checker.report(.lostMessage, "\(message.text.prefix(40)) delivered and not shown", now)
         }
         convergence.check(self)
