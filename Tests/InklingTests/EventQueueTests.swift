@@ -123,6 +123,23 @@ struct EventQueueTests {
             ])
     }
 
+    @Test("typing that a message did not end goes on, and began before it; who goes types no more before that (T-13)")
+    func typingThatGoesOn() {
+        var queue = EventQueue()
+        let beginning = [Self.peer(Self.bob, .online), .typing(chat: "c", [Self.bob]), Self.message(Self.bob, 1)]
+        Self.add(beginning + [Self.message(Self.bob, 2)], to: &queue)
+        #expect(Self.taken(from: &queue) == beginning + [Self.message(Self.bob, 2)])
+        let end = [.typing(chat: "c", []), Self.peer(Self.bob, .offline)]
+        Self.add(end, to: &queue)
+        #expect(Self.taken(from: &queue) == end)
+        // A list that starts late, because another one was just told, is not overtaken by what belongs behind it.
+        Self.add([.typing(chat: "c", [Self.carol])], to: &queue)
+        #expect(Self.taken(from: &queue).count == 1)
+        Self.add([.typing(chat: "c", [Self.carol, Self.bob]), Self.message(Self.bob, 3)], to: &queue)
+        #expect(
+            Self.taken(from: &queue) == [.typing(chat: "c", [Self.carol, Self.bob]), Self.message(Self.bob, 3)])
+    }
+
     @Test("a warning about somebody's key comes just before them")
     func warning() {
         var queue = EventQueue()

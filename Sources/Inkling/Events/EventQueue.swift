@@ -7,8 +7,8 @@ import NIOCore
 ///   subject does.
 /// - Messages wait in a queue for each sender. Senders take turns.
 /// - What one person did in a chat keeps its order: a presence that changed before their messages comes before them, one
-///   that changed after them comes after them, and a list of typists leaves out whoever has a message waiting in that
-///   chat.
+///   that changed after them comes after them. Of whom a message waits in a chat, the list of typists says what was so
+///   just before it; who goes is off that list first.
 /// - Outcomes of own messages wait one by one.
 /// - What was given up is counted for each chat, and told first.
 package struct EventQueue: Sendable {
@@ -46,10 +46,11 @@ package struct EventQueue: Sendable {
         /// Whether the reader was told that they are there.
         var isThere = false
         var before: TimedEvent?
-        var messages = 0
+        /// Of each message, whether its author was typing when it came.
+        var messages = CircularBuffer<Bool>(initialCapacity: 0)
         var after: TimedEvent?
 
-        var isSettled: Bool { !isThere && before == nil && messages == 0 && after == nil }
+        var isSettled: Bool { !isThere && before == nil && messages.isEmpty && after == nil }
     }
 
     private struct Waiting {
@@ -159,7 +160,7 @@ package struct EventQueue: Sendable {
     }
 
     private mutating func addPresence(_ timed: TimedEvent, of member: Member) {
-        if members[member, default: Standing()].messages > 0 {
+        if members[member]?.messages.isEmpty == false {
             members[member]?.after = timed
         } else {
             place(timed, of: member)
@@ -170,8 +171,9 @@ package struct EventQueue: Sendable {
         let turn = senders[member.user, default: Sender()].flow.enter(clock: clock, arrival: nextArrival())
         senders[member.user]?.messages.append(Waiting(turn: turn, chat: member.chat, event: timed))
         if agenda[.messages(member.user)] == nil { agenda[.messages(member.user)] = turn }
-        members[member, default: Standing()].messages += 1
-        if members[member]?.messages == 1 { reviewTyping(in: member.chat) }
+        let isTyping = typing[member.chat]?.latest.contains { $0.user == member.user } ?? false
+        members[member, default: Standing()].messages.append(isTyping)
+        if members[member]?.messages.count == 1 { reviewTyping(in: member.chat) }
     }
 
     private mutating func addOutcome(_ timed: TimedEvent, in chat: String) {
@@ -228,12 +230,21 @@ package struct EventQueue: Sendable {
         return TimedEvent(at: list.at, event: .typing(chat: chat, shown))
     }
 
+    /// The list that waits, if it changes whether that person types to what belongs before an event of theirs.
+    private mutating func takeTyping(in chat: String, if user: UserID, types isTyping: Bool) -> TimedEvent? {
+        guard let list = typing[chat], list.told.contains(where: { $0.user == user }) != isTyping,
+            shown(list.latest, in: chat).contains(where: { $0.user == user }) == isTyping
+        else { return nil }
+        return takeTyping(in: chat)
+    }
+
     private mutating func takePresence(of member: Member) -> TimedEvent? {
         guard let change = members[member]?.before else { return nil }
         // A warning about somebody is told just before them.
         if case .peer(_, let person, _, _) = change.event, let warning = takeNotice(on: .person(person.user)) {
             return warning
         }
+        if !Self.isThere(change), let list = takeTyping(in: member.chat, if: member.user, types: false) { return list }
         members[member]?.isThere = Self.isThere(change)
         place(nil, of: member)
         return change
@@ -257,12 +268,8 @@ package struct EventQueue: Sendable {
         guard let message = senders[user]?.messages.first else { return nil }
         let member = Member(chat: message.chat, user: user)
         if let change = takePresence(of: member) { return change }
-        // First it is told that their typing has ended.
-        if typing[message.chat]?.told.contains(where: { $0.user == user }) == true,
-            let list = takeTyping(in: message.chat)
-        {
-            return list
-        }
+        let isTyping = members[member]?.messages.first ?? false
+        if let list = takeTyping(in: message.chat, if: user, types: isTyping) { return list }
         senders[user]?.messages.removeFirst()
         senders[user]?.flow.leave()
         let next = senders[user]?.messages.first?.turn
@@ -279,9 +286,9 @@ package struct EventQueue: Sendable {
         return arrivals
     }
 
-    /// Who types, but for those of whom messages wait: what they did comes in its order.
+    /// Who types, without those who began after a message of theirs that waits.
     private func shown(_ people: [Person], in chat: String) -> [Person] {
-        people.filter { members[Member(chat: chat, user: $0.user)]?.messages ?? 0 == 0 }
+        people.filter { members[Member(chat: chat, user: $0.user)]?.messages.first ?? true }
     }
 
     /// A list of typists waits while it differs from what was told.
@@ -299,11 +306,12 @@ package struct EventQueue: Sendable {
 
     /// A message of theirs waits no more.
     private mutating func settle(_ member: Member) {
-        guard let standing = members[member], standing.messages > 0 else { return }
-        members[member]?.messages -= 1
-        guard standing.messages == 1 else { return }
-        members[member]?.after = nil
-        place(standing.after ?? standing.before, of: member)
+        guard let standing = members[member], !standing.messages.isEmpty else { return }
+        members[member]?.messages.removeFirst()
+        if standing.messages.count == 1 {
+            members[member]?.after = nil
+            place(standing.after ?? standing.before, of: member)
+        }
         reviewTyping(in: member.chat)
     }
 
