@@ -5,6 +5,7 @@ func report(_ coverage: Coverage) -> String {
     [
         "\(coverage.runs) runs: \(coverage.hosts) hosts, \(coverage.datagrams) datagrams, \(coverage.virtualSeconds) s of virtual time",
         line("actions", coverage.actions, words), line("faults", coverage.faults, words),
+        line("attacks", coverage.attacks, \.rawValue),
         line("states of a person", coverage.states, words),
         line("edges between them", coverage.edges) { "\(words($0.from)) → \(words($0.to))" },
         line("presence", coverage.presences, \.rawValue), line("failed messages", coverage.failures, \.rawValue),
@@ -33,6 +34,7 @@ private func words(_ action: Scenario.Action.Kind) -> String {
 private func words(_ fault: Coverage.NetworkFault) -> String {
     switch fault {
     case .lostInBurst: "lost in bursts"
+    case .overflown: "overflown sockets"
     case .lost, .doubled, .reordered, .damaged, .cut, .clogged, .replayed: "\(fault)"
     }
 }

@@ -8,7 +8,7 @@ struct ReplayCommand: ParsableCommand {
 
     @Argument(help: "The seed.") var seed: UInt64
     @Option(help: "Keep only these steps of the scenario, such as 3,17,40, or none.") var keep: String?
-    @Option(help: "Leave out these faults, such as loss,lateness.") var without: String?
+    @Option(help: "Leave out these faults, such as loss,adversary.") var without: String?
     @Option(help: "Repeat the number of hosts that the run was given.") var hosts: Int?
     @Flag(help: "Print only the outcome.") var quiet = false
 
@@ -29,7 +29,8 @@ struct ReplayCommand: ParsableCommand {
         }
         show(
             "seed \(seed): \(scenario.hosts.count) hosts, \(scenario.steps.count) steps, faults: "
-                + (scenario.faults.isEmpty ? "none" : scenario.faults.map(\.rawValue).sorted().joined(separator: ", ")))
+                + (scenario.faults.isEmpty ? "none" : scenario.faults.map(\.rawValue).sorted().joined(separator: ", "))
+                + (scenario.adversary.map { "; attacks: " + $0.attacks.map(\.rawValue).joined(separator: ", ") } ?? ""))
         let simulation = Simulation(scenario) { instant, text in
             if !quiet { show("\(milliseconds(instant.nanoseconds)) \(text)") }
         }

@@ -16,11 +16,11 @@ struct ConvergenceChecker {
         case done
     }
 
-    private let faultsEndAt: Instant
+    private let calmAt: Instant
     private var phase = Phase.faults
     private var lastMessages: [Int] = []
 
-    init(faultsEndAt: Instant) { self.faultsEndAt = faultsEndAt }
+    init(calmAt: Instant) { self.calmAt = calmAt }
 
     var isDone: Bool {
         if case .done = phase { true } else { false }
@@ -30,8 +30,8 @@ struct ConvergenceChecker {
         let now = simulation.now
         switch phase {
         case .faults:
-            guard !simulation.hasFaults else { return }
-            phase = .converging(until: faultsEndAt + simulation.patience)
+            guard !simulation.hasFaults, now >= calmAt else { return }
+            phase = .converging(until: calmAt + simulation.patience)
         case .converging(let until):
             let disagreements = simulation.disagreements()
             if disagreements.isEmpty, simulation.nobodyIsShownTyping {
@@ -46,7 +46,7 @@ struct ConvergenceChecker {
         case .typing(let until):
             guard now >= until else { return }
             if let missing = simulation.missingTypist() {
-                guard now < faultsEndAt + simulation.patience else {
+                guard now < calmAt + simulation.patience else {
                     simulation.checker.report(.divergence, missing, now)
                     return
                 }
@@ -54,7 +54,7 @@ struct ConvergenceChecker {
                 for host in simulation.speakers {
                     host.chats.sorted().forEach { simulation.act(host, .empty(chat: $0)) }
                 }
-                phase = .converging(until: faultsEndAt + simulation.patience)
+                phase = .converging(until: calmAt + simulation.patience)
                 return
             }
             let first = simulation.checker.messages.sent.count
@@ -66,11 +66,11 @@ struct ConvergenceChecker {
         case .sending(let until):
             guard now >= until else { return }
             let missing = simulation.missing(lastMessages)
-            if !missing.isEmpty, now < faultsEndAt + simulation.patience {
+            if !missing.isEmpty, now < calmAt + simulation.patience {
                 // Two sides that agree on who is there may have yet to agree on the session that sends; where that
                 // has cost a message, the next one has to arrive.
                 if missing.contains(where: { $0.outcome == .failed }) {
-                    phase = .converging(until: faultsEndAt + simulation.patience)
+                    phase = .converging(until: calmAt + simulation.patience)
                 }
                 return
             }
@@ -109,6 +109,8 @@ extension Simulation {
         let isParted = scenario.steps.contains { step in
             if case .partition(_, let length) = step.action { length >= 90_000 } else { false }
         }
+        // The links of an adversary that goes without a word are there for up to 8.3 s.
+        if adversary != nil { return .seconds(16) }
         return .seconds((!isFoundAnew || isParted) && scenario.faultsEnd > 80_000 ? 80 : 10)
     }
 
@@ -220,13 +222,14 @@ extension Simulation {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.messages) messages", now)
             }
             // Sessions that the faults left behind live for 10 s more at most.
-            let isCalm = now - (.zero + .milliseconds(scenario.faultsEnd)) > .seconds(12)
+            let isCalm = now - (.zero + .milliseconds(scenario.calmAt)) > .seconds(12)
             if host.isActive, isCalm, sizes.sessions > sizes.links * (1 + Limits.supersededSessions) + 4 {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.sessions) sessions", now)
             }
             // Those that a crash left behind in discovery stay, and so do peers known by hand and where they went.
             let advertised = (Array(instances.values) + Array(withdrawn.values)).count { host.chats.contains($0.chat) }
-            if host.isActive, sizes.instances > advertised + 4 * hosts.count {
+            let strange = adversary == nil ? 0 : Limits.crowdedAddresses + Limits.linksPerSource
+            if host.isActive, sizes.instances > advertised + 4 * hosts.count + strange {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.instances) instances", now)
             }
             if host.isActive, sizes.links > 2 * peers + 1 {

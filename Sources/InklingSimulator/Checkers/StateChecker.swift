@@ -80,11 +80,13 @@ struct StateChecker {
     private let unnoticed: [Duration]
     /// The most links that a node of the scenario needs.
     let mostLinks: Int
+    private let adversary: Adversary?
     private let devices: [Int: [Int]]
     private let identities: [PublicKey: Int]
 
-    init(hosts: [SimulatedHost], chats: [ChatKeys], scenario: Scenario) {
+    init(hosts: [SimulatedHost], chats: [ChatKeys], scenario: Scenario, adversary: Adversary?) {
         self.hosts = hosts
+        self.adversary = adversary
         chatIndices = Dictionary(uniqueKeysWithValues: chats.enumerated().map { ($1.tag, $0) })
         var unnoticed = hosts.map { _ in Duration.zero }
         for step in scenario.steps {
@@ -94,7 +96,7 @@ struct StateChecker {
         }
         lateness = hosts.map { .microseconds($0.plan.lateness) }
         self.unnoticed = unnoticed
-        mostLinks = (hosts.count - 1) * scenario.chats.count
+        mostLinks = (hosts.count - 1) * scenario.chats.count + (adversary?.mostLinks ?? 0)
         devices = Dictionary(grouping: hosts.map(\.index)) { hosts[$0].plan.identity }
         identities = Dictionary(hosts.map { ($0.key, $0.plan.identity) }) { first, _ in first }
     }
@@ -103,14 +105,21 @@ struct StateChecker {
         if violation == nil { violation = Violation(rule: rule, at: now, text: text) }
     }
 
+    /// Whether somebody attacks in this run.
+    var isAttacked: Bool { adversary != nil }
+
     // MARK: Statuses
 
     /// Before and after each input of a node: nothing that it shows is too old.
     mutating func checkStatuses(of viewer: Int, _ now: Instant) {
         guard excused.remove(viewer) == nil, let typists = typists[viewer], !typists.isEmpty else { return }
         var limit = Limits.typingExpiry + lateness[viewer]
-        // In a large chat a list may have to wait for those before it (T-22).
-        if hosts.count > Limits.listsPerSecond { limit += .milliseconds(50) }
+        // A list may have to wait for those before it (T-22), and beside an adversary a timer for the processor.
+        if adversary != nil {
+            limit += .milliseconds(80)
+        } else if hosts.count > Limits.listsPerSecond {
+            limit += .milliseconds(50)
+        }
         // What waited in its socket meanwhile is taken for fresh.
         if let wokeAt = hosts[viewer].wokeAt, now - wokeAt <= limit { limit += unnoticed[viewer] }
         for person in typists {
@@ -157,12 +166,17 @@ struct StateChecker {
     /// A node reported who is typing.
     ///
     /// - Parameter cause: The datagram that was the input, if it was taken and the newest of its session.
-    mutating func typing(_ people: [Person], in tag: ChatTag, by viewer: Int, cause: Packet?, _ now: Instant) {
-        guard let chat = chatIndices[tag] else { return }
+    ///
+    /// - Returns: The identities that are shown no more, each with the chat.
+    mutating func typing(
+        _ people: [Person], in tag: ChatTag, by viewer: Int, cause: Packet?, _ now: Instant
+    ) -> [(identity: Int, chat: Int)] {
+        guard let chat = chatIndices[tag] else { return [] }
         let before = (typists[viewer] ?? []).filter { $0.chat == chat }
         var after: [PersonID] = []
         for person in people {
             guard let identity = identities[person.key] else {
+                if adversary?.holds(person.key) ?? false { continue }
                 report(.untrueTyping, "host \(viewer) shows somebody who does not exist", now)
                 continue
             }
@@ -171,8 +185,11 @@ struct StateChecker {
             if identity == hosts[viewer].plan.identity { report(.ownTyping, describe(id), now) }
             if hosts[viewer].blocks(identity) { report(.absentTyping, "\(describe(id)), blocked", now) }
             guard !before.contains(id) else { continue }
-            // In a large chat a list comes up to 50 ms after what it tells (T-22).
-            let waits = hosts.count > Limits.listsPerSecond ? Duration.milliseconds(50) + lateness[viewer] : .zero
+            // With many changes, a list comes later than what it tells, and so does whoever came back at once (T-22).
+            let waits: Duration =
+                adversary != nil
+                ? .milliseconds(1_080)
+                : hosts.count > Limits.listsPerSecond ? .milliseconds(50) + lateness[viewer] : .zero
             if waits > .zero, let evidence = evidence[id], now - evidence <= waits { continue }
             let isTrue = cause.map { hosts[$0.sender].plan.identity == identity && $0.typing & 1 << UInt8(chat) != 0 }
             if isTrue != true {
@@ -186,6 +203,18 @@ struct StateChecker {
         for id in after where shown[id]?.presence ?? .offline == .offline {
             report(.absentTyping, "\(describe(id)), offline", now)
         }
+        return before.filter { !after.contains($0) }.map { ($0.identity, $0.chat) }
+    }
+
+    /// Since when somebody is shown as online or away; nil if not.
+    func shownSince(_ identity: Int, in chat: Int, by viewer: Int) -> Instant? {
+        guard let shown = shown[PersonID(viewer: viewer, chat: chat, identity: identity)], shown.presence != .offline
+        else { return nil }
+        return shown.since
+    }
+
+    func isShownAway(_ identity: Int, in chat: Int, by viewer: Int) -> Bool {
+        shown[PersonID(viewer: viewer, chat: chat, identity: identity)]?.presence == .away
     }
 
     func isShownTyping(_ identity: Int, in chat: Int, by viewer: Int) -> Bool {
@@ -291,7 +320,8 @@ struct StateChecker {
                 report(.falseFarewell, "\(describe(id)) has said none", now)
             }
         case .full:
-            // No scenario has nearly as many links as a node has room for.
+            // No scenario has nearly as many links as a node has room for, but by an adversary; friends have it always.
+            if let plan = adversary?.plan, plan.standing == .stranger, chat != 2 { return }
             report(.falseOffline, "\(describe(id)), for want of room", now)
         case .hello, .back, .away, .blocked, .replaced:
             break

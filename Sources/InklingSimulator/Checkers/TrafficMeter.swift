@@ -74,7 +74,8 @@ struct TrafficMeter {
     ) {
         // A peer that restarts again and again is a link for each of its starts until silence ends the old one.
         let links = min(Limits.linksPerNode, 4 * checker.mostLinks + 4)
-        let sessions = sizes.links * (1 + Limits.supersededSessions) + min(2 * Limits.unconfirmedSessions, 8 * links)
+        let begun = checker.isAttacked ? 2 * Limits.unconfirmedSessions : 8 * links
+        let sessions = sizes.links * (1 + Limits.supersededSessions) + min(2 * Limits.unconfirmedSessions, begun)
         if sizes.links > links || sizes.sessions > sessions {
             checker.report(.tableGrowth, "host \(host.index): \(sizes)", now)
         }

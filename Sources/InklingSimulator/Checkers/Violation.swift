@@ -30,6 +30,18 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
         case lostFarewell = "lost farewell"
         /// Somebody is shown as online who is gone for longer than silence takes.
         case ghost
+        /// Somebody is not shown as there with whom datagrams could be exchanged for long enough.
+        case missingPerson = "missing person"
+        /// Somebody types and does not show, or not without a gap, although nothing stood between the two.
+        case missingTyping = "missing typing"
+        /// Somebody is shown as away who is not, or as online who is away.
+        case wrongPresence = "wrong presence"
+        /// The typing frames of an edge and its copies don't go out when they have to, or others do.
+        case edges
+        /// Heartbeats come too seldom, or too often.
+        case heartbeats
+        /// An adversary got more than a limit allows.
+        case limit
         case tableGrowth = "table growth"
         case traffic
         /// A node asks to be woken again and again for nothing.

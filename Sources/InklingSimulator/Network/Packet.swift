@@ -2,6 +2,9 @@ import InklingCore
 
 /// One datagram on its way.
 final class Packet: Sendable {
+    /// The sender of what no host has sent.
+    static let adversary = -1
+
     /// Counts the datagrams in the order in which nodes sent them; a copy made by the network keeps the number.
     let number: UInt64
     /// What its sender made it for.
@@ -31,7 +34,7 @@ final class Packet: Sendable {
         self.isGenuine = isGenuine
     }
 
-    /// The receiver index of a sealed datagram, unless it was cut too short to have one.
+    /// The receiver index of a sealed datagram of a host's, unless it was cut too short to have one.
     var session: UInt32? { kind.isSealed && bytes.count >= 27 ? SealedHeader(bytes).index : nil }
 
     var summary: String {

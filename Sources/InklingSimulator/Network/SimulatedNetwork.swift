@@ -13,6 +13,8 @@ struct SimulatedNetwork {
         var loss: Int
         var cutUntil = Instant.zero
         var cloggedUntil = Instant.zero
+        /// Until when something that befell a datagram may show.
+        var faultyUntil = Instant.zero
     }
 
     private let seed: UInt64
@@ -45,6 +47,14 @@ struct SimulatedNetwork {
         paths[path].cloggedUntil = max(paths[path].cloggedUntil, until)
     }
 
+    /// When the last fault of the two paths between two hosts ends, or has ended.
+    func faultEnd(between one: Int, _ other: Int) -> Instant {
+        let (there, back) = (paths[one * count + other], paths[other * count + one])
+        return max(
+            max(there.faultyUntil, there.cutUntil, there.cloggedUntil),
+            max(back.faultyUntil, back.cutUntil, back.cloggedUntil))
+    }
+
     mutating func repair(_ now: Instant) {
         for path in paths.indices {
             paths[path].cutUntil = min(paths[path].cutUntil, now)
@@ -70,7 +80,10 @@ struct SimulatedNetwork {
             transit.copies.append((delay, bytes, true))
             return transit
         }
-        if isLost(&generator, index) { return transit }
+        if isLost(&generator, index) {
+            paths[index].faultyUntil = max(paths[index].faultyUntil, now)
+            return transit
+        }
         if paths[index].cloggedUntil > now {
             faults[.clogged, default: 0] += 1
             delay = max(delay, paths[index].cloggedUntil - now)
@@ -78,9 +91,11 @@ struct SimulatedNetwork {
         if generator.happens(perMille: plan.reordering) {
             faults[.reordered, default: 0] += 1
             delay += .milliseconds(generator.number(in: 1...plan.reorderingDelay))
+            paths[index].faultyUntil = max(paths[index].faultyUntil, now + delay)
         }
         if generator.happens(perMille: plan.corruption) {
             faults[.damaged, default: 0] += 1
+            paths[index].faultyUntil = max(paths[index].faultyUntil, now)
             transit.copies.append((delay, damaged(bytes, &generator), false))
             return transit
         }

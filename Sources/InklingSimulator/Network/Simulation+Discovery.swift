@@ -56,6 +56,7 @@ extension Simulation {
             return
         }
         trace { "host \(viewer.index) finds \(name)" }
+        liveness.introduced(name, of: host.index, in: instance.chat, to: viewer, now)
         input(viewer) {
             $0.found(
                 name, chat: Simulation.chats[instance.chat].tag, key: instance.key, addresses: host.addresses, now: $1)
@@ -81,6 +82,7 @@ extension Simulation {
     func withdraw(_ name: String, from viewer: SimulatedHost) {
         guard let instance = instances[name] ?? withdrawn[name], viewer.node != nil else { return }
         trace { "host \(viewer.index) loses \(name)" }
+        liveness.forgot(instance.host, in: instance.chat, at: viewer.index)
         input(viewer) { $0.lost(name, chat: Simulation.chats[instance.chat].tag, now: $1) }
     }
 

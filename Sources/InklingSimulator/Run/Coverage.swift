@@ -10,6 +10,8 @@ package struct Coverage: Equatable, Sendable {
     package var actions: [Scenario.Action.Kind: Int] = [:]
     /// How often the network did what.
     package var faults: [NetworkFault: Int] = [:]
+    /// How many datagrams the adversary sent in which way.
+    package var attacks: [Scenario.Attack: Int] = [:]
     /// The states in which a node showed a person, and the changes between them.
     package var states: [PersonState: Int] = [:]
     package var edges: [Edge: Int] = [:]
@@ -35,6 +37,8 @@ package struct Coverage: Equatable, Sendable {
     /// What the network, or somebody on it, did to a datagram.
     package enum NetworkFault: Sendable {
         case lost, lostInBurst, doubled, reordered, damaged, cut, clogged, replayed
+        /// The socket had no room for it.
+        case overflown
     }
 
     /// What of the counters of nodes is added up.
@@ -52,6 +56,7 @@ package struct Coverage: Equatable, Sendable {
         virtualSeconds += other.virtualSeconds
         actions.merge(other.actions, uniquingKeysWith: +)
         faults.merge(other.faults, uniquingKeysWith: +)
+        attacks.merge(other.attacks, uniquingKeysWith: +)
         states.merge(other.states, uniquingKeysWith: +)
         edges.merge(other.edges, uniquingKeysWith: +)
         presences.merge(other.presences, uniquingKeysWith: +)

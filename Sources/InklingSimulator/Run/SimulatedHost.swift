@@ -70,6 +70,8 @@ final class SimulatedHost {
     var startedAt = Instant.zero
     /// When something last happened to it that links have to get over.
     var disturbedAt = Instant.zero
+    /// When it last got another address.
+    var movedAt: Instant?
     /// When it last went on after it had been stopped.
     var wokeAt: Instant?
     /// Counts the times that it was stopped.
@@ -79,6 +81,8 @@ final class SimulatedHost {
     var isUnplugged = false
     var chats: Set<Int>
     var writing: [Writing]
+    /// What its node has to announce of that, by chat.
+    var typing: [TypingModel]
     /// All identities that it ever blocked: these have heard a farewell from a node that went on.
     var blocks: [Int: Block] = [:]
     /// The last datagram in each chat that may have been a farewell.
@@ -90,6 +94,8 @@ final class SimulatedHost {
     /// The current instance name of each chat.
     var instanceNames: [Int: String] = [:]
     var lateness: SeededGenerator
+    /// Its processor, which takes time in scenarios with an adversary alone.
+    var processor = Processor()
 
     init(
         index: Int, plan: Scenario.HostPlan, identity: KeyPair, addresses: [Address], ipv4Prefix: Int, seed: UInt64
@@ -101,6 +107,7 @@ final class SimulatedHost {
         self.addresses = addresses
         chats = Set(plan.chats)
         writing = Array(repeating: Writing(), count: Simulation.chats.count)
+        typing = Array(repeating: TypingModel(), count: Simulation.chats.count)
         lateness = SeededGenerator(seed: seed, purpose: 1_000 + UInt64(index))
     }
 
@@ -150,6 +157,11 @@ final class SimulatedHost {
 
     func stopWriting() {
         for chat in writing.indices { writing[chat].end() }
+    }
+
+    /// Its node says farewell, or has ended: nothing is announced.
+    func abandonTyping() {
+        for chat in typing.indices { typing[chat].abandon() }
     }
 
     /// Whether what it sends for a chat can only be farewells.

@@ -13,6 +13,7 @@ extension Simulation {
             guard case .running = host.state else { return }
             actAsPerson(host, step.action)
         case .quit, .crash, .start, .pause, .sleep:
+            limits.resetReports(of: host.index)
             actOnMachine(host, step.action)
         case .unplug, .partition, .clog, .move, .swapAddresses, .flap, .doubt:
             actOnNetwork(host, step.action)
@@ -26,6 +27,10 @@ extension Simulation {
         // What is due at this very moment is still said of the time before.
         input(host) { $0.advance(to: $1) }
         switch action {
+        case .leave, .block, .unblock: limits.resetReports(of: host.index)
+        default: break
+        }
+        switch action {
         case .edit(let chat): edit(host, chat)
         case .empty(let chat): empty(host, chat)
         case .open(let chat):
@@ -35,7 +40,11 @@ extension Simulation {
         case .leave(let chat): leave(host, chat)
         case .goAway, .comeBack:
             host.node?.isAway = action == .goAway
-            if action == .goAway { host.stopWriting() }
+            host.node?.awayChangedAt = now
+            if action == .goAway {
+                host.stopWriting()
+                for chat in host.typing.indices { host.typing[chat].end(now) }
+            }
             input(host) { $0.setAway(action == .goAway, now: $1) }
         case .block(let other): block(host, hosts[other])
         case .unblock(let other):
@@ -56,6 +65,7 @@ extension Simulation {
         guard host.chats.contains(chat), host.node?.isSuspended != true else { return }
         host.writing[chat].edit(now)
         if accuracy != nil { events.add(.writingEnds(host: host.index), at: now + Limits.typingIdleStop) }
+        if host.plan.sendsTyping { host.typing[chat].edit(now) }
         let text = "draft \(host.writing[chat].edits)"
         input(host) { try? $0.compose(text, in: Simulation.chats[chat].tag, now: $1) }
     }
@@ -63,6 +73,7 @@ extension Simulation {
     func empty(_ host: SimulatedHost, _ chat: Int) {
         guard host.chats.contains(chat) else { return }
         host.writing[chat].end()
+        host.typing[chat].end(now)
         input(host) { try? $0.compose("", in: Simulation.chats[chat].tag, now: $1) }
     }
 
@@ -71,14 +82,16 @@ extension Simulation {
         let tag = Simulation.chats[chat].tag
         let people = node.endpoint.present(in: tag).map(\.person.key)
         let identities = people.compactMap { key in hosts.first { $0.key == key }?.plan.identity }
+        let others = people.count { adversary?.holds($0) ?? false }
         let text = checker.messages.text(size: size, from: host.index)
         host.writing[chat].end()
+        host.typing[chat].end(now, byMessage: true)
         // What comes of it is reported in the same input.
         let number = UInt64(node.endpoint.counters.messagesSent + 1)
         checker.messages.send(text, host: host, chat: chat, number: number, to: identities, now)
         var sent: (message: UInt64, recipients: Int)?
         input(host) { sent = try? $0.send(text, to: tag, now: $1) }
-        if sent?.message != number || sent?.recipients != identities.count {
+        if sent?.message != number || sent?.recipients != identities.count + others {
             checker.report(
                 .wrongReport, "host \(host.index) sends to \(identities), reports \(String(describing: sent))", now)
         }
@@ -98,6 +111,8 @@ extension Simulation {
         sayFarewell(host, chat)
         input(host) { try? $0.leave(Simulation.chats[chat].tag, now: $1) }
         host.writing[chat].end()
+        host.typing[chat] = TypingModel()
+        for other in hosts { liveness.forgot(other.index, in: chat, at: host.index) }
         checker.forget(host.index, chat: chat)
         withdraw(host, chat)
     }
@@ -113,7 +128,9 @@ extension Simulation {
         guard let node = host.node, !node.isSuspended else { return }
         for chat in host.chats.sorted() { sayFarewell(host, chat) }
         host.stopWriting()
+        host.abandonTyping()
         node.isSuspended = true
+        limits.resetReports(of: host.index)
         input(host) { $0.suspend(now: $1) }
         checker.forgetHeard(by: host.index)
     }
@@ -212,6 +229,7 @@ extension Simulation {
     }
 
     private func moved(_ host: SimulatedHost) {
+        host.movedAt = now
         host.disturbedAt = now
         changeNetworks(host)
         for chat in host.chats.sorted() { advertiseAgain(host, chat) }

@@ -18,7 +18,12 @@ extension Simulation {
             configuration: .init(
                 identity: host.identity, run: run, name: "host \(host.index)", sendsTyping: host.plan.sendsTyping),
             now: now, random: random)
-        host.state = .running(SimulatedNode(endpoint))
+        let node = SimulatedNode(endpoint)
+        host.state = .running(node)
+        host.processor = Processor()
+        host.typing = host.typing.map { _ in TypingModel() }
+        limits.restarted(host.index)
+        prepare(node, of: host)
         host.endBlocks(now)
         host.chats = Set(host.plan.chats)
         traffic.restarted(host.index, now)
@@ -89,6 +94,7 @@ extension Simulation {
         if let node = host.node { coverage.count(node.endpoint.counters) }
         host.state = .off
         host.stopWriting()
+        host.abandonTyping()
         checker.forget(host.index)
     }
 

@@ -31,6 +31,15 @@ package final class Simulation {
         /// A farewell goes out of a host whose node has ended.
         case farewell([UInt8], to: Address, from: Address, host: Int)
         case replay
+        /// The adversary has its turn.
+        case attack
+        case adversaryStep(Int)
+        case adversaryEnds
+        case forgedInstance(viewer: Int, Adversary.Instance)
+        /// A datagram came to the adversary.
+        case seized([UInt8], from: Address, at: Address)
+        /// A processor has time for the next datagram in its socket.
+        case processorFree(host: Int)
         case writingEnds(host: Int)
         case tick
         case faultsEnd
@@ -69,7 +78,12 @@ package final class Simulation {
     /// The generator of what belongs to no line and no host.
     var generator: SeededGenerator
     var attacker: ReplayAttacker
+    let adversary: Adversary?
+    /// The start of each node to which the adversary has announced its service instances, and their names.
+    var deceived: [Int: (incarnation: Int, names: Set<String>)] = [:]
     var traffic: TrafficMeter
+    let liveness: LivenessChecker
+    var limits = LimitChecker()
     private var convergence: ConvergenceChecker
     private var lastPacket: UInt64 = 0
     private var digest: UInt64 = 0xCBF2_9CE4_8422_2325
@@ -93,10 +107,12 @@ package final class Simulation {
         }
         generator = SeededGenerator(seed: scenario.seed, purpose: 5)
         network = SimulatedNetwork(scenario, isUniform: measuresAccuracy)
-        checker = StateChecker(hosts: hosts, chats: Simulation.chats, scenario: scenario)
+        adversary = scenario.adversary.map { Adversary($0, scenario, Simulation.chats[0]) }
+        checker = StateChecker(hosts: hosts, chats: Simulation.chats, scenario: scenario, adversary: adversary)
         attacker = ReplayAttacker(scenario)
         traffic = TrafficMeter(hosts: scenario.hosts.count)
-        convergence = ConvergenceChecker(faultsEndAt: .zero + .milliseconds(scenario.faultsEnd))
+        liveness = LivenessChecker(hosts: hosts)
+        convergence = ConvergenceChecker(calmAt: .zero + .milliseconds(scenario.calmAt))
         if measuresAccuracy { accuracy = AccuracyMeter(hosts: hosts) }
     }
 
@@ -109,6 +125,7 @@ package final class Simulation {
         events.add(.faultsEnd, at: .zero + .milliseconds(scenario.faultsEnd))
         events.add(.tick, at: .zero + .milliseconds(250))
         if scenario.network.replay > 0 { events.add(.replay, at: .zero + .milliseconds(50)) }
+        scheduleAdversary()
         while checker.violation == nil, !convergence.isDone, let next = events.popFirst() {
             now = next.at
             perform(next.event)
@@ -123,7 +140,7 @@ package final class Simulation {
         coverage.hosts = hosts.count
         coverage.datagrams = Int(lastPacket)
         coverage.virtualSeconds = Int(now.nanoseconds / 1_000_000_000)
-        coverage.faults = network.faults
+        coverage.faults.merge(network.faults, uniquingKeysWith: +)
         if attacker.replayed > 0 { coverage.faults[.replayed] = attacker.replayed }
         for host in hosts { if let counters = host.node?.endpoint.counters { coverage.count(counters) } }
         return Result(
@@ -145,6 +162,12 @@ package final class Simulation {
         case .farewell(let bytes, let address, let source, let host):
             launch(bytes, .bye, to: address, from: source, host: hosts[host])
         case .replay: replay()
+        case .attack: attack()
+        case .adversaryStep(let index): if let step = adversary?.plan.steps[index] { perform(step) }
+        case .adversaryEnds: endAttacks()
+        case .forgedInstance(let viewer, let instance): announce(instance, to: hosts[viewer])
+        case .seized(let bytes, let source, let address): seize(bytes, from: source, at: address)
+        case .processorFree(let host): goOn(hosts[host])
         case .writingEnds(let host): accuracy?.wrote(host, now)
         case .tick: tick()
         case .faultsEnd: endFaults()
@@ -158,6 +181,8 @@ package final class Simulation {
             traffic.check(host, now, &checker)
         }
         checker.checkDepartures(now)
+        liveness.check(self)
+        checkTables()
         if let message = checker.messages.firstOverdue(now, hosts) {
             checker.report(.lostMessage, "\(message.text.prefix(40)) delivered and not shown", now)
         }
@@ -176,7 +201,9 @@ package final class Simulation {
     ) {
         guard case .running(let node) = host.state else { return }
         checker.checkStatuses(of: host.index, now)
+        let before = adversary == nil ? [:] : node.endpoint.counters.drops
         let reaction = node.react(to: body, ofSession: cause?.session, now)
+        if adversary != nil { host.processor.spend(node.work(reaction, cause?.bytes, before), now) }
         var newest: Packet?
         if let cause, let chat = reaction.chat {
             let isTaken = reaction.dropped == 0
@@ -193,6 +220,11 @@ package final class Simulation {
 
     private func timer(_ host: SimulatedHost) {
         guard case .running(let node) = host.state, node.timerAt == now else { return }
+        if host.processor.isBusy(now) {
+            node.timerAt = host.processor.busyUntil
+            events.add(.timer(host: host.index), at: host.processor.busyUntil)
+            return
+        }
         node.timerAt = nil
         timersOfInstant = lastTimerInstant == now ? timersOfInstant + 1 : 1
         lastTimerInstant = now
@@ -227,6 +259,7 @@ package final class Simulation {
             pause.add(packet, arrivedAt: now)
             host.state = .paused(node, pause)
         case .running:
+            if host.processor.isBusy(now) || !host.processor.isSocketEmpty { return wait(packet, at: host) }
             receive(packet, arrivedAt: now, by: host)
             confirmDrained(host)
         }
@@ -242,7 +275,9 @@ package final class Simulation {
 
     /// Nothing waits in the socket: a node that asked for it hears so.
     func confirmDrained(_ host: SimulatedHost) {
-        guard case .running(let node) = host.state, node.wantsSocketDrained else { return }
+        guard case .running(let node) = host.state, node.wantsSocketDrained, host.processor.isSocketEmpty else {
+            return
+        }
         input(host) { $0.socketDrained(now: $1) }
     }
 
@@ -253,20 +288,30 @@ package final class Simulation {
         case .send(let bytes, let address, let kind):
             checker.sent(bytes, kind, by: host.index, now)
             note(bytes)
+            check(bytes, kind, by: host, to: address)
             guard let source = host.source(for: address) else { return }
             launch(bytes, kind, to: address, from: source, host: host)
         case .typing(let chat, let people):
             note(people.map(\.key))
             trace { "host \(host.index) shows typing: \(self.names(people))" }
-            checker.typing(people, in: chat, by: host.index, cause: cause, now)
+            if adversary != nil { report(limits.listed(in: chat, by: host, now), host) }
+            let ended = checker.typing(people, in: chat, by: host.index, cause: cause, now)
+            for (identity, chat) in ended {
+                guard let writer = hosts.first(where: { $0.plan.identity == identity }) else { continue }
+                liveness.ended(writer, at: host, in: chat, self)
+            }
             accuracy?.shown(by: host.index, in: chat, people.map(\.key), now)
         case .presence(let chat, let person, let presence, let why):
             note([person.key])
             trace { "host \(host.index) shows \(self.names([person])) \(presence) (\(why))" }
+            if adversary != nil { report(limits.told(of: person.key, in: chat, by: host, now), host) }
             checker.presence(person, in: chat, is: presence, why: why, by: host.index, now)
         case .message(let chat, let person, _, let text):
             note(Array(text.utf8))
             trace { "host \(host.index) shows message \(text.prefix(24))" }
+            if adversary?.holds(person.key) ?? false {
+                return report(limits.message(from: person.key, by: host, now), host)
+            }
             show(text, of: person, in: chat, on: host)
         case .delivered(let number, _, let key):
             report(number, key, .delivered, host)
@@ -304,9 +349,13 @@ package final class Simulation {
     }
 
     private func report(_ number: UInt64, _ key: PublicKey, _ outcome: MessageLedger.Outcome, _ host: SimulatedHost) {
+        if adversary?.holds(key) ?? false { return }
         let identity = hosts.first { $0.key == key }?.plan.identity
-        // In a large chat a message may have to wait for a list of typists (T-22).
-        let due = hosts.count > Limits.listsPerSecond ? now + .milliseconds(60) : nil
+        // A message may have to wait for a list of typists (T-22).
+        let wait: Duration? =
+            adversary != nil
+            ? .milliseconds(150) : hosts.count > Limits.listsPerSecond ? .milliseconds(60) : nil
+        let due = wait.map { now + $0 }
         if let fault = checker.messages.report(number, for: identity, is: outcome, by: host, due: due) {
             checker.report(fault.rule, fault.text, now)
         }
@@ -316,9 +365,9 @@ package final class Simulation {
     func launch(
         _ bytes: [UInt8], _ kind: DatagramKind, to address: Address, from source: Address, host: SimulatedHost
     ) {
-        guard !host.isUnplugged, !host.isAsleep, let target = hostsByAddress[address], target != host.index else {
-            return
-        }
+        guard !host.isUnplugged, !host.isAsleep else { return }
+        seize(bytes, kind, to: address, from: source)
+        guard let target = hostsByAddress[address], target != host.index else { return }
         lastPacket += 1
         for chat in host.farewells.keys where host.isGone(from: chat) || now <= host.farewellsEnd {
             host.farewells[chat] = lastPacket

@@ -10,6 +10,8 @@ package struct Scenario: Sendable {
     package var steps: [Step]
     /// When the faults end, in milliseconds from the start.
     package let faultsEnd: Int
+    /// Who attacks; nil in most scenarios.
+    package var adversary: AdversaryPlan?
 
     /// One machine with a node of one user.
     package struct HostPlan: Sendable {
@@ -46,6 +48,8 @@ package struct Scenario: Sendable {
         package var discoveryDelay = 1_000
         /// All hosts but the first know it by hand alone: discovery finds nobody.
         package var isByHand = false
+        /// Discovery shows the first host to all others and these to it, and nobody else to anybody.
+        package var isStar = false
         /// When the faults end, discovery reports everybody again; else only what it had not yet reported.
         package var isFoundAnew = true
     }
@@ -102,8 +106,11 @@ package struct Scenario: Sendable {
 
     /// The kinds of network fault that can be switched off.
     package enum Fault: String, CaseIterable, Sendable {
-        case loss, bursts, duplication, reordering, corruption, replay, lateness
+        case loss, bursts, duplication, reordering, corruption, replay, lateness, adversary
     }
+
+    /// When nothing is left that disturbs, in milliseconds from the start.
+    var calmAt: Int { max(faultsEnd, adversary?.end ?? 0) }
 
     /// The scenario with only those of its steps.
     package func keeping(_ numbers: Set<Int>) -> Scenario {
@@ -124,6 +131,7 @@ package struct Scenario: Sendable {
             case .corruption: scenario.network.corruption = 0
             case .replay: scenario.network.replay = 0
             case .lateness: scenario.hosts = scenario.hosts.map { $0.punctual }
+            case .adversary: scenario.adversary = nil
             }
         }
         return scenario
@@ -145,6 +153,7 @@ package struct Scenario: Sendable {
         if network.corruption > 0 { faults.insert(.corruption) }
         if network.replay > 0 { faults.insert(.replay) }
         if hosts.contains(where: { $0.lateness > 0 }) { faults.insert(.lateness) }
+        if adversary != nil { faults.insert(.adversary) }
         return faults
     }
 }

@@ -28,6 +28,7 @@ extension Scenario {
             }
         }
         faultsEnd = max(duration, ends.max() ?? 0)
+        adversary = AdversaryPlan(seed: seed, hosts: hosts, network: network, faultsEnd: faultsEnd)
     }
 
     private static func drawSize(_ generator: inout SeededGenerator) -> Int {

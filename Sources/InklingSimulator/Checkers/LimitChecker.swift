@@ -1,0 +1,153 @@
+import InklingCore
+import InklingWire
+
+/// Holds what an adversary gets out of a node against the limits: what goes to it, what is kept for it, and how much of
+/// it the user is told.
+struct LimitChecker {
+    /// A limit of so many in a second, with a burst, as anybody outside can count it.
+    private struct Bucket {
+        /// In billionths of one.
+        var level: Int64
+        var updated: Instant
+
+        /// Counts one.
+        ///
+        /// - Returns: Whether it is within the limit.
+        mutating func take(_ rate: Int, _ burst: Int, _ now: Instant) -> Bool {
+            level = min(Int64(burst) * 1_000_000_000, level + Int64(rate) * (now - updated).nanoseconds)
+            updated = now
+            level -= 1_000_000_000
+            return level >= 0
+        }
+    }
+
+    /// What is counted for itself.
+    private enum Count: Hashable {
+        case answersToStrangers, retries, tells
+        case initiations(Address)
+        case answersToCookies(Address)
+        case lists(ChatTag)
+        case presences(ChatTag)
+        case messages(PublicKey)
+
+        var isReport: Bool {
+            switch self {
+            case .lists, .presences: true
+            case .answersToStrangers, .retries, .tells, .initiations, .answersToCookies, .messages: false
+            }
+        }
+    }
+
+    private struct Key: Hashable {
+        let host: Int
+        let count: Count
+    }
+
+    private var buckets: [Key: Bucket] = [:]
+    /// The responses that went out, by their ephemeral keys: one that is sent again is no new one.
+    private var responses: Set<[UInt8]> = []
+    /// When each person was told of last.
+    private var told: [Key: [PublicKey: Instant]] = [:]
+
+    // MARK: Datagrams
+
+    /// A node sends a datagram to an address that is no host's.
+    ///
+    /// - Parameters:
+    ///   - hadCookie: Whether it answers an initiation with a cookie.
+    ///   - isKnown: Whether a link of the node's may lead there.
+    mutating func sent(
+        _ bytes: [UInt8], _ kind: DatagramKind, by host: SimulatedHost, to address: Address, hadCookie: Bool,
+        isKnown: Bool, _ now: Instant
+    ) -> String? {
+        switch kind {
+        case .response:
+            guard responses.insert(Array(bytes.suffix(16))).inserted else { return nil }
+            if hadCookie, !take(.answersToCookies(address.host), 5, 20, host, now) {
+                return "answers to the cookies of one source (L-10)"
+            }
+            // As many within any second: twice as many may be counted in one that is cut otherwise.
+            let rate = Limits.answersToUnknownPerSecond
+            if !isKnown, !take(.answersToStrangers, rate, rate, host, now) { return "answers to strangers (L-10)" }
+        case .retry:
+            let rate = Limits.retriesPerSecond + Limits.retriesToKnownPerSecond
+            if !take(.retries, rate, rate, host, now) { return "retries (L-9)" }
+        case .tell:
+            if !take(.tells, Limits.asksAnsweredPerSecond, Limits.asksAnsweredPerSecond, host, now) {
+                return "answers to asks (D-13)"
+            }
+        case .initiation:
+            let (rate, burst) = (Limits.initiationsPerSecondPerDestination, Limits.initiationBurstPerDestination)
+            if !take(.initiations(address), rate, burst, host, now) { return "initiations to one address (L-54)" }
+        case .ask, .hello, .heartbeat, .typing, .message, .ack, .ping, .pong, .bye: break
+        }
+        return nil
+    }
+
+    // MARK: Reports
+
+    /// A node tells its user who types.
+    mutating func listed(in chat: ChatTag, by host: SimulatedHost, _ now: Instant) -> String? {
+        take(.lists(chat), Limits.listsPerSecond, Limits.listsPerSecond + 1, host, now)
+            ? nil : "lists of typists (T-22)"
+    }
+
+    /// A node tells its user of a person's presence.
+    mutating func told(of key: PublicKey, in chat: ChatTag, by host: SimulatedHost, _ now: Instant) -> String? {
+        let id = Key(host: host.index, count: .presences(chat))
+        let before = told[id]?[key]
+        told[id, default: [:]][key] = now
+        guard let before, now - before < Limits.repeatedPresencePeriod else { return nil }
+        let rate = Limits.repeatedPresencesPerSecond
+        return take(.presences(chat), rate, rate + 1, host, now) ? nil : "presences (T-22)"
+    }
+
+    /// A node tells its user a message of the adversary's.
+    mutating func message(from key: PublicKey, by host: SimulatedHost, _ now: Instant) -> String? {
+        let (rate, burst) = (Limits.datagramsPerSecondPerLink, Limits.datagramBurstPerLink)
+        return take(.messages(key), rate, burst, host, now) ? nil : "messages of one link (L-25)"
+    }
+
+    // MARK: Tables
+
+    /// What a node holds for people, by the addresses of their links.
+    func tables(of host: SimulatedHost, in chat: ChatTag, _ adversary: Adversary) -> String? {
+        guard let node = host.node else { return nil }
+        if node.untakenBytes > Limits.heldText { return "\(node.untakenBytes) bytes of text that nobody took (M-20)" }
+        let sizes = node.endpoint.tableSizes
+        if sizes.links > Limits.linksPerNode { return "\(sizes.links) links (L-39)" }
+        guard sizes.links > Limits.linksPerKey else { return nil }
+        var sources: [Address: Int] = [:]
+        for person in node.endpoint.present(in: chat) {
+            if person.addresses.count > Limits.linksPerKey { return "\(person.addresses.count) links of a key (L-53)" }
+            guard adversary.holds(person.person.key) else { continue }
+            for address in person.addresses { sources[address.host, default: 0] += 1 }
+        }
+        if let most = sources.values.max(), most > Limits.linksPerSource { return "\(most) links of a source (L-53)" }
+        return nil
+    }
+
+    /// A node starts.
+    mutating func restarted(_ host: Int) {
+        for key in buckets.keys where key.host == host { buckets[key] = nil }
+        for key in told.keys where key.host == host { told[key] = nil }
+    }
+
+    /// The user of a node brings about what it reports at once, whatever it has reported (T-22).
+    mutating func resetReports(of host: Int) {
+        for key in buckets.keys where key.host == host && key.count.isReport { buckets[key] = nil }
+        for key in told.keys where key.host == host { told[key] = nil }
+    }
+
+    private mutating func take(_ count: Count, _ rate: Int, _ burst: Int, _ host: SimulatedHost, _ now: Instant) -> Bool
+    {
+        buckets[
+            Key(host: host.index, count: count), default: Bucket(level: Int64(burst) * 1_000_000_000, updated: now)
+        ].take(rate, burst, now)
+    }
+}
+
+extension Address {
+    /// The host, whatever the port.
+    fileprivate var host: Address { Address(high: high, low: low, port: 1, scope: scope) }
+}
