@@ -1,3 +1,4 @@
+import Foundation
 import InklingTestSupport
 import MutatedSimulator
 import Synchronization
@@ -18,16 +19,32 @@ struct MutantTests {
         .streamOfADeadLink: .divergence, .noReturn: .divergence, .everyMessageFails: .divergence,
     ]
 
-    /// The first of so many seeds in which a mutant breaks a rule, or any where none is named.
+    /// The same of the limits of what an adversary may get: any of these rules may be broken.
+    static let limits: [Mutant: Set<Violation.Rule>] = [
+        .neverUnderLoad: strained, .everyResponse: strained, .strayResponses: strained, .noRank: strained,
+        .noAnswerShare: [.limit], .noShares: [.limit], .everyRetry: [.limit], .talkative: [.limit],
+        .manyRuns: [.limit], .crowdedSource: [.limit], .everyDestination: [.limit], .boundless: [.limit],
+        .hoardsText: [.limit], .everyList: [.limit], .everyPresence: [.limit],
+    ]
+    /// How exhaustion shows.
+    private static let strained: Set<Violation.Rule> = [.missingPerson, .missingTyping, .falseOffline]
+    /// `INKLING_MUTANTS` names those of them that are tried; all without it.
+    static let tried = ProcessInfo.processInfo.environment["INKLING_MUTANTS"].map {
+        Set($0.split(separator: ",").compactMap { Mutant(rawValue: String($0)) })
+    }
+
+    /// The first of so many seeds in which a mutant breaks a rule, or any where none is named; of those with an
+    /// adversary if only these can.
     private func firstFailure(
-        of mutant: Mutant?, breaking rule: Violation.Rule? = nil, seeds: UInt64
+        of mutant: Mutant?, breaking rules: Set<Violation.Rule>? = nil, underAttack: Bool = false, seeds: UInt64
     ) -> (seed: UInt64, violation: Violation)? {
         activeMutant = mutant
         defer { activeMutant = nil }
         let failures = Mutex<[UInt64: Violation]>([:])
         concurrently(seeds) { seed in
-            guard let violation = Simulation(Scenario(seed: seed)).run().violation,
-                rule == nil || violation.rule == rule
+            let scenario = Scenario(seed: seed)
+            guard !underAttack || scenario.adversary != nil, let violation = Simulation(scenario).run().violation,
+                rules.map({ $0.contains(violation.rule) }) ?? true
             else { return true }
             failures.withLock { $0[seed] = violation }
             return false
@@ -43,7 +60,19 @@ struct MutantTests {
     @Test("a broken core is noticed", arguments: rules.keys.sorted())
     func caught(_ mutant: Mutant) throws {
         let rule = try #require(Self.rules[mutant])
-        let failure = try #require(firstFailure(of: mutant, breaking: rule, seeds: 4_000), "no seed notices it")
+        let failure = try #require(firstFailure(of: mutant, breaking: [rule], seeds: 4_000), "no seed notices it")
         print("figure: \(mutant.rawValue): seed \(failure.seed), \(failure.violation.rule.rawValue)")
+    }
+
+    @Test("a limit that is missing is noticed", arguments: limits.keys.sorted())
+    func limited(_ mutant: Mutant) throws {
+        try notice(mutant, breaking: #require(Self.limits[mutant]), underAttack: true)
+    }
+
+    private func notice(_ mutant: Mutant, breaking rules: Set<Violation.Rule>, underAttack: Bool = false) throws {
+        if let tried = Self.tried, !tried.contains(mutant) { return }
+        let failure = try #require(
+            firstFailure(of: mutant, breaking: rules, underAttack: underAttack, seeds: 1_000), "no seed notices it")
+        print("figure: \(mutant.rawValue): seed \(failure.seed), \(failure.violation)")
     }
 }

@@ -4,6 +4,7 @@ package enum Mutant: String, CaseIterable, Sendable {
     case reusedCounter, hastySilence, endlessSuspicion, oldIsNew, blockedMayReturn, messageKeepsTyping, endlessTyping
     case anyChat, keptMessages, fastHeartbeats, manyCopies, streamOfADeadLink, noReturn
     case everyMessageFails, alteredMessage, doubleReport, silenceIsBye, ownTyping, restless
+    case crowdedSource, noRank, everyDestination, noAnswerShare
     // Those that break one clause each, for the cases of the conformance suite.
     case echoesStrangers, countsFromOne, reservedCounter, anyLastWill, noReplayWindow, unmarkedError
     case markedForgery, toleratesErrors, eagerLargerKey, oneTransmission, longPauses, brokenByForgery
