@@ -26,6 +26,12 @@ struct MutantTests {
         .manyRuns: [.limit], .crowdedSource: [.limit], .everyDestination: [.limit], .boundless: [.limit],
         .hoardsText: [.limit], .everyList: [.limit], .everyPresence: [.limit],
     ]
+    /// The same of what has to go out, and to show, at its time.
+    static let times: [Mutant: Set<Violation.Rule>] = [
+        .loneEdge: [.edges], .hastyStarts: [.edges], .lostStart: [.missingTyping, .edges],
+        .rareHeartbeats: [.heartbeats], .frequentHeartbeats: [.heartbeats], .lazyHeartbeats: [.heartbeats],
+        .noStretching: [.heartbeats], .silentHeartbeats: [.missingTyping], .lazyAway: [.wrongPresence],
+    ]
     /// How exhaustion shows.
     private static let strained: Set<Violation.Rule> = [.missingPerson, .missingTyping, .falseOffline]
     /// `INKLING_MUTANTS` names those of them that are tried; all without it.
@@ -67,6 +73,11 @@ struct MutantTests {
     @Test("a limit that is missing is noticed", arguments: limits.keys.sorted())
     func limited(_ mutant: Mutant) throws {
         try notice(mutant, breaking: #require(Self.limits[mutant]), underAttack: true)
+    }
+
+    @Test("what goes out or shows at the wrong time is noticed", arguments: times.keys.sorted())
+    func timed(_ mutant: Mutant) throws {
+        try notice(mutant, breaking: #require(Self.times[mutant]))
     }
 
     private func notice(_ mutant: Mutant, breaking rules: Set<Violation.Rule>, underAttack: Bool = false) throws {

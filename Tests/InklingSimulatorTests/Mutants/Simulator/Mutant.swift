@@ -5,6 +5,7 @@ package enum Mutant: String, CaseIterable, Sendable {
     case anyChat, keptMessages, fastHeartbeats, manyCopies, streamOfADeadLink, noReturn
     case everyMessageFails, alteredMessage, doubleReport, silenceIsBye, ownTyping, restless
     case crowdedSource, noRank, everyDestination, noAnswerShare
+    case loneEdge, rareHeartbeats, frequentHeartbeats, noStretching, silentHeartbeats, lostStart, lazyAway
     // Those that break one clause each, for the cases of the conformance suite.
     case echoesStrangers, countsFromOne, reservedCounter, anyLastWill, noReplayWindow, unmarkedError
     case markedForgery, toleratesErrors, eagerLargerKey, oneTransmission, longPauses, brokenByForgery
