@@ -95,9 +95,13 @@ extension Scenario.AdversaryPlan {
         end = restart + 7_000
         // Enough to fill 8 MiB with text, or to keep a processor busy if it computed whatever comes.
         let fast: Int? =
-            isHoarding
-            ? 1_000 * attacks.count
-            : attacks.contains(.responses) ? 3_000 : attacks.contains(.initiations) ? 1_000 : nil
+            if isHoarding {
+                1_000 * attacks.count
+            } else if attacks.contains(.responses) {
+                attacks.count == 1 ? 3_000 : 1_500
+            } else {
+                attacks.contains(.initiations) ? 1_000 : nil
+            }
         rate = fast ?? generator.pick([300, 600, 1_000])
         let target = isHoarding ? 0 : generator.number(in: 0...min(hosts.count, Adversary.targets) - 1)
         focus = fast != nil || generator.oneIn(2) ? target : nil
