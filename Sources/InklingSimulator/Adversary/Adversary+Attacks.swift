@@ -36,7 +36,8 @@ extension Adversary {
                 guard target == 0 else { continue }
                 for number in 0..<Limits.linksPerSource + 6 {
                     let address = Adversary.address(21, port: 50_000 + UInt16(number))
-                    add(attack, to: target, key: 21 + number, from: address, interval: 30)
+                    // Another run than that of other attacks, whose links would move here, which is allowed (L-53).
+                    add(attack, to: target, key: 21 + number, run: 2, from: address, interval: 30)
                 }
             case .neighbours:
                 // The host of the friend: the first one has the second, all others have the first.

@@ -123,7 +123,9 @@ struct LimitChecker {
             guard adversary.holds(person.person.key) else { continue }
             for address in person.addresses { sources[address.host, default: 0] += 1 }
         }
-        if let most = sources.values.max(), most > Limits.linksPerSource { return "\(most) links of a source (L-53)" }
+        if let (source, most) = sources.max(by: { $0.value < $1.value }), most > Limits.linksPerSource {
+            return "\(most) links of a source, \(source) (L-53)"
+        }
         return nil
     }
 
