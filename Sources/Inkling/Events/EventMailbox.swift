@@ -11,6 +11,8 @@ package final class EventMailbox: Sendable {
         case taken
         /// It is a message, and the reader gets none: it is counted.
         case missed
+        /// The sequence has ended: it is left nowhere.
+        case ended
     }
 
     private struct State {
@@ -59,7 +61,7 @@ package final class EventMailbox: Sendable {
         var reader: CheckedContinuation<TimedEvent?, Never>?
         var event: TimedEvent?
         let fate = state.withLock { state -> Fate in
-            guard !state.isFinished else { return .missed }
+            guard !state.isFinished else { return .ended }
             if case .message(let chat, _, _, _) = timed.event, !state.isAttentive {
                 state.queue.missMessage(in: chat, at: timed.at)
                 return .missed

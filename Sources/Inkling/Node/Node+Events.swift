@@ -34,20 +34,27 @@ struct EventReaders {
     /// All readers are told. A message that none of them has yet is held.
     ///
     /// - Parameter isAnswered: Whether somebody else was told of this outcome.
-    /// - Returns: The number of a message that nobody is waited for to take.
-    mutating func tell(_ timed: TimedEvent, isAnswered: Bool) -> UInt64? {
+    /// - Returns: The messages that nobody is waited for to take any more.
+    mutating func tell(_ timed: TimedEvent, isAnswered: Bool) -> [UInt64] {
         var holders = 0
-        for id in mailboxes.keys.sorted() where mailboxes[id]?.put(timed) == .waiting { holders += 1 }
+        var released: [UInt64] = []
+        for id in mailboxes.keys.sorted() {
+            switch mailboxes[id]?.put(timed) {
+            case .waiting: holders += 1
+            case .ended: released += remove(id)
+            case .taken, .missed, nil: break
+            }
+        }
         switch timed.event {
         case .message(let chat, _, let number, _):
             if isEmpty { miss(messages: 1, in: chat, at: timed.at) }
-            guard holders > 0 else { return number }
+            guard holders > 0 else { return released + [number] }
             untaken[number] = holders
         case .delivered(let chat, _, _), .failed(let chat, _, _, _):
             if isEmpty, !isAnswered { miss(outcomes: 1, in: chat, at: timed.at) }
         case .peer, .typing, .notice, .missed: break
         }
-        return nil
+        return released
     }
 
     private mutating func miss(messages: Int = 0, outcomes: Int = 0, in chat: String, at time: Double) {
@@ -140,7 +147,7 @@ extension Node {
         case .peer, .typing, .message, .notice, .missed: break
         }
         let timed = TimedEvent(at: Node.wallClock(), event: event)
-        if let number = readers.tell(timed, isAnswered: isAnswered) { endpoint.messageTaken(number) }
+        for number in readers.tell(timed, isAnswered: isAnswered) { endpoint.messageTaken(number) }
         if readers.isEmpty, case .notice = event {
             earlyNotices.append(timed)
             if earlyNotices.count > NodeLimits.unheardNotices { earlyNotices.removeFirst() }
