@@ -138,9 +138,9 @@ extension Limits {
     /// The unconfirmed sessions with which a node is under load (L-9).
     package static let loadUnconfirmedSessions = 64
     /// The asks that a node answers in a second (D-13).
-    package static let asksAnsweredPerSecond = 20
+    package static let asksAnsweredPerSecond = 64
     /// Those of them that may be from unknown addresses (D-13).
-    package static let asksOfUnknownAnsweredPerSecond = 10
+    package static let asksOfUnknownAnsweredPerSecond = 32
     /// The addresses with too many keys that a node begins to ask in a second (D-17).
     package static let crowdedAddressesPerSecond = 20
     /// The authenticated datagrams that are taken from a link in a second (L-25).
