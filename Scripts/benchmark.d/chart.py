@@ -57,8 +57,8 @@ def draw(title, subtitle, groups):
             position = x(step * 10**power)
             kind = "grid" if step == 1 else "grid minor"
             body.append(f'<line x1="{position:.1f}" x2="{position:.1f}" y1="64" y2="{height - 34}" class="{kind}"/>')
-        value, unit = (10**power, "µs") if power < 3 else (10**(power - 3), "ms") if power < 6 else (10**(power - 6), "s")
-        text(x(10**power), height - 16, f"{value} {unit}", "dim middle")
+        unit = ["µs", "ms", "s"][min(power // 3, 2)]
+        text(x(10**power), height - 16, f"{10**power // 1000 ** min(power // 3, 2)} {unit}", "dim middle")
     text(16, 28, title, "title")
     text(16, 48, subtitle, "dim")
     text(MEDIAN, 60, "● median", "dim value")

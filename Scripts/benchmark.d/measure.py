@@ -425,7 +425,7 @@ def parsed(arguments):
     root = HERE.parent.parent
     parser = argparse.ArgumentParser(
         prog="Scripts/benchmark", formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Measure Inkling beside other systems, on the loopback of a network namespace, and print one table.",
+        description="Measure Inkling beside other systems, in a network namespace of its own, and print one table.",
         epilog="parts:\n" + "\n".join(f"  {part:14}{text}" for part, text in PARTS.items()) + """
 
 All systems of the first five parts take turns in one run, so that whatever else the machine does meets all of them.
@@ -435,9 +435,9 @@ some tens of microseconds at either end.
 
 Needs root, and the packages gcc, iproute2, libc6-dev and python3; mosquitto and libmosquitto-dev for MQTT; binutils and
 valgrind for instructions; avahi-daemon and dbus for discovery in starts and memory; python3-venv, and eclipse-zenoh and
-cyclonedds from PyPI, for those two. What is missing of the latter is left out, and the table says so. --install installs
-all of it, those from PyPI in .build/benchmark/venv; where an init system runs, the package mosquitto starts a broker of
-its own, which is not used here.""")
+cyclonedds from PyPI, for those two. What is missing after the first four is left out, and the table says so. --install
+installs all of it, those from PyPI in .build/benchmark/venv; where an init system runs, the package mosquitto starts a
+broker of its own, which is not used here.""")
     parser.add_argument("--only", metavar="PARTS", type=lambda text: text.split(","), default=list(PARTS),
                         help="measure only these parts, separated by commas")
     parser.add_argument("--samples", metavar="N", type=int, default=300,

@@ -211,7 +211,7 @@ class Nodes:
         self.receiver.wait_for(is_online("Alice"), "Alice")
 
     def sample(self, number):
-        """Alice begins to type with an odd number, and ends with an even one; None if Bob doesn't see it in a second."""
+        """Alice begins to type with an odd number, and ends with an even one. None if Bob sees nothing in 1 s."""
         begins = number % 2 == 1
         self.receiver.skip()
         self.sender.skip()
