@@ -67,7 +67,10 @@ let package = Package(
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ],
             swiftSettings: strict),
-        .executableTarget(name: "InklingLastWill", swiftSettings: strict),
+        .executableTarget(
+            name: "InklingLastWill",
+            cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)],
+            linkerSettings: [.unsafeFlags(["-static-executable", "-nostartfiles"])]),
         .target(name: "InklingSimulator", dependencies: ["InklingCore", "InklingWire"], swiftSettings: strict),
         .executableTarget(
             name: "InklingSimulatorCLI",

@@ -87,10 +87,7 @@ final class LastWill: Sendable {
         var process = pid_t()
         let name = strdup(program)
         defer { free(name) }
-        // Where the runtime is found, if the system does not know it.
-        let libraries = getenv("LD_LIBRARY_PATH").flatMap { strdup("LD_LIBRARY_PATH=" + String(cString: $0)) }
-        defer { free(libraries) }
-        let error = posix_spawn(&process, program, &actions, &attributes, [name, nil], [libraries, nil])
+        let error = posix_spawn(&process, program, &actions, &attributes, [name, nil], [nil])
         return (error, process)
     }
 
