@@ -34,7 +34,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
     ],
     targets: [
         .systemLibrary(name: "CDNSSD", providers: [.apt(["libavahi-compat-libdnssd-dev"])]),
@@ -58,13 +57,15 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "InklingConsole", dependencies: ["InklingModel", "InklingText"], swiftSettings: strict),
         .target(name: "InklingControl", dependencies: ["Inkling", "InklingModel"], swiftSettings: strict),
+        .target(
+            name: "CTOML",
+            cxxSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
         .executableTarget(
             name: "InklingCLI",
             dependencies: [
-                "Inkling", "InklingConsole", "InklingControl", "InklingModel", "InklingText",
+                "CTOML", "Inkling", "InklingConsole", "InklingControl", "InklingModel", "InklingText",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "TOMLKit", package: "TOMLKit"),
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -136,5 +137,6 @@ let package = Package(
             path: "Tests/InklingSimulatorTests/Mutants/Plugin"),
         .executableTarget(
             name: "plant-mutants", path: "Tests/InklingSimulatorTests/Mutants/Tool", swiftSettings: strict),
-    ]
+    ],
+    cxxLanguageStandard: .cxx17
 )

@@ -88,7 +88,8 @@ struct SettingsFileTests {
             Wrong("name = \"a\"\n[![table]]", "line 2: a table needs a name, as in [privacy]"),
             Wrong("[[ \u{E9}]]", "line 1: a table needs a name"), Wrong("\n [\nname]", "line 2: a table needs a name"),
             Wrong("[", "line 1: a table needs a name"), Wrong("\u{FEFF}[\r\n", "line 1: a table needs a name"),
-            Wrong("name = \"a", "line 1"),
+            Wrong("name = \"a", "line 1"), Wrong("\n\nname = 1979-05-27T&7:32\n", "line 3: this can't be read"),
+            Wrong("name = [1979-05-27T&7:32]", "line 1: this can't be read"),
             Wrong("chat = \"a\"\n# \u{0}\nname = \"b\"", "line 2: NUL"),
             Wrong("name = \"a\\u0000b\"", "line 1: NUL"),
             Wrong("\ninterfaces.use = [\"eth0\\U00000000\"]", "line 2: NUL"),
@@ -104,6 +105,37 @@ struct SettingsFileTests {
             #expect(error.text.contains("config.toml"))
             #expect(!error.text.unicodeScalars.contains { $0.properties.generalCategory == .control })
         }
+    }
+
+    @Test(
+        "as much as a file can hold may be nested, and is refused",
+        arguments: [
+            ("\nname", ".a", " = 1"), ("\n[name", ".a", "]"), ("\ninterfaces.use = ", "[", ""),
+            ("\nname = ", "{a=", ""),
+        ])
+    func nested(_ begin: String, _ level: String, _ end: String) {
+        let levels = (SettingsFile.maximumBytes - begin.utf8.count - end.utf8.count) / level.utf8.count
+        let text = begin + String(repeating: level, count: levels) + end
+        #expect { try SettingsFile(text, path: "config.toml") } throws: { error in
+            (error as? SettingsFile.Refusal)?.text.hasPrefix("config.toml, line 2: ") == true
+        }
+    }
+
+    @Test(
+        "what begins no table is a text like any other within one",
+        arguments: ["[![table]]", "[ é]", "1979-05-27T&7:32", String(repeating: ".", count: 64)])
+    func texts(_ text: String) throws {
+        #expect(try SettingsFile("name = \"\"\"\n\(text)\"\"\"\n", path: "config.toml").name == text)
+    }
+
+    @Test(
+        "a text that is written into a file is the one that is read from it",
+        arguments: ["Alice", "Älice 😀", #"a "b" \c\ 'd'"#, "a\tb\r\nc\u{1}\u{7F}\u{1B}[2J", "\u{FEFF}\u{2028}x", "#="])
+    func written(_ text: String) throws {
+        let line = "name = \(tomlString(text))"
+        #expect(!line.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F })
+        let name = try SettingsFile(line, path: "config.toml").name
+        #expect(name.map { Array($0.unicodeScalars) } == Array(text.unicodeScalars))
     }
 
     @Test("a file that is not named may be missing, one that is named may not")

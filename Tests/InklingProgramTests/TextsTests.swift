@@ -104,4 +104,28 @@ struct TextsTests {
         let end = "/dev/fd/\(pipe.fileHandleForReading.fileDescriptor)"
         #expect(try SmallFile.text(end, maximumBytes: 4) == "pipe")
     }
+
+    @Test(
+        "a time is told in milliseconds with one decimal",
+        arguments: [
+            (Duration.zero, "0.0 ms"), (.microseconds(49), "0.0 ms"), (.microseconds(51), "0.1 ms"),
+            (.microseconds(1_960), "2.0 ms"), (.milliseconds(12_345), "12345.0 ms"), (.microseconds(-1_200), "-1.2 ms"),
+        ])
+    func milliseconds(_ time: Duration, _ text: String) {
+        #expect(time.millisecondText == text)
+    }
+
+    @Test("the folders above a file are made for their owner alone, and those that are there stay as they are")
+    func folders() throws {
+        let top = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: top, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: top) }
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: top.path)
+        SmallFile.makeFolders(above: top.path + "/a/b/file")
+        func mode(_ path: String) throws -> Int? {
+            try FileManager.default.attributesOfItem(atPath: top.path + path)[.posixPermissions] as? Int
+        }
+        #expect(try mode("") == 0o755 && mode("/a") == 0o700 && mode("/a/b") == 0o700)
+        #expect(!FileManager.default.fileExists(atPath: top.path + "/a/b/file"))
+    }
 }

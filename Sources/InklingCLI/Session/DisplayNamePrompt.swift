@@ -1,9 +1,8 @@
-import Foundation
+import Glibc
 import Inkling
 import InklingConsole
 import InklingModel
 import InklingText
-import TOMLKit
 
 /// Asks somebody who comes for the first time what they want to be called, and keeps the answer.
 enum DisplayNamePrompt {
@@ -16,7 +15,7 @@ enum DisplayNamePrompt {
         while true {
             Output.standard.write(Array("Your name, as others will see it: [\(shown)] ".utf8))
             guard let line = readLine() else { return proposal }
-            let answer = NormalForm.canonical(line.trimmingCharacters(in: .whitespaces))
+            let answer = NormalForm.canonical(line.trimmed)
             guard !answer.isEmpty else { return proposal }
             guard answer.utf8.count <= 64, SafeText.name(answer) != nil else {
                 Output.standard.write(line: "A name must contain a letter or a digit, and 64 bytes at most.")
@@ -31,13 +30,10 @@ enum DisplayNamePrompt {
 
     /// Makes the settings file with the name in it; one that is there is left alone.
     private static func keep(_ name: String, in path: String) -> Bool {
-        let folder = (path as NSString).deletingLastPathComponent
-        try? FileManager.default.createDirectory(
-            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        SmallFile.makeFolders(above: path)
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        let text = TOMLTable(["name": name]).convert(to: .toml) + "\n"
-        return Output(descriptor: descriptor).write(Array(text.utf8))
+        return Output(descriptor: descriptor).write(line: "name = \(tomlString(name))")
     }
 }

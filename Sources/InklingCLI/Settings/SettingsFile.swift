@@ -1,7 +1,6 @@
-import Foundation
+import Glibc
 import InklingModel
 import InklingText
-import TOMLKit
 
 /// The user's settings, `inkling/config.toml` in `$XDG_CONFIG_HOME`. What is not in it is nil; options on the command
 /// line win.
@@ -64,32 +63,23 @@ package struct SettingsFile: Equatable, Sendable {
     ///
     /// - Parameter path: What the file is called in a refusal.
     package init(_ text: String, path: String) throws(Refusal) {
-        // The library reads texts, and the file itself, only as far as their first NUL.
-        if let line = Self.lineOfNUL(text) {
-            throw Refusal(
-                text: "\(SafeText.line(path)), line \(line): NUL can't be in a setting; fix that line, or start with "
-                    + "--no-config")
-        }
-        // The library ends the program over the name of a table that can't be one.
-        if let line = Self.lineOfNamelessTable(text) {
-            throw Refusal(
-                text: "\(SafeText.line(path)), line \(line): a table needs a name, as in [privacy]; fix that line, or "
-                    + "start with --no-config")
-        }
-        let table: TOMLTable
-        do {
-            table = try TOMLTable(string: text)
-        } catch let error as TOMLParseError {
-            let line = Int(error.source.begin.line)
-            let reason = Self.hint(text, line: line) ?? error.description
-            throw Refusal(
+        func refusal(line: Int, _ reason: String) -> Refusal {
+            Refusal(
                 text: "\(SafeText.line(path)), line \(line): \(SafeText.line(reason)); fix that line, or start with "
                     + "--no-config")
+        }
+        if let line = Self.lineOfNUL(text) { throw refusal(line: line, "NUL can't be in a setting") }
+        let document: TOMLDocument
+        do {
+            document = try TOMLDocument(text)
         } catch {
-            throw Refusal(text: "\(SafeText.line(path)) is not valid TOML; fix it, or start with --no-config")
+            guard let line = error.line else {
+                throw Refusal(text: "\(SafeText.line(path)) is not valid TOML; fix it, or start with --no-config")
+            }
+            throw refusal(line: line, Self.hint(text, line: line) ?? error.text)
         }
         var reader = Reader(path: path)
-        try reader.read(table, [.name, .chat, .indicator, .interfaces, .privacy])
+        try reader.read(document.root, [.name, .chat, .indicator, .interfaces, .privacy])
         name = reader.string(.name)
         chat = reader.string(.chat)
         if let style = reader.string(.style) {
@@ -124,37 +114,27 @@ package struct SettingsFile: Equatable, Sendable {
         return first.map { $0 + 1 }
     }
 
-    /// The first line that begins a table with what begins no name; nil if there is none.
-    private static func lineOfNamelessTable(_ text: String) -> Int? {
-        let start = text.unicodeScalars.first == "\u{FEFF}" ? 3 : 0
-        let lines = text.utf8.dropFirst(start).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-        let first = lines.firstIndex { line in
-            var rest = line.drop(while: isBlank)
-            guard rest.popFirst() == UInt8(ascii: "[") else { return false }
-            if rest.first == UInt8(ascii: "[") { rest.removeFirst() }
-            switch rest.drop(while: isBlank).first ?? 0 {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "\""),
-                UInt8(ascii: "'"), UInt8(ascii: "]"), UInt8(ascii: "["):
-                return false
-            default: return true
-            }
-        }
-        return first.map { $0 + 1 }
-    }
-
-    /// What is wrong with a line that gives a text without quotes; nil for all else.
+    /// What is wrong with a line that names no table, or gives a text without quotes; nil for all else.
     private static func hint(_ text: String, line: Int) -> String? {
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         guard lines.indices.contains(line - 1) else { return nil }
+        if isNamelessTable(lines[line - 1]) { return "a table needs a name, as in [privacy]" }
         let parts = lines[line - 1].split(separator: "=", maxSplits: 1)
         guard parts.count == 2, parts[0].allSatisfy({ $0.isLetter || " \t.-_".contains($0) }) else { return nil }
         let value = parts[1].drop { $0.isWhitespace || $0 == "[" }
         let word = String(value.prefix { $0.isLetter })
         guard !word.isEmpty, !["true", "false", "inf", "nan"].contains(word) else { return nil }
-        let key = parts[0].trimmingCharacters(in: .whitespaces)
+        let key = parts[0].trimmed
         return "text must be in quotes, as in \(key) = \(parts[1].contains("[") ? "[\"…\"]" : "\"…\"")"
+    }
+
+    /// Whether a line begins a table with what begins no name.
+    private static func isNamelessTable(_ line: Substring) -> Bool {
+        var scalars = line.unicodeScalars.drop { $0.properties.isWhitespace || $0 == "\u{FEFF}" }
+        guard scalars.popFirst() == "[" else { return false }
+        if scalars.first == "[" { scalars.removeFirst() }
+        guard let first = scalars.drop(while: \.properties.isWhitespace).first else { return true }
+        return !(first.isASCII && (first.properties.isAlphabetic || "0123456789-_\"'[]".unicodeScalars.contains(first)))
     }
 }
 
@@ -201,10 +181,10 @@ extension SettingsFile {
             self.path = path
         }
 
-        mutating func read(_ table: TOMLTable, in parent: Key? = nil, _ known: [Key]) throws(Refusal) {
-            for word in table.keys.sorted() {
+        mutating func read(_ table: TOMLValue, in parent: Key? = nil, _ known: [Key]) throws(Refusal) {
+            for (word, value) in (table.members ?? []).sorted(by: { $0.name < $1.name }) {
                 let full = parent.map { "\($0.rawValue).\(word)" } ?? word
-                guard let key = known.first(where: { $0.rawValue == full }), let value = table[word] else {
+                guard let key = known.first(where: { $0.rawValue == full }) else {
                     let names = known.map(\.rawValue).joined(separator: ", ")
                     throw Refusal(
                         text: "\(SafeText.line(path)): there is no setting \"\(SafeText.line(full))\"; "
@@ -215,17 +195,17 @@ extension SettingsFile {
                     guard let text = value.string else { throw refusal(key, "takes text in quotes") }
                     values[key] = .string(text)
                 case .bool:
-                    guard let flag = value.bool else { throw refusal(key, "takes true or false") }
+                    guard let flag = value.boolean else { throw refusal(key, "takes true or false") }
                     values[key] = .bool(flag)
                 case .strings:
-                    let texts = value.array.map { array in array.map { $0.string } }
+                    let texts = value.elements?.map(\.string)
                     guard let texts, !texts.contains(nil) else {
                         throw refusal(key, "takes a list of names, such as [\"eth0\"]")
                     }
                     values[key] = .strings(texts.compactMap { $0 })
                 case .table(let inner):
-                    guard let table = value.table else { throw refusal(key, "is a table: write [\(word)]") }
-                    try read(table, in: key, inner)
+                    guard value.members != nil else { throw refusal(key, "is a table: write [\(word)]") }
+                    try read(value, in: key, inner)
                 }
             }
         }

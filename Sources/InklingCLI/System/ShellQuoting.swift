@@ -1,4 +1,4 @@
-import Inkling
+import InklingModel
 
 /// Lines that people copy into a shell.
 package enum ShellQuoting {

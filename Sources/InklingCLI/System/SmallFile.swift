@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// What a command reads as a whole: a file, a pipe, or standard input by the name "-".
 package enum SmallFile {
@@ -30,6 +30,14 @@ package enum SmallFile {
         guard bytes.count <= maximumBytes else { throw .tooLong }
         guard let text = String(validating: bytes, as: UTF8.self) else { throw .noText }
         return text
+    }
+
+    /// Makes the folders above a path that are missing, for their owner alone. What can't be made is not; whatever needs
+    /// it says so.
+    package static func makeFolders(above path: String) {
+        for slash in path.indices where path[slash] == "/" && slash > path.startIndex {
+            mkdir(String(path[..<slash]), 0o700)
+        }
     }
 
     /// The permissions of a regular file; nil for all else.
