@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import InklingCore
 @_exported import InklingModel
 import InklingWire

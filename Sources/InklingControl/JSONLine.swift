@@ -1,10 +1,10 @@
-import Foundation
+import Inkling
 
 /// One line of output: what it is, when it was learned, and its members in order.
 package struct JSONLine: Sendable {
     private var members: [(String, JSONValue)]
 
-    package init(on kind: String, at: Double = Date().timeIntervalSince1970, _ members: [(String, JSONValue?)] = []) {
+    package init(on kind: String, at: Double = Node.wallClock(), _ members: [(String, JSONValue?)] = []) {
         self.members = [("on", .string(kind)), ("at", .seconds(at))]
         for (name, value) in members {
             if let value { self.members.append((name, value)) }

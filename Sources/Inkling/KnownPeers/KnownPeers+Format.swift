@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import InklingWire
 
 /// The form on disk: JSON, of version 2.

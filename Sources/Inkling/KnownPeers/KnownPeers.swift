@@ -1,5 +1,5 @@
-import Foundation
 import InklingCore
+import InklingModel
 import InklingWire
 
 /// The people this user's nodes have met. Nodes that share a state directory each have such a table, and
@@ -365,7 +365,7 @@ package struct KnownPeers: Sendable {
 
     /// Names that a person would take for the same have the same.
     static func folded(_ name: String) -> String {
-        name.precomposedStringWithCompatibilityMapping.lowercased().trimmingCharacters(in: .whitespaces)
+        NormalForm.compatible(name).lowercased().trimmed
     }
 }
 

@@ -1,4 +1,3 @@
-import Foundation
 import Glibc
 import InklingCore
 import InklingWire
@@ -104,7 +103,7 @@ extension Node {
     }
 
     /// Seconds since 1970, with microseconds: shown to people, never decided on.
-    static func wallClock() -> Double {
+    package static func wallClock() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec / 1_000) / 1_000_000

@@ -1,4 +1,3 @@
-import Foundation
 import Inkling
 import InklingConsole
 import InklingText

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import Glibc
 import Inkling
 import InklingControl
 import InklingText
@@ -145,7 +145,7 @@ private enum ProtectedFile {
             throw CommandFailure(text: "can't write \(shown) (\(reason(errno))); choose another place")
         }
         let bytes = Array(text.utf8)
-        var isWhole = Foundation.write(file, bytes, bytes.count) == bytes.count && fsync(file) == 0
+        var isWhole = Glibc.write(file, bytes, bytes.count) == bytes.count && fsync(file) == 0
         var code = errno
         close(file)
         if isWhole, replacing {

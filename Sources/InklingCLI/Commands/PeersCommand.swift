@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import Inkling
 import InklingControl
 import InklingText
@@ -55,8 +54,8 @@ struct PeersCommand: AsyncParsableCommand {
     }
 
     private static func line(_ peer: Peer) -> String {
-        let state = PresenceText.text(peer.presence, lastSeen: peer.lastSeen, now: Date().timeIntervalSince1970)
-        let time = peer.roundTrip.map { String(format: ", %.1f ms", $0 / .milliseconds(1)) } ?? ""
+        let state = PresenceText.text(peer.presence, lastSeen: peer.lastSeen, now: Node.wallClock())
+        let time = peer.roundTrip.map { ", \($0.millisecondText)" } ?? ""
         return "\(peer.shownName) (\(peer.user)): \(state)\(peer.isVerified ? ", verified" : "")\(time)"
     }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import Inkling
 
 /// What a doctor examines of the networks: the interfaces, multicast, the port and the firewall.

@@ -1,5 +1,7 @@
-import Foundation
+import Dispatch
+import Glibc
 import Inkling
+import InklingModel
 import InklingText
 import Logging
 
@@ -108,7 +110,7 @@ final class Doctor {
         let busFailure = HostTools.failureToConnect(bus)
         if let reason = busFailure {
             let start = HostTools.start("dbus-daemon", without: HostTools.busStart, package: "dbus")
-                .replacingOccurrences(of: "start dbus-daemon", with: "start dbus")
+                .replacing("start dbus-daemon", with: "start dbus")
             say(.problem("D-Bus", "the system bus does not answer at \(bus) (\(reason))", fix: start))
         } else {
             say(.ok("D-Bus", "the system bus answers"))
@@ -120,8 +122,7 @@ final class Doctor {
             say(.problem("Avahi", "the discovery daemon is not running (\(reason))", fix: fix))
             return false
         }
-        let version = HostTools.output(of: ["avahi-daemon", "--version"])?.trimmingCharacters(
-            in: .whitespacesAndNewlines)
+        let version = HostTools.output(of: ["avahi-daemon", "--version"])?.trimmed
         say(.ok("Avahi", "the discovery daemon is running\(version.map { " (\($0))" } ?? "")"))
         return busFailure == nil
     }
@@ -209,7 +210,7 @@ final class Doctor {
     private func tellOf(_ present: [Peer], _ sightings: [Sighting], elsewhere: Int) {
         let check = "peers"
         for peer in present {
-            let time = peer.roundTrip.map { String(format: ", round trip %.1f ms", $0 / .milliseconds(1)) } ?? ""
+            let time = peer.roundTrip.map { ", round trip \($0.millisecondText)" } ?? ""
             say(.ok(check, "\(peer.shownName) (\(peer.user)) answers\(time)"))
         }
         let silent = sightings.filter { !$0.isLinked }

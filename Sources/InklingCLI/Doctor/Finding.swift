@@ -1,4 +1,3 @@
-import Foundation
 import InklingControl
 import InklingText
 
@@ -27,7 +26,7 @@ struct Finding: Sendable {
     }
 
     var lines: [String] {
-        let label = status.rawValue.padding(toLength: 9, withPad: " ", startingAt: 0)
+        let label = status.rawValue + String(repeating: " ", count: 9 - status.rawValue.count)
         let first = label + SafeText.line("\(check): \(text)")
         return [first] + (fix.map { ["         fix it: " + SafeText.line($0)] } ?? [])
     }

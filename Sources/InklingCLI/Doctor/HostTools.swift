@@ -1,4 +1,5 @@
-import Foundation
+@preconcurrency import Glibc
+import InklingModel
 
 /// What runs on this machine beside Inkling.
 enum HostTools {
@@ -17,8 +18,7 @@ enum HostTools {
         return isSuccess ? bytes.map { String(decoding: $0, as: UTF8.self) } : nil
     }
 
-    /// Starts a program with nothing to read, and its output on a pipe. (Foundation's own way to do this waits for ever
-    /// where a firewall shuts loopback.)
+    /// Starts a program with nothing to read, and its output on a pipe.
     private static func start(_ path: String, _ command: [String]) -> (child: pid_t, output: Int32)? {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return nil }
@@ -41,10 +41,9 @@ enum HostTools {
         posix_spawnattr_setsigdefault(&attributes, &signals)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
         let arguments = command.map { strdup($0) } + [nil]
-        let settings = ProcessInfo.processInfo.environment.map { strdup("\($0)=\($1)") } + [nil]
-        defer { (arguments + settings).forEach { free($0) } }
+        defer { arguments.forEach { free($0) } }
         var child: pid_t = 0
-        guard posix_spawn(&child, path, &actions, &attributes, arguments, settings) == 0 else {
+        guard posix_spawn(&child, path, &actions, &attributes, arguments, environ) == 0 else {
             close(ends[0])
             return nil
         }
@@ -60,7 +59,7 @@ enum HostTools {
             var readable = pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)
             guard rest > 0, poll(&readable, 1, Int32(rest) + 1) >= 0 || errno == EINTR else { return nil }
             guard readable.revents != 0 else { continue }
-            let count = Foundation.read(pipe, &buffer, buffer.count)
+            let count = Glibc.read(pipe, &buffer, buffer.count)
             if count == 0 { return bytes }
             guard count > 0 else { return nil }
             bytes += buffer[..<count]
@@ -100,7 +99,7 @@ enum HostTools {
     static var busStart: String {
         let file = "/run/dbus/pid"
         var line = "sudo mkdir -p /run/dbus && "
-        if let number = try? SmallFile.text(file, maximumBytes: 32).trimmingCharacters(in: .whitespacesAndNewlines) {
+        if let number = try? SmallFile.text(file, maximumBytes: 32).trimmed {
             let program = Int32(number).flatMap { try? SmallFile.text("/proc/\($0)/comm", maximumBytes: 64) }
             if program == "dbus-daemon\n" { line += "sudo kill \(number) && " }
             line += "sudo rm -f \(file) && "
@@ -110,7 +109,7 @@ enum HostTools {
 
     /// The system's reason why nobody answers at a socket of the file system; nil if somebody does.
     static func failureToConnect(_ path: String) -> String? {
-        let socket = Foundation.socket(
+        let socket = Glibc.socket(
             AF_UNIX, Int32((SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)), 0)
         guard socket >= 0 else { return String(cString: strerror(errno)) }
         defer { close(socket) }
@@ -129,7 +128,7 @@ enum HostTools {
 
     /// The own address that a datagram to the group of mDNS would leave from; nil without a route.
     static func multicastSource() -> String? {
-        let socket = Foundation.socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { return nil }
         defer { close(socket) }
         var name = sockaddr_in()
@@ -148,7 +147,7 @@ enum HostTools {
 
     /// The ports that the system chooses among.
     static func chosenPorts() -> ClosedRange<UInt16>? {
-        let text = try? String(contentsOfFile: "/proc/sys/net/ipv4/ip_local_port_range", encoding: .utf8)
+        let text = try? SmallFile.text("/proc/sys/net/ipv4/ip_local_port_range", maximumBytes: 64)
         let ends = (text ?? "").split(whereSeparator: \.isWhitespace).compactMap { UInt16($0) }
         return ends.count == 2 && ends[0] <= ends[1] ? ends[0]...ends[1] : nil
     }
@@ -156,7 +155,7 @@ enum HostTools {
     /// Whether there are firewall rules that `nft` does not show. Only root can tell.
     static var hasOlderFirewallRules: Bool {
         ["ip_tables_names", "ip6_tables_names"].contains { name in
-            let tables = try? String(contentsOfFile: "/proc/net/\(name)", encoding: .utf8)
+            let tables = try? SmallFile.text("/proc/net/\(name)", maximumBytes: 4_096)
             return tables?.split(whereSeparator: \.isNewline).contains("filter") == true
         }
     }

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import Inkling
 import InklingText
 import Logging
@@ -34,8 +34,8 @@ struct ChatSettings: Sendable {
     }
 
     static func environment(_ name: String) -> String? {
-        guard let value = ProcessInfo.processInfo.environment[name], !value.isEmpty else { return nil }
-        return value
+        guard let value = getenv(name), value.pointee != 0 else { return nil }
+        return String(cString: value)
     }
 
     /// The user's login name, cut to what a name may take.

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import Inkling
 import InklingModel
 import InklingText
@@ -213,7 +212,7 @@ struct NodeOptions: ParsableArguments {
     private static func contents(of path: String) throws -> String {
         let shown = path == "-" ? "standard input" : SafeText.line(path)
         do throws(SmallFile.Failure) {
-            return try SmallFile.text(path, maximumBytes: 4_096).trimmingCharacters(in: .whitespacesAndNewlines)
+            return try SmallFile.text(path, maximumBytes: 4_096).trimmed
         } catch {
             switch error {
             case .unreadable: throw CommandFailure(text: "can't read \(shown); check its path and permissions")

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// The name that the last chat ran under, kept beside the identity: by it the other commands are the same person for
 /// those who are in the chat.
@@ -13,7 +13,7 @@ package enum RememberedName {
         guard file >= 0 else { return nil }
         defer { close(file) }
         var bytes = [UInt8](repeating: 0, count: maximumBytes + 2)
-        let count = Foundation.read(file, &bytes, bytes.count)
+        let count = Glibc.read(file, &bytes, bytes.count)
         guard count > 0, let text = String(validating: bytes[..<count], as: UTF8.self), text.hasSuffix("\n") else {
             return nil
         }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import Glibc
 import InklingControl
 
 /// A file descriptor that text goes to by write(2), so that each line is out at once.
@@ -15,7 +15,7 @@ struct Output: Sendable {
         var written = 0
         while written < bytes.count {
             let count = bytes.withUnsafeBytes {
-                Foundation.write(descriptor, $0.baseAddress?.advanced(by: written), $0.count - written)
+                Glibc.write(descriptor, $0.baseAddress?.advanced(by: written), $0.count - written)
             }
             if count >= 0 {
                 written += count

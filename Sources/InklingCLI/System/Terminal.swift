@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import InklingConsole
 
 // What the handler of fatal signals uses. It is made before the handler is installed and never freed; the handler
