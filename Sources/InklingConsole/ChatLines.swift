@@ -11,7 +11,7 @@ package enum ChatLines {
 
     package static func message(from label: Labels.Label, text: String) -> Line {
         Line([
-            Line.Span(text: label.text + ":", emphasis: .person(label.user)),
+            Line.Span(text: label.marked + ":", emphasis: .person(label.user)),
             Line.Span(text: " " + SafeText.message(text), emphasis: .plain),
         ])
     }
@@ -66,7 +66,7 @@ package enum ChatLines {
             ?? "It may be a new device, or somebody else using that name."
         return Line(
             """
-            !! \(label.text) is not the \(shown(known)) you \(isVerified ? "verified" : "know"): the key is different.
+            !! \(label.marked) is not the \(shown(known)) you \(isVerified ? "verified" : "know"): the key is different.
             \(explanation)
             Share nothing secret until you have compared fingerprints,
             face to face or by telephone: /verify \(label.text)
@@ -76,14 +76,14 @@ package enum ChatLines {
     /// The same, once it was said in an earlier run.
     package static func stillAnotherKey(_ label: Labels.Label, known: String, isVerified: Bool = false) -> Line {
         error(
-            "\(label.text) is still not the \(shown(known)) you \(isVerified ? "verified" : "know"): "
+            "\(label.marked) is still not the \(shown(known)) you \(isVerified ? "verified" : "know"): "
                 + "/verify \(label.text), or /block")
     }
 
     /// The same in short, before something is shown of that person.
     package static func anotherKey(_ label: Labels.Label, known: String, isVerified: Bool = false) -> Line {
         Line(
-            "!! \(label.text) is not the \(shown(known)) you \(isVerified ? "verified" : "know"): /verify \(label.text)",
+            "!! \(label.marked) is not the \(shown(known)) you \(isVerified ? "verified" : "know"): /verify \(label.text)",
             .bold)
     }
 
@@ -91,7 +91,7 @@ package enum ChatLines {
     ///
     /// - Parameter verified: how many have the name of somebody whose name is known for sure; these come first.
     package static func changedKeys(of labels: [Labels.Label], verified: Int = 0) -> Line {
-        let names = labels.prefix(KeyAlarms.named).map(\.text)
+        let names = labels.prefix(KeyAlarms.named).map(\.marked)
         let rest = labels.count - names.count
         let others = rest > 0 ? [rest == 1 ? "1 other" : "\(rest) others"] : []
         let known = verified == labels.count ? "verified" : "know"
@@ -114,14 +114,14 @@ package enum ChatLines {
     package static func folded(
         _ count: Int, from labels: [Labels.Label], andOthers: Bool = false, isLast: Bool = false
     ) -> Line {
-        var names = labels.map(\.text)
+        var names = labels.map(\.marked)
         if names.count > 3 {
             names = names.prefix(2) + [andOthers ? "others" : "\(names.count - 2) others"]
         } else if andOthers {
             names.append("others")
         }
         let messages = count == 1 ? "1 more message" : "\(count) more messages"
-        let end = isLast ? "not shown" : names.count == 1 && !andOthers ? "/show \(names[0])" : "/show"
+        let end = isLast ? "not shown" : labels.count == 1 && !andOthers ? "/show \(labels[0].text)" : "/show"
         return notice("\(messages) from \(Words.list(names))\(isLast ? ", " : ": ")\(end)")
     }
 
@@ -130,19 +130,19 @@ package enum ChatLines {
     /// - Parameter label: the author; `nil` where nothing is known of the authors.
     package static func notKept(_ count: Int, from label: Labels.Label?) -> Line {
         let messages = count == 1 ? "1 earlier message" : "\(count) earlier messages"
-        return notice("\(messages) from \(label?.text ?? "others") \(count == 1 ? "was" : "were") not kept")
+        return notice("\(messages) from \(label?.marked ?? "others") \(count == 1 ? "was" : "were") not kept")
     }
 
     /// The answer to /show where nothing is folded.
     package static func nothingFolded(from label: Labels.Label? = nil) -> Line {
-        notice("There is nothing more to show" + (label.map { " from \($0.text)" } ?? ""))
+        notice("There is nothing more to show" + (label.map { " from \($0.marked)" } ?? ""))
     }
 
     /// Somebody is muted from now on, or was before.
     package static func muted(_ label: Labels.Label, isNew: Bool) -> Line {
-        guard isNew else { return notice("\(label.text) is already muted. To undo it: /unmute \(label.text)") }
+        guard isNew else { return notice("\(label.marked) is already muted. To undo it: /unmute \(label.text)") }
         return notice(
-            "\(label.text) is muted until you quit: you see nothing from them, but they still get your messages. "
+            "\(label.marked) is muted until you quit: you see nothing from them, but they still get your messages. "
                 + "To undo it: /unmute \(label.text)")
     }
 
@@ -153,13 +153,13 @@ package enum ChatLines {
     ///   - messages: how many came from them meanwhile.
     package static func unmuted(_ label: Labels.Label, presence: String?, messages: Int) -> Line {
         notice(
-            "\(label.text)\(presence.map { " (\($0))" } ?? "") is no longer muted: "
+            "\(label.marked)\(presence.map { " (\($0))" } ?? "") is no longer muted: "
                 + missed(messages, "while they were muted"))
     }
 
     /// One person in the answer to /mute without a name.
     package static func muted(_ person: MutedPeople.Person) -> Line {
-        notice("\(person.label.text) is muted: " + missed(person.messages, "so far"))
+        notice("\(person.label.marked) is muted: " + missed(person.messages, "so far"))
     }
 
     private static func missed(_ messages: Int, _ period: String) -> String {
@@ -172,7 +172,7 @@ package enum ChatLines {
 
     /// The fingerprint of somebody and oneself, and what to do with it.
     package static func fingerprint(_ label: Labels.Label, rows: [String]) -> [Line] {
-        [notice("Fingerprint of you and \(label.text):")]
+        [notice("Fingerprint of you and \(label.marked):")]
             + rows.map { notice("  " + $0) }
             + [notice("If theirs is the same, type: /verify \(label.text) ok")]
     }
@@ -217,7 +217,7 @@ package enum ChatLines {
         if let roundTrip { details.append(milliseconds(roundTrip) + " round trip") }
         if isVerified { details.append("verified") }
         if isMuted { details.append("muted") }
-        return notice("\(label.text): \(details.joined(separator: ", ")) (\(label.user))")
+        return notice("\(label.marked): \(details.joined(separator: ", ")) (\(label.user))")
     }
 
     /// A name that can be shown without its label: "Someone" where it can't.

@@ -50,11 +50,11 @@ package struct Delivery: Sendable {
         if !failures.isEmpty { return "not to " + missed + (delivered > 0 ? ", to \(delivered) of \(recipients)" : "") }
         guard reachedAll else { return recipients == 1 ? "on its way" : "to \(delivered) of \(recipients) so far" }
         guard recipients == 1 else { return "to all \(recipients)" }
-        return namesOne ? receiver.map { "delivered to \($0.text)" } ?? "delivered" : "delivered"
+        return namesOne ? receiver.map { "delivered to \($0.marked)" } ?? "delivered" : "delivered"
     }
 
     private var missed: String {
-        let who = failures.prefix(3).map { "\($0.label.text) (\(ChatLines.reason($0.why)))" }
+        let who = failures.prefix(3).map { "\($0.label.marked) (\(ChatLines.reason($0.why)))" }
         return Words.list(who + (failures.count > 3 ? ["\(failures.count - 3) more"] : []))
     }
 

@@ -52,6 +52,7 @@ package struct MutedPeople: Sendable {
         var wanted = Self.folded(text)
         while wanted.first?.isWhitespace == true || wanted.first == "@" { wanted.removeFirst() }
         while wanted.last?.isWhitespace == true { wanted.removeLast() }
+        if wanted.hasSuffix(" " + Labels.verifiedMark) { wanted.removeLast(2) }
         guard !wanted.isEmpty else { return .nobody }
         let labels = all.map(\.label)
         if let exact = labels.first(where: { $0.user == wanted || Self.folded($0.text) == wanted }) {

@@ -46,7 +46,7 @@ package struct Prompt: Hashable, Sendable {
     package func text(columns: Int) -> String {
         let room = min(max(columns - 12, 8), 60)
         let presence = other.map { SafeText.line($0.presence) }
-        let whole = other.map { $0.label.text + ": " + SafeText.line($0.presence) }
+        let whole = other.map { $0.label.marked + ": " + SafeText.line($0.presence) }
         let total = unread.reduce(0) { $0 + $1.count }
         let list = unread.map { ChatLines.chat($0.chat, isOpen: $0.isOpen, columns: 12) + " " + Self.number($0.count) }
         let listed = list.isEmpty ? "" : " [" + list.joined(separator: ", ") + "]"

@@ -22,11 +22,9 @@ public enum IndicatorText {
         return text(shown: names.map(shortened), style: style)
     }
 
-    /// Says who is typing, by their labels: names are shortened, suffixes are not.
+    /// Says who is typing, by their labels: names are shortened, suffixes and the mark of somebody verified are not.
     public static func text(people: [Labels.Label], style: IndicatorStyle = .standard) -> String {
-        text(
-            shown: people.map { $0.suffix.isEmpty ? shortened($0.name) : shortened($0.name) + " " + $0.suffix },
-            style: style)
+        text(shown: people.map { $0.marked(shortened($0.name)) }, style: style)
     }
 
     private static func text(shown: [String], style: IndicatorStyle) -> String {

@@ -1,14 +1,31 @@
 import InklingModel
 
 /// What each person in a chat is called on the screen: the name as it was given, followed by a short piece of the
-/// user ID only where the name alone could mislead.
+/// user ID only where the name alone could mislead, and by a mark if the person is verified.
 ///
-/// A label has that suffix where two names look alike, where a known name has a different key, where the name
-/// is the user's own or a word of the program, mixes Latin, Cyrillic and Greek, or can't be shown as sent. Once a
-/// person has it, it stays as long as the name does: a label never gets shorter while you look at it.
+/// What a reader recognises of a name is its letters and digits (`NameLikeness`): signs, blanks, case and the script
+/// of a letter are not what tells people apart. A label has the suffix
+///
+/// - where names look alike: each of them, but not the only one that is verified;
+/// - where one name is part of another, from word to word ("Bob" of "Bob's laptop", "Bob (verified)", "the real Bob"):
+///   the longer name, so that "Bob" alone stays Bob; but if the longer one is verified and the shorter one is not, the
+///   shorter one, and if both are verified, neither;
+/// - where a known name has a different key, until it is verified;
+/// - where the name is the user's own or a word of the program, or has it as a part;
+/// - where the name has brackets, commas, quotes or signs such as stars and locks (``marked``), more than 8 words, or a
+///   word of 16 letters and digits or more, or mixes scripts that share their shapes;
+/// - where the name can't be shown as sent: it begins like a line of the program, has a colon or a check mark, or has a
+///   user ID in it, in whose place "..." is shown.
+///
+/// Two names of which neither is part of the other, as "Bob Smith" and "Bob Jones", don't affect each other.
+///
+/// Once a person has a suffix, it stays as long as the name does, whoever leaves: a label never gets shorter while you
+/// look at it, unless you verify that person.
 public struct Labels: Sendable {
     /// How many characters of the user ID a suffix has, unless more are needed to tell two people apart.
     public static let suffixLength = 4
+    /// What follows the label of somebody verified. No name is shown with it, or with a sign that looks like it.
+    public static let verifiedMark = "\u{2713}"
 
     /// What is known about somebody with a certain name and key.
     public enum Acquaintance: Hashable, Sendable {
@@ -48,9 +65,24 @@ public struct Labels: Sendable {
         public internal(set) var name: String
         /// Empty, or such as `~mfrg`.
         public internal(set) var suffix: String
+        /// Whether the user has compared fingerprints with this person.
+        public internal(set) var isVerified = false
 
-        /// What is shown.
+        /// Name and suffix: what the person is called in a command. ``Labels/find(_:)`` finds it.
         public var text: String { suffix.isEmpty ? name : name + " " + suffix }
+
+        /// What is shown: the name, in quotes if it could be read as two, the suffix, and the mark of somebody verified.
+        public var marked: String { marked(name) }
+
+        /// The same with a shorter form of the name.
+        func marked(_ name: String) -> String {
+            var shown = name
+            if NameSigns.canBeReadAsTwo(name) {
+                shown = "\"" + String(name.map { $0 == "\"" ? "'" : $0 }) + "\""
+            }
+            if !suffix.isEmpty { shown += " " + suffix }
+            return isVerified ? shown + " " + Labels.verifiedMark : shown
+        }
     }
 
     /// Who a text names.
@@ -66,49 +98,50 @@ public struct Labels: Sendable {
     private struct Entry {
         var person: Person
         var label: Label
-        /// What two names have in common when they look alike.
-        var likeness: String
+        var likeness: NameLikeness
         /// Whether the name needs its suffix whoever else is there.
         var isDoubtful: Bool
     }
 
+    /// Those whose names look alike, by their user IDs, sorted.
+    private struct Alike {
+        var users: [String] = []
+        var verified: [String] = []
+    }
+
     private var ownLikenesses: Set<String> = []
     private var entries: [String: Entry] = [:]
-    /// The user IDs of those who look alike, sorted.
-    private var alike: [String: [String]] = [:]
+    /// By the likeness of whole names.
+    private var alike: [String: Alike] = [:]
+    /// Those who have no suffix, but need one as soon as somebody has a name that is part of theirs: by these parts.
+    /// Whoever has got a suffix is no longer in it, so that a crowd is gone through once.
+    private var unmarked: [String: Set<String>] = [:]
+    /// How many verified people have a name with this part.
+    private var verifiedParts: [String: Int] = [:]
 
     /// No people yet; the user has that name.
     public init(ownName: String) { setOwnName(ownName) }
 
     /// The user's own name has changed.
     public mutating func setOwnName(_ name: String) {
-        ownLikenesses = Set((Self.ownWords + [name]).map { likeness(of: SafeText.name($0) ?? "") })
-        for person in entries.values.map(\.person).sorted(by: { $0.user < $1.user }) { update(person) }
+        ownLikenesses = Set((Self.ownWords + [name]).map { NameLikeness(of: Self.shown($0) ?? "").whole })
+        ownLikenesses.remove("")
+        for person in entries.values.map(\.person).sorted(by: { $0.user < $1.user }) { enrol(person) }
     }
 
     /// Somebody became known in the chat, or changed. Returns those whose label has changed.
     @discardableResult
     public mutating func update(_ person: Person) -> [Label] {
-        let old = entries[person.user]
-        let name = Self.shown(person.name)
-        let likeness = likeness(of: name ?? "")
-        if let old, old.likeness != likeness { part(person.user, from: old.likeness) }
-        let kept = old.flatMap { $0.person.name == person.name ? $0.label.suffix : nil } ?? ""
-        entries[person.user] = Entry(
-            person: person, label: Label(user: person.user, name: name ?? "Someone", suffix: kept), likeness: likeness,
-            isDoubtful: isDoubtful(person, name: name, likeness: likeness))
-        let index = insert(person.user, to: likeness)
-        var changed = settle(likeness, around: index)
-        if let label = entries[person.user]?.label, label != old?.label, !changed.contains(label) {
-            changed.append(label)
-        }
-        return changed
+        entries[person.user]?.person == person ? [] : enrol(person)
     }
 
     /// Somebody is no longer known in the chat.
     public mutating func remove(_ user: String) {
-        if let entry = entries.removeValue(forKey: user) { part(user, from: entry.likeness) }
+        if let entry = entries.removeValue(forKey: user) { withdraw(entry) }
     }
+
+    /// Whether somebody is known in the chat.
+    public func contains(_ user: String) -> Bool { entries[user] != nil }
 
     /// What the person is called; somebody unknown is "Someone".
     public func label(of user: String) -> Label {
@@ -126,6 +159,7 @@ public struct Labels: Sendable {
         while wanted.first?.isWhitespace == true { wanted.removeFirst() }
         while wanted.last?.isWhitespace == true { wanted.removeLast() }
         if wanted.first == "@" { wanted.removeFirst() }
+        if wanted.hasSuffix(" " + Self.verifiedMark) { wanted.removeLast(2) }
         guard !wanted.isEmpty else { return .nobody }
         let text = String(wanted)
         let labels = all
@@ -145,27 +179,90 @@ public struct Labels: Sendable {
         }
     }
 
-    /// The program speaks of its user, and of those it can't name, in these words.
-    private static let ownWords = ["You", "Someone"]
+    /// What the program calls its user and those it can't name, and what it says of people.
+    private static let ownWords = [
+        "You", "Someone", "Nobody", "Others", "Verified", "Muted", "Blocked", "Active now", "Away", "Last seen",
+        "Delivered", "is typing", "are typing", "is here", "has left", "Inkling",
+    ]
 
-    private mutating func part(_ user: String, from likeness: String) {
-        guard let users = alike[likeness] else { return }
-        let index = Self.place(of: user, in: users)
-        if users.indices.contains(index), users[index] == user { alike[likeness]?.remove(at: index) }
-        if alike[likeness]?.isEmpty == true { alike[likeness] = nil }
+    /// Puts somebody, who may be known already, in their place among the others. Returns those whose label has changed.
+    @discardableResult
+    private mutating func enrol(_ person: Person) -> [Label] {
+        let old = entries[person.user]
+        if let old { withdraw(old) }
+        let name = Self.shown(person.name) { entries[$0] != nil || $0 == person.user }
+        let likeness = NameLikeness(of: name ?? "")
+        let isSame = old?.person.name == person.name && old?.person.isVerified == person.isVerified
+        let label = Label(
+            user: person.user, name: name ?? "Someone", suffix: isSame ? old?.label.suffix ?? "" : "",
+            isVerified: person.isVerified)
+        entries[person.user] = Entry(
+            person: person, label: label, likeness: likeness,
+            isDoubtful: isDoubtful(person, name: name, likeness: likeness))
+        let whole = likeness.whole
+        let index = Self.insert(person.user, to: &alike[whole, default: Alike()].users)
+        if person.isVerified {
+            Self.insert(person.user, to: &alike[whole, default: Alike()].verified)
+            for part in likeness.parts { verifiedParts[part, default: 0] += 1 }
+        } else if label.suffix.isEmpty {
+            for part in likeness.parts { unmarked[part, default: []].insert(person.user) }
+        }
+        var affected: [String] = []
+        // Whoever shares the longest beginning with a user is next to it in order: nobody else needs a longer suffix.
+        if let users = alike[whole]?.users { affected += users[max(index - 1, 0)..<min(index + 2, users.count)] }
+        if person.isVerified {
+            affected += alike[whole]?.verified ?? []
+            // Of two or more who look alike each one has a suffix already, unless it is verified.
+            for part in likeness.parts { if let users = alike[part]?.users, users.count == 1 { affected += users } }
+        }
+        affected += unmarked[whole] ?? []
+        var changed: [Label] = []
+        var settled: Set<String> = []
+        for user in affected where settled.insert(user).inserted {
+            if let label = settle(user), user != person.user { changed.append(label) }
+        }
+        if let label = entries[person.user]?.label, label != old?.label { changed.append(label) }
+        return changed.sorted { $0.user < $1.user }
     }
 
-    /// Returns where the user stands now among those who look alike.
-    private mutating func insert(_ user: String, to likeness: String) -> Int {
-        let users = alike[likeness] ?? []
-        let index = Self.place(of: user, in: users)
-        if !users.indices.contains(index) || users[index] != user {
-            alike[likeness, default: []].insert(user, at: index)
+    private mutating func withdraw(_ entry: Entry) {
+        let user = entry.person.user
+        if var same = alike[entry.likeness.whole] {
+            Self.remove(user, from: &same.users)
+            Self.remove(user, from: &same.verified)
+            alike[entry.likeness.whole] = same.users.isEmpty ? nil : same
         }
+        if entry.person.isVerified {
+            for part in entry.likeness.parts {
+                let rest = (verifiedParts[part] ?? 0) - 1
+                verifiedParts[part] = rest > 0 ? rest : nil
+            }
+        } else {
+            forget(entry)
+        }
+    }
+
+    private mutating func forget(_ entry: Entry) {
+        for part in entry.likeness.parts {
+            unmarked[part]?.remove(entry.person.user)
+            if unmarked[part]?.isEmpty == true { unmarked[part] = nil }
+        }
+    }
+
+    /// Returns where the user is now among sorted ones.
+    @discardableResult
+    private static func insert(_ user: String, to users: inout [String]) -> Int {
+        let index = place(of: user, in: users)
+        users.insert(user, at: index)
         return index
     }
 
-    /// Where a user stands, or would stand, among sorted ones.
+    private static func remove(_ user: String, from users: inout [String]) {
+        let index = place(of: user, in: users)
+        if users.indices.contains(index), users[index] == user { users.remove(at: index) }
+    }
+
+    /// Where a user is, or would be, among sorted ones.
     private static func place(of user: String, in users: [String]) -> Int {
         var (low, high) = (0, users.count)
         while low < high {
@@ -175,48 +272,59 @@ public struct Labels: Sendable {
         return low
     }
 
-    /// Gives one of those who look alike, and the neighbours, the suffixes they need, and returns whose label has
-    /// changed. Whoever shares the longest beginning with a user is next to it in order, so nobody else is affected.
-    private mutating func settle(_ likeness: String, around index: Int) -> [Label] {
-        let users = alike[likeness] ?? []
-        var changed: [Label] = []
-        for index in max(index - 1, 0)..<min(index + 2, users.count) {
-            let user = users[index]
-            guard var entry = entries[user], users.count > 1 || entry.isDoubtful || !entry.label.suffix.isEmpty else {
-                continue
-            }
-            let neighbours = [index - 1, index + 1].filter { users.indices.contains($0) }.map { users[$0] }
-            let shared = neighbours.map { zip($0, user).prefix { $0 == $1 }.count }.max() ?? 0
-            let length = max(Self.suffixLength, entry.label.suffix.count - 1, min(shared + 1, user.count))
-            let suffix = Self.suffix(of: user, length)
-            guard entry.label.suffix != suffix else { continue }
-            entry.label.suffix = suffix
-            entries[user] = entry
-            changed.append(entry.label)
+    /// Gives somebody the suffix they need, and returns the label if it has changed.
+    private mutating func settle(_ user: String) -> Label? {
+        guard var entry = entries[user], let same = alike[entry.likeness.whole], needsSuffix(entry, same) else {
+            return nil
         }
-        return changed
+        if entry.label.suffix.isEmpty && !entry.person.isVerified { forget(entry) }
+        let index = Self.place(of: user, in: same.users)
+        let neighbours = [index - 1, index + 1].filter { same.users.indices.contains($0) }.map { same.users[$0] }
+        let shared = neighbours.map { zip($0, user).prefix { $0 == $1 }.count }.max() ?? 0
+        let length = max(Self.suffixLength, entry.label.suffix.count - 1, min(shared + 1, user.count))
+        let suffix = Self.suffix(of: user, length)
+        guard entry.label.suffix != suffix else { return nil }
+        entry.label.suffix = suffix
+        entries[user] = entry
+        return entry.label
+    }
+
+    private func needsSuffix(_ entry: Entry, _ same: Alike) -> Bool {
+        if entry.isDoubtful || !entry.label.suffix.isEmpty { return true }
+        if entry.person.isVerified { return same.verified.count > 1 }
+        return same.users.count > 1 || verifiedParts[entry.likeness.whole] != nil
+            || entry.likeness.parts.contains { alike[$0] != nil }
     }
 
     private static func suffix(of user: String, _ length: Int) -> String {
         "~" + user.prefix(length)
     }
 
-    private func isDoubtful(_ person: Person, name: String?, likeness: String) -> Bool {
+    private func isDoubtful(_ person: Person, name: String?, likeness: NameLikeness) -> Bool {
         guard let name else { return true }
         if person.acquaintance == .changedKey && !person.isVerified { return true }
-        // What looks like a suffix, or was taken away so that the name can't pass for a line, is not left unsaid.
+        // What looks like a suffix, or was taken away so that the name can't pass for something else, is not left unsaid.
         if name.contains("~") || name != SafeText.name(person.name) { return true }
-        return ownLikenesses.contains(likeness) || Self.mixesScripts(NormalForm.compatible(name))
+        if ownLikenesses.contains(likeness.whole) { return true }
+        if !person.isVerified, likeness.parts.contains(where: ownLikenesses.contains) { return true }
+        return likeness.isLong || NameSigns.areIn(name) || UserIDsInNames.hasLongCode(name)
+            || UserIDsInNames.isSpelled(in: name) { entries[$0] != nil || $0 == person.user }
+            || Self.mixesScripts(NormalForm.compatible(name))
     }
 
     /// The name as a label shows it: it can't begin like a notice, an error or a separator, and has no colon, which
-    /// ends a name. `nil` if nothing to read is left.
-    public static func shown(_ name: String) -> String? {
+    /// ends a name, no check mark, and no user ID. `nil` if nothing to read is left.
+    public static func shown(_ name: String) -> String? { shown(name) { _ in false } }
+
+    private static func shown(_ name: String, isKnown: (String) -> Bool) -> String? {
         guard let safe = SafeText.name(name) else { return nil }
-        var scalars = safe.unicodeScalars[...]
+        let readable = UserIDsInNames.removed(from: safe, isKnown: isKnown) ?? safe
+        var scalars = readable.unicodeScalars[...]
         while let first = scalars.first, beginsLine(first) { scalars.removeFirst() }
         var result = String.UnicodeScalarView()
-        for scalar in scalars { result.append(colons.contains(scalar) ? "." : scalar) }
+        for scalar in scalars where !NameSigns.isCheckMark(scalar) {
+            result.append(colons.contains(scalar) ? "." : scalar)
+        }
         return SafeText.name(String(result))
     }
 
@@ -244,35 +352,6 @@ public struct Labels: Sendable {
 
     private static func folded(_ text: String) -> String { text.uppercased().lowercased() }
 
-    /// The name after NFKC and case folding, with letters and digits that look like a Latin one in its place.
-    private func likeness(of name: String) -> String {
-        var result = String.UnicodeScalarView()
-        for scalar in NormalForm.compatible(Self.folded(NormalForm.compatible(name))).unicodeScalars {
-            // The blank Braille cell is seen no more than a blank is.
-            if scalar.properties.isWhitespace || scalar == "\u{2800}" { continue }
-            if let likeness = Self.lookAlikes[scalar] {
-                result.append(likeness)
-            } else {
-                result.append(scalar)
-            }
-        }
-        // Two narrow letters side by side that are read as one.
-        return String(result).replacing("rn", with: "m").replacing("vv", with: "w")
-    }
-
-    /// Lower-case letters and digits that can hardly be distinguished from the Latin letter, or whose capitals can't.
-    private static let lookAlikes: [Unicode.Scalar: Unicode.Scalar] = {
-        let rows: [(Unicode.Scalar, String)] = [
-            ("a", "аαɑ"), ("b", "вβьЬ"), ("c", "сϲ"), ("d", "ԁ"), ("e", "еεєҽ"), ("f", "ϝ"), ("g", "ɡԍ"), ("h", "нηһ"),
-            ("j", "јϳ"), ("k", "кκ"), ("l", "1i|іιӏıǀ"), ("m", "мμ"), ("n", "ν"), ("o", "0оοσօ"), ("p", "рρ"),
-            ("q", "ԛգ"),
-            ("s", "ѕ5"), ("t", "тτ"), ("u", "υս"), ("v", "ѵ"), ("w", "ѡωԝ"), ("x", "хχ"), ("y", "уγү"), ("z", "ζᴢ"),
-        ]
-        var table: [Unicode.Scalar: Unicode.Scalar] = [:]
-        for (latin, others) in rows { for other in others.unicodeScalars { table[other] = latin } }
-        return table
-    }()
-
     private static func mixesScripts(_ name: String) -> Bool {
         var scripts: Set<Script> = []
         for scalar in name.unicodeScalars where scalar.properties.isAlphabetic {
@@ -283,9 +362,7 @@ public struct Labels: Sendable {
 
     /// The scripts that share most of their shapes.
     private enum Script {
-        case latin
-        case greek
-        case cyrillic
+        case latin, greek, cyrillic, armenian, cherokee, lisu, coptic
 
         init?(of scalar: Unicode.Scalar) {
             switch scalar.value {
@@ -294,6 +371,10 @@ public struct Labels: Sendable {
                 self = .latin
             case 0x370...0x3FF, 0x1D26...0x1D2A, 0x1F00...0x1FFF: self = .greek
             case 0x400...0x52F, 0x1C80...0x1C8F, 0x1D2B, 0x2DE0...0x2DFF, 0xA640...0xA69F: self = .cyrillic
+            case 0x530...0x58F: self = .armenian
+            case 0x13A0...0x13FF, 0xAB70...0xABBF: self = .cherokee
+            case 0xA4D0...0xA4FF, 0x11FB0: self = .lisu
+            case 0x2C80...0x2CFF: self = .coptic
             default: return nil
             }
         }

@@ -17,7 +17,7 @@ public struct PresenceLine: Hashable, Sendable {
     /// Such as "Alice and Bob are here"; if there are more than three people, two are named.
     public var text: String {
         let names =
-            labels.count > 3 ? labels.prefix(2).map(\.text) + ["\(labels.count - 2) others"] : labels.map(\.text)
+            labels.count > 3 ? labels.prefix(2).map(\.marked) + ["\(labels.count - 2) others"] : labels.map(\.marked)
         return Words.list(names) + " " + change.words(forOne: labels.count == 1)
             + (isRepeated ? ", again and again" : "")
     }

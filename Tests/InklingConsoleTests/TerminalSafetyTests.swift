@@ -101,7 +101,7 @@ struct TerminalSafetyTests {
     /// How a row may begin that is the first of its line.
     static func begins(_ other: Labels.Label) -> [String] {
         [
-            "Mallory: ", "\(other.text): ", "You: ", "* ", "! ", "!! ", "09:05 Mallory: ", "09:05 \(other.text): ",
+            "Mallory: ", "\(other.marked): ", "You: ", "* ", "! ", "!! ", "09:05 Mallory: ", "09:05 \(other.marked): ",
             "09:05 You: ",
         ]
     }
@@ -205,8 +205,8 @@ struct TerminalSafetyTests {
             })
     func imitators(_ row: HostileTexts.Row) {
         let (bob, other) = Self.labels(row.text)
-        #expect(bob.text == "Bob ~bbbb")
-        #expect(other.suffix == "~mall")
+        #expect(bob.text == "Bob" && bob.marked == "Bob \u{2713}")
+        #expect(other.suffix == "~mall" && !other.isVerified && !other.marked.contains("\u{2713}"))
     }
 
     @Test("a terminal that counts other columns begins no row in the middle of a message", arguments: [1, 2, 4])

@@ -145,6 +145,111 @@ struct LabelsTests {
         #expect(labels.label(of: "xyz22").text == "Dora ~xyz2")
     }
 
+    private static let bob = "nfxg62dfoj3xs2lk"
+    private static let mallory = "mallorymallory22"
+
+    @Test("a name that dresses up as another, or as what the program says, has the suffix", arguments: DressedNames.all)
+    func dressed(_ row: DressedNames.Row) {
+        let stranger = Person(user: Self.mallory, name: row.name)
+        #expect(Self.labels([stranger]).label(of: Self.mallory).marked == Self.quoted(row.withoutBob))
+        for isVerified in [true, false] {
+            let bob = Person(user: Self.bob, name: "Bob", acquaintance: .known, isVerified: isVerified)
+            for people in [[bob, stranger], [stranger, bob]] {
+                let labels = Self.labels(people)
+                #expect(labels.label(of: Self.mallory).marked == Self.quoted(row.besideBob))
+                let expected = isVerified ? "Bob \u{2713}" : row.looksLikeBob ? "Bob ~nfxg" : "Bob"
+                #expect(labels.label(of: Self.bob).marked == expected)
+            }
+        }
+    }
+
+    /// A label as it is shown, whose name is in quotes if it could be read as two.
+    private static func quoted(_ label: String) -> String {
+        let isTwo = label.contains { ",;\"\u{3001}\u{60C}\u{FF0C}".contains($0) } || label.contains(" and ")
+        guard isTwo else { return label }
+        let parts = label.components(separatedBy: " ~mall")
+        return "\"" + parts[0].replacingOccurrences(of: "\"", with: "'") + "\" ~mall"
+    }
+
+    @Test("there are more than 300 names that dress up, or don't, each once")
+    func size() {
+        #expect(Set(DressedNames.all.map { Array($0.name.unicodeScalars) }).count == DressedNames.all.count)
+        #expect(DressedNames.all.count > 307)
+        // Each rule has something to say, and something to leave alone.
+        #expect(DressedNames.all.count { $0.withoutBob.hasSuffix("~mall") } > 100)
+        #expect(DressedNames.all.count { $0.besideBob != $0.withoutBob } > 100)
+        #expect(DressedNames.all.count { !$0.besideBob.hasSuffix("~mall") } > 80)
+    }
+
+    @Test("of two names of which one is part of the other the longer one has the suffix, unless it alone is verified")
+    func parts() {
+        func labels(_ short: Bool, _ long: Bool) -> [String] {
+            let people = [
+                Person(user: "mfrg2", name: "Bob", isVerified: short),
+                Person(user: "abcd2", name: "Bob Smith", isVerified: long),
+                Person(user: "xyz22", name: "Bob Jones"), Person(user: "qrst2", name: "Ann Smith"),
+            ]
+            let orders = [people, people.reversed(), [people[1], people[0], people[3], people[2]]].map {
+                Self.labels($0)
+            }
+            let texts = orders.map { labels in people.map { labels.label(of: $0.user).marked } }
+            #expect(texts.allSatisfy { $0 == texts[0] })
+            return texts[0]
+        }
+        #expect(labels(false, false) == ["Bob", "Bob Smith ~abcd", "Bob Jones ~xyz2", "Ann Smith"])
+        #expect(labels(true, false) == ["Bob \u{2713}", "Bob Smith ~abcd", "Bob Jones ~xyz2", "Ann Smith"])
+        #expect(labels(false, true) == ["Bob ~mfrg", "Bob Smith \u{2713}", "Bob Jones ~xyz2", "Ann Smith"])
+        #expect(labels(true, true) == ["Bob \u{2713}", "Bob Smith \u{2713}", "Bob Jones ~xyz2", "Ann Smith"])
+        let smiths = Self.labels([Person(user: "abcd2", name: "Bob Smith"), Person(user: "xyz22", name: "Bob Jones")])
+        #expect(smiths.all.map(\.text) == ["Bob Jones", "Bob Smith"])
+    }
+
+    @Test("who is verified has a mark instead of the suffix; two of one name who are have both")
+    func verified() {
+        var labels = Self.labels([Person(user: "mfrg2", name: "Bob"), Person(user: "abcd2", name: "bob")])
+        #expect(labels.update(Person(user: "mfrg2", name: "Bob", isVerified: true)).map(\.marked) == ["Bob \u{2713}"])
+        #expect(labels.label(of: "abcd2").marked == "bob ~abcd")
+        #expect(labels.find("Bob") == .one("mfrg2") && labels.find("Bob \u{2713}") == .one("mfrg2"))
+        #expect(
+            labels.update(Person(user: "abcd2", name: "bob", isVerified: true)).map(\.marked)
+                == ["bob ~abcd \u{2713}", "Bob ~mfrg \u{2713}"])
+        labels.update(Person(user: "abcd2", name: "bob"))
+        #expect(labels.update(Person(user: "mfrg2", name: "Bob")).map(\.marked) == ["Bob ~mfrg"])
+        let people = labels.all + Self.labels([Person(user: "xyz22", name: "Eve", isVerified: true)]).all
+        #expect(IndicatorText.text(people: people) == "Bob ~mfrg, bob ~abcd, and Eve \u{2713} are typing")
+        #expect(PresenceLine(labels: people, change: .left).text == "Bob ~mfrg, bob ~abcd and Eve \u{2713} have left")
+    }
+
+    @Test("whoever is removed leaves nothing behind that others are compared with")
+    func nothingBehind() {
+        var labels = Self.labels([])
+        for number in 0..<50 {
+            labels.update(Person(user: "user\(number)", name: "Bob the \(number)", isVerified: number % 3 == 0))
+            labels.update(Person(user: "user\(number)", name: "Bob a \(number)", isVerified: number % 2 == 0))
+        }
+        for number in 0..<50 { labels.remove("user\(number)") }
+        for name in ["Bob", "the", "Bob a 7"] {
+            #expect(labels.update(Person(user: "mfrg2", name: name)).map(\.marked) == [name])
+        }
+    }
+
+    @Test("a crowd whose names contain one that comes and goes costs as much as it is large")
+    func floodOfParts() {
+        var labels = Self.labels([])
+        let clock = ContinuousClock()
+        func names(_ count: Int) -> Duration {
+            clock.measure {
+                for number in 0..<count {
+                    labels.update(Person(user: "user\(number)", name: "Bob x\(number) y z a b c"))
+                    labels.update(Person(user: "mfrg2", name: number % 2 == 0 ? "Bob" : "Eve"))
+                }
+            }
+        }
+        let (small, large) = (names(200), names(4_000))
+        #expect(large < small * 200, "\(small), \(large)")
+        #expect(labels.label(of: "user7").text == "Bob x7 y z a b c ~user")
+    }
+
     @Test("who is removed clashes with nobody any more")
     func removed() {
         var labels = Self.labels([Person(user: "mfrg2", name: "Bob")])

@@ -162,8 +162,10 @@ extension KnownPeers {
         guard let key = PublicKey(base64url: key), names.allSatisfy({ $0.utf8.count <= Limits.maximumNameSize }),
             ([firstSeen, lastSeen] + named.values + chats.values).allSatisfy(isTime)
         else { return nil }
+        // Release 0.1 folded names in another way.
+        let refolded = Dictionary(named.map { (folded($0.key), $0.value) }) { min($0, $1) }
         var entry = Entry(
-            key: key, names: limited(names), named: named, firstSeen: firstSeen, lastSeen: lastSeen, chats: chats)
+            key: key, names: limited(names), named: refolded, firstSeen: firstSeen, lastSeen: lastSeen, chats: chats)
         entry.limitChats(at: .infinity)
         return entry
     }

@@ -273,13 +273,13 @@ package struct KnownPeers: Sendable {
 
     mutating func put(_ entry: Entry) {
         var entry = entry
-        let folded = Set(entry.names.map(Self.folded))
-        entry.named = entry.named.filter { folded.contains($0.key) }
-        let before = entries.updateValue(entry, forKey: entry.key)
-        if before?.names != entry.names {
-            for name in before?.names ?? [] { drop(entry.key, from: name) }
+        if entries[entry.key]?.names != entry.names || entries[entry.key]?.named != entry.named {
+            let folded = Set(entry.names.map(Self.folded))
+            entry.named = entry.named.filter { folded.contains($0.key) }
+            for name in entries[entry.key]?.names ?? [] { drop(entry.key, from: name) }
             for name in folded { holders[name, default: []].insert(entry.key) }
         }
+        let before = entries.updateValue(entry, forKey: entry.key)
         if before?.part != entry.part {
             leave(before?.part, entry.key)
             switch entry.part {
@@ -363,10 +363,9 @@ package struct KnownPeers: Sendable {
         return Array(kept.prefix(KnownPeersLimits.names))
     }
 
-    /// Names that a person would take for the same have the same.
-    static func folded(_ name: String) -> String {
-        NormalForm.compatible(name).lowercased().trimmed
-    }
+    /// Names that a person would take for the same have the same, as they have for labels. Folding it again changes
+    /// nothing.
+    static func folded(_ name: String) -> String { NameLikeness(of: name).whole }
 }
 
 extension KnownPeers: Equatable {

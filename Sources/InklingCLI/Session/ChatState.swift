@@ -62,7 +62,7 @@ package struct ChatState {
         joinedAt = now
         labels = Labels(ownName: ownName)
         for peer in met {
-            labels.update(Self.person(peer))
+            labels.update(Labels.Person(peer))
             people[peer.user] = Known(lastSeen: peer.lastSeen)
         }
     }
@@ -108,7 +108,7 @@ package struct ChatState {
         _ person: Person, _ presence: Presence, why: PresenceReason, peer: Peer?, alarm: KeyAlarm?, page: Page?,
         at now: Int64
     ) -> [Line] {
-        labels.update(peer.map(Self.person) ?? Self.person(person))
+        labels.update(peer.map { Labels.Person($0) } ?? Labels.Person(person))
         let wasOnline = online.contains(person.user)
         let before = people[person.user]?.presence ?? .offline
         people[person.user] = Known(
@@ -151,7 +151,7 @@ package struct ChatState {
     }
 
     package mutating func take(typing people: [Person]) {
-        for person in people where self.people[person.user] == nil { labels.update(Self.person(person)) }
+        for person in people where self.people[person.user] == nil { labels.update(Labels.Person(person)) }
         typing = people.map(\.user)
     }
 
@@ -163,7 +163,7 @@ package struct ChatState {
     package mutating func take(
         message text: String, from person: Person, page: Page?, at now: Int64, time: LocalTime
     ) -> [Line] {
-        if people[person.user] == nil { labels.update(Self.person(person)) }
+        if people[person.user] == nil { labels.update(Labels.Person(person)) }
         guard !muted.contains(person.user) else { return [] }
         let (user, text) = (person.user.description, Self.composed(text))
         var line = ChatLines.message(from: label(of: person.user), text: text)
@@ -335,16 +335,6 @@ package struct ChatState {
                 since: peer.onlineSince.map { LocalTime($0) }, roundTrip: peer.roundTrip, isVerified: peer.isVerified,
                 isMuted: muted.contains(peer.user))
         }
-    }
-
-    private static func person(_ peer: Peer) -> Labels.Person {
-        Labels.Person(
-            user: peer.user.description, name: peer.name,
-            acquaintance: peer.namesakes.isEmpty ? .known : .changedKey, isVerified: peer.isVerified)
-    }
-
-    private static func person(_ person: Person) -> Labels.Person {
-        Labels.Person(user: person.user.description, name: person.name)
     }
 
     /// That somebody muted comes or goes is counted, as ever, but not told.

@@ -1,0 +1,77 @@
+import InklingModel
+
+/// User IDs within names. A name can't prove whose it is, and one that has an identity in it only pretends to.
+enum UserIDsInNames {
+    /// How many characters a user ID has.
+    static let length = 16
+
+    /// The name with "..." in the place of each user ID in it; nil if there is none.
+    ///
+    /// Replaced is the whole word that has 16 characters of base32 in it with a digit before a letter, as nearly all
+    /// user IDs have and hardly any name has, or a user ID that is known.
+    static func removed(from name: String, isKnown: (String) -> Bool) -> String? {
+        if let rest = replaced(in: name, isKnown) { return rest }
+        let compatible = NormalForm.compatible(name)
+        return compatible == name ? nil : replaced(in: compatible, isKnown)
+    }
+
+    /// Whether a known user ID is in the name, whatever signs and blanks are between its characters.
+    static func isSpelled(in name: String, isKnown: (String) -> Bool) -> Bool {
+        windows(of: NormalForm.compatible(name).utf8.filter(isLetterOrDigit).map(lowercased)).contains(where: isKnown)
+    }
+
+    /// Whether the name has a word of 16 letters and digits or more: nobody tells such words apart.
+    static func hasLongCode(_ name: String) -> Bool {
+        NormalForm.compatible(name).utf8.split { !isLetterOrDigit($0) }.contains { word in
+            word.count >= length && word.contains(where: isDigit)
+                && !word.drop(while: { !isDigit($0) }).allSatisfy(isDigit)
+        }
+    }
+
+    private static func replaced(in name: String, _ isKnown: (String) -> Bool) -> String? {
+        var result: [UInt8] = []
+        var word: [UInt8] = []
+        var found = false
+        func end() {
+            let isID = word.count >= length && isUserID(word.map(lowercased), isKnown)
+            result += isID ? Array("...".utf8) : word
+            found = found || isID
+            word = []
+        }
+        for byte in name.utf8 {
+            if isLetterOrDigit(byte) {
+                word.append(byte)
+            } else {
+                end()
+                result.append(byte)
+            }
+        }
+        end()
+        return found ? String(decoding: result, as: UTF8.self) : nil
+    }
+
+    private static func isUserID(_ word: [UInt8], _ isKnown: (String) -> Bool) -> Bool {
+        windows(of: word).contains { part in
+            let rest = part.utf8.drop { !isDigit($0) }
+            return isKnown(part) || rest.contains { !isDigit($0) } && UserID(part) != nil
+        }
+    }
+
+    private static func windows(of bytes: [UInt8]) -> [String] {
+        guard bytes.count >= length else { return [] }
+        return (0...bytes.count - length).map { String(decoding: bytes[$0..<$0 + length], as: UTF8.self) }
+    }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        default: isDigit(byte)
+        }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte + 0x20 : byte
+    }
+}
