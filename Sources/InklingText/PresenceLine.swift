@@ -4,7 +4,7 @@ public struct PresenceLine: Hashable, Sendable {
     public var labels: [Labels.Label]
     /// What they did.
     public var change: PresenceChange
-    /// Whether this is the last line for now about somebody who does so again and again.
+    /// Whether it is about somebody who comes and goes: it says so, and not where they are now.
     public var isRepeated: Bool
 
     /// That these people did that.
@@ -14,12 +14,14 @@ public struct PresenceLine: Hashable, Sendable {
         self.isRepeated = isRepeated
     }
 
-    /// Such as "Alice and Bob are here"; if there are more than three people, two are named.
+    /// Such as "Alice and Bob are here" or "Alice keeps coming and going"; of more than three people, two are named.
     public var text: String {
         let names =
             labels.count > 3 ? labels.prefix(2).map(\.marked) + ["\(labels.count - 2) others"] : labels.map(\.marked)
-        return Words.list(names) + " " + change.words(forOne: labels.count == 1)
-            + (isRepeated ? ", again and again" : "")
+        let words =
+            isRepeated
+            ? "\(labels.count == 1 ? "keeps" : "keep") coming and going" : change.words(forOne: labels.count == 1)
+        return Words.list(names) + " " + words
     }
 }
 

@@ -1,5 +1,5 @@
 /// Decides which changes of presence are reported, and when: many at once in one line; for somebody who comes and goes
-/// one line that says so, and one more when that is over, if their presence is different then.
+/// one line that says just that, and one more when it is over, which says where they are.
 ///
 /// Time is in milliseconds of a clock that never goes back.
 public struct PresenceLines: Sendable {
@@ -7,8 +7,8 @@ public struct PresenceLines: Sendable {
     public static let firstWait: Int64 = 500
     /// How long it waits once there is more of its kind.
     public static let burst: Int64 = 2_000
-    /// How many changes of one person within `flapWindow` are coming and going.
-    public static let flapChanges = 3
+    /// How many changes of one person within `flapWindow` are coming and going: whoever came back once has three.
+    public static let flapChanges = 4
     /// How long somebody has to stay as they are after coming and going.
     public static let flapWindow: Int64 = 30_000
 
@@ -23,6 +23,8 @@ public struct PresenceLines: Sendable {
         case here
         case away
         case gone
+        /// That they come and go.
+        case flapping
     }
 
     private struct Record {
@@ -59,7 +61,7 @@ public struct PresenceLines: Sendable {
         } else if record.changes.count >= Self.flapChanges {
             record.flapping = entry
             pending.removeAll { $0.user == label.user }
-            record.told = Self.told(change)
+            record.told = .flapping
             lines.append(PresenceLine(labels: [label], change: change, isRepeated: true))
         } else {
             if pending.isEmpty { openedAt = now }
@@ -78,9 +80,7 @@ public struct PresenceLines: Sendable {
         for (user, record) in calm.sorted(by: { $0.key < $1.key }) {
             var record = record
             if let entry = record.flapping {
-                if record.told != Self.told(entry.change) {
-                    lines.append(PresenceLine(labels: [entry.label], change: entry.change))
-                }
+                lines.append(PresenceLine(labels: [entry.label], change: entry.change))
                 record.told = Self.told(entry.change)
                 record.flapping = nil
             }

@@ -357,33 +357,43 @@ struct PresenceLinesTests {
             ])
     }
 
-    @Test("who comes and goes again and again is one line, and one more if it ends otherwise")
+    @Test("who comes and goes is one line that claims no more, and one about where they are when that is over")
     func flapping() {
         let flaps: [(Int64, String, PresenceChange)] = (0..<10).map {
             (Int64($0) * 2_000, "Bob", $0 % 2 == 0 ? .online : .silent)
         }
         #expect(
             Self.told(flaps) == [
-                "500 * Bob is here", "2500 * Bob is out of reach", "4000 * Bob is here, again and again",
-                "48000 * Bob is out of reach",
+                "500 * Bob is here", "2500 * Bob is out of reach", "4500 * Bob is here",
+                "6000 * Bob keeps coming and going", "48000 * Bob is out of reach",
             ])
-        #expect(Self.told(flaps + [(20_000, "Bob", .online)]).last == "4000 * Bob is here, again and again")
+        #expect(
+            Self.told(flaps + [(20_000, "Bob", .online)]).suffix(2)
+                == ["6000 * Bob keeps coming and going", "50000 * Bob is here"])
         // Within the first wait nothing is told at all but that.
         let quick: [(Int64, String, PresenceChange)] = (0..<9).map {
             (Int64($0) * 100, "Bob", $0 % 2 == 0 ? .online : .silent)
         }
-        #expect(Self.told(quick) == ["200 * Bob is here, again and again"])
+        #expect(Self.told(quick) == ["300 * Bob keeps coming and going", "30800 * Bob is here"])
+    }
+
+    @Test("who came back once did not come and go, and is told as ever")
+    func once() {
+        #expect(
+            Self.told([(0, "Bob", .online), (2_000, "Bob", .silent), (20_000, "Bob", .online)])
+                == ["500 * Bob is here", "2500 * Bob is out of reach", "20500 * Bob is here"])
     }
 
     @Test("somebody else is told of as ever while one comes and goes")
     func others() {
         let changes: [(Int64, String, PresenceChange)] = [
-            (0, "Bob", .online), (1_000, "Bob", .silent), (2_000, "Bob", .online), (3_000, "Dora", .online),
+            (0, "Bob", .online), (1_000, "Bob", .silent), (2_000, "Bob", .online), (3_000, "Bob", .silent),
+            (4_000, "Dora", .online),
         ]
         #expect(
             Self.told(changes) == [
-                "500 * Bob is here", "1500 * Bob is out of reach", "2000 * Bob is here, again and again",
-                "3500 * Dora is here",
+                "500 * Bob is here", "1500 * Bob is out of reach", "2500 * Bob is here",
+                "3000 * Bob keeps coming and going", "4500 * Dora is here", "33000 * Bob is out of reach",
             ])
     }
 
