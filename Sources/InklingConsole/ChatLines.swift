@@ -57,12 +57,12 @@ package enum ChatLines {
     /// - Parameters:
     ///   - known: how the one who is known spells the name.
     ///   - isVerified: whether it is known for sure whose that is.
-    ///   - formerName: under which other name this one is known, if any.
+    ///   - formerName: which other name this key had before, if any.
     package static func changedKey(
         _ label: Labels.Label, known: String, isVerified: Bool = false, formerName: String? = nil
     ) -> Line {
         let explanation =
-            formerName.map { "It is the \(shown($0)) you know, under a new name." }
+            formerName.map { "Its key was called \(shown($0)) before." }
             ?? "It may be a new device, or somebody else using that name."
         return Line(
             """
@@ -89,16 +89,25 @@ package enum ChatLines {
 
     /// The same of several people at once, of whom a few are named.
     ///
-    /// - Parameter verified: how many have the name of somebody whose name is known for sure; these come first.
-    package static func changedKeys(of labels: [Labels.Label], verified: Int = 0) -> Line {
+    /// - Parameters:
+    ///   - verified: how many have the name of somebody whose name is known for sure; these come first.
+    ///   - known: how the one who is known spells the name that all of them use; nil if they use several.
+    ///   - areMore: whether such a line about others was shown a moment ago.
+    package static func changedKeys(
+        of labels: [Labels.Label], verified: Int = 0, known name: String? = nil, areMore: Bool = true
+    ) -> Line {
         let names = labels.prefix(KeyAlarms.named).map(\.marked)
         let rest = labels.count - names.count
         let others = rest > 0 ? [rest == 1 ? "1 other" : "\(rest) others"] : []
         let known = verified == labels.count ? "verified" : "know"
         let some = verified > 0 && verified < labels.count ? ", \(verified) of them names you verified" : ""
+        let people = areMore ? "\(labels.count) more people" : "\(labels.count) people"
+        let what =
+            name.map { "use the name of the \(shown($0)) you \(verified > 0 ? "verified" : "know")" }
+            ?? "use names you \(known)\(some)"
         return Line(
             """
-            !! \(labels.count) more people use names you \(known)\(some), but their keys are different:
+            !! \(people) \(what), but their keys are different:
             \(Words.list(names + others)).
             Share nothing secret until you have compared fingerprints,
             face to face or by telephone: /verify NAME

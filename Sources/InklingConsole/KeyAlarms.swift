@@ -1,3 +1,4 @@
+import InklingModel
 import InklingText
 
 /// What has to be said when somebody uses a name that is known with another key.
@@ -6,7 +7,7 @@ package struct KeyAlarm: Hashable, Sendable {
     package var known: String
     /// Whether it is known for sure whose that name is.
     package var isVerified: Bool
-    /// Under which other name this one is known, if any.
+    /// Which other name this key had before, if any. Nobody vouches for it.
     package var formerName: String?
     /// Whether it was said in an earlier run.
     package var isRepeated: Bool
@@ -18,6 +19,28 @@ package struct KeyAlarm: Hashable, Sendable {
         self.isRepeated = isRepeated
     }
 
+    /// What there is to say about a key, once the node knows somebody whom it could be mistaken for.
+    ///
+    /// - Parameters:
+    ///   - name: what the newcomer is called.
+    ///   - formerNames: what that key was called before, the latest first.
+    ///   - knownNames: what the one who is known under that name is and was called, the latest first.
+    ///   - isVerified: whether it is known for sure whose that name is.
+    ///   - isRepeated: whether the key had the name in an earlier run.
+    package init(
+        newcomer name: String, formerNames: some Sequence<String>, knownNames: [String], isVerified: Bool,
+        isRepeated: Bool
+    ) {
+        let likeness = NameLikeness(of: name).whole
+        let isAlike: (String) -> Bool = { NameLikeness(of: $0).whole == likeness }
+        // Never the spelling of the newcomer, who would be named after themselves.
+        let known = knownNames.first(where: isAlike) ?? knownNames.first ?? ""
+        let former = isRepeated ? nil : formerNames.first { !isAlike($0) && Labels.shown($0) != nil }
+        self.init(
+            known: NormalForm.canonical(known), isVerified: isVerified,
+            formerName: former.map { NormalForm.canonical($0) }, isRepeated: isRepeated)
+    }
+
     /// The whole of it.
     package func line(_ label: Labels.Label) -> Line {
         isRepeated
@@ -26,12 +49,15 @@ package struct KeyAlarm: Hashable, Sendable {
     }
 }
 
-/// Decides when alarms about keys are shown: the first at once, those that follow within a few seconds as one line with
-/// their count. None is dropped, and nobody's message is shown before the alarm about that person.
+/// Decides when alarms about keys are shown: those that come together as one block with their count, and those that
+/// follow within a few seconds as another. None is dropped, and nobody's message is shown before the alarm about that
+/// person.
 ///
 /// Time is in milliseconds of a clock that never goes back.
 package struct KeyAlarms: Sendable {
-    /// The least time between two lines, other than those about somebody who says something.
+    /// How long the first waits for others: no longer than the line that says who is there, see `PresenceLines`.
+    package static let firstWait: Int64 = 500
+    /// The least time between two blocks, other than the lines about somebody who says something.
     package static let interval: Int64 = 5_000
     /// How many people are named in a line about many.
     package static let named = 3
@@ -41,6 +67,10 @@ package struct KeyAlarms: Sendable {
     private var alarms: [(user: String, alarm: KeyAlarm)] = []
     /// Until when further alarms wait.
     private var quietUntil: Int64?
+    /// When the last block was shown.
+    private var shownAt: Int64?
+    /// Whether those that wait came soon after others were shown.
+    private var isFurther = false
 
     /// Nothing was said yet.
     package init() {}
@@ -57,12 +87,14 @@ package struct KeyAlarms: Sendable {
             let earlier = alarms.remove(at: index).alarm
             if earlier.isVerified && !alarm.isVerified { alarm = earlier }
         }
+        if alarms.isEmpty {
+            isFurther = shownAt.map { now < $0 + Self.interval } ?? false
+            quietUntil = max(now + Self.firstWait, isFurther ? (shownAt ?? now) + Self.interval : now)
+        }
         alarms.append((user, alarm))
-        if quietUntil.map({ $0 <= now }) ?? true {
+        if alarms.count > Self.waiting {
             lines += flush(labels: labels)
-            quietUntil = now + Self.interval
-        } else if alarms.count > Self.waiting {
-            lines += flush(labels: labels)
+            (shownAt, isFurther) = (now, true)
         }
         return lines
     }
@@ -70,7 +102,7 @@ package struct KeyAlarms: Sendable {
     /// What has to be shown by now.
     package mutating func due(at now: Int64, labels: Labels) -> [Line] {
         guard let nextDeadline, nextDeadline <= now else { return [] }
-        quietUntil = now + Self.interval
+        shownAt = now
         return flush(labels: labels)
     }
 
@@ -88,9 +120,12 @@ package struct KeyAlarms: Sendable {
         let sorted = alarms.filter(\.alarm.isVerified) + alarms.filter { !$0.alarm.isVerified }
         guard let first = sorted.first else { return [] }
         guard sorted.count > 1 else { return [first.alarm.line(labels.label(of: first.user))] }
+        let known = first.alarm.known
+        let isOne = sorted.allSatisfy { NameLikeness(of: $0.alarm.known).whole == NameLikeness(of: known).whole }
         return [
             ChatLines.changedKeys(
-                of: sorted.map { labels.label(of: $0.user) }, verified: alarms.count { $0.alarm.isVerified })
+                of: sorted.map { labels.label(of: $0.user) }, verified: alarms.count { $0.alarm.isVerified },
+                known: isOne ? known : nil, areMore: isFurther)
         ]
     }
 }

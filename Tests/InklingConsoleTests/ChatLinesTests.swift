@@ -133,7 +133,7 @@ struct ChatLinesTests {
                 """)
         let renamed = ChatLines.changedKey(label, known: "bob", isVerified: true, formerName: "Charlie").plain
         #expect(renamed.hasPrefix("!! Bob ~mfrg is not the bob you verified: the key is different.\n"))
-        #expect(renamed.contains("  It is the Charlie you know, under a new name.\n"))
+        #expect(renamed.contains("  Its key was called Charlie before.\n"))
         #expect(
             ChatLines.stillAnotherKey(label, known: "Bob").plain
                 == "! Bob ~mfrg is still not the Bob you know: /verify Bob ~mfrg, or /block")

@@ -32,10 +32,14 @@ extension Node {
     /// Those who are known by a user ID: one, unless somebody made a second key for it.
     public func knownPeers(_ user: UserID) -> [KnownPeer] { allKnownPeers.filter { $0.user == user } }
 
-    /// Who somebody could be mistaken for because of the name: somebody verified, if there is one.
+    /// Who somebody could be mistaken for because of the name: somebody verified, if there is one; else somebody who had
+    /// the name in an earlier run, or has had it for ten minutes. Of a name that two strangers brought a moment ago
+    /// nobody knows whose it is.
     package func namesake(of peer: Peer) -> KnownPeer? {
         guard let key = PublicKey(base64url: peer.key) else { return nil }
+        let latest = max(started, Node.wallClock() - Double(KnownPeersLimits.provingTime.components.seconds))
         let namesakes = knownPeers.namesakes(of: key, name: peer.name).compactMap { knownPeers[$0] }
+            .filter { $0.isVerified || $0.since(peer.name) < latest }
         return (namesakes.first(where: \.isVerified) ?? namesakes.first)?.known
     }
 

@@ -172,13 +172,9 @@ final class ChatController {
         else { return nil }
         let own = await node.knownPeer(key: peer.key)
         guard let namesake = await node.namesake(of: peer) else { return nil }
-        let spelled = { (name: String?) in NormalForm.canonical(name ?? peer.name) }
-        let known = spelled(namesake.names.first { $0.lowercased() == peer.name.lowercased() })
-        if let own, own.namedSince < startedAt {
-            return KeyAlarm(known: known, isVerified: namesake.isVerified, isRepeated: true)
-        }
-        let former = own?.names.dropFirst().first.map { spelled($0) }
-        return KeyAlarm(known: known, isVerified: namesake.isVerified, formerName: former)
+        return KeyAlarm(
+            newcomer: peer.name, formerNames: own?.names.dropFirst() ?? [], knownNames: namesake.names,
+            isVerified: namesake.isVerified, isRepeated: own.map { $0.namedSince < startedAt } ?? false)
     }
 
     func willSuspend() {

@@ -145,7 +145,6 @@ package struct ChatState {
 
     /// There is something to say about somebody's key.
     package mutating func take(_ alarm: KeyAlarm, about user: UserID, page: Page?, at now: Int64) -> [Line] {
-        guard page != nil else { return told(presenceLines.flush()) + [alarm.line(label(of: user))] }
         let lines = keyAlarms.take(alarm, about: user.description, at: now, labels: labels)
         return lines.isEmpty ? [] : told(presenceLines.flush()) + lines
     }
