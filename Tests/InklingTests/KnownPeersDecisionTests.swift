@@ -266,7 +266,7 @@ struct KnownPeersDecisionTests {
         let entries = peers.all
         #expect(entries.map(\.key) == keys.sorted())
         #expect(entries.map(\.names) == [["Alice", "Al"], ["Bob \u{1b}\"é"], [], ["D"]])
-        #expect(entries[0].named == ["al": 10, "alice": 15.25] && entries[0].chats == ["a": 10, "b": 20])
+        #expect(entries[0].named == ["al": 10, "allce": 15.25] && entries[0].chats == ["a": 10, "b": 20])
         #expect(entries.map(\.firstSeen) == [10, 1, 3_600, 3_600])
         #expect(entries.map(\.lastSeen) == [20, 1, 90_000, 89_999])
         // Whatever the time of a decision was: from now on numbers count.

@@ -72,7 +72,7 @@ struct KnownPeersTests {
             ("\"dayBegan\":10", "\"dayBegan\":-1"), ("\"dayBegan\":10", "\"dayBegan\":1e300"),
             ("\"firstSeen\":10", "\"firstSeen\":1e300"), ("\"lastSeen\":10", "\"lastSeen\":-1e300"),
             ("\"chats\":{\"a\":10}", "\"chats\":{\"a\":-0.001}"),
-            ("\"named\":{\"alice\":10}", "\"named\":{\"alice\":253402300800}"),
+            ("\"named\":{\"allce\":10}", "\"named\":{\"allce\":253402300800}"),
         ] {
             #expect(text.contains(from))
             #expect(KnownPeers.read(Array(text.replacingOccurrences(of: from, with: to).utf8)) == .damaged, "\(to)")
@@ -96,6 +96,8 @@ struct KnownPeersTests {
         expectMet(other, "ＡLICE ", "a", 3, [alice])
         expectMet(other, "ＡLICE ", "a", 4, [])
         expectMet(other, "alice", "a", 4, [])
+        // As for labels: what counts is letters and digits, and what looks like them.
+        expectMet(other, "@A1ice_", "a", 4, [])
         #expect(table.peers.namesakes(of: other, name: "Alice") == [alice])
         #expect(table.peers.namesakes(of: alice, name: "Alice").isEmpty, "whoever had the name first is nobody else")
         table.verify(other)
