@@ -1,5 +1,4 @@
 import Inkling
-import InklingConsole
 import InklingText
 import Logging
 
@@ -12,6 +11,9 @@ struct CommandNode {
     let settings: SettingsFile
     /// How the chat was named, for another command.
     private let arguments: String
+
+    /// How many warnings about known names with different keys are shown one by one.
+    private static let mostKeyWarnings = 3
 
     /// - Parameter isAway: Whether nobody reads here what others say.
     static func start(_ options: NodeOptions, chat name: String?, isAway: Bool) async throws -> CommandNode {
@@ -26,10 +28,21 @@ struct CommandNode {
         await node.setAway(isAway)
         let events = await node.events()
         Task {
+            var keyWarnings = 0
             for await timed in events {
                 guard case .notice(let notice) = timed.event else { continue }
+                switch notice {
                 // It ends soon, and says goodbye itself.
-                if case .lastWillOff = notice { continue }
+                case .lastWillOff: continue
+                case .keyChanged:
+                    keyWarnings += 1
+                    if keyWarnings == mostKeyWarnings + 1 {
+                        Output.error.write(
+                            line: "inkling: more people use names you know, but their keys are different")
+                    }
+                    guard keyWarnings <= mostKeyWarnings else { continue }
+                default: break
+                }
                 Output.error.write(line: "inkling: " + SafeText.line(notice.text))
             }
         }
@@ -49,7 +62,19 @@ struct CommandNode {
     }
 }
 
-extension Peer {
-    /// The name as it may be shown.
-    var shownName: String { ChatLines.shown(name) }
+extension CommandNode {
+    /// What the people in the chat are called, those who were met there before included: as at the prompt.
+    func labels() async -> Labels {
+        var labels = Labels(ownName: node.name)
+        for peer in await node.peers(in: chat.name) { labels.update(Labels.Person(peer)) }
+        return labels
+    }
+}
+
+extension Labels {
+    /// The label of somebody who may have come since.
+    mutating func marked(_ peer: Peer) -> String {
+        update(Person(peer))
+        return label(of: peer.user.description).marked
+    }
 }

@@ -39,6 +39,7 @@ struct PeersCommand: AsyncParsableCommand {
             try? await Task.sleep(for: wait.duration * 0.2)
             let peers =
                 all ? await command.node.peers(in: command.chat.name) : await command.node.others(in: command.chat.name)
+            var labels = await command.labels()
             await command.node.stop()
             if json {
                 try Output.standard.answer(
@@ -49,14 +50,14 @@ struct PeersCommand: AsyncParsableCommand {
                 return
             }
             if peers.isEmpty { Output.error.write(line: "inkling: " + command.nobodyText) }
-            for peer in peers { try Output.standard.answer(Self.line(peer)) }
+            for peer in peers { try Output.standard.answer(Self.line(peer, labels.marked(peer))) }
         }
     }
 
-    private static func line(_ peer: Peer) -> String {
+    private static func line(_ peer: Peer, _ label: String) -> String {
         let state = PresenceText.text(peer.presence, lastSeen: peer.lastSeen, now: Node.wallClock())
         let time = peer.roundTrip.map { ", \($0.millisecondText)" } ?? ""
-        return "\(peer.shownName) (\(peer.user)): \(state)\(peer.isVerified ? ", verified" : "")\(time)"
+        return "\(label) (\(peer.user)): \(state)\(peer.isVerified ? ", verified" : "")\(time)"
     }
 }
 

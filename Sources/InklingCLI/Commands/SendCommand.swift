@@ -1,7 +1,7 @@
 import ArgumentParser
 import Inkling
-import InklingConsole
 import InklingControl
+import InklingText
 
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -51,22 +51,26 @@ struct SendCommand: AsyncParsableCommand {
             if await !command.node.waitForOthers(in: command.chat.name, within: wait.duration).isEmpty {
                 outcome = try await command.node.deliver(message, to: command.chat.name, within: Self.longestDelivery)
             }
+            let labels = await command.labels()
             await command.node.stop()
             guard let outcome, outcome.recipients > 0 else {
-                if json { try report(command.chat, [], []) }
+                if json { try report(command.chat, [], [], labels) }
                 throw CommandFailure(text: "not sent: " + command.nobodyText)
             }
             // A node that ends says nothing more about people who have not answered.
             let missed = outcome.failed.map { ($0.peer, $0.why) } + outcome.unanswered.map { ($0, .quit) }
-            try report(command.chat, outcome.delivered, missed)
+            try report(command.chat, outcome.delivered, missed, labels)
             if !outcome.reachedAll { throw ExitCode(1) }
         }
     }
 
-    private func report(_ chat: Chat, _ delivered: [Peer], _ missed: [(peer: Peer, why: FailureReason)]) throws {
+    private func report(
+        _ chat: Chat, _ delivered: [Peer], _ missed: [(peer: Peer, why: FailureReason)], _ labels: Labels
+    ) throws {
+        var labels = labels
         for missed in missed {
             Output.error.write(
-                line: "inkling: not delivered to \(missed.peer.shownName) (\(Self.reason(missed.why))); "
+                line: "inkling: not delivered to \(labels.marked(missed.peer)) (\(Self.reason(missed.why))); "
                     + "send it again when they are there")
         }
         if json {
@@ -83,7 +87,7 @@ struct SendCommand: AsyncParsableCommand {
                     ),
                 ])
         } else if !delivered.isEmpty {
-            try Output.standard.answer("Delivered to \(delivered.map(\.shownName).joined(separator: ", "))")
+            try Output.standard.answer("Delivered to \(delivered.map { labels.marked($0) }.joined(separator: ", "))")
         }
     }
 

@@ -47,7 +47,8 @@ struct WatchCommand: AsyncParsableCommand {
                 queue.follow(await command.node.events())
             }
             var typing = await command.node.typing(in: command.chat.name).makeAsyncIterator()
-            var last = line(await typing.next() ?? [], command)
+            var labels = await command.labels()
+            var last = line(await typing.next() ?? [], &labels, command)
             var goesOn = try await show(last, command) && !once
             let lookout = Task { await endWithReader(command) }
             defer { lookout.cancel() }
@@ -58,10 +59,18 @@ struct WatchCommand: AsyncParsableCommand {
                 case .signal(let number): goesOn = !SignalWatch.ending.contains(number)
                 case .nodeEnded: goesOn = false
                 case .node(let timed):
-                    guard case .typing(command.chat.name, let people) = timed.event else { continue }
-                    let line = line(people, command)
-                    if line != last { goesOn = try await show(line, command) }
-                    last = line
+                    switch timed.event {
+                    case .peer(command.chat.name, let person, _, _):
+                        // Whoever has left stays: a label doesn't get shorter while somebody looks at it.
+                        if let peer = await command.node.peer(person.user, in: command.chat.name) {
+                            labels.update(Labels.Person(peer))
+                        }
+                    case .typing(command.chat.name, let people):
+                        let line = line(people, &labels, command)
+                        if line != last { goesOn = try await show(line, command) }
+                        last = line
+                    default: break
+                    }
                 default: break
                 }
             }
@@ -97,11 +106,11 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     @MainActor
-    private func line(_ people: [Person], _ command: CommandNode) -> String {
+    private func line(_ people: [Person], _ labels: inout Labels, _ command: CommandNode) -> String {
+        for person in people where !labels.contains(person.user.description) { labels.update(Labels.Person(person)) }
         let text = IndicatorText.text(
-            names: people.map { SafeText.name($0.name) ?? "" },
-            style: indicator ?? command.settings.indicator ?? .standard
-        )
+            people: people.map { labels.label(of: $0.user.description) },
+            style: indicator ?? command.settings.indicator ?? .standard)
         guard json else { return text }
         return JSONValue.object([
             ("chat", .string(command.chat.name)), ("text", .string(text)),

@@ -209,9 +209,11 @@ final class Doctor {
 
     private func tellOf(_ present: [Peer], _ sightings: [Sighting], elsewhere: Int) {
         let check = "peers"
+        var labels = Labels(ownName: configuration.name)
+        for peer in present { labels.update(Labels.Person(peer)) }
         for peer in present {
             let time = peer.roundTrip.map { ", round trip \($0.millisecondText)" } ?? ""
-            say(.ok(check, "\(peer.shownName) (\(peer.user)) answers\(time)"))
+            say(.ok(check, "\(labels.marked(peer)) (\(peer.user)) answers\(time)"))
         }
         let silent = sightings.filter { !$0.isLinked }
         for sighting in silent {
