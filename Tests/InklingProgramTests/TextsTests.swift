@@ -62,6 +62,31 @@ struct TextsTests {
         #expect(!notice.description.contains("--"))
     }
 
+    @Test(
+        "a misspelled command is answered with the one that was meant",
+        arguments: [
+            ("hepl", "did you mean: inkling help"), ("chta kitchen", "did you mean: inkling chat"),
+            ("per", "did you mean: inkling peers"), ("Send x y", "did you mean: inkling send"),
+            ("identity shwo", "did you mean: inkling identity show"),
+            ("identity exprot x", "did you mean: inkling identity export"),
+            ("kitchen", "the commands are chat, invite, peers, send, watch, doctor, identity"),
+            ("identity x", "the commands are show, export, import"),
+        ])
+    func misspelled(_ line: String, _ advice: String) {
+        let words = line.split(separator: " ").map(String.init)
+        #expect(Suggestion.complaint(about: words)?.hasSuffix("; " + advice) == true)
+    }
+
+    @Test("nothing is said of commands that there are, of options, or of the words after a command")
+    func spelled() {
+        for words in [
+            [], ["help"], ["help", "chta"], ["chat", "hepl"], ["--version"], ["identity", "show"], ["identity"],
+        ] {
+            #expect(Suggestion.complaint(about: words) == nil, "\(words)")
+        }
+        #expect(Suggestion.complaint(about: [String(repeating: "x", count: 100_000)]) != nil)
+    }
+
     @Test("the name of the last chat is kept for its owner alone, and read again")
     func lastName() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)

@@ -41,6 +41,14 @@ struct InklingCommand: AsyncParsableCommand {
             ChatCommand.self, InviteCommand.self, PeersCommand.self, SendCommand.self, WatchCommand.self,
             DoctorCommand.self, IdentityCommand.self,
         ])
+
+    /// Runs the command that the arguments name.
+    package static func main() async {
+        if let complaint = Suggestion.complaint(about: Array(CommandLine.arguments.dropFirst())) {
+            exit(withError: CommandFailure(text: complaint, status: 64).report())
+        }
+        await main(nil)
+    }
 }
 
 /// Tells why the program can't go on, in one line on standard error.
