@@ -67,7 +67,7 @@ extension NodeError: CustomStringConvertible {
 
 extension NameFault {
     /// Part of a sentence.
-    var reason: String {
+    package var reason: String {
         switch self {
         case .empty: "it is empty"
         case .tooLong(let bytes, let maximum): "it has \(bytes) bytes; the maximum is \(maximum)"
@@ -75,6 +75,8 @@ extension NameFault {
         case .invisibleCharacter(let scalar):
             "it contains the invisible character U+" + String(scalar.value, radix: 16, uppercase: true)
         case .invite: "it is an invite, which names a chat and its secret"
+        case .unreadable: "it has no letter or digit that others could read"
+        case .userID: "it has a user ID in it, or what looks like one; others see yours anyway"
         }
     }
 }

@@ -63,6 +63,10 @@ public enum NameFault: Hashable, Sendable {
     case invisibleCharacter(Unicode.Scalar)
     /// It is an invite, which names a chat and its secret.
     case invite
+    /// A person's name of which others can be shown nothing: it has no letter and no digit.
+    case unreadable
+    /// A person's name that has a user ID in it.
+    case userID
 
     /// What is wrong with a chat's name in NFC, if anything is: two names that look the same would be two chats, and
     /// some characters reverse the text next to them (W-2).

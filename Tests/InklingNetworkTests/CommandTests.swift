@@ -163,6 +163,44 @@ extension NetworkTests {
             }
         }
 
+        @Test("an invite in a file is for its owner alone, names the chat of a message, and is no name of one")
+        func inviteFiles() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let (host, file) = (network[0], "/run/kitchen.invite")
+                func inkling(_ arguments: String...) async throws -> Answer {
+                    try await CommandTests.inkling(arguments, on: host)
+                }
+                let made = try await inkling("invite", "kitchen", "--output", file)
+                #expect(made.ending == .exited(0) && made.text.isEmpty && made.errors.contains(file), "\(made.errors)")
+                try await host.run("test $(stat -c %a \(file)) = 600")
+                let again = try await inkling("invite", "kitchen", "--output", file)
+                #expect(again.ending == .exited(1) && again.errors.contains("already exists"), "\(again.errors)")
+                #expect(try await inkling("invite", "kitchen", "-o", file, "--force").ending == .exited(0))
+
+                _ = try await NodeProcess(
+                    "Bob", on: host, ["--invite-file", file, "--no-discovery", "--port", "40001"])
+                let peer = ["--no-discovery", "--peer", "127.0.0.1:40001"]
+                let sent = try await CommandTests.inkling(["send", "--invite-file", file, "tea"] + peer, on: host)
+                #expect(sent.ending == .exited(0) && sent.text == "Delivered to Bob" && sent.errors.isEmpty, "\(sent)")
+                try await host.run("chmod 640 \(file)")
+                let warned = try await CommandTests.inkling(
+                    ["peers", "--wait", "1", "--invite-file", file] + peer, on: host)
+                #expect(
+                    warned.ending == .exited(0) && warned.errors.contains("others on this machine can read \(file)"),
+                    "\(warned.errors)")
+                for (wrong, hint) in [
+                    (["chat", file], "--invite-file \(file)"),
+                    (["peers", "/other.invite"], "--invite-file /other.invite"),
+                    (["send", "kitchen"], "inkling send CHAT TEXT"), (["hepl"], "did you mean: inkling help"),
+                    (["peers", "--name", "Bob (mfrggzdfmztwq2lk)"], "user ID"),
+                    (["peers", "--name", "🦊"], "no letter"),
+                ] {
+                    let answer = try await CommandTests.inkling(wrong, on: host)
+                    #expect(answer.ending == .exited(64) && answer.errors.contains(hint), "\(wrong) \(answer.errors)")
+                }
+            }
+        }
+
         @Test("commands go by the name of the last chat, and leave out interfaces that are not there")
         func lastName() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in

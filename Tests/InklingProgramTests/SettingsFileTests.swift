@@ -75,6 +75,8 @@ struct SettingsFileTests {
             Wrong("[\"\\u001b[2J\"]", "no setting \"\\x1b[2J\""),
             Wrong("name = 3", "name takes text in quotes"),
             Wrong("name = \"\"", "name takes 1 to 64 bytes"),
+            Wrong("name = \"🦊\"", "name can't be used: it has no letter or digit that others could read"),
+            Wrong("name = \"Bob (mfrggzdfmztwq2lk)\"", "name can't be used: it has a user ID in it"),
             Wrong("chat = \"\(String(repeating: "x", count: 65))\"", "chat takes 1 to 64 bytes"),
             Wrong("privacy = true", "privacy is a table"),
             Wrong("privacy.send-typing = \"no\"", "privacy.send-typing takes true or false"),

@@ -1,4 +1,5 @@
 import Foundation
+import InklingModel
 import InklingText
 import Testing
 
@@ -169,6 +170,21 @@ struct LabelsTests {
         guard isTwo else { return label }
         let parts = label.components(separatedBy: " ~mall")
         return "\"" + parts[0].replacingOccurrences(of: "\"", with: "'") + "\" ~mall"
+    }
+
+    @Test("one's own name is refused where others could not be shown it, or if it has a user ID in it")
+    func ownName() {
+        for (name, fault) in [
+            ("", NameFault.empty), ("🦊", .unreadable), ("---", .unreadable), ("\u{200B}", .unreadable),
+            ("✓", .unreadable),
+            ("Bob (mfrggzdfmztwq2lk)", .userID), ("MFRGGZDFMZTWQ2LK", .userID), ("ｍfrggzdfmztwq2lk", .userID),
+            ("a\u{1B}b", .controlCharacter), (String(repeating: "x", count: 65), .tooLong(bytes: 65, maximum: 64)),
+        ] {
+            #expect(NameFault(ofOwnName: name) == fault, "\(name)")
+        }
+        for name in ["Bob", "Zoe 🦊", "Bob (work)", "christophersmith2", "Christopherjones", "日本", "7"] {
+            #expect(NameFault(ofOwnName: name) == nil, "\(name)")
+        }
     }
 
     @Test("there are more than 300 names that dress up, or don't, each once")

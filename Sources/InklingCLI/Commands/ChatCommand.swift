@@ -49,7 +49,7 @@ struct ChatCommand: AsyncParsableCommand {
             throw ValidationError(
                 "Standard input is for the messages; give the secret or invite in a file or in the environment.")
         }
-        try options.validate(chat: chat)
+        try options.validate(chat: chat, isForProgram: json)
     }
 
     func run() async throws {
@@ -69,7 +69,8 @@ struct ChatCommand: AsyncParsableCommand {
         let chat = try options.chatToJoin(given, default: file.chat)
         if mode == .terminal, options.name == nil, file.name == nil, RememberedName.read(in: node.stateDirectory) == nil
         {
-            node.name = DisplayNamePrompt.ask(proposal: node.name, keepingIn: options.settingsOptions.pathToMake)
+            node.name = DisplayNamePrompt.ask(
+                proposal: node.name, keepingIn: options.settingsOptions.pathToMake, beside: node.stateDirectory)
         }
         return ChatSettings(
             node: node, chat: chat, arguments: options.arguments(naming: chat, given: given), mode: mode,

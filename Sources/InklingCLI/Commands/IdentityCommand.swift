@@ -131,7 +131,7 @@ struct IdentityCommand: ParsableCommand {
 }
 
 /// Files that are for their owner alone.
-private enum ProtectedFile {
+enum ProtectedFile {
     static func write(_ text: String, to path: String, replacing: Bool) throws {
         let shown = SafeText.line(path)
         // Beside it first, so that whatever happens there is never half a key under the name.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Inkling
 import InklingModel
+import InklingText
 
 struct InviteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -9,20 +10,44 @@ struct InviteCommand: AsyncParsableCommand {
         discussion: """
             Anyone with the invite can join: pass it on through a channel you trust.
 
-            inkling invite kitchen                    prints an invite
-            inkling invite kitchen > kitchen.txt      keeps it in a file
-            inkling chat --invite-file kitchen.txt    joins its chat
+            inkling invite kitchen                            prints an invite
+            inkling invite kitchen --output kitchen.invite    keeps it in a file for you alone
+            inkling chat --invite-file kitchen.invite         joins its chat
             """)
 
     @Argument(help: "The name of the new chat.")
     var name: String
 
-    func validate() throws { _ = try chat() }
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("Write the invite into a file that only you can read.", valueName: "file"),
+        completion: .file())
+    var output: String?
+
+    @Flag(help: "Replace the file if it exists.")
+    var force = false
+
+    func validate() throws {
+        guard output != nil || !force else { throw ValidationError("--force needs --output.") }
+        _ = try chat()
+    }
 
     func run() async throws {
         try await CommandFailure.reporting {
             guard let invite = try chat().invite else { return }
+            if let output {
+                try ProtectedFile.write(invite + "\n", to: output, replacing: force)
+                Output.error.write(
+                    line: "inkling: \(SafeText.line(output)) holds the invite: anyone with it can join. Join with: "
+                        + "inkling chat --invite-file\(ShellQuoting.argument(output))")
+                return
+            }
             try Output.standard.answer(invite)
+            if let mode = SmallFile.mode(Output.standard.descriptor), SmallFile.isReadableByOthers(mode) {
+                Output.error.write(
+                    line: "inkling: others on this machine can read the file, and so join the chat; make it private "
+                        + "with chmod 600, or write it with --output FILE")
+            }
         }
     }
 

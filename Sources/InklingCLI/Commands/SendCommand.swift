@@ -12,14 +12,15 @@ struct SendCommand: AsyncParsableCommand {
             The exit status is 0 if it was delivered to all of them, and 1 if not, or if nobody else is there.
 
             inkling send kitchen "Tea is ready"
+            inkling send --invite-file kitchen.invite "Tea is ready"
             make 2>&1 | tail -n 5 | inkling send builds - --wait 30
             """)
 
-    @Argument(help: "The name of the chat, or its invite.")
+    @Argument(help: "The name of the chat, or its invite; left out where an option gives the invite.")
     var chat: String
 
     @Argument(help: "The message; - reads it from standard input.")
-    var text: String
+    var text: String?
 
     @Flag(help: "Print one JSON object.")
     var json = false
@@ -33,15 +34,25 @@ struct SendCommand: AsyncParsableCommand {
     private static let longestDelivery = Duration.seconds(10)
     private static let maximumBytes = 64 << 10
 
+    /// What the one or two arguments are: where an invite names the chat, the only one is the message.
+    private var given: (chat: String?, text: String) {
+        if let text { return (chat, text) }
+        return (nil, chat)
+    }
+
     func validate() throws {
-        guard text != "-" || !options.readsStandardInput else {
+        guard text != nil || options.namesInvite && !Chat.isInvite(chat) else {
+            throw ValidationError("There is no message. Give the chat and the text: inkling send CHAT TEXT")
+        }
+        guard given.text != "-" || !options.readsStandardInput else {
             throw ValidationError("Standard input can't be both the message and the secret or invite.")
         }
-        try options.validate(chat: chat)
+        try options.validate(chat: given.chat)
     }
 
     func run() async throws {
         try await CommandFailure.reporting {
+            let (chat, text) = given
             let message = try text == "-" ? Self.input() : text
             guard !message.allSatisfy(\.isWhitespace) else {
                 throw CommandFailure(text: "there is nothing to send: the message is blank", status: 64)

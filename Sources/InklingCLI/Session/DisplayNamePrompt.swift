@@ -9,22 +9,26 @@ enum DisplayNamePrompt {
     /// - Parameters:
     ///   - proposal: what an empty answer means.
     ///   - path: the settings file, which is made if there is none; nil if none is to be made.
+    ///   - directory: where the name of the last chat is kept; nil if nowhere.
     /// - Returns: a name that a node can have.
-    static func ask(proposal: String, keepingIn path: String?) -> String {
+    static func ask(proposal: String, keepingIn path: String?, beside directory: String?) -> String {
         let shown = ChatLines.shown(proposal)
         while true {
             Output.standard.write(Array("Your name, as others will see it: [\(shown)] ".utf8))
             guard let line = readLine() else { return proposal }
             let answer = NormalForm.canonical(line.trimmed)
-            guard !answer.isEmpty else { return proposal }
-            guard answer.utf8.count <= 64, SafeText.name(answer) != nil else {
-                Output.standard.write(line: "A name must contain a letter or a digit, and 64 bytes at most.")
+            let name = answer.isEmpty ? NormalForm.canonical(proposal) : answer
+            if let fault = NameFault(ofOwnName: name) {
+                Output.standard.write(line: SafeText.line(NodeError.name(fault).fact) + " Choose another.")
                 continue
             }
-            if let path, keep(answer, in: path) {
+            if let path, keep(name, in: path) {
                 Output.standard.write(line: "Saved in \(SafeText.line(path)); override it once with --name.")
+            } else if let directory {
+                Output.standard.write(
+                    line: "Saved in \(SafeText.line(directory)) for your next chats; change it with --name.")
             }
-            return answer
+            return name
         }
     }
 

@@ -113,9 +113,38 @@ struct NodeOptions: ParsableArguments {
     }
 
     /// Refuses at once what needs no file to be refused.
-    func validate(chat: String?) throws {
+    ///
+    /// - Parameter isForProgram: Whether a program asked, which may use whatever names and paths it likes.
+    func validate(chat: String?, isForProgram: Bool = false) throws {
+        if !isForProgram {
+            if let name, let fault = NameFault(ofOwnName: NormalForm.canonical(name)) {
+                throw ValidationError(SafeText.line(NodeError.name(fault).text))
+            }
+            if let chat, Self.isInviteFile(chat) {
+                throw ValidationError(
+                    "\(SafeText.line(chat)) is a file, not the name of a chat. To join the chat of the invite in it: "
+                        + "--invite-file\(ShellQuoting.argument(chat))")
+            }
+        }
         let isWithFile = secretFile != nil || inviteFile != nil
         if !isWithFile || chat.map(Chat.isInvite) == true { _ = try chatToJoin(chat, default: nil) }
+    }
+
+    /// Whether the name of a chat is meant as the path of a file with an invite: it ends as such files do, or is the path
+    /// of a file in a folder, or of one that holds an invite.
+    static func isInviteFile(_ chat: String) -> Bool {
+        guard !Chat.isInvite(chat) else { return false }
+        if chat.lowercased().hasSuffix(".invite") { return true }
+        guard SmallFile.mode(chat) != nil else { return false }
+        if chat.contains("/") { return true }
+        return (try? SmallFile.text(chat, maximumBytes: 4_096)).map(Chat.isInvite) ?? false
+    }
+
+    /// Whether an invite names the chat, so that no name has to.
+    var namesInvite: Bool {
+        if invite != nil || inviteFile != nil { return true }
+        guard secret == nil, secretFile == nil else { return false }
+        return ChatSettings.environment("INKLING_INVITE") != nil
     }
 
     /// Whether a secret or an invite comes from standard input.
@@ -211,6 +240,11 @@ struct NodeOptions: ParsableArguments {
 
     private static func contents(of path: String) throws -> String {
         let shown = path == "-" ? "standard input" : SafeText.line(path)
+        if let mode = SmallFile.mode(path), SmallFile.isReadableByOthers(mode) {
+            Output.error.write(
+                line: "inkling: others on this machine can read \(shown), and so join the chat; make it private: "
+                    + "chmod 600\(ShellQuoting.argument(path))")
+        }
         do throws(SmallFile.Failure) {
             return try SmallFile.text(path, maximumBytes: 4_096).trimmed
         } catch {

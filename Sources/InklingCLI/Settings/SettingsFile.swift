@@ -54,7 +54,7 @@ package struct SettingsFile: Equatable, Sendable {
     ///
     /// - Parameter mode: The permissions of the file; nil for what has none, as standard input.
     package func warning(path: String, mode: mode_t?) -> String? {
-        guard let chat, Chat.isInvite(chat), let mode, mode & (S_IRGRP | S_IROTH) != 0 else { return nil }
+        guard let chat, Chat.isInvite(chat), let mode, SmallFile.isReadableByOthers(mode) else { return nil }
         return "others on this machine can read the invite in \(SafeText.line(path)), and so join that chat; "
             + "make it private: chmod 600\(ShellQuoting.argument(path))"
     }
@@ -99,6 +99,9 @@ package struct SettingsFile: Equatable, Sendable {
         showsTyping = reader.bool(.showTyping)
         if let name, !(1...64).contains(NormalForm.canonical(name).utf8.count) {
             throw reader.refusal(.name, "takes 1 to 64 bytes")
+        }
+        if let name, let fault = NameFault(ofOwnName: NormalForm.canonical(name)) {
+            throw reader.refusal(.name, "can't be used: \(fault.reason)")
         }
         if let chat, !Chat.isInvite(chat), !(1...64).contains(NormalForm.canonical(chat).utf8.count) {
             throw reader.refusal(.chat, "takes 1 to 64 bytes")

@@ -47,6 +47,16 @@ package enum SmallFile {
         return status.st_mode & 0o777
     }
 
+    /// The permissions of a regular file that is open; nil for all else.
+    package static func mode(_ descriptor: Int32) -> mode_t? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return status.st_mode & 0o777
+    }
+
+    /// Whether permissions let others than the owner read.
+    package static func isReadableByOthers(_ mode: mode_t) -> Bool { mode & (S_IRGRP | S_IROTH) != 0 }
+
     /// Whether a path means standard input.
     package static func isStandardInput(_ path: String?) -> Bool {
         path.map { ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].contains($0) } ?? false
