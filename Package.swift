@@ -19,12 +19,24 @@ let tests: [SwiftSetting] = strict + (buildsTests ? [.unsafeFlags(["-Onone"])] :
 let benchmarks: [Product] =
     buildsTests ? [.executable(name: "inkling-attack", targets: ["InklingAttackCLI"])] : []
 
+/// Programs that ship run on machines without Swift: they bring its runtime, and export nothing, so that what they don't
+/// use is left out. The tests can't be linked so, which is why these settings belong to a target of their own.
+let standalone: [LinkerSetting] = [
+    .unsafeFlags([
+        // FoundationEssentials, which Crypto and ArgumentParser need, is in three parts if it is static.
+        "-static-stdlib", "-l_FoundationCShims", "-l_FoundationCollections", "-use-ld=lld",
+        "-Xlinker", "--no-export-dynamic", "-Xclang-linker", "-static-libgcc",
+        // Has a libstdc++.so that stands for the static one.
+        "-L\(Context.packageDirectory)/Sources/InklingProgram/Linking",
+    ])
+]
+
 let package = Package(
     name: "inkling",
     products: [
         .library(name: "Inkling", targets: ["Inkling"]),
         .library(name: "InklingText", targets: ["InklingText"]),
-        .executable(name: "inkling", targets: ["InklingCLI"]),
+        .executable(name: "inkling", targets: ["InklingProgram"]),
         .executable(name: "inkling-lastwill", targets: ["InklingLastWill"]),
         .executable(name: "inkling-sim", targets: ["InklingSimulatorCLI"]),
         .executable(name: "inkling-conformance", targets: ["InklingConformanceCLI"]),
@@ -60,14 +72,20 @@ let package = Package(
         .target(
             name: "CTOML",
             cxxSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
-        .executableTarget(
+        .target(
             name: "InklingCLI",
             dependencies: [
                 "CTOML", "Inkling", "InklingConsole", "InklingControl", "InklingModel", "InklingText",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: strict),
+        .executableTarget(
+            name: "InklingProgram",
+            dependencies: ["InklingCLI", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            exclude: ["Linking"], swiftSettings: strict, linkerSettings: standalone),
         .executableTarget(
             name: "InklingLastWill",
             cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)],
@@ -112,6 +130,8 @@ let package = Package(
             dependencies: [
                 "Inkling", "InklingCore", "InklingModel", "InklingTestSupport", "InklingText", "InklingWire",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: tests),
         .testTarget(

@@ -53,8 +53,15 @@ public struct Configuration: Sendable {
     /// don't count. Nil for a user without a home.
     public static var defaultStateDirectory: String? { KeyStore.defaultDirectory }
 
-    /// The name in NFC.
-    func checkedName() throws(NodeError) -> String {
+    var interfaceSelection: InterfaceSelection {
+        if !interfaces.isEmpty { return .named(interfaces) }
+        return excludedInterfaces.isEmpty ? .automatic : .except(excludedInterfaces)
+    }
+
+    /// A display name in NFC.
+    ///
+    /// - Throws: ``NodeError/name(_:)``.
+    static func checked(name: String) throws(NodeError) -> String {
         let normal = Blanks.trimmed(NormalForm.canonical(name))
         if let fault = NameFault(of: normal, maximumSize: Limits.maximumNameSize) { throw .name(fault) }
         return normal

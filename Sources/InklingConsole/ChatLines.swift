@@ -6,7 +6,14 @@ import InklingText
 package enum ChatLines {
     /// A chat as lines and the prompt name it, cut to some columns; an open chat is marked.
     package static func chat(_ name: String, isOpen: Bool, columns: Int = 40) -> String {
-        DisplayWidth.prefix(of: SafeText.line(name), columns: columns) + (isOpen ? " (open)" : "")
+        cut(name, columns: columns) + (isOpen ? " (open)" : "")
+    }
+
+    /// A text made safe, and cut where it is too wide, which shows.
+    static func cut(_ text: String, columns: Int) -> String {
+        let text = SafeText.line(text)
+        guard DisplayWidth.of(text) > columns else { return text }
+        return DisplayWidth.prefix(of: text, columns: max(columns - 3, 1)) + "..."
     }
 
     package static func message(from label: Labels.Label, text: String) -> Line {

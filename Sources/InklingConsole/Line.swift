@@ -34,6 +34,11 @@ package struct Line: Hashable, Sendable {
     package struct Span: Hashable, Sendable {
         package var text: String
         package var emphasis: Emphasis
+
+        package init(text: String, emphasis: Emphasis) {
+            self.text = text
+            self.emphasis = emphasis
+        }
     }
 
     package var spans: [Span]

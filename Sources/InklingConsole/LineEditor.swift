@@ -15,6 +15,8 @@ package struct LineEditor: Sendable {
 
     private var history: [String] = []
     private var browsing: Browsing?
+    /// What the history is searched for, if it is.
+    package private(set) var search: Search?
     /// What was killed, the latest last.
     private var killed: [String] = []
     private var previous = Previous.other
@@ -34,6 +36,18 @@ package struct LineEditor: Sendable {
     private struct Browsing {
         var index: Int
         var draft: String
+    }
+
+    /// A search of the history, back from the latest line. What is found last stands in the field.
+    package struct Search: Sendable {
+        /// What was typed to be found.
+        package fileprivate(set) var query = ""
+        /// Whether a line with it was found.
+        package fileprivate(set) var isFound = true
+        /// The line that was found last.
+        fileprivate var index: Int
+        /// What was in the field before.
+        fileprivate var draft: Draft
     }
 
     /// A text that waits until its chat is opened again.
@@ -80,6 +94,7 @@ package struct LineEditor: Sendable {
 
     /// Applies a key.
     package mutating func handle(_ key: Key) -> Answer {
+        if let search { return handle(key, in: search) }
         let before = previous
         previous = .other
         return switch key {
@@ -123,7 +138,7 @@ package struct LineEditor: Sendable {
         var present = Draft()
         (present.characters, present.cursor) = (characters, cursor)
         (characters, cursor) = (draft.characters, draft.cursor)
-        browsing = nil
+        (browsing, search) = (nil, nil)
         previous = .other
         return present
     }
@@ -140,6 +155,7 @@ package struct LineEditor: Sendable {
         case "l": .redraw
         case "n": browse(by: 1)
         case "p": browse(by: -1)
+        case "r": beginSearch()
         case "u": kill(0..<cursor, after: before)
         case "t": transpose()
         case "w": kill(blankDelimitedStart..<cursor, after: before)
@@ -259,6 +275,63 @@ package struct LineEditor: Sendable {
         let draft = browsing?.draft ?? text
         browsing = target == history.count ? nil : Browsing(index: target, draft: draft)
         characters = Array(target == history.count ? draft : history[target])
+        cursor = characters.count
+        return .edited
+    }
+
+    // MARK: Search
+
+    private mutating func beginSearch() -> Answer {
+        guard !history.isEmpty else { return .refused }
+        var draft = Draft()
+        (draft.characters, draft.cursor) = (characters, cursor)
+        search = Search(index: history.count, draft: draft)
+        return .nothing
+    }
+
+    /// Keys that edit what is searched for, go on, or end the search; any other is for the line that was found.
+    private mutating func handle(_ key: Key, in search: Search) -> Answer {
+        var search = search
+        switch key {
+        case .text(let scalar):
+            search.query.unicodeScalars.append(scalar)
+            return find(search, from: min(search.index, history.count - 1))
+        case .paste(let text):
+            search.query += Self.pasteable(text)
+            return find(search, from: min(search.index, history.count - 1))
+        case .backspace:
+            guard !search.query.isEmpty else { return .refused }
+            search.query.removeLast()
+            return find(search, from: history.count - 1)
+        case .control("r"):
+            guard !search.query.isEmpty else { return .refused }
+            return find(search, from: search.index - 1)
+        case .control("g"), .control("c"), .escape:
+            self.search = nil
+            let isSame = characters == search.draft.characters
+            (characters, cursor) = (search.draft.characters, search.draft.cursor)
+            return isSame ? .nothing : .edited
+        default:
+            self.search = nil
+            return handle(key)
+        }
+    }
+
+    /// Looks for the latest line with the query that is not after `last`. Where there is none, the text stays.
+    private mutating func find(_ search: Search, from last: Int) -> Answer {
+        var search = search
+        let wanted = search.query.lowercased()
+        let found = wanted.isEmpty ? nil : history.prefix(last + 1).lastIndex { $0.lowercased().contains(wanted) }
+        search.isFound = found != nil || wanted.isEmpty
+        guard let found else {
+            self.search = search
+            return wanted.isEmpty ? .nothing : .refused
+        }
+        search.index = found
+        self.search = search
+        browsing = nil
+        guard text != history[found] else { return .nothing }
+        characters = Array(history[found])
         cursor = characters.count
         return .edited
     }

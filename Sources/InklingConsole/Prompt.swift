@@ -32,15 +32,21 @@ package struct Prompt: Hashable, Sendable {
     package var isOpen: Bool
     package var other: Other?
     package var unread: [Unread]
+    /// Whether others see this user as away.
+    package var isAway: Bool
 
-    package init(chat: String, isOpen: Bool, other: Other? = nil, unread: [Unread] = []) {
+    package init(
+        chat: String, isOpen: Bool, other: Other? = nil, unread: [Unread] = [], isAway: Bool = false
+    ) {
         self.chat = chat
         self.isOpen = isOpen
         self.other = other
         self.unread = unread.filter { $0.count > 0 }
+        self.isAway = isAway
     }
 
-    /// The longest form that leaves room for typing; that the chat is open is said in each of them.
+    /// The longest form that leaves room for typing. It ends in `> ` at any width; that the chat is open is said wherever
+    /// its name is.
     ///
     /// - Parameter columns: the width of the terminal.
     package func text(columns: Int) -> String {
@@ -52,23 +58,58 @@ package struct Prompt: Hashable, Sendable {
         let listed = list.isEmpty ? "" : " [" + list.joined(separator: ", ") + "]"
         let counted = list.isEmpty ? "" : " [" + Self.number(total) + " unread]"
         let bare = list.isEmpty ? "" : " [" + Self.number(total) + "]"
+        let away = isAway ? " (away)" : ""
         let forms: [(String?, String)] = [
             (whole, listed), (whole, counted), (presence, listed), (presence, counted), (presence, bare),
             (nil, counted),
             (nil, bare),
         ]
         for (detail, rest) in forms {
-            let text = name(columns: 20, detail: detail) + rest + "> "
-            if DisplayWidth.of(text) <= room { return text }
+            let text = name(columns: 20, detail: detail) + rest
+            // That one is away oneself may take some of the room for typing.
+            if DisplayWidth.of(text) + 2 <= room, DisplayWidth.of(text + away) + 2 <= max(columns - 4, 0) {
+                return text + away + "> "
+            }
         }
-        // The chat is what is cut at last, down to a few characters.
-        let tail = (isOpen ? " (open)" : "") + bare + "> "
-        return DisplayWidth.prefix(of: SafeText.line(chat), columns: max(room - tail.count, 4)) + tail
+        return cut(to: room, columns: columns, [bare + away, away, bare, ""])
+    }
+
+    /// Where nothing else fits, the chat's name is cut, down to a few characters, and then left out.
+    private func cut(to room: Int, columns: Int, _ rests: [String]) -> String {
+        // In a very narrow terminal the prompt may take more of a row than elsewhere.
+        let room = min(max(room, min(columns - 6, 16)), columns - 4)
+        let marks = isOpen ? " (open)" : ""
+        for rest in rests {
+            let columns = room - DisplayWidth.of(marks + rest) - 2
+            guard columns >= 5 || columns >= DisplayWidth.of(SafeText.line(chat)) else { continue }
+            return ChatLines.cut(chat, columns: columns) + marks + rest + "> "
+        }
+        return isOpen && room >= 8 ? "(open)> " : "> "
+    }
+
+    /// What stands before the input while the history is searched.
+    ///
+    /// - Parameters:
+    ///   - query: what it is searched for.
+    ///   - isFound: whether a line with that was found.
+    ///   - columns: the width of the terminal.
+    package static func text(ofSearch query: String, isFound: Bool, columns: Int) -> String {
+        let room = min(max(columns - 12, 8), 60)
+        let begin = isFound ? "(history: " : "(not found: "
+        let space = room - begin.count - 3
+        guard space >= 4 else { return isFound ? "> " : "?> " }
+        // What was typed last is what one looks at.
+        var shown = SafeText.line(query)
+        if DisplayWidth.of(shown) > space {
+            while DisplayWidth.of(shown) > space - 3 { shown.removeFirst() }
+            shown = "..." + shown
+        }
+        return begin + shown + ")> "
     }
 
     private func name(columns: Int, detail: String?) -> String {
         let marks = (isOpen ? ["open"] : []) + (detail.map { [$0] } ?? [])
-        let name = String(DisplayWidth.prefix(of: SafeText.line(chat), columns: columns))
+        let name = ChatLines.cut(chat, columns: columns)
         return marks.isEmpty ? name : name + " (" + marks.joined(separator: ", ") + ")"
     }
 

@@ -4,6 +4,8 @@ import InklingText
 package enum PromptCommand: Equatable, Sendable {
     /// A message for the open chat.
     case message(String)
+    /// What the user does, for the open chat.
+    case action(String)
     case who
     case whois(String)
     /// The fingerprint of somebody, or that it was compared and is right.
@@ -24,6 +26,11 @@ package enum PromptCommand: Equatable, Sendable {
     case unmute(String)
     /// What was folded of somebody, or of everybody.
     case show(String?)
+    /// Another name for the user.
+    case nick(String)
+    /// What was said with that text in it.
+    case find(String)
+    case clear
     /// All commands, or one of them without its slash.
     case help(String?)
     case quit
@@ -95,6 +102,12 @@ package enum PromptCommand: Equatable, Sendable {
     package static let descriptions =
         table.map { pad($0.short) + $0.purpose } + [pad("//text") + "begin a message with /"]
 
+    /// One line for each key that commands don't tell of, of at most 38 columns.
+    package static let keyDescriptions = [
+        pad("Alt-Enter") + "begin another line", pad("Tab") + "complete commands, names",
+        pad("Ctrl-P, -N") + "earlier and later lines", pad("Ctrl-R") + "search earlier lines",
+    ]
+
     /// The lines that explain one command, with or without its slash; `nil` if there is none of that name.
     package static func help(on command: String) -> [String]? {
         let word = (command.hasPrefix("/") ? String(command.dropFirst()) : command).lowercased()
@@ -144,6 +157,10 @@ package enum PromptCommand: Equatable, Sendable {
         case "mute": .mute(argument.isEmpty ? nil : argument)
         case "unmute": .unmute(argument)
         case "show": .show(argument.isEmpty ? nil : argument)
+        case "me": .action(argument)
+        case "nick": .nick(argument)
+        case "find": .find(argument)
+        case "clear": .clear
         case "help": .help(argument.isEmpty ? nil : argument)
         default: .quit
         }
@@ -257,6 +274,25 @@ package enum PromptCommand: Equatable, Sendable {
             name: "unblock", takes: .something, short: "/unblock NAME", purpose: "undo /block",
             usage: "/unblock NAME", needs: "a name",
             details: ["Let each other be seen and heard again. Example: /unblock Bob"]),
+        Entry(
+            name: "me", takes: .something, short: "/me ACTION", purpose: "say what you do", usage: "/me ACTION",
+            needs: "what you do",
+            details: ["Say what you do instead of what you say. Others see your name and: *waves*. Example: /me waves"]
+        ),
+        Entry(
+            name: "nick", takes: .something, short: "/nick NAME", purpose: "change your name", usage: "/nick NAME",
+            needs: "a name",
+            details: ["Be called something else from now on, in all your chats. Example: /nick Alice"]),
+        Entry(
+            name: "find", takes: .something, short: "/find TEXT", purpose: "search what was said",
+            usage: "/find TEXT", needs: "a text",
+            details: [
+                "Show the latest messages in this chat that contain a text, since you started the program. "
+                    + "Case does not matter. Example: /find tomorrow"
+            ]),
+        Entry(
+            name: "clear", takes: .nothing, short: "/clear", purpose: "clear the screen", usage: "/clear",
+            details: ["Clear the screen. Ctrl-L does the same."]),
         Entry(
             name: "help", takes: .anything, short: "/help [NAME]", purpose: "explain the commands",
             usage: "/help [COMMAND]",

@@ -18,12 +18,12 @@ package struct JSONEvents: Sendable {
 
     package func line(for timed: TimedEvent) -> JSONLine {
         switch timed.event {
-        case .peer(let chat, let person, let presence, let why):
+        case .peer(let chat, let peer, let why):
             JSONLine(
                 on: "peer", at: timed.at,
                 [
-                    ("chat", .string(chat)), ("user", .string(person.user.description)),
-                    ("name", .string(person.name)), ("presence", .string(presence.rawValue)),
+                    ("chat", .string(chat)), ("user", .string(peer.user.description)),
+                    ("name", .string(peer.name)), ("presence", .string(peer.presence.rawValue)),
                     ("why", .string(why.rawValue)),
                 ])
         case .typing(let chat, let people):

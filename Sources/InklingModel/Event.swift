@@ -1,7 +1,7 @@
 /// Something that happened in a chat or to the node.
 public enum Event: Sendable, Hashable {
-    /// A presence changed.
-    case peer(chat: String, Person, Presence, why: PresenceReason)
+    /// A presence, or a name, changed. It says all that is known of them.
+    case peer(chat: String, Peer, why: PresenceReason)
     /// Who is typing: the complete list, in the order in which to name people, on each change.
     case typing(chat: String, [Person])
     /// A message came, whole and in order. `number` counts the messages that this node received.

@@ -47,12 +47,36 @@ public struct Peer: Hashable, Sendable {
     /// Whether the user has blocked them permanently.
     public let isBlocked: Bool
     /// Others who were known under this name before, or are verified: one of them may be the person that the name
-    /// suggests, instead of this one. Blocked people are left out.
+    /// suggests, instead of this one. Verified people come first, and blocked ones are left out; 8 at most.
     public let namesakes: [UserID]
+    /// The one of these for whom this one is most likely to be mistaken: the first.
+    public let namesake: Namesake?
+    /// The names that the key has had, the latest first, at most 4; as sent. Empty if the key was never met.
+    public let names: [String]
+    /// When the key first had its present name, in seconds since 1970.
+    public let namedSince: Double?
+
+    /// Somebody known for whom another could be mistaken because of the name.
+    public struct Namesake: Hashable, Sendable {
+        /// Whose identity it is.
+        public let user: UserID
+        /// The names that this one has had, the latest first, at most 4; as sent.
+        public let names: [String]
+        /// Whether the user has compared fingerprints with them.
+        public let isVerified: Bool
+
+        package init(user: UserID, names: [String], isVerified: Bool) {
+            self.user = user
+            self.names = names
+            self.isVerified = isVerified
+        }
+    }
 
     package init(
-        user: UserID, name: String, presence: Presence, key: String, lastSeen: Double?, onlineSince: Double?,
-        roundTrip: Duration?, firstSeen: Double?, isVerified: Bool, isBlocked: Bool, namesakes: [UserID]
+        user: UserID, name: String, presence: Presence, key: String, lastSeen: Double? = nil,
+        onlineSince: Double? = nil, roundTrip: Duration? = nil, firstSeen: Double? = nil, isVerified: Bool = false,
+        isBlocked: Bool = false, namesakes: [UserID] = [], namesake: Namesake? = nil, names: [String] = [],
+        namedSince: Double? = nil
     ) {
         self.user = user
         self.name = name
@@ -65,6 +89,9 @@ public struct Peer: Hashable, Sendable {
         self.isVerified = isVerified
         self.isBlocked = isBlocked
         self.namesakes = namesakes
+        self.namesake = namesake
+        self.names = names
+        self.namedSince = namedSince
     }
 
     /// The person, as events name them.
@@ -75,7 +102,8 @@ public struct Peer: Hashable, Sendable {
         left.user == right.user && left.name == right.name && left.presence == right.presence
             && left.key == right.key && left.lastSeen == right.lastSeen && left.onlineSince == right.onlineSince
             && left.isVerified == right.isVerified && left.isBlocked == right.isBlocked
-            && left.namesakes == right.namesakes
+            && left.namesakes == right.namesakes && left.namesake == right.namesake && left.names == right.names
+            && left.namedSince == right.namedSince
     }
 
     /// By user and presence.

@@ -226,6 +226,8 @@ extension Limits {
     package static let rekeyAfter = Duration.seconds(3_600)
     /// The age of a session at which its responder begins a new handshake (L-37).
     package static let responderRekeyAfter = Duration.seconds(3_660)
+    /// The shortest time between two beginnings of hellos because the name changed (L-57).
+    package static let renamingInterval = Duration.seconds(1)
     /// The time after which a handshake for a new session is tried again (L-37).
     package static let rekeyRepeat = Duration.seconds(60)
     /// The age at which a session is used no more (L-38).

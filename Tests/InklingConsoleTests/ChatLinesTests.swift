@@ -305,15 +305,46 @@ struct ChatLinesTests {
             PromptRow(
                 name: "long name",
                 prompt: Prompt(chat: String(repeating: "kitchen", count: 9), isOpen: true, unread: [team(3)]),
-                columns: 40, text: "kitchenkitchenk (open) [3]> "),
+                columns: 40, text: "kitchenkitch... (open) [3]> "),
             PromptRow(
                 name: "wide name", prompt: Prompt(chat: String(repeating: "日", count: 40), isOpen: true), columns: 40,
-                text: "日日日日日日日日日 (open)> "),
+                text: "日日日日日日日日... (open)> "),
             PromptRow(
-                name: "narrow", prompt: Prompt(chat: "kitchen", isOpen: true), columns: 20, text: "kitc (open)> "),
+                name: "narrow", prompt: Prompt(chat: "kitchen", isOpen: true), columns: 20, text: "ki... (open)> "),
+            PromptRow(
+                name: "narrower", prompt: Prompt(chat: "kitchen", isOpen: true), columns: 18, text: "(open)> "),
+            PromptRow(
+                name: "narrowest", prompt: Prompt(chat: "kitchen", isOpen: true), columns: 8, text: "> "),
+            PromptRow(
+                name: "narrow and private", prompt: Prompt(chat: "kitchen", isOpen: false, unread: [team(3)]),
+                columns: 16, text: "kitchen> "),
+            PromptRow(
+                name: "away", prompt: Prompt(chat: "kitchen", isOpen: true, isAway: true), columns: 40,
+                text: "kitchen (open) (away)> "),
+            PromptRow(
+                name: "narrow and away", prompt: Prompt(chat: "kitchen", isOpen: true, isAway: true), columns: 20,
+                text: "ki... (open)> "),
         ])
     func prompts(_ row: PromptRow) {
         #expect(row.prompt.text(columns: row.columns) == row.text)
+    }
+
+    @Test("at any width the prompt fits as a whole, with room to type, and a name that is cut shows it")
+    func promptWidths() {
+        for columns in 4...120 {
+            for away in [false, true] {
+                for chat in ["kitchen", "日本語のとても長い名前です日本語", String(repeating: "kitchen", count: 9)] {
+                    let prompt = Prompt(
+                        chat: chat, isOpen: true, other: Self.bob("Active now"), unread: [Self.team(3)], isAway: away)
+                    let text = prompt.text(columns: columns)
+                    #expect(text.hasSuffix("> ") && DisplayWidth.of(text) <= max(columns - 2, 2), "\(columns): \(text)")
+                    let isWhole = text.hasPrefix(chat) || text.hasPrefix("(open)") || text == "> "
+                    #expect(isWhole || text.contains("..."), "\(columns): \(text)")
+                }
+            }
+            let search = Prompt.text(ofSearch: String(repeating: "ab", count: 50), isFound: true, columns: columns)
+            #expect(search.hasSuffix("> ") && DisplayWidth.of(search) <= max(columns - 2, 2), "\(columns): \(search)")
+        }
     }
 }
 

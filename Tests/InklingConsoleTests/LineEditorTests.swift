@@ -172,6 +172,38 @@ struct LineEditorTests {
         #expect(editor.handle(.down) == .refused)
     }
 
+    @Test("a search finds the latest line, goes back, and ends in the line that was found or in the draft")
+    func search() {
+        var editor = LineEditor()
+        #expect(editor.handle(.control("r")) == .refused, "there is nothing to search")
+        for line in ["one two", "two three", "four"] {
+            for key in Self.type(line) + [.enter] { _ = editor.handle(key) }
+        }
+        for key in Self.type("draft") + [.left] { _ = editor.handle(key) }
+        #expect(editor.handle(.control("r")) == .nothing && Self.shown(editor) == "draf|t")
+        #expect(editor.handle(.backspace) == .refused && editor.handle(.control("r")) == .refused)
+        #expect(editor.handle(.text("T")) == .edited && Self.shown(editor) == "two three|")
+        #expect(editor.handle(.text("w")) == .nothing)
+        #expect(editor.search?.query == "Tw" && editor.search?.isFound == true)
+        #expect(editor.handle(.control("r")) == .edited && Self.shown(editor) == "one two|")
+        #expect(editor.handle(.text("x")) == .refused && editor.search?.isFound == false)
+        #expect(editor.handle(.backspace) == .edited && Self.shown(editor) == "two three|", "from the latest again")
+        var ended = editor
+        #expect(ended.handle(.escape) == .edited && Self.shown(ended) == "draf|t" && ended.search == nil)
+        ended = editor
+        #expect(ended.handle(.control("c")) == .edited && Self.shown(ended) == "draf|t", "it ends the search alone")
+        #expect(ended.handle(.control("c")) == .interrupt)
+        ended = editor
+        #expect(ended.handle(.home) == .nothing && Self.shown(ended) == "|two three" && ended.search == nil)
+        ended = editor
+        #expect(ended.handle(.enter) == .submit("two three") && ended.search == nil)
+        ended = editor
+        _ = ended.exchange(LineEditor.Draft())
+        #expect(ended.search == nil && ended.isEmpty)
+        ended = editor
+        #expect(ended.handle(.paste("o t")) == .nothing && ended.search?.query == "Two t")
+    }
+
     @Test("text that is full takes no more")
     func full() {
         var editor = LineEditor()

@@ -25,6 +25,10 @@ struct PromptCommandTests {
             ("/unblock Bob ~mfrg", .unblock("Bob ~mfrg")),
             ("/mute Bob ~mfrg", .mute("Bob ~mfrg")), ("/mute ", .mute(nil)),
             ("/unmute Anna Maria", .unmute("Anna Maria")), ("/show", .show(nil)), ("/show Bob", .show("Bob")),
+            ("/me waves at Bob ", .action("waves at Bob")), ("//me", .message("/me")), ("/nick Zoe", .nick("Zoe")),
+            ("/find two words", .find("two words")), ("/clear", .clear), ("/me", .misused("me", .missing)),
+            ("/clear all", .misused("clear", .surplus)), ("/find", .misused("find", .missing)),
+            ("/nick ", .misused("nick", .missing)),
             ("/unmute", .misused("unmute", .missing)),
             ("/whois", .misused("whois", .missing)), ("/verify ", .misused("verify", .missing)),
             ("/join", .misused("join", .missing)),
@@ -63,8 +67,8 @@ struct PromptCommandTests {
 
     @Test("each command stands in the list, in one row of 40 columns, and has its help")
     func help() throws {
-        #expect(PromptCommand.names.count == 17)
-        #expect(PromptCommand.descriptions.count == 18)
+        #expect(PromptCommand.names.count == 21)
+        #expect(PromptCommand.descriptions.count == 22)
         for (name, description) in zip(PromptCommand.names, PromptCommand.descriptions) {
             #expect(description.hasPrefix(name + " "))
             #expect(ChatLines.notice(description).plainRows(columns: 40) == ["* " + description])
@@ -75,6 +79,9 @@ struct PromptCommandTests {
         }
         #expect(PromptCommand.descriptions[0] == "/who         see who is or was here")
         #expect(PromptCommand.descriptions.last == "//text       begin a message with /")
+        for description in PromptCommand.keyDescriptions {
+            #expect(ChatLines.notice(description).plainRows(columns: 40) == ["* " + description])
+        }
         #expect(PromptCommand.help(on: "q") == PromptCommand.help(on: "quit"))
         #expect(PromptCommand.help(on: "nonsense") == nil)
     }

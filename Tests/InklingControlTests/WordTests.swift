@@ -18,9 +18,12 @@ struct WordTests {
     func events() throws {
         let bob = Self.person
         let from = #"{"user":"mfrggzdfmztwq2lk","name":"Bob"}"#
+        let peer = Peer(
+            user: bob.user, name: bob.name, presence: .online, key: String(repeating: "A", count: 43), onlineSince: 1,
+            firstSeen: 1, isVerified: true, names: ["Bob", "Bobby"], namedSince: 1)
         let rows: [(Event, String)] = [
             (
-                .peer(chat: "c", bob, .online, why: .hello),
+                .peer(chat: "c", peer, why: .hello),
                 #""on":"peer","at":1.500000,"chat":"c","user":"mfrggzdfmztwq2lk","name":"Bob","presence":"online","#
                     + #""why":"hello""#
             ),

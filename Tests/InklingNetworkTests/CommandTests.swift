@@ -31,8 +31,9 @@ extension NetworkTests {
         }
 
         private static func command(_ arguments: [String], on host: Host, state: String) throws -> Child {
-            try Child(
-                host.command([try NodeProcess.program()] + arguments + ["--state-dir", "/run/inkling-\(state)"]),
+            let directory = arguments.first == "invite" ? [] : ["--state-dir", "/run/inkling-\(state)"]
+            return try Child(
+                host.command([try NodeProcess.program()] + arguments + directory),
                 environment: ["XDG_CONFIG_HOME": "/run/config", "LOGNAME": "tool"])
         }
 

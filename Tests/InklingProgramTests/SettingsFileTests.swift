@@ -127,17 +127,17 @@ struct SettingsFileTests {
         "what begins no table is a text like any other within one",
         arguments: ["[![table]]", "[ é]", "1979-05-27T&7:32", String(repeating: ".", count: 64)])
     func texts(_ text: String) throws {
-        #expect(try SettingsFile("name = \"\"\"\n\(text)\"\"\"\n", path: "config.toml").name == text)
+        #expect(try SettingsFile("chat = \"\"\"\n\(text)\"\"\"\n", path: "config.toml").chat == text)
     }
 
     @Test(
         "a text that is written into a file is the one that is read from it",
         arguments: ["Alice", "Älice 😀", #"a "b" \c\ 'd'"#, "a\tb\r\nc\u{1}\u{7F}\u{1B}[2J", "\u{FEFF}\u{2028}x", "#="])
     func written(_ text: String) throws {
-        let line = "name = \(tomlString(text))"
+        let line = "chat = \(tomlString(text))"
         #expect(!line.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F })
-        let name = try SettingsFile(line, path: "config.toml").name
-        #expect(name.map { Array($0.unicodeScalars) } == Array(text.unicodeScalars))
+        let read = try SettingsFile(line, path: "config.toml").chat
+        #expect(read.map { Array($0.unicodeScalars) } == Array(text.unicodeScalars))
     }
 
     @Test("a file that is not named may be missing, one that is named may not")

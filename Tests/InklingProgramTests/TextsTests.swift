@@ -1,5 +1,6 @@
 import Foundation
 import Inkling
+import InklingConsole
 import InklingCLI
 import Testing
 

@@ -28,7 +28,9 @@ struct EventQueueTests {
     }
 
     static func peer(_ person: Person, _ presence: Presence, chat: String = "c") -> Event {
-        .peer(chat: chat, person, presence, why: presence == .offline ? .bye : .hello)
+        let peer = Peer(
+            user: person.user, name: person.name, presence: presence, key: String(repeating: "A", count: 43))
+        return .peer(chat: chat, peer, why: presence == .offline ? .bye : .hello)
     }
 
     static func taken(from queue: inout EventQueue, atMost count: Int = .max) -> [Event] {
@@ -253,9 +255,9 @@ struct EventQueueTests {
             case .typing(let chat, let people):
                 #expect(told[chat] ?? [] != people)
                 told[chat] = people
-            case .peer(let chat, let person, let presence, _):
-                #expect(presence != .offline || shown[chat]?[person] ?? .offline != .offline)
-                shown[chat, default: [:]][person] = presence
+            case .peer(let chat, let peer, _):
+                #expect(peer.presence != .offline || shown[chat]?[peer.person] ?? .offline != .offline)
+                shown[chat, default: [:]][peer.person] = peer.presence
             case .message(let chat, let person, let number, _):
                 taken += 1
                 #expect(last[person.user] ?? 0 < number)

@@ -1,5 +1,6 @@
 import Foundation
 import Inkling
+import NIOPosix
 import Testing
 
 @Suite("Interface monitor")
@@ -10,11 +11,11 @@ struct InterfaceMonitorTests {
 
     @Test("a monitor that is gone leaves no descriptor behind, 200 times (R27)")
     func leaksNothing() async throws {
-        for _ in 0..<3 { _ = InterfaceMonitor {} }
+        for _ in 0..<3 { _ = InterfaceMonitor(on: MultiThreadedEventLoopGroup.singleton.next()) {} }
         try await ContinuousClock().sleep(for: .milliseconds(100))
         let before = try Self.openDescriptors()
-        for _ in 0..<200 { _ = InterfaceMonitor {} }
-        // The queue closes them; other tests may hold a few for a moment.
+        for _ in 0..<200 { _ = InterfaceMonitor(on: MultiThreadedEventLoopGroup.singleton.next()) {} }
+        // The event loop closes them; other tests may hold a few for a moment.
         for _ in 0..<100 where try Self.openDescriptors() > before + 20 {
             try await ContinuousClock().sleep(for: .milliseconds(20))
         }

@@ -553,7 +553,12 @@ extension NodeTests {
                 notices.append(notice)
                 #expect("\(notice)".contains(bob.user.description) && "\(notice)".contains(other.user.description))
             }
-            if case .peer(_, let person, .online, _) = timed.event, person.user == other.user { break }
+            if case .peer(_, let peer, .hello) = timed.event, peer.user == other.user {
+                #expect(peer.namesakes == [bob.user] && peer.names == ["bob"])
+                #expect(peer.namesake == nil, "nobody knows yet whose the name is")
+                #expect(peer == (await alice.peer(other.user, in: "lobby")))
+                break
+            }
         }
         #expect(notices == [.keyChanged(Person(user: other.user, name: "bob"), known: bob.user, isVerified: false)])
         #expect(await alice.peer(other.user, in: "lobby")?.namesakes == [bob.user])

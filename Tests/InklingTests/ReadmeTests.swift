@@ -15,11 +15,11 @@ private func example() async throws {
 
     for await timed in events {
         switch timed.event {
-        case .peer(let chat, let person, .online, _):
+        case .peer(let chat, let peer, why: .hello):
             await node.compose("Welc", in: chat)  // whatever the input field holds now
-            let (message, recipients) = try await node.send("Welcome, \(person.name)!", to: chat)  // ends the typing
+            let (message, recipients) = try await node.send("Welcome, \(peer.name)!", to: chat)  // ends the typing
             print("message \(message) to \(recipients)")
-        case .peer(_, let person, let presence, let why): print("\(shown(person)): \(presence) (\(why))")
+        case .peer(_, let peer, let why): print("\(shown(peer.person)): \(peer.presence) (\(why))")
         case .typing(_, let people): print(IndicatorText.text(names: people.map(shown)))
         case .message(_, let author, _, let text): print("\(shown(author)): \(SafeText.message(text))")
         case .delivered(_, let message, let user): print("\(user) has message \(message)")

@@ -44,7 +44,7 @@ package final class Discovery: Sendable {
         LibraryMemory.prepare()
         let mailbox = DiscoveryMailbox()
         let started = mailbox.flatMap { [ended] mailbox in
-            startThread {
+            startThread("inkling-dns-sd") {
                 DiscoveryLoop(mailbox: mailbox, selection: interfaces, logger: logger, handler: handler).run()
                 ended.signal()
             }
@@ -121,26 +121,4 @@ package final class Discovery: Sendable {
     private func post(_ command: DiscoveryCommand) {
         mailbox.withLock { $0 }?.post(command)
     }
-}
-
-/// Runs `body` on a thread of its own; nil if the system gives none.
-private func startThread(_ body: @escaping @Sendable () -> Void) -> pthread_t? {
-    final class Start {
-        let body: @Sendable () -> Void
-        init(body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-    let start = Unmanaged.passRetained(Start(body: body))
-    var thread = pthread_t()
-    let code = pthread_create(
-        &thread, nil,
-        { context in
-            guard let context else { return nil }
-            Unmanaged<Start>.fromOpaque(context).takeRetainedValue().body()
-            return nil
-        }, start.toOpaque())
-    guard code == 0 else {
-        start.release()
-        return nil
-    }
-    return thread
 }

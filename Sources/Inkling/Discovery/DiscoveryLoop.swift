@@ -41,10 +41,6 @@ final class DiscoveryLoop {
 
     /// Works until it is told to stop; then everything is freed.
     func run() {
-        // The program's signals are for its other threads.
-        var signals = sigset_t()
-        sigfillset(&signals)
-        pthread_sigmask(SIG_BLOCK, &signals, nil)
         while true {
             for command in mailbox.take() {
                 guard perform(command) else { return freeAll() }
@@ -266,7 +262,7 @@ final class DiscoveryLoop {
     }
 
     /// Returns false when the daemon is gone and every reference was freed.
-    private func handle(_ answer: ServiceAnswer, of origin: DiscoverySource.Origin) -> Bool {
+    private func handle(_ answer: DiscoveryAnswer, of origin: DiscoverySource.Origin) -> Bool {
         switch (origin, answer) {
         case (.browser, .failed(.unknown)):
             // Of a registration or a lookup this code may mean anything; if it was the daemon, the browser says so.

@@ -3,7 +3,7 @@ import Glibc
 import InklingCore
 
 /// What the library said in a callback, copied into values.
-enum ServiceAnswer {
+enum DiscoveryAnswer {
     /// The registration stands, under this name.
     case registered(name: String)
     /// An instance was added or removed, for one address family of one interface.
@@ -34,7 +34,7 @@ struct ServiceError: Error, Hashable {
 /// library's own thread for the operation.
 final class ServiceReference {
     private final class Inbox {
-        var answers: [ServiceAnswer] = []
+        var answers: [DiscoveryAnswer] = []
     }
 
     private typealias Context = UnsafeMutableRawPointer
@@ -80,7 +80,7 @@ final class ServiceReference {
     }
 
     /// What was said since the last call.
-    func takeAnswers() -> [ServiceAnswer] {
+    func takeAnswers() -> [DiscoveryAnswer] {
         defer { inbox.answers = [] }
         return inbox.answers
     }
@@ -93,7 +93,7 @@ final class ServiceReference {
         retained.release()
     }
 
-    private static func answer(_ context: Context?, _ answer: ServiceAnswer) {
+    private static func answer(_ context: Context?, _ answer: DiscoveryAnswer) {
         guard let context else { return }
         Unmanaged<Inbox>.fromOpaque(context).takeUnretainedValue().answers.append(answer)
     }

@@ -16,24 +16,12 @@ package final class EventMailbox: Sendable {
     }
 
     private struct State {
-        var queue = EventQueue()
-        /// The reader gets messages. Otherwise it takes nothing, and nobody waits for it.
-        var isAttentive = true
+        var backlog: EventBacklog
         var isFinished = false
         var waiting: [CheckedContinuation<TimedEvent?, Never>] = []
         /// The messages that the reader took since the node last asked.
         var taken: [UInt64] = []
         var isReported = false
-        /// Since it was last looked at.
-        var hasTaken = false
-        var idleLooks = 0
-
-        /// What the reader gets now.
-        mutating func take() -> TimedEvent? {
-            guard let event = queue.take() else { return nil }
-            (isAttentive, hasTaken) = (true, true)
-            return event
-        }
     }
 
     private enum Answer {
@@ -50,7 +38,7 @@ package final class EventMailbox: Sendable {
     ///   - report: has the node ask for the messages that were taken, or whether the sequence has ended; called on the
     ///     reader's thread.
     package init(_ queue: EventQueue = EventQueue(), report: @escaping @Sendable () -> Void = {}) {
-        state = Mutex(State(queue: queue))
+        state = Mutex(State(backlog: EventBacklog(queue)))
         self.report = report
     }
 
@@ -62,13 +50,9 @@ package final class EventMailbox: Sendable {
         var event: TimedEvent?
         let fate = state.withLock { state -> Fate in
             guard !state.isFinished else { return .ended }
-            if case .message(let chat, _, _, _) = timed.event, !state.isAttentive {
-                state.queue.missMessage(in: chat, at: timed.at)
-                return .missed
-            }
-            state.queue.add(timed)
+            guard state.backlog.add(timed) else { return .missed }
             guard !state.waiting.isEmpty else { return .waiting }
-            event = state.take()
+            event = state.backlog.take()
             if event != nil { reader = state.waiting.removeFirst() }
             return event == timed ? .taken : .waiting
         }
@@ -88,19 +72,13 @@ package final class EventMailbox: Sendable {
     package var isFinished: Bool { state.withLock { $0.isFinished } }
 
     /// Whether something waits, and whether it is taken is to be looked at.
-    package var isWatched: Bool { state.withLock { $0.isAttentive && !$0.isFinished && !$0.queue.isEmpty } }
+    package var isWatched: Bool { state.withLock { $0.backlog.isWatched && !$0.isFinished } }
 
     /// A reader that took nothing of what waits, so many times in a row, gets no messages until it comes again.
     ///
     /// - Returns: The messages that don't wait for it any more.
     package func look(patience: Int) -> [UInt64] {
-        state.withLock { state in
-            state.idleLooks = state.hasTaken || state.queue.isEmpty ? 0 : state.idleLooks + 1
-            state.hasTaken = false
-            guard state.isAttentive, !state.isFinished, state.idleLooks >= patience else { return [] }
-            state.isAttentive = false
-            return state.queue.giveUpMessages()
-        }
+        state.withLock { $0.isFinished ? [] : $0.backlog.look(patience: patience) }
     }
 
     /// Nothing more comes. What waits can be taken still.
@@ -118,7 +96,7 @@ package final class EventMailbox: Sendable {
     /// - Returns: The messages that waited for it, and what it was not told.
     package func close() -> (numbers: [UInt64], gaps: [String: EventQueue.Gap]) {
         finish()
-        return state.withLock { $0.queue.giveUp() }
+        return state.withLock { $0.backlog.giveUp() }
     }
 
     // MARK: The reader
@@ -135,8 +113,9 @@ package final class EventMailbox: Sendable {
             operation: {
                 await withCheckedContinuation(isolation: isolation) { reader in
                     let answer = state.withLock { state -> Answer in
-                        if let event = state.take() { return .event(event) }
+                        if let event = state.backlog.take() { return .event(event) }
                         guard !state.isFinished else { return .end }
+                        state.backlog.attend()
                         state.waiting.append(reader)
                         return .nothing
                     }
@@ -157,7 +136,7 @@ package final class EventMailbox: Sendable {
 
     private func answer() -> Answer {
         let answer = state.withLock { state -> Answer in
-            if let event = state.take() { return .event(event) }
+            if let event = state.backlog.take() { return .event(event) }
             return state.isFinished ? .end : .nothing
         }
         if case .event(let event) = answer { note(event) }

@@ -104,7 +104,7 @@ package struct EventQueue: Sendable {
     /// Something happened that the reader is to be told.
     package mutating func add(_ timed: TimedEvent) {
         switch timed.event {
-        case .peer(let chat, let person, _, _): addPresence(timed, of: Member(chat: chat, user: person.user))
+        case .peer(let chat, let peer, _): addPresence(timed, of: Member(chat: chat, user: peer.user))
         case .typing(let chat, let people): addTyping(people, in: chat, at: timed.at)
         case .message(let chat, let person, _, _): addMessage(timed, of: Member(chat: chat, user: person.user))
         case .delivered(let chat, _, _), .failed(let chat, _, _, _): addOutcome(timed, in: chat)
@@ -241,7 +241,7 @@ package struct EventQueue: Sendable {
     private mutating func takePresence(of member: Member) -> TimedEvent? {
         guard let change = members[member]?.before else { return nil }
         // A warning about somebody is told just before them.
-        if case .peer(_, let person, _, _) = change.event, let warning = takeNotice(on: .person(person.user)) {
+        if case .peer(_, let peer, _) = change.event, let warning = takeNotice(on: .person(peer.user)) {
             return warning
         }
         if !Self.isThere(change), let list = takeTyping(in: member.chat, if: member.user, types: false) { return list }
@@ -333,8 +333,8 @@ package struct EventQueue: Sendable {
     }
 
     private static func isThere(_ change: TimedEvent) -> Bool {
-        guard case .peer(_, _, let presence, _) = change.event else { return false }
-        return presence != .offline
+        guard case .peer(_, let peer, _) = change.event else { return false }
+        return peer.presence != .offline
     }
 }
 

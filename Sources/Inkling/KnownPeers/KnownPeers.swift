@@ -256,6 +256,14 @@ package struct KnownPeers: Sendable {
         }.sorted()
     }
 
+    /// The first of several in the order of their keys, those who are verified before the others; 8 at most.
+    func likeliest(of keys: [PublicKey]) -> [Entry] {
+        let verified = keys.lazy.filter { self.entries[$0]?.isVerified == true }.prefix(KnownPeersLimits.namesakes)
+        let others = keys.lazy.filter { self.entries[$0]?.isVerified == false }
+        return (Array(verified) + others.prefix(KnownPeersLimits.namesakes - verified.count))
+            .compactMap { entries[$0] }
+    }
+
     /// Of several the one the user knows best: a verified one, or the highest rank.
     package func bestKnown(of keys: [PublicKey]) -> Entry? {
         keys.compactMap { entries[$0] }.max { left, right in

@@ -11,6 +11,8 @@ package enum KnownPeersLimits {
     package static let day: Double = 86_400
     /// Names kept of a key; the oldest goes.
     package static let names = 4
+    /// How many of those for whom somebody may be mistaken are told.
+    package static let namesakes = 8
     /// Chats in which a key was seen; the one longest ago goes.
     package static let chats = 32
     /// Longer files are neither read nor written. A person takes at most about 5 KiB.

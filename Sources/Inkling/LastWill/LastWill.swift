@@ -1,4 +1,5 @@
 import Glibc
+import NIOCore
 import Synchronization
 
 /// The node's side of the last will: starts the helper and keeps it informed.
@@ -23,15 +24,17 @@ final class LastWill: Sendable {
 
     private let connection: Mutex<Connection>
     private let process: pid_t
+    /// What waits is tried again there.
+    private let eventLoop: any EventLoop
     /// How long what waits is tried again after, at first and at most.
-    private static let pauses = Duration.milliseconds(1)...Duration.milliseconds(100)
+    private static let pauses = TimeAmount.milliseconds(1)...TimeAmount.milliseconds(100)
 
     /// Starts the helper.
     ///
     /// - Parameters:
     ///   - path: Its program; nil for `inkling-lastwill` beside the running program.
     ///   - socket: The node's UDP socket.
-    init(path: String?, socket: CInt) throws(Failure) {
+    init(path: String?, socket: CInt, eventLoop: any EventLoop) throws(Failure) {
         let program = path ?? LastWill.besideProgram()
         guard access(program, X_OK) == 0 else { throw .missing(program) }
         var pair: [CInt] = [-1, -1]
@@ -45,6 +48,7 @@ final class LastWill: Sendable {
         }
         connection = Mutex(Connection(control: pair[0]))
         self.process = process
+        self.eventLoop = eventLoop
     }
 
     deinit {
@@ -149,27 +153,29 @@ final class LastWill: Sendable {
             defer { connection.waiting[session] = message }
             return (true, connection.waiting.isEmpty)
         }
-        if isFirst { Task.detached { [weak self] in await self?.sendWaiting() } }
+        if isFirst { sendWaiting(after: LastWill.pauses.lowerBound) }
         return isThere
     }
 
-    private func sendWaiting() async {
-        var pause = LastWill.pauses.lowerBound
-        while true {
-            try? await Task.sleep(for: pause)
-            pause = min(pause * 2, LastWill.pauses.upperBound)
-            let isDone = connection.withLock { connection in
-                while let (session, message) = connection.waiting.first {
-                    switch LastWill.send(message, over: connection.control) {
-                    case .sent: connection.waiting[session] = nil
-                    case .full: return false
-                    // The next message reports it to the node.
-                    case .gone: connection.waiting = [:]
-                    }
+    private func sendWaiting(after pause: TimeAmount) {
+        eventLoop.scheduleTask(in: pause) { [weak self] in
+            guard let self, !self.sendWaiting() else { return }
+            self.sendWaiting(after: min(pause * 2, LastWill.pauses.upperBound))
+        }
+    }
+
+    /// - Returns: Whether nothing waits any more.
+    private func sendWaiting() -> Bool {
+        connection.withLock { connection in
+            while let (session, message) = connection.waiting.first {
+                switch LastWill.send(message, over: connection.control) {
+                case .sent: connection.waiting[session] = nil
+                case .full: return false
+                // The next message reports it to the node.
+                case .gone: connection.waiting = [:]
                 }
-                return true
             }
-            if isDone { return }
+            return true
         }
     }
 

@@ -1,58 +1,61 @@
-import Dispatch
 import Glibc
+import NIOCore
+import NIOPosix
 import Synchronization
 
-/// Says when the interfaces or addresses of this host may have changed, for as long as it exists.
+/// Says when the interfaces or addresses of this host may have changed, until it is cancelled.
 ///
 /// The kernel's announcements are not read for what they say: each only means that it is time to look again. Where the
 /// kernel gives none, as in some containers, it says so at intervals.
-package final class InterfaceMonitor {
+package final class InterfaceMonitor: Sendable {
     /// How long announcements are gathered, for they come in bunches.
-    private static let gatheringTime = DispatchTimeInterval.milliseconds(30)
+    private static let gatheringTime = TimeAmount.milliseconds(30)
     /// The interval where there are no announcements, and the one for what they may miss.
-    private static let pollInterval = DispatchTimeInterval.seconds(2)
-    private static let slowPollInterval = DispatchTimeInterval.seconds(30)
-
-    /// Nil where the kernel announces nothing.
-    private let announcements: (any DispatchSourceRead)?
-    private let poll: any DispatchSourceTimer
+    private static let pollInterval = TimeAmount.seconds(2)
+    private static let slowPollInterval = TimeAmount.seconds(30)
 
     /// Whether changes are heard of at once, not at intervals.
-    package var isNotified: Bool { announcements != nil }
+    package let isNotified: Bool
+    private let poll: RepeatedTask
+    /// The open socket on which the kernel announces; nil where it announces nothing, and once cancelled.
+    private let channel: Mutex<EventLoopFuture<any Channel>?>
 
-    /// - Parameter onChange: Called on a queue of its own after each change, or once for several within 30 ms, and now and
+    /// - Parameter onChange: Called on the event loop after each change, or once for several within 30 ms, and now and
     ///   then without one.
-    package init(onChange: @escaping @Sendable () -> Void) {
-        let queue = DispatchQueue(label: "inkling.interfaces")
-        announcements = InterfaceMonitor.subscribe().map { descriptor in
-            let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-            let gathering = Gathering()
-            source.setEventHandler {
-                InterfaceMonitor.empty(descriptor)
-                guard gathering.begin() else { return }
-                queue.asyncAfter(deadline: .now() + InterfaceMonitor.gatheringTime) {
-                    gathering.end()
-                    onChange()
+    package init(on eventLoop: any EventLoop, onChange: @escaping @Sendable () -> Void) {
+        let opening = InterfaceMonitor.subscribe().map { descriptor in
+            NIOPipeBootstrap(group: eventLoop)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(AnnouncementReceiver(onChange))
+                    }
                 }
-            }
-            source.setCancelHandler { Glibc.close(descriptor) }
-            source.activate()
-            return source
+                .takingOwnershipOfDescriptor(input: descriptor)
+                .flatMapErrorThrowing { error in
+                    Glibc.close(descriptor)
+                    throw error
+                }
         }
-        let interval =
-            announcements == nil ? InterfaceMonitor.pollInterval : InterfaceMonitor.slowPollInterval
-        poll = DispatchSource.makeTimerSource(queue: queue)
-        poll.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(100))
-        poll.setEventHandler(handler: onChange)
-        poll.activate()
+        isNotified = opening != nil
+        let interval = opening == nil ? InterfaceMonitor.pollInterval : InterfaceMonitor.slowPollInterval
+        poll = eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in onChange() }
+        channel = Mutex(opening)
     }
 
     deinit {
-        announcements?.cancel()
-        poll.cancel()
+        cancel()
     }
 
-    // MARK: The kernel's announcements
+    /// Nothing more is said.
+    package func cancel() {
+        poll.cancel()
+        channel.withLock { $0.take() }?.whenSuccess { $0.close(promise: nil) }
+    }
+
+    /// How long announcements are gathered.
+    fileprivate static func afterGathering(_ eventLoop: any EventLoop, _ body: @escaping () -> Void) {
+        eventLoop.assumeIsolated().scheduleTask(in: gatheringTime, body)
+    }
 
     /// A socket on which the kernel announces changes of links and addresses; nil if it refuses.
     private static func subscribe() -> CInt? {
@@ -60,6 +63,11 @@ package final class InterfaceMonitor {
         let route: CInt = 0  // NETLINK_ROUTE
         let descriptor = socket(AF_NETLINK, kind, route)
         guard descriptor >= 0 else { return nil }
+        // That announcements were lost is no error (NETLINK_NO_ENOBUFS, which comes without SOL_NETLINK's name): others
+        // came, and each means the same.
+        var on: CInt = 1
+        let (netlink, withoutError): (CInt, CInt) = (270, 5)
+        setsockopt(descriptor, netlink, withoutError, &on, socklen_t(MemoryLayout<CInt>.size))
         // struct sockaddr_nl: family and padding, 16 bits each, port, groups. The module map of the C library lacks it.
         var name = [UInt32](repeating: 0, count: 3)
         name.withUnsafeMutableBytes { $0.storeBytes(of: sa_family_t(AF_NETLINK), as: sa_family_t.self) }
@@ -73,28 +81,30 @@ package final class InterfaceMonitor {
         }
         return descriptor
     }
-
-    /// Reads what there is. That some was lost (ENOBUFS) changes nothing: that is a reason to look again as well.
-    private static func empty(_ descriptor: CInt) {
-        var bytes = [UInt8](repeating: 0, count: 8_192)
-        while true {
-            let count = recv(descriptor, &bytes, bytes.count, 0)
-            guard count >= 0 || errno == EINTR || errno == ENOBUFS else { return }
-        }
-    }
 }
 
-/// Whether announcements are being gathered.
-private final class Gathering: Sendable {
-    private let isUnderWay = Mutex(false)
+/// Gathers announcements.
+private final class AnnouncementReceiver: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
 
-    /// - Returns: Whether it was not under way.
-    func begin() -> Bool {
-        isUnderWay.withLock { isUnderWay in
-            defer { isUnderWay = true }
-            return !isUnderWay
+    private let onChange: () -> Void
+    private var isGathering = false
+
+    init(_ onChange: @escaping () -> Void) {
+        self.onChange = onChange
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isGathering else { return }
+        isGathering = true
+        let channel = context.channel
+        InterfaceMonitor.afterGathering(context.eventLoop) { [self] in
+            isGathering = false
+            if channel.isActive { onChange() }
         }
     }
 
-    func end() { isUnderWay.withLock { $0 = false } }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // What is missed shows when it is looked at without an announcement.
+    }
 }

@@ -177,7 +177,7 @@ struct Arrival: Hashable, Sendable {
 }
 
 /// The interfaces that a node uses: what it advertises, sends to and takes datagrams from (D-15).
-struct UsedInterfaces: Equatable {
+struct UsedInterfaces: Equatable, Sendable {
     private let chosen: [NetworkInterface]
     private let loopback: [NetworkInterface]
     private let areNamed: Bool

@@ -9,6 +9,9 @@ package enum Resolution {
         guard split(text) != nil else { throw .peerAddress(text, .port) }
     }
 
+    /// Whether no name server has to be asked for a peer; also for a text that names none.
+    static func isNumeric(_ text: String) -> Bool { split(text).map { own($0.host) != nil } ?? true }
+
     /// Resolves `HOST:PORT` or `[IPV6]:PORT`, where IPV6 may have its scope after `%`.
     ///
     /// It may ask a name server and wait for it.

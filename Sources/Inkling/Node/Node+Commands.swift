@@ -18,7 +18,7 @@ extension Node {
     ///   ``NodeError/tooManyChats``, ``NodeError/stopped``.
     public func join(_ chat: Chat) throws(NodeError) {
         guard !isStopped else { throw .stopped }
-        guard !joined.contains(where: { $0.chat.name == chat.name }) else { throw .chatExists(chat.name) }
+        guard joinedChat(chat.name) == nil else { throw .chatExists(chat.name) }
         let keys = chat.keys
         do {
             try endpoint.join(keys, now: clock.now)
@@ -26,7 +26,7 @@ extension Node {
             throw nodeError(error, chat: chat.name)
         }
         let advertisement = Advertisement.random(key: ownKey, keys: keys)
-        let entry = JoinedChat(chat: chat, keys: keys, instance: advertisement.instance)
+        let entry = JoinedChat(chat, keys: keys, instance: advertisement.instance)
         joined.append(entry)
         recall(entry)
         // Anyone who sees an open chat's record sees the key: another name would hide nothing.
@@ -43,17 +43,15 @@ extension Node {
     /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/stopped``.
     public func leave(_ chat: String) throws(NodeError) {
         let entry = try member(chat)
-        discovery?.leave(subtype: entry.keys.tag.hex)
+        discovery?.leave(subtype: entry.tag.hex)
         noteWhoIsThere(in: entry)
         do {
-            try endpoint.leave(entry.keys.tag, now: clock.now)
+            try endpoint.leave(entry.tag, now: clock.now)
         } catch {
             throw nodeError(error, chat: chat)
         }
         drain()
-        joined.removeAll { $0.chat.name == chat }
-        met[chat] = nil
-        found[entry.keys.tag] = nil
+        joined.removeAll { $0 === entry }
         observers.finish(chat: chat)
     }
 
@@ -62,22 +60,22 @@ extension Node {
     /// The input field of a chat now holds this text. Only whether somebody types leaves the node, never the text.
     /// Nothing happens for a chat that the node is not in.
     public func compose(_ text: String, in chat: String) {
-        guard let entry = joined.first(where: { $0.chat.name == chat }), !isStopped else { return }
-        try? endpoint.compose(text, in: entry.keys.tag, now: clock.now)
+        guard let entry = joinedChat(chat), !isStopped else { return }
+        try? endpoint.compose(text, in: entry.tag, now: clock.now)
         drain()
     }
 
     /// The user edited a message that this node is not shown. It counts as one edit: 2.9 s later typing ends.
     public func startTyping(in chat: String) {
-        guard let entry = joined.first(where: { $0.chat.name == chat }), !isStopped else { return }
-        try? endpoint.startTyping(in: entry.keys.tag, now: clock.now)
+        guard let entry = joinedChat(chat), !isStopped else { return }
+        try? endpoint.startTyping(in: entry.tag, now: clock.now)
         drain()
     }
 
     /// The user emptied or gave up a message.
     public func stopTyping(in chat: String) {
-        guard let entry = joined.first(where: { $0.chat.name == chat }), !isStopped else { return }
-        try? endpoint.stopTyping(in: entry.keys.tag, now: clock.now)
+        guard let entry = joinedChat(chat), !isStopped else { return }
+        try? endpoint.stopTyping(in: entry.tag, now: clock.now)
         drain()
     }
 
@@ -101,7 +99,7 @@ extension Node {
         let entry = try member(chat)
         defer { drain() }
         do {
-            let sent = try endpoint.send(text, to: entry.keys.tag, now: clock.now)
+            let sent = try endpoint.send(text, to: entry.tag, now: clock.now)
             prepare(sent.message, sent.recipients)
             return sent
         } catch {
@@ -135,11 +133,15 @@ extension Node {
 
     /// Says bye to all before the process is stopped; returns when the copies went out as well.
     public func suspend() async {
-        guard !isStopped else { return }
+        await withCheckedContinuation { continuation in suspend { continuation.resume() } }
+    }
+
+    /// As ``suspend()``; calls `completion` on the event loop.
+    func suspend(_ completion: @escaping @Sendable () -> Void) {
+        guard !isStopped else { return completion() }
         endpoint.suspend(now: clock.now)
         drain()
-        await waitForFarewells()
-        await saveKnownPeers()
+        afterFarewells { [self] in assumeIsolated { $0.saveKnownPeers(completion) } }
     }
 
     /// Resumes after ``suspend()``.
@@ -149,15 +151,27 @@ extension Node {
         drain()
     }
 
+    // MARK: The name
+
+    /// Takes another display name; peers who are there see it at once, others when they come. Only names that are set
+    /// within a second of each other take as long to show (L-54).
+    ///
+    /// - Throws: ``NodeError/name(_:)``, ``NodeError/stopped``.
+    public func setName(_ name: String) throws(NodeError) {
+        let name = try Configuration.checked(name: name)
+        guard !isStopped else { throw .stopped }
+        currentName.withLock { $0 = name }
+        endpoint.rename(name, now: clock.now)
+        drain()
+    }
+
     // MARK: Questions
 
     /// Everybody this user's nodes have met in a chat, in this run or an earlier one, by name; those who left with when
     /// they were last seen. Empty for a chat that the node is not in.
     public func peers(in chat: String) -> [Peer] {
-        guard let entry = joined.first(where: { $0.chat.name == chat }) else { return [] }
-        let roundTrips = roundTrips(in: entry)
-        return (met[chat] ?? [:]).map { peer($0, $1, in: chat, roundTrip: roundTrips[$0]) }
-            .sorted { ($0.name, $0.key) < ($1.name, $1.key) }
+        guard let entry = joinedChat(chat) else { return [] }
+        return entry.met.map { peer($0, $1, in: entry) }.sorted { ($0.name, $0.key) < ($1.name, $1.key) }
     }
 
     /// Somebody in a chat; nil if the node has not met them there.
@@ -165,40 +179,49 @@ extension Node {
 
     /// Several at once, in the order of `users`; those not met are left out.
     public func peers(_ users: [UserID], in chat: String) -> [Peer] {
-        guard let entry = joined.first(where: { $0.chat.name == chat }), let met = met[chat] else { return [] }
+        guard let entry = joinedChat(chat) else { return [] }
         let wanted = Set(users)
         var keys: [UserID: PublicKey] = [:]
-        for (key, peer) in met where wanted.contains(peer.user) {
+        for (key, peer) in entry.met where wanted.contains(peer.user) {
             // Should somebody have made a second key for the user ID, it is the first of them as the list has them.
-            let isLater = keys[peer.user].flatMap { met[$0] }.map { ($0.name, $0.key) < (peer.name, peer.key) } ?? false
+            let isLater =
+                keys[peer.user].flatMap { entry.met[$0] }.map { ($0.name, $0.key) < (peer.name, peer.key) } ?? false
             if !isLater { keys[peer.user] = key }
         }
-        let roundTrips = roundTrips(in: entry)
         return users.compactMap { user in
-            guard let key = keys[user], let peer = met[key] else { return nil }
-            return self.peer(key, peer, in: chat, roundTrip: roundTrips[key])
+            guard let key = keys[user], let peer = entry.met[key] else { return nil }
+            return self.peer(key, peer, in: entry)
         }
     }
 
-    private func roundTrips(in entry: JoinedChat) -> [PublicKey: Duration] {
-        var roundTrips: [PublicKey: Duration] = [:]
-        for state in endpoint.present(in: entry.keys.tag) { roundTrips[state.person.key] = state.roundTrip }
-        return roundTrips
-    }
-
-    private func peer(_ key: PublicKey, _ peer: MetPeer, in chat: String, roundTrip: Duration?) -> Peer {
-        let isThere = peer.presence != .offline
+    /// All that is known of somebody. It takes no more time for more people, unless they have the same name.
+    func peer(_ key: PublicKey, _ peer: JoinedChat.MetPeer, in entry: JoinedChat) -> Peer {
         let known = knownPeers[key]
+        let namesakes = knownPeers.likeliest(of: knownPeers.namesakes(of: key, name: peer.name))
+        let users = namesakes.map { entry.met[$0.key]?.user ?? $0.key.userID }
+        // Of a name that two strangers brought a moment ago nobody knows whose it is.
+        let latest = max(started, Node.wallClock() - Double(KnownPeersLimits.provingTime.components.seconds))
+        let namesake = namesakes.first { $0.isVerified || $0.since(peer.name) < latest }.map {
+            Peer.Namesake(user: $0.key.userID, names: $0.names, isVerified: $0.isVerified)
+        }
         return Peer(
             user: peer.user, name: peer.name, presence: Presence(peer.presence), key: peer.key,
-            lastSeen: isThere ? nil : peer.since, onlineSince: isThere ? peer.since : nil, roundTrip: roundTrip,
-            firstSeen: known?.firstSeen, isVerified: known?.isVerified ?? false, isBlocked: known?.isBlocked ?? false,
-            namesakes: knownPeers.namesakes(of: key, name: peer.name).map { met[chat]?[$0]?.user ?? $0.userID })
+            lastSeen: peer.isThere ? nil : peer.since, onlineSince: peer.isThere ? peer.since : nil,
+            roundTrip: endpoint.roundTrip(to: key, in: entry.tag), firstSeen: known?.firstSeen,
+            isVerified: known?.isVerified ?? false, isBlocked: known?.isBlocked ?? false, namesakes: users,
+            namesake: namesake, names: known?.names ?? [],
+            namedSince: known.map { $0.since($0.names.first ?? "") })
+    }
+
+    /// Who is typing in a chat, in the order in which to name them, as far as this user sees that.
+    func typingPeople(in chat: String) -> [Person] {
+        guard configuration.showsTyping, let entry = joinedChat(chat) else { return [] }
+        return endpoint.typing(in: entry.tag).map(Person.init)
     }
 
     /// The counters since the start.
     public func statistics() -> Statistics {
-        let present = joined.flatMap { endpoint.present(in: $0.keys.tag) }
+        let present = joined.flatMap { endpoint.present(in: $0.tag) }
         return Statistics(
             endpoint.counters, sendErrors: sendErrors, elsewhere: datagramsElsewhere, links: endpoint.tableSizes.links,
             roundTrips: present.compactMap(\.roundTrip))
@@ -206,8 +229,8 @@ extension Node {
 
     /// Measures the round trip to all peers of a chat again; the answers show in ``peers(in:)`` a moment later.
     public func measureRoundTrips(in chat: String) {
-        guard let entry = joined.first(where: { $0.chat.name == chat }), !isStopped else { return }
-        endpoint.measureRoundTrip(in: entry.keys.tag, now: clock.now)
+        guard let entry = joinedChat(chat), !isStopped else { return }
+        endpoint.measureRoundTrip(in: entry.tag, now: clock.now)
         drain()
     }
 
@@ -218,14 +241,14 @@ extension Node {
     /// latest state alone.
     public func typing(in chat: String) -> AsyncStream<[InklingModel.Person]> {
         let (stream, continuation) = AsyncStream<[Person]>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        guard let entry = joined.first(where: { $0.chat.name == chat }), !isStopped else {
+        guard let entry = joinedChat(chat), !isStopped else {
             continuation.finish()
             return stream
         }
         let id = observers.add(continuation, chat: chat)
         end(id, with: continuation)
         continuation.yield(
-            configuration.showsTyping ? endpoint.typing(in: entry.keys.tag).map(Person.init) : [])
+            configuration.showsTyping ? endpoint.typing(in: entry.tag).map(Person.init) : [])
         return stream
     }
 
@@ -244,7 +267,7 @@ extension Node {
     /// Comes at once, and when the list of people in a chat may have changed since it last came.
     func presenceChanges(in chat: String) -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        guard joined.contains(where: { $0.chat.name == chat }), !isStopped else {
+        guard joinedChat(chat) != nil, !isStopped else {
             continuation.finish()
             return stream
         }
@@ -269,11 +292,18 @@ extension Node {
 
     private func forget(_ id: Int) { observers.remove(id) }
 
-    // MARK: Errors
+    // MARK: Helpers
+
+    func joinedChat(_ name: String) -> JoinedChat? { joined.first { $0.name == name } }
+
+    func joinedChat(_ tag: ChatTag) -> JoinedChat? { joined.first { $0.tag == tag } }
+
+    /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/stopped``.
+    func requireMember(_ chat: String) throws(NodeError) { _ = try member(chat) }
 
     private func member(_ chat: String) throws(NodeError) -> JoinedChat {
         guard !isStopped else { throw .stopped }
-        guard let entry = joined.first(where: { $0.chat.name == chat }) else { throw .unknownChat(chat) }
+        guard let entry = joinedChat(chat) else { throw .unknownChat(chat) }
         return entry
     }
 

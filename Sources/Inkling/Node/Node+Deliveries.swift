@@ -57,7 +57,7 @@ extension Node {
         var settling: Task<Void, any Error>?
         defer { settling?.cancel() }
         for await _ in stream {
-            let present = (met[chat] ?? [:]).values.count { $0.presence != .offline }
+            let present = joinedChat(chat)?.met.values.count(where: \.isThere) ?? 0
             guard present != known else { continue }
             known = present
             settling?.cancel()

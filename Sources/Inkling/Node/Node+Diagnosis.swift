@@ -16,22 +16,16 @@ package struct Sighting: Hashable, Sendable {
 
 /// What a chat's discovery has found: for those who look into why somebody does not show.
 extension Node {
-    struct FoundInstance {
-        let key: PublicKey
-        let addresses: [Address]
-    }
-
     /// The own instance's name in a chat.
-    package func instance(in chat: String) -> String? { joined.first { $0.chat.name == chat }?.instance }
+    package func instance(in chat: String) -> String? { joinedChat(chat)?.instance }
 
     /// All who are announced in a chat, in the order of their instances; empty for a chat that the node is not in.
     package func sightings(in chat: String) -> [Sighting] {
-        guard let entry = joined.first(where: { $0.chat.name == chat }) else { return [] }
-        return (found[entry.keys.tag] ?? [:]).map { instance, found in
-            let presence = met[chat]?[found.key]?.presence ?? .offline
-            return Sighting(
+        guard let entry = joinedChat(chat) else { return [] }
+        return entry.found.map { instance, found in
+            Sighting(
                 instance: instance, user: found.key.userID, addresses: found.addresses.map(\.peerText),
-                isOneself: found.key == ownKey, isLinked: presence != .offline)
+                isOneself: found.key == ownKey, isLinked: entry.met[found.key]?.isThere ?? false)
         }.sorted { $0.instance < $1.instance }
     }
 }

@@ -10,10 +10,13 @@ struct EventReaders {
     private var untaken: [UInt64: Int] = [:]
     /// What came while nobody was there to read it, by chat.
     private var untold: [String: EventQueue.Gap] = [:]
+    /// The front end reads as well.
+    var hasFrontEnd = false
     /// Looks at who takes nothing.
     var timer: Scheduled<Void>?
 
-    var isEmpty: Bool { mailboxes.isEmpty }
+    /// Whether nobody reads.
+    var isEmpty: Bool { mailboxes.isEmpty && !hasFrontEnd }
     var count: Int { mailboxes.count }
     var areWatched: Bool { mailboxes.values.contains(where: \.isWatched) }
 
@@ -36,7 +39,7 @@ struct EventReaders {
     /// - Parameter isAnswered: Whether somebody else was told of this outcome.
     /// - Returns: The messages that nobody is waited for to take any more.
     mutating func tell(_ timed: TimedEvent, isAnswered: Bool) -> [UInt64] {
-        var holders = 0
+        var holders = hasFrontEnd ? 1 : 0
         var released: [UInt64] = []
         for id in mailboxes.keys.sorted() {
             switch mailboxes[id]?.put(timed) {
@@ -88,7 +91,10 @@ struct EventReaders {
         mailboxes.keys.sorted().flatMap { release(mailboxes[$0]?.look(patience: NodeLimits.readerLooks) ?? []) }
     }
 
-    private mutating func release(_ numbers: [UInt64]) -> [UInt64] {
+    /// One reader waits for these messages no more, or has them.
+    ///
+    /// - Returns: The messages that nobody is waited for to take any more.
+    mutating func release(_ numbers: [UInt64]) -> [UInt64] {
         numbers.filter { number in
             guard let holders = untaken[number] else { return false }
             untaken[number] = holders > 1 ? holders - 1 : nil
@@ -122,9 +128,8 @@ extension Node {
         for (chat, gap) in readers.takeUntold() { queue.miss(gap, in: chat) }
         for notice in earlyNotices { queue.add(notice) }
         for entry in joined {
-            let present = (met[entry.chat.name] ?? [:]).values.filter { $0.presence != .offline }
-            let typing = configuration.showsTyping ? endpoint.typing(in: entry.keys.tag).map(Person.init) : []
-            queue.begin(chat: entry.chat.name, present: present.map(\.user), typing: typing)
+            let typing = configuration.showsTyping ? endpoint.typing(in: entry.tag).map(Person.init) : []
+            queue.begin(chat: entry.name, present: entry.present.values.map(\.user), typing: typing)
         }
         let loop = eventLoop
         let mailbox = EventMailbox(queue) { [weak self] in
@@ -147,13 +152,40 @@ extension Node {
         case .peer, .typing, .message, .notice, .missed: break
         }
         let timed = TimedEvent(at: Node.wallClock(), event: event)
+        frontEnd?.value.add(.event(timed))
         for number in readers.tell(timed, isAnswered: isAnswered) { endpoint.messageTaken(number) }
         if readers.isEmpty, case .notice = event {
             earlyNotices.append(timed)
             if earlyNotices.count > NodeLimits.unheardNotices { earlyNotices.removeFirst() }
         }
         watchReaders()
+        deliver()
     }
+
+    // MARK: The front end on this event loop
+
+    /// From now on a front end is told what happens; first what nobody was told.
+    func connect(_ frontEnd: NIOLoopBound<FrontEnd>) {
+        precondition(self.frontEnd == nil && readers.isEmpty && joined.isEmpty, "the front end comes first")
+        for notice in earlyNotices { frontEnd.value.add(.event(notice)) }
+        earlyNotices = []
+        self.frontEnd = frontEnd
+    }
+
+    /// Tells the front end what waits for it, once the node is done with what led to it.
+    func deliver() {
+        guard let frontEnd = frontEnd?.value, !isDelivering, !isDraining else { return }
+        isDelivering = true
+        defer { isDelivering = false }
+        repeat {
+            while frontEnd.forward() {}
+            // What was taken lets others send, which may end in more to tell.
+            take(readers.release(frontEnd.collectSettled()))
+        } while frontEnd.arrivalCount > 0
+        watchReaders()
+    }
+
+    // MARK: Who takes what
 
     private func collectTaken(by id: Int) { take(readers.collectTaken(by: id)) }
 
@@ -167,13 +199,16 @@ extension Node {
     }
 
     private func watchReaders() {
-        guard readers.timer == nil, !isStopped, readers.areWatched else { return }
+        guard readers.timer == nil, !isStopped, readers.areWatched || frontEnd?.value.isWatched == true else { return }
         let step = configuration.readerPatience / NodeLimits.readerLooks
         readers.timer = eventLoop.scheduleTask(in: TimeAmount(step)) { [weak self] in
             guard let self else { return }
             self.assumeIsolated { node in
                 node.readers.timer = nil
                 node.take(node.readers.look())
+                if let frontEnd = node.frontEnd?.value {
+                    node.take(node.readers.release(frontEnd.look(patience: NodeLimits.readerLooks)))
+                }
                 node.watchReaders()
             }
         }

@@ -10,8 +10,8 @@ enum KnownPeersState {
     case kept(KnownPeersFile)
     /// There are changes, which a timer will have written.
     case changed(KnownPeersFile, Scheduled<Void>)
-    /// A task writes what was known as it began. For changes since then there is a timer.
-    case saving(KnownPeersFile, Task<Void, Never>, Scheduled<Void>?)
+    /// What was known is being written; then come those who wait. For changes since it began there is a timer.
+    case saving(KnownPeersFile, [@Sendable () -> Void], Scheduled<Void>?)
 }
 
 /// What a node knows of people beyond the chat and the run that it met them in.
@@ -31,17 +31,6 @@ extension Node {
 
     /// Those who are known by a user ID: one, unless somebody made a second key for it.
     public func knownPeers(_ user: UserID) -> [KnownPeer] { allKnownPeers.filter { $0.user == user } }
-
-    /// Who somebody could be mistaken for because of the name: somebody verified, if there is one; else somebody who had
-    /// the name in an earlier run, or has had it for ten minutes. Of a name that two strangers brought a moment ago
-    /// nobody knows whose it is.
-    package func namesake(of peer: Peer) -> KnownPeer? {
-        guard let key = PublicKey(base64url: peer.key) else { return nil }
-        let latest = max(started, Node.wallClock() - Double(KnownPeersLimits.provingTime.components.seconds))
-        let namesakes = knownPeers.namesakes(of: key, name: peer.name).compactMap { knownPeers[$0] }
-            .filter { $0.isVerified || $0.since(peer.name) < latest }
-        return (namesakes.first(where: \.isVerified) ?? namesakes.first)?.known
-    }
 
     /// What the user and the owner of a key, in base64url, compare: both are shown the same.
     ///
@@ -88,61 +77,60 @@ extension Node {
 
     /// What somebody is called in the first chat in which they were met.
     private func name(of peer: PublicKey) -> String? {
-        joined.lazy.compactMap { self.met[$0.chat.name]?[peer]?.name }.first
+        joined.lazy.compactMap { $0.met[peer]?.name }.first
     }
 
     /// Those who observe a chat are shown what has changed about one of its people.
     private func tellPresence(of peer: PublicKey) {
-        for chat in chats.map(\.name) where met[chat]?[peer] != nil { observers.presenceChanged(in: chat) }
+        for entry in joined where entry.met[peer] != nil { observers.presenceChanged(in: entry.name) }
     }
 
     // MARK: The file
 
-    /// Reads what earlier runs kept.
-    func openKnownPeers() {
-        guard let (directory, isWritable) = keyStore?.knownPeers else { return }
-        let file = KnownPeersFile(directory: directory)
-        knownPeersFile = isWritable ? .kept(file) : .none
-        switch file.read(using: &random) {
+    /// Goes on from what earlier runs kept.
+    func openKnownPeers(_ opening: NodePreparation.KnownPeersOpening) {
+        let directory = opening.file.directory
+        knownPeersFile = opening.isWritable ? .kept(opening.file) : .none
+        switch opening.reading {
         case .missing: break
         case .peers(let peers): knownPeers = peers
         case .damaged:
             tell(.notice(.knownPeersDamaged(file: "\(directory)/\(KnownPeersFile.damagedName)")))
         case .newer: tellNewer(directory)
         // Where nothing can be kept the notice on the identity says it.
-        case .unreadable(let reason): if isWritable { tellUnkept(directory, reason) }
+        case .unreadable(let reason): if opening.isWritable { tellUnkept(directory, reason) }
         }
         applyBlocks()
         applyPreferred()
     }
 
-    /// Writes what changed, together with what other nodes of this user know. On return all that was known at the call
-    /// is kept, or a notice says that it is not.
-    func saveKnownPeers() async {
-        while true {
-            switch knownPeersFile {
-            case .none, .kept: return
-            case .saving(_, let task, _): await task.value
-            case .changed(let file, let timer):
-                noteWhoIsThere()
-                timer.cancel()
-                let peers = knownPeers
-                // A task of its own: that of the caller may have been cancelled.
-                let task = Task { await write(peers, to: file) }
-                knownPeersFile = .saving(file, task, nil)
-                return await task.value
+    /// Writes what changed, together with what other nodes of this user know. When `completion` is called, on the event
+    /// loop, all that was known at the call is kept, or a notice says that it is not.
+    func saveKnownPeers(_ completion: @escaping @Sendable () -> Void = {}) {
+        switch knownPeersFile {
+        case .none, .kept: return completion()
+        case .saving(let file, let waiting, let timer):
+            let next: @Sendable () -> Void = { [self] in assumeIsolated { $0.saveKnownPeers(completion) } }
+            knownPeersFile = .saving(file, waiting + [next], timer)
+        case .changed(let file, let timer):
+            noteWhoIsThere()
+            timer.cancel()
+            knownPeersFile = .saving(file, [completion], nil)
+            let (peers, now) = (knownPeers, Node.wallClock())
+            let saving = worker.run(on: eventLoop) {
+                var random = SystemRandomNumberGenerator()
+                return file.save(peers, at: now, using: &random)
             }
+            saving.whenSuccess { [self] saving in assumeIsolated { $0.saved(saving, to: file) } }
         }
     }
 
-    private func write(_ peers: KnownPeers, to file: KnownPeersFile) async {
-        let now = Node.wallClock()
-        let saving = try? await NIOThreadPool.singleton.runIfActive {
-            var random = SystemRandomNumberGenerator()
-            return file.save(peers, at: now, using: &random)
-        }
+    private func saved(_ saving: KnownPeersFile.Saving, to file: KnownPeersFile) {
+        var waiting: [@Sendable () -> Void] = []
+        defer { for completion in waiting { completion() } }
         var hasChanged = false
-        if case .saving(_, _, let timer) = knownPeersFile {
+        if case .saving(_, let completions, let timer) = knownPeersFile {
+            waiting = completions
             hasChanged = timer != nil
             knownPeersFile = timer.map { .changed(file, $0) } ?? .kept(file)
         }
@@ -156,7 +144,6 @@ extension Node {
         case .busy where !isStopped: keepKnownPeers()
         case .busy: tellUnkept(file.directory, "another program is using it")
         case .failed(let reason): tellUnkept(file.directory, reason)
-        case nil: tellUnkept(file.directory, "this process ends")
         }
     }
 
@@ -169,17 +156,17 @@ extension Node {
             guard delay == .zero else { return }
             timer.cancel()
             knownPeersFile = .changed(file, saveTimer(delay))
-        case .saving(let file, let task, let timer):
+        case .saving(let file, let waiting, let timer):
             guard timer == nil || delay == .zero else { return }
             timer?.cancel()
-            knownPeersFile = .saving(file, task, saveTimer(delay))
+            knownPeersFile = .saving(file, waiting, saveTimer(delay))
         }
     }
 
     private func saveTimer(_ delay: Duration) -> Scheduled<Void> {
         eventLoop.scheduleTask(in: TimeAmount(delay)) { [weak self] in
             guard let self else { return }
-            Task { await self.saveKnownPeers() }
+            self.assumeIsolated { $0.saveKnownPeers() }
         }
     }
 
@@ -213,10 +200,8 @@ extension Node {
 
     /// Those who were met in a chat in earlier runs are away, since they were last seen there.
     func recall(_ entry: JoinedChat) {
-        for (peer, time) in knownPeers.seen(in: entry.keys.tag.hex) where peer.key != ownKey {
-            met[entry.chat.name, default: [:]][peer.key] = MetPeer(
-                user: peer.key.userID, key: peer.key.base64url, name: peer.names.first ?? "", presence: .offline,
-                since: time)
+        for (peer, time) in knownPeers.seen(in: entry.tag.hex) where peer.key != ownKey {
+            entry.recall(peer.key, name: peer.names.first ?? "", lastSeen: time)
         }
     }
 
@@ -239,7 +224,7 @@ extension Node {
     func noteDeparture(of key: PublicKey, tag: ChatTag, at time: Double) {
         knownPeers.seen(key, chat: tag.hex, at: meetingTime(wall: time), using: &random)
         countTimeTogether(with: key)
-        let isElsewhere = met.values.contains { $0[key].map { $0.presence != .offline } ?? false }
+        let isElsewhere = joined.contains { $0.met[key]?.isThere ?? false }
         if !isElsewhere { stays[key] = nil }
         keepKnownPeers()
         applyPreferred()
@@ -254,9 +239,9 @@ extension Node {
 
     func noteWhoIsThere(in entry: JoinedChat) {
         let now = meetingTime()
-        let present = (met[entry.chat.name] ?? [:]).filter { $0.value.presence != .offline }
+        let present = entry.present
         guard !present.isEmpty else { return }
-        for key in present.keys.sorted() { knownPeers.seen(key, chat: entry.keys.tag.hex, at: now, using: &random) }
+        for key in present.keys.sorted() { knownPeers.seen(key, chat: entry.tag.hex, at: now, using: &random) }
         keepKnownPeers()
     }
 

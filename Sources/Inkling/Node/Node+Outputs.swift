@@ -6,6 +6,16 @@ import InklingWire
 extension Node {
     /// Does everything that the protocol asked for, and sets the timer.
     func drain() {
+        let isOutermost = !isDraining
+        isDraining = true
+        performOutputs()
+        schedule()
+        guard isOutermost else { return }
+        isDraining = false
+        deliver()
+    }
+
+    private func performOutputs() {
         var doubts: [Address] = []
         while let output = endpoint.nextOutput() { perform(output, &doubts) }
         if !doubts.isEmpty, !isStopped {
@@ -14,7 +24,6 @@ extension Node {
             var ignored: [Address] = []
             while let output = endpoint.nextOutput() { perform(output, &ignored) }
         }
-        schedule()
     }
 
     private func perform(_ output: Output, _ doubts: inout [Address]) {
@@ -24,26 +33,27 @@ extension Node {
             sendErrors[UDPSocket.errorText(error), default: 0] += 1
             if error != EAGAIN, !doubts.contains(address) { doubts.append(address) }
         case .typing(let tag, let people):
-            guard let chat = chatName(tag) else { return }
+            guard let chat = joinedChat(tag)?.name else { return }
             let shown = configuration.showsTyping ? people.map(Person.init) : []
             if configuration.showsTyping { tell(.typing(chat: chat, shown)) }
             observers.typing(shown, in: chat)
         case .presence(let tag, let person, let presence, let reason):
-            guard let chat = chatName(tag) else { return }
-            remember(person, presence, in: chat, tag: tag)
-            tell(.peer(chat: chat, Person(person), Presence(presence), why: PresenceReason(reason)))
-            observers.presenceChanged(in: chat)
+            guard let entry = joinedChat(tag) else { return }
+            let peer = remember(person, presence, in: entry)
+            tell(.peer(chat: entry.name, peer, why: PresenceReason(reason)))
+            observers.presenceChanged(in: entry.name)
         case .message(let tag, let person, let number, let text):
-            guard let chat = chatName(tag) else { return endpoint.messageTaken(number) }
+            guard let chat = joinedChat(tag)?.name else { return endpoint.messageTaken(number) }
             tell(.message(chat: chat, from: Person(person), number: number, text: text))
         case .delivered(let message, let tag, let key):
-            guard let chat = chatName(tag) else { return }
-            tell(.delivered(chat: chat, message: message, user: userID(of: key, in: chat)))
+            guard let entry = joinedChat(tag) else { return }
+            tell(.delivered(chat: entry.name, message: message, user: userID(of: key, in: entry)))
         case .failed(let message, let tag, let key, let reason):
-            guard let chat = chatName(tag) else { return }
+            guard let entry = joinedChat(tag) else { return }
             tell(
                 .failed(
-                    chat: chat, message: message, user: userID(of: key, in: chat), why: FailureReason(reason)))
+                    chat: entry.name, message: message, user: userID(of: key, in: entry),
+                    why: FailureReason(reason)))
         case .keepWill(let session, let bytes, let address):
             informHelper { $0.keep(session, bytes, to: socket.name(of: address)) }
         case .dropWill(let session):
@@ -66,40 +76,25 @@ extension Node {
         guard let helper = lastWill, !message(helper) else { return }
         lastWill = nil
         // It is waited for elsewhere: nothing of the node may stand still for it.
-        Task.detached { helper.end() }
+        _ = worker.run(on: eventLoop) { helper.end() }
         tell(.notice(.lastWillOff(.ended)))
     }
 
     /// The user ID of somebody, who mostly was met in the chat: then nothing is computed.
-    private func userID(of key: PublicKey, in chat: String) -> UserID { met[chat]?[key]?.user ?? key.userID }
+    private func userID(of key: PublicKey, in entry: JoinedChat) -> UserID { entry.met[key]?.user ?? key.userID }
 
-    func chatName(_ tag: ChatTag) -> String? { joined.first { $0.keys.tag == tag }?.chat.name }
-
+    /// - Returns: All that is known of them then.
     private func remember(
-        _ person: InklingCore.Person, _ presence: InklingCore.Presence, in chat: String, tag: ChatTag
-    ) {
+        _ person: InklingCore.Person, _ presence: InklingCore.Presence, in entry: JoinedChat
+    ) -> Peer {
         let now = Node.wallClock()
-        let before = met[chat]?[person.key]
-        let wasThere = before.map { $0.presence != .offline } ?? false
-        let isThere = presence != .offline
-        let since = wasThere == isThere ? before?.since ?? now : now
-        met[chat, default: [:]][person.key] = MetPeer(
-            user: before?.user ?? person.key.userID, key: before?.key ?? person.key.base64url, name: person.name,
-            presence: presence, since: since)
-        if isThere {
-            noteArrival(of: person, tag: tag, at: now)
-        } else {
-            if wasThere { noteDeparture(of: person.key, tag: tag, at: now) }
-            forgetSome(of: chat)
+        let (wasThere, met) = entry.note(person, presence, at: now)
+        if met.isThere {
+            noteArrival(of: person, tag: entry.tag, at: now)
+        } else if wasThere {
+            noteDeparture(of: person.key, tag: entry.tag, at: now)
         }
-    }
-
-    /// Of those who went only the last are remembered.
-    private func forgetSome(of chat: String) {
-        let gone = (met[chat] ?? [:]).filter { $0.value.presence == .offline }
-        guard gone.count > NodeLimits.rememberedPeers else { return }
-        let oldest = gone.sorted { ($0.value.since, $0.key) < ($1.value.since, $1.key) }
-        for (key, _) in oldest.prefix(gone.count - NodeLimits.rememberedPeers / 2) { met[chat]?[key] = nil }
+        return peer(person.key, met, in: entry)
     }
 
     /// Seconds since 1970, with microseconds: shown to people, never decided on.

@@ -3,6 +3,7 @@ import InklingWire
 import Logging
 import NIOCore
 import NIOPosix
+import Synchronization
 
 /// A node: one identity, any number of chats, and the only place that performs what the protocol asks for.
 ///
@@ -17,7 +18,7 @@ public actor Node {
     /// This node's static public key in base64url, 43 characters.
     public nonisolated let key: String
     /// This node's display name, in NFC.
-    public nonisolated let name: String
+    public nonisolated var name: String { currentName.withLock { $0 } }
     /// The fingerprint of this node's key.
     public nonisolated let fingerprint: Fingerprint
     /// The UDP port.
@@ -27,6 +28,9 @@ public actor Node {
 
     private nonisolated let executor: any NIOSerialEventLoopExecutor
     nonisolated let eventLoop: any EventLoop
+    nonisolated let currentName: Mutex<String>
+    /// Does what takes a moment where nobody waits for the thread.
+    let worker: Worker
     let logger: Logger
     let configuration: Configuration
     let socket: UDPSocket
@@ -41,11 +45,18 @@ public actor Node {
     var discovery: Discovery?
     var channel: (any Channel)?
 
+    /// The chats that the node is in, in the order in which it joined them.
     var joined: [JoinedChat] = []
     var observers = Observers()
     var readers = EventReaders()
+    /// The front end on this event loop, if the node has one.
+    var frontEnd: NIOLoopBound<FrontEnd>? {
+        didSet { readers.hasFrontEnd = frontEnd != nil }
+    }
+    /// The front end is being told something, or outputs are being performed: what happens now is told after that.
+    var isDelivering = false
+    var isDraining = false
     nonisolated let ownKey: PublicKey
-    var met: [String: [PublicKey: MetPeer]] = [:]
     /// The people this user's nodes know, in all chats and runs.
     var knownPeers = KnownPeers()
     var knownPeersFile = KnownPeersState.none
@@ -58,38 +69,28 @@ public actor Node {
     var countingTimer: Scheduled<Void>?
     /// Those whose block is kept, as the protocol was told of it.
     var keptBlocks: Set<UserID> = []
-    /// What discovery lists, by chat and instance.
-    var found: [ChatTag: [String: FoundInstance]] = [:]
     var sendErrors: [String: Int] = [:]
     /// How many datagrams arrived over an interface that the node does not use.
     var datagramsElsewhere = 0
     /// Notices that came before anybody listened.
     var earlyNotices: [TimedEvent] = []
-    var isStopped = false
-    private var hasEnded = false
-    /// Who called `stop()` while the first call was under way.
-    private var awaitingEnd: [CheckedContinuation<Void, Never>] = []
+    var lifecycle = Lifecycle.running
     private var wake: (at: Instant, task: Scheduled<Void>)?
     private var interfaceMonitor: InterfaceMonitor?
     private var interfaces: UsedInterfaces
     /// Where the datagram that is being taken arrived: what answers it leaves from there (L-50).
     var arrival: Arrival?
 
-    /// One chat that the node is in.
-    struct JoinedChat {
-        let chat: Chat
-        let keys: ChatKeys
-        /// The instance name that was asked for first.
-        let instance: String
+    enum Lifecycle {
+        case running
+        /// Farewells are on their way, and what is known is being written; those who wait for the end.
+        case ending([@Sendable () -> Void])
+        case ended
     }
 
-    /// What is known of somebody in a chat, also once they went.
-    struct MetPeer {
-        let user: UserID
-        let key: String
-        var name: String
-        var presence: InklingCore.Presence
-        var since: Double
+    /// Whether `stop()` was called.
+    var isStopped: Bool {
+        if case .running = lifecycle { false } else { true }
     }
 
     // MARK: Starting
@@ -99,42 +100,55 @@ public actor Node {
     ///
     /// - Throws: ``NodeError`` with one line that says what to do.
     public static func start(_ configuration: Configuration, logger: Logger) async throws(NodeError) -> Node {
-        let name = try configuration.checkedName()
-        let peers = try configuration.peers.map { text throws(NodeError) in try Resolution.peer(text) }
-        var bindAddress: Address?
-        if let text = configuration.bindAddress {
-            guard let address = Resolution.own(text) else { throw .bindAddress(text) }
-            bindAddress = address
+        let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+        do {
+            return try await start(configuration, on: eventLoop, logger: logger).get()
+        } catch {
+            throw error as? NodeError ?? .socket("\(error)")
         }
-        let interfaces = try UsedInterfaces(Node.selection(configuration), from: Interfaces.all(), isStrict: true)
-        let keyStore = try Node.openKeyStore(configuration)
-        var random = SystemRandomNumberGenerator()
-        let identity = keyStore.flatMap { KeyPair(privateKey: $0.privateKey) } ?? KeyPair(using: &random)
-        let socket = try await Node.bind(configuration, address: bindAddress)
-        guard
-            let executor = MultiThreadedEventLoopGroup.singleton.next() as? any NIOSerialEventLoopExecutor
-        else {
-            throw .socket("the event loop can't run an actor")
+    }
+
+    /// Starts a node, as ``start(_:logger:)`` does, whose thread is that of an event loop of SwiftNIO's own.
+    ///
+    /// Called on that event loop, it reads the state directory before it returns. What takes longer does not hold up the
+    /// thread: names that have to be resolved, and a port that is not free yet.
+    ///
+    /// - Returns: The node when it is up, or a ``NodeError``.
+    package static func start(
+        _ configuration: Configuration, on eventLoop: any EventLoop, logger: Logger
+    ) -> EventLoopFuture<Node> {
+        guard let executor = eventLoop as? any NIOSerialEventLoopExecutor else {
+            return eventLoop.makeFailedFuture(NodeError.socket("the event loop can't run an actor"))
         }
-        let node = Node(
-            configuration: configuration, name: name, identity: identity, keyStore: keyStore, socket: socket,
-            interfaces: interfaces, executor: executor, logger: logger)
-        if configuration.lastWill { await node.startLastWill() }
-        try await node.open(peers: peers.flatMap(\.self))
-        return node
+        let worker = Worker()
+        let prepared: EventLoopFuture<NodePreparation> =
+            eventLoop.inEventLoop && !NodePreparation.takesTime(configuration)
+            ? eventLoop.makeCompletedFuture { try NodePreparation(configuration) }
+            : worker.run(on: eventLoop) { Result { try NodePreparation(configuration) } }
+                .flatMapResult { $0 }
+        return prepared.flatMap { preparation in
+            bind(configuration, address: preparation.bindAddress, on: eventLoop).flatMap { socket in
+                let node = Node(
+                    configuration: configuration, preparation, socket: socket, worker: worker, executor: executor,
+                    logger: logger)
+                return node.assumeIsolated { $0.begin(preparation) }.map { node }
+            }
+        }
     }
 
     private init(
-        configuration: Configuration, name: String, identity: KeyPair, keyStore: KeyStore?, socket: UDPSocket,
-        interfaces: UsedInterfaces, executor: any NIOSerialEventLoopExecutor, logger: Logger
+        configuration: Configuration, _ preparation: NodePreparation, socket: UDPSocket, worker: Worker,
+        executor: any NIOSerialEventLoopExecutor, logger: Logger
     ) {
+        let identity = preparation.identity
         self.configuration = configuration
-        self.name = name
+        currentName = Mutex(preparation.name)
         self.executor = executor
         self.logger = logger
         self.socket = socket
-        self.keyStore = keyStore
-        self.interfaces = interfaces
+        self.worker = worker
+        keyStore = preparation.keyStore
+        interfaces = preparation.interfaces
         eventLoop = executor
         user = identity.publicKey.userID
         ownKey = identity.publicKey
@@ -144,32 +158,24 @@ public actor Node {
         isTemporary = keyStore?.directory == nil
         endpoint = Endpoint(
             configuration: .init(
-                identity: identity, run: UInt64.random(in: .min ... .max), name: name,
+                identity: identity, run: UInt64.random(in: .min ... .max), name: preparation.name,
                 sendsTyping: configuration.sendsTyping, acceptsRouted: configuration.acceptsRouted),
             now: clock.now, random: SystemRandomNumberGenerator())
     }
 
-    private static func openKeyStore(_ configuration: Configuration) throws(NodeError) -> KeyStore? {
-        guard !configuration.isEphemeral else { return nil }
+    /// A port may be held for a moment by the helper of a node that was killed.
+    private static func bind(
+        _ configuration: Configuration, address: Address?, on eventLoop: any EventLoop,
+        until end: ContinuousClock.Instant = .now + NodeLimits.portPatience
+    ) -> EventLoopFuture<UDPSocket> {
         do {
-            return configuration.sharesIdentity
-                ? try KeyStore.openShared(directory: configuration.stateDirectory)
-                : try KeyStore.open(directory: configuration.stateDirectory)
+            return eventLoop.makeSucceededFuture(try openSocket(configuration, address: address))
         } catch {
-            throw .stateDirectory(error)
+            guard case .portTaken = error, ContinuousClock.now < end else { return eventLoop.makeFailedFuture(error) }
         }
-    }
-
-    private static func bind(_ configuration: Configuration, address: Address?) async throws(NodeError) -> UDPSocket {
-        let end = ContinuousClock.now + NodeLimits.portPatience
-        while true {
-            do {
-                return try openSocket(configuration, address: address)
-            } catch {
-                guard case .portTaken = error, ContinuousClock.now < end, !Task.isCancelled else { throw error }
-            }
-            try? await Task.sleep(for: NodeLimits.portStep)
-        }
+        return eventLoop.flatScheduleTask(in: NodeLimits.portStep) {
+            bind(configuration, address: address, on: eventLoop, until: end)
+        }.futureResult
     }
 
     private static func openSocket(_ configuration: Configuration, address: Address?) throws(NodeError) -> UDPSocket {
@@ -187,19 +193,15 @@ public actor Node {
 
     /// The names of the interfaces that a node set up like this uses.
     package static func interfaceNames(_ configuration: Configuration) throws(NodeError) -> [String] {
-        let selected = try Interfaces.select(selection(configuration), from: Interfaces.all())
+        let selected = try Interfaces.select(configuration.interfaceSelection, from: Interfaces.all())
         return selected.filter { !$0.isLoopback }.map(\.name)
-    }
-
-    private static func selection(_ configuration: Configuration) -> InterfaceSelection {
-        if !configuration.interfaces.isEmpty { return .named(configuration.interfaces) }
-        return configuration.excludedInterfaces.isEmpty ? .automatic : .except(configuration.excludedInterfaces)
     }
 
     /// Without the helper the node still runs, and says once that the helper is missing.
     private func startLastWill() {
         do {
-            lastWill = try LastWill(path: configuration.lastWillHelper, socket: socket.descriptor)
+            lastWill = try LastWill(
+                path: configuration.lastWillHelper, socket: socket.descriptor, eventLoop: eventLoop)
             endpoint.keepsWills(now: clock.now)
         } catch {
             switch error {
@@ -210,24 +212,29 @@ public actor Node {
         drain()
     }
 
-    private func open(peers: [Address]) async throws(NodeError) {
+    /// - Returns: When datagrams are received; a ``NodeError`` if they can't be.
+    private func begin(_ preparation: NodePreparation) -> EventLoopFuture<Void> {
+        if configuration.lastWill { startLastWill() }
         endpoint.setNetworks(interfaces.networks, port: port, now: clock.now)
-        do {
-            let receiver = DatagramReceiver(node: self)
-            let channel = try await DatagramBootstrap(group: eventLoop)
-                .channelOption(
-                    .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: NodeLimits.receiveBufferSize)
-                )
-                .channelOption(.maxMessagesPerRead, value: NodeLimits.datagramsPerRead)
-                .channelInitializer { $0.pipeline.addHandler(receiver) }
-                .withBoundSocket(socket.descriptor).get()
-            self.channel = channel
-            // It looks for what the socket tells already, and can't be told so before the channel is there.
-            try await channel.setOption(.receivePacketInfo, value: true).get()
-        } catch {
-            throw .socket("\(error)")
-        }
-        for peer in peers { endpoint.addPeer(peer, now: clock.now) }
+        let receiver = DatagramReceiver(node: self)
+        return DatagramBootstrap(group: eventLoop)
+            .channelOption(
+                .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: NodeLimits.receiveBufferSize)
+            )
+            .channelOption(.maxMessagesPerRead, value: NodeLimits.datagramsPerRead)
+            .channelInitializer { $0.pipeline.addHandler(receiver) }
+            .withBoundSocket(socket.descriptor)
+            .flatMap { [self] channel in
+                assumeIsolated { $0.channel = channel }
+                // It looks for what the socket tells already, and can't be told so before the channel is there.
+                return channel.setOption(.receivePacketInfo, value: true)
+            }
+            .flatMapErrorThrowing { throw NodeError.socket("\($0)") }
+            .map { [self] in assumeIsolated { $0.open(preparation) } }
+    }
+
+    private func open(_ preparation: NodePreparation) {
+        for peer in preparation.peers { endpoint.addPeer(peer, now: clock.now) }
         if let temporary = keyStore?.temporary {
             tell(.notice(.identityTemporary(temporary)))
         }
@@ -236,10 +243,10 @@ public actor Node {
         } else if configuration.port != 0 {
             tell(.notice(.reachableOnLink(port: port)))
         }
-        openKnownPeers()
+        if let known = preparation.knownPeers { openKnownPeers(known) }
         if configuration.discovery {
             let loop = eventLoop
-            discovery = Discovery(interfaces: Node.selection(configuration), logger: logger) { [weak self] event in
+            discovery = Discovery(interfaces: configuration.interfaceSelection, logger: logger) { [weak self] event in
                 loop.execute { [weak self] in self?.assumeIsolated { $0.discovered(event) } }
             }
         }
@@ -250,9 +257,8 @@ public actor Node {
     // MARK: Interfaces
 
     private func watchInterfaces() {
-        let loop = eventLoop
-        let monitor = InterfaceMonitor { [weak self] in
-            loop.execute { [weak self] in self?.assumeIsolated { $0.lookAtInterfaces() } }
+        let monitor = InterfaceMonitor(on: eventLoop) { [weak self] in
+            self?.assumeIsolated { $0.lookAtInterfaces() }
         }
         if !monitor.isNotified { logger.info("the system does not announce changes of its networks") }
         interfaceMonitor = monitor
@@ -265,7 +271,7 @@ public actor Node {
         guard !isStopped else { return }
         discovery?.lookAtInterfaces()
         let all = Interfaces.all()
-        guard let current = try? UsedInterfaces(Node.selection(configuration), from: all, isStrict: false) else {
+        guard let current = try? UsedInterfaces(configuration.interfaceSelection, from: all, isStrict: false) else {
             return
         }
         let networks = current.networks
@@ -304,19 +310,19 @@ public actor Node {
         guard !isStopped else { return }
         switch event {
         case .found(let subtype, let instance, let txt, let addresses):
-            guard let chat = joined.first(where: { $0.keys.tag.hex == subtype }) else { return }
+            guard let chat = joined.first(where: { $0.tag.hex == subtype }) else { return }
             do {
                 let key = try ServiceRecord.parse(txt, for: chat.keys)
-                found[chat.keys.tag, default: [:]][instance] = FoundInstance(key: key, addresses: addresses)
+                chat.found[instance] = JoinedChat.FoundInstance(key: key, addresses: addresses)
                 endpoint.found(
-                    instance, chat: chat.keys.tag, key: key, addresses: addresses, now: clock.now)
+                    instance, chat: chat.tag, key: key, addresses: addresses, now: clock.now)
             } catch {
                 logger.debug("an instance was ignored", metadata: ["reason": "\(error)"])
             }
         case .lost(let subtype, let instance):
-            guard let chat = joined.first(where: { $0.keys.tag.hex == subtype }) else { return }
-            found[chat.keys.tag]?[instance] = nil
-            endpoint.lost(instance, chat: chat.keys.tag, now: clock.now)
+            guard let chat = joined.first(where: { $0.tag.hex == subtype }) else { return }
+            chat.found[instance] = nil
+            endpoint.lost(instance, chat: chat.tag, now: clock.now)
         case .unavailable(let outage): tell(.notice(.discoveryDown(outage)))
         case .available: tell(.notice(.discoveryUp))
         }
@@ -341,7 +347,7 @@ public actor Node {
             wake = nil
             return
         }
-        if joined.contains(where: { !endpoint.typing(in: $0.keys.tag).isEmpty }) {
+        if joined.contains(where: { !endpoint.typing(in: $0.tag).isEmpty }) {
             deadline = min(deadline, clock.now + NodeLimits.longestSleepWhileTyping)
         }
         if let wake, wake.at <= deadline { return }
@@ -359,51 +365,61 @@ public actor Node {
     /// Says goodbye to everybody and closes everything. Copies of the farewell take 120 ms; a second call waits for
     /// the first one to end.
     public func stop() async {
-        guard !isStopped else {
-            if !hasEnded { await withCheckedContinuation { awaitingEnd.append($0) } }
+        await withCheckedContinuation { continuation in stop { continuation.resume() } }
+    }
+
+    /// As ``stop()``; calls `completion` on the event loop.
+    func stop(_ completion: @escaping @Sendable () -> Void) {
+        switch lifecycle {
+        case .ended: return completion()
+        case .ending(let waiting):
+            lifecycle = .ending(waiting + [completion])
             return
+        case .running: lifecycle = .ending([completion])
         }
         noteWhoIsThere()
         endpoint.quit(now: clock.now)
-        drain()
-        isStopped = true
+        interfaceMonitor?.cancel()
         interfaceMonitor = nil
-        let discovery = discovery
-        self.discovery = nil
-        async let ended: Void = Node.end(discovery)
-        await waitForFarewells()
-        await ended
+        let closed = worker.run(on: eventLoop) { [discovery] in _ = discovery?.stop() }
+        discovery = nil
+        drain()
+        afterFarewells { [self] in closed.whenComplete { _ in self.assumeIsolated { $0.close() } } }
+    }
+
+    /// Everything was said.
+    private func close() {
         wake?.task.cancel()
         wake = nil
         countingTimer?.cancel()
         countingTimer = nil
-        try? await channel?.close()
+        let closed = channel?.close() ?? eventLoop.makeSucceededVoidFuture()
         channel = nil
-        if let lastWill { await Node.block { lastWill.dismiss() } }
+        let dismissed = worker.run(on: eventLoop) { [lastWill] in lastWill?.dismiss() }
         lastWill = nil
-        await saveKnownPeers()
-        keyStore?.close()
-        stopObserving()
-        hasEnded = true
-        for waiting in awaitingEnd { waiting.resume() }
-        awaitingEnd = []
-    }
-
-    /// Returns when the copies of all farewells went out.
-    func waitForFarewells() async {
-        while endpoint.hasFarewells {
-            try? await eventLoop.scheduleTask(in: NodeLimits.farewellStep) {}.futureResult.get()
+        closed.and(dismissed).whenComplete { [self] _ in
+            assumeIsolated { node in
+                node.saveKnownPeers { [self] in assumeIsolated { $0.end() } }
+            }
         }
     }
 
-    private static func end(_ discovery: Discovery?) async {
-        guard let discovery else { return }
-        await block { _ = discovery.stop() }
+    private func end() {
+        keyStore?.close()
+        stopObserving()
+        guard case .ending(let waiting) = lifecycle else { return }
+        lifecycle = .ended
+        frontEnd?.value.finish()
+        deliver()
+        for completion in waiting { completion() }
     }
 
-    /// Does what takes a moment where nobody waits for the thread, also in a task that was cancelled.
-    private static func block(_ body: @escaping @Sendable () -> Void) async {
-        await Task { try? await NIOThreadPool.singleton.runIfActive(body) }.value
+    /// Calls `body` when the copies of all farewells went out.
+    func afterFarewells(_ body: @escaping @Sendable () -> Void) {
+        guard endpoint.hasFarewells else { return body() }
+        eventLoop.scheduleTask(in: NodeLimits.farewellStep) { [self] in
+            assumeIsolated { $0.afterFarewells(body) }
+        }
     }
 }
 

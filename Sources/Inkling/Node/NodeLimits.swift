@@ -22,7 +22,7 @@ package enum NodeLimits {
     /// For so long a port may be held by the helper of a node that was killed: it sends the farewells first.
     static let portPatience = Duration.milliseconds(500)
     /// How long between two tries to get the port.
-    static let portStep = Duration.milliseconds(10)
+    static let portStep = TimeAmount.milliseconds(10)
     /// How long between two looks at whether all copies of the farewells went out.
     static let farewellStep = TimeAmount.milliseconds(10)
     /// While a name shows as typing, the protocol is called at least this often: the event loop's timers run on a clock

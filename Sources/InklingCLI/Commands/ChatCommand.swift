@@ -5,7 +5,7 @@ import Logging
 
 extension IndicatorStyle: ExpressibleByArgument {}
 
-struct ChatCommand: AsyncParsableCommand {
+struct ChatCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chat",
         abstract: "Join a chat.",
@@ -52,9 +52,9 @@ struct ChatCommand: AsyncParsableCommand {
         try options.validate(chat: chat, isForProgram: json)
     }
 
-    func run() async throws {
-        try await CommandFailure.reporting {
-            let status = try await ChatProgram.run(settings())
+    func run() throws {
+        try CommandFailure.reporting {
+            let status = try ChatProgram.run(settings(), ChatProgram.session)
             if status != 0 { throw ExitCode(status) }
         }
     }

@@ -19,7 +19,7 @@ struct CommandNode {
     static func start(_ options: NodeOptions, chat name: String?, isAway: Bool) async throws -> CommandNode {
         let settings = try options.settingsOptions.settings()
         let chat = try options.chatToJoin(name, default: settings.chat)
-        if chat.isOpen { Output.error.write(line: "inkling: " + openText(chat)) }
+        warn(of: chat)
         var logger = Logger(label: "inkling") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = options.logLevel ?? .error
         var configuration = options.configuration(settings, isCommand: true)
@@ -51,9 +51,11 @@ struct CommandNode {
             node: node, chat: chat, settings: settings, arguments: options.arguments(naming: chat, given: name))
     }
 
-    /// What an open chat does not give (S-4).
-    private static func openText(_ chat: Chat) -> String {
-        "\(SafeText.line(chat.name)) is an open chat: anybody on this network can join and read it"
+    /// Says what an open chat does not give (S-4).
+    nonisolated static func warn(of chat: Chat) {
+        guard chat.isOpen else { return }
+        Output.error.write(
+            line: "inkling: \(SafeText.line(chat.name)) is an open chat: anybody on this network can join and read it")
     }
 
     /// What to do when nobody is there.

@@ -38,7 +38,7 @@ struct IdentityCommand: ParsableCommand {
         }
     }
 
-    struct ShowCommand: AsyncParsableCommand {
+    struct ShowCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "show", abstract: "Show user ID, key and fingerprint, and where they are kept.")
 
@@ -47,8 +47,8 @@ struct IdentityCommand: ParsableCommand {
         @Flag(help: "Print one JSON object.")
         var json = false
 
-        func run() async throws {
-            try await CommandFailure.reporting {
+        func run() throws {
+            try CommandFailure.reporting {
                 let identity = try options.identity()
                 let groups = identity.fingerprint.groups
                 if json {
@@ -72,7 +72,7 @@ struct IdentityCommand: ParsableCommand {
         }
     }
 
-    struct ExportCommand: AsyncParsableCommand {
+    struct ExportCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "export", abstract: "Write a copy of your identity, private key included, into a file.",
             discussion: """
@@ -87,8 +87,8 @@ struct IdentityCommand: ParsableCommand {
 
         @OptionGroup var options: DirectoryOptions
 
-        func run() async throws {
-            try await CommandFailure.reporting {
+        func run() throws {
+            try CommandFailure.reporting {
                 let identity = try options.identity()
                 if file == "-" {
                     guard isatty(STDOUT_FILENO) == 0 else {
@@ -107,7 +107,7 @@ struct IdentityCommand: ParsableCommand {
         }
     }
 
-    struct ImportCommand: AsyncParsableCommand {
+    struct ImportCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "import", abstract: "Adopt the identity from a file.")
 
@@ -120,8 +120,8 @@ struct IdentityCommand: ParsableCommand {
 
         @OptionGroup var options: DirectoryOptions
 
-        func run() async throws {
-            try await CommandFailure.reporting {
+        func run() throws {
+            try CommandFailure.reporting {
                 let text = try ProtectedFile.read(file)
                 let identity = try KeptIdentity.replace(in: options.directory, with: text, force: force)
                 try Output.standard.answer("You are \(identity.user) now, in \(SafeText.line(identity.directory)).")

@@ -1,33 +1,13 @@
 import ArgumentParser
-import Foundation
+import Dispatch
 import Inkling
 import InklingText
-
-@main
-enum Program {
-    static func main() async {
-        // The compatibility library prints a warning of many lines otherwise. Set before any thread exists.
-        setenv("AVAHI_COMPAT_NOWARN", "1", 1)
-        holdStandardStreams()
-        // A reader that went away is an error of write(2) here, not a reason to die.
-        signal(SIGPIPE, SIG_IGN)
-        await InklingCommand.main()
-    }
-
-    /// Takes the places of standard streams that are closed, before a socket gets one and what is written goes there.
-    /// Reading finds the end, and writing is the error that it was.
-    private static func holdStandardStreams() {
-        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            _ = open("/dev/null", O_RDONLY)
-        }
-    }
-}
 
 /// The program's version.
 let programVersion = "0.1.0"
 
-struct InklingCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
+package struct InklingCommand: AsyncParsableCommand {
+    package static let configuration = CommandConfiguration(
         commandName: "inkling",
         abstract: "Chat on the local network and see who is typing, without a server.",
         discussion: """
@@ -42,12 +22,27 @@ struct InklingCommand: AsyncParsableCommand {
             DoctorCommand.self, IdentityCommand.self,
         ])
 
-    /// Runs the command that the arguments name.
-    package static func main() async {
+    package init() {}
+
+    /// Runs the command that the arguments name, and ends the program. A chat makes the calling thread its event loop.
+    package static func runAndExit() -> Never {
         if let complaint = Suggestion.complaint(about: Array(CommandLine.arguments.dropFirst())) {
             exit(withError: CommandFailure(text: complaint, status: 64).report())
         }
-        await main(nil)
+        do {
+            var command = try parseAsRoot()
+            guard command is any AsyncParsableCommand else {
+                try command.run()
+                exit()
+            }
+        } catch {
+            exit(withError: error)
+        }
+        Task { @MainActor in
+            await main()
+            exit()
+        }
+        dispatchMain()
     }
 }
 
@@ -61,6 +56,17 @@ struct CommandFailure: Error {
     func report() -> ExitCode {
         Output.error.write(line: "inkling: " + text)
         return ExitCode(status)
+    }
+
+    /// Runs a command, and reports its failure.
+    static func reporting<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let failure as CommandFailure {
+            throw failure.report()
+        } catch let error as NodeError {
+            throw CommandFailure(text: SafeText.line(error.text)).report()
+        }
     }
 
     /// Runs a command, and reports its failure.

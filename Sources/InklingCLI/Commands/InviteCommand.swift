@@ -1,9 +1,10 @@
 import ArgumentParser
 import Inkling
+import InklingConsole
 import InklingModel
 import InklingText
 
-struct InviteCommand: AsyncParsableCommand {
+struct InviteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "invite",
         abstract: "Make a secret chat and print its invite.",
@@ -32,8 +33,8 @@ struct InviteCommand: AsyncParsableCommand {
         _ = try chat()
     }
 
-    func run() async throws {
-        try await CommandFailure.reporting {
+    func run() throws {
+        try CommandFailure.reporting {
             guard let invite = try chat().invite else { return }
             if let output {
                 try ProtectedFile.write(invite + "\n", to: output, replacing: force)

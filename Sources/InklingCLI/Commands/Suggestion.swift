@@ -32,7 +32,7 @@ package enum Suggestion {
     package static func nearest(to word: String, among words: [String]) -> String? {
         let word = Array(word.lowercased())
         let ranked = words.map { (distance: distance(word, Array($0)), text: $0) }.min { $0.distance < $1.distance }
-        guard let ranked, ranked.distance <= mistakes, ranked.distance < word.count - 1 else { return nil }
+        guard let ranked, ranked.distance <= mistakes, ranked.distance < word.count else { return nil }
         return ranked.text
     }
 

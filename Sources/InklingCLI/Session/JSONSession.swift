@@ -1,72 +1,121 @@
-import Foundation
+import Glibc
 import Inkling
 import InklingControl
 import InklingModel
 import InklingText
 
-/// The node without a terminal: JSON lines in, JSON lines out.
-@MainActor
-final class JSONSession {
-    private let context: SessionContext
-    private var node: Node { context.node }
+/// JSON lines for programs; `Protocol/driver.md` describes them.
+final class JSONSession: Session {
+    private let host: SessionHost
+    private let identity: NodeIdentity
     private let events: JSONEvents
     private var splitter = LineSplitter()
+    /// The chat that commands are for that name none.
     private var open: String?
-    private var readerIsGone = false
-    private var quitting = false
-    private var eventsEnded = false
+    private var phase = Phase.beginning
+    /// What came before the line that says who this is.
+    private var early: [TimedEvent] = []
+    /// What waits for its answer, in the order of the requests.
+    private var pending: ArraySlice<Pending> = []
 
-    init(_ context: SessionContext) {
-        self.context = context
-        open = context.settings.chat.name
-        let style = context.settings.indicator
+    private enum Phase {
+        /// The first chat is being joined.
+        case beginning
+        case running
+        case ended
+    }
+
+    /// A command that was passed on.
+    private struct Pending {
+        let request: ServiceRequest
+        /// Of the input; 0 for what the program began with.
+        let line: Int
+        var tag: String?
+    }
+
+    init(_ host: SessionHost, identity: NodeIdentity) {
+        self.host = host
+        self.identity = identity
+        let style = host.settings.indicator
         events = JSONEvents(
             indicator: { IndicatorText.text(names: $0.map { SafeText.name($0.name) ?? "" }, style: style) },
             notice: \.text)
     }
 
-    func run() async -> Int32 {
-        let chat = context.settings.chat
+    func begin() {
+        let chat = host.settings.chat
+        open = chat.name
+        ask(.join(chat), line: 0)
+    }
+
+    // MARK: What the node says
+
+    func take(_ output: ServiceOutput) {
+        switch output {
+        case .event(let timed):
+            if case .beginning = phase { early.append(timed) } else { write(events.line(for: timed)) }
+        case .answer(let answer, let request):
+            guard let index = pending.firstIndex(where: { $0.request == request }) else { return }
+            take(answer, to: pending.remove(at: index))
+        case .ended: end()
+        }
+    }
+
+    private func take(_ answer: ServiceAnswer, to asked: Pending) {
+        switch (asked.request, answer) {
+        case (.join, .failed(let error)) where asked.line == 0:
+            Output.error.write(line: "inkling: " + SafeText.line(error.text))
+            open = nil
+            end(status: 1)
+        case (_, .failed(let error)): refuse(error, line: asked.line, tag: asked.tag)
+        case (.join(let chat), _):
+            if asked.line == 0 { begun(chat) }
+            if chat.isOpen { noticeOpen(chat) }
+            if open == nil { open = chat.name }
+            for timed in early { write(events.line(for: timed)) }
+            early = []
+        case (.leave(let chat), _): if open == chat { open = nil }
+        case (.send(_, let chat), .sent(let message, let recipients)):
+            write(
+                JSONLine(
+                    on: "sent",
+                    [
+                        ("chat", .string(chat)), ("message", .unsigned(message)),
+                        ("tag", asked.tag.map(JSONValue.string)), ("to", .integer(recipients)),
+                    ]))
+        case (.peers(let chat), .peers(let peers)):
+            write(
+                JSONLine(
+                    on: "who", [("chat", .string(chat)), ("peers", .array(peers.map { JSONValue.peer($0) }))]))
+        default: break
+        }
+    }
+
+    private func begun(_ chat: Chat) {
+        phase = .running
         write(
             JSONLine(
                 on: "ready",
                 [
-                    ("user", .string(node.user.description)), ("name", .string(node.name)),
-                    ("port", .integer(Int(node.port))), ("chat", .string(chat.name)),
-                    ("version", .string(programVersion)), ("key", .string(node.key)),
+                    ("user", .string(identity.user.description)), ("name", .string(identity.name)),
+                    ("port", .integer(Int(identity.port))), ("chat", .string(chat.name)),
+                    ("version", .string(programVersion)), ("key", .string(identity.key)),
                 ]))
-        if chat.isOpen {
-            noticeOpen(chat)
-        }
-        var events = context.queue.stream.makeAsyncIterator()
-        while !quitting, !readerIsGone, let event = await events.next() { await handle(event) }
-        await context.end()
-        await node.stopObserving()
-        // What the end itself did to messages is reported too.
-        while !readerIsGone, !eventsEnded, let event = await events.next() {
-            if case .nodeEnded = event { eventsEnded = true }
-            if case .node(let event) = event { tell(event) }
-        }
-        return 0
     }
 
-    private func handle(_ event: SessionEvent) async {
-        switch event {
-        case .input(let bytes):
-            for piece in splitter.feed(bytes) where !quitting { await take(piece) }
-            context.input.proceed()
-        case .endOfInput:
-            if let piece = splitter.finish() { await take(piece) }
-            quitting = true
-        case .signal(SIGTSTP): await context.suspendProgram(wholeJob: false)
-        case .signal(let number): quitting = quitting || SignalWatch.ending.contains(number)
-        case .node(let event): tell(event)
-        case .nodeEnded: (quitting, eventsEnded) = (true, true)
-        case .log, .time: break
+    // MARK: Input
+
+    func take(_ piece: StandardInput.Piece) {
+        switch piece {
+        case .bytes(let bytes): splitter.feed(bytes).forEach(take)
+        case .end:
+            splitter.finish().map(take)
+            end()
         }
     }
 
-    private func take(_ piece: LineSplitter.Piece) async {
+    private func take(_ piece: LineSplitter.Piece) {
+        guard case .running = phase else { return }
         switch piece {
         case .tooLong(let number):
             error("bad-command", "the line is longer than \(LineSplitter.longestLine) bytes", line: number)
@@ -74,7 +123,7 @@ final class JSONSession {
             // An empty line is nothing, as between the lines of a file that a person wrote.
             guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { return }
             do {
-                try await perform(JSONCommand(bytes))
+                try perform(JSONCommand(bytes), line: number)
             } catch {
                 refuse(error, line: number, tag: JSONCommand.tag(of: bytes))
             }
@@ -89,53 +138,47 @@ final class JSONSession {
         }
     }
 
-    private func perform(_ command: JSONCommand) async throws {
+    private func perform(_ command: JSONCommand, line: Int) throws {
+        guard let node = host.node else { return }
         switch command {
-        case .compose(let text, let chat):
-            await node.compose(text, in: try await joined(chat))
+        case .compose(let text, let chat): ask(.compose(text, chat: try joined(chat)), line: line)
         case .send(let text, let tag, let chat):
-            let chat = try await joined(chat)
-            let (message, recipients) = try await node.send(text, to: chat)
-            write(
-                JSONLine(
-                    on: "sent",
-                    [
-                        ("chat", .string(chat)), ("message", .unsigned(message)), ("tag", tag.map(JSONValue.string)),
-                        ("to", .integer(recipients)),
-                    ]))
+            ask(.send(text, chat: try joined(chat)), line: line, tag: tag)
         case .join(let name, let secret):
-            let chat = try Chat(NormalForm.canonical(name), secret: try secret.map { text in try Secret(text) })
-            try await node.join(chat)
-            if chat.isOpen { noticeOpen(chat) }
-            if open == nil { open = chat.name }
-        case .leave(let name):
-            let name = NormalForm.canonical(name)
-            try await node.leave(name)
-            if open == name { open = nil }
+            let secret = try secret.map { text throws(NodeError) in try Secret(text) }
+            ask(.join(try Chat(NormalForm.canonical(name), secret: secret)), line: line)
+        case .leave(let name): ask(.leave(chat: NormalForm.canonical(name)), line: line)
         case .open(let name):
-            let chat = try await joined(name)
-            if let open, open != chat { await node.compose("", in: open) }
+            let chat = try joined(name)
+            if let open, open != chat { ask(.compose("", chat: open), line: line) }
             open = chat
-        case .setAway(let away): await node.setAway(away)
-        case .block(let user): await node.block(try Self.user(user))
-        case .unblock(let user): await node.unblock(try Self.user(user))
+        case .setAway(let away): ask(.setAway(away), line: line)
+        case .block(let user): node.block(try Self.user(user))
+        case .unblock(let user): node.unblock(try Self.user(user))
         case .who(let chat):
             if chat == nil, open == nil {
                 write(JSONLine(on: "who", [("peers", .array([]))]))
             } else {
-                await who(try await joined(chat))
+                ask(.peers(chat: try joined(chat)), line: line)
             }
-        case .stats: write(text: await node.statistics().line[...])
-        case .quit: quitting = true
+        case .stats: host.output.write(line: node.statistics().line)
+        case .quit: end()
         }
     }
 
+    private func ask(_ request: ServiceRequest, line: Int, tag: String? = nil) {
+        pending.append(Pending(request: request, line: line, tag: tag))
+        host.node?.ask(request)
+    }
+
     /// The chat that a command is for: the one it names, else the open one.
-    private func joined(_ name: String?) async throws -> String {
+    private func joined(_ name: String?) throws -> String {
         guard let chat = name.map({ NormalForm.canonical($0) }) ?? open else {
             throw JSONCommand.Refusal(text: "no chat is open; name one or open it first")
         }
-        guard await node.chats.contains(where: { $0.name == chat }) else { throw NodeError.unknownChat(chat) }
+        guard host.node?.chats.contains(where: { $0.name == chat }) == true else {
+            throw NodeError.unknownChat(chat)
+        }
         return chat
     }
 
@@ -144,13 +187,30 @@ final class JSONSession {
         return user
     }
 
-    private func who(_ chat: String) async {
-        let peers = await node.peers(in: chat).map { JSONValue.peer($0) }
-        write(JSONLine(on: "who", [("chat", .string(chat)), ("peers", .array(peers))]))
+    // MARK: The rest
+
+    func tick() {}
+    func take(log: String) {}
+    func outputDrained() {}
+    func outputAbandoned() { end() }
+
+    func take(signal: Int32) {
+        switch signal {
+        case SIGTSTP: host.suspend(wholeJob: false) { _ in }
+        case SIGINT, SIGTERM, SIGHUP: end()
+        default: break
+        }
     }
 
-    private func tell(_ timed: TimedEvent) {
-        write(events.line(for: timed))
+    var nextTick: Int64? { nil }
+    var wantsInput: Bool {
+        if case .running = phase { true } else { false }
+    }
+
+    private func end(status: Int32 = 0) {
+        if case .ended = phase { return }
+        phase = .ended
+        host.end(status: status)
     }
 
     private func noticeOpen(_ chat: Chat) {
@@ -171,9 +231,5 @@ final class JSONSession {
                 ]))
     }
 
-    private func write(_ line: JSONLine) { write(text: line.text[...]) }
-
-    private func write(text: Substring) {
-        if !Output.standard.write(line: String(text)) { readerIsGone = true }
-    }
+    private func write(_ line: JSONLine) { host.output.write(line: line.text) }
 }

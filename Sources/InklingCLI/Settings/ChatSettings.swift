@@ -1,5 +1,6 @@
 import Glibc
 import Inkling
+import InklingConsole
 import InklingText
 import Logging
 
@@ -23,6 +24,8 @@ struct ChatSettings: Sendable {
     var reducedMotion: Bool
     /// Whether bold and dim are wanted.
     var decorated: Bool
+    /// Whether the terminal rings when somebody mentions the user.
+    var ringsForMentions = false
     var logLevel: Logger.Level
 
     /// The mode for what standard input and output are connected to.
@@ -46,5 +49,50 @@ struct ChatSettings: Sendable {
         }
         while name.utf8.count > 64 { name.removeLast() }
         return name.isEmpty ? "somebody" : name
+    }
+}
+
+extension ChatSettings {
+    /// How a session of that form shows the chat.
+    ///
+    /// - Parameter folds: whether a person reads, who can ask for what is folded.
+    func display(_ form: ChatDisplay.Form, folds: Bool) -> ChatDisplay {
+        ChatDisplay(
+            form: form, folds: folds, indicator: indicator, reducedMotion: reducedMotion, decorated: decorated,
+            ringsForMentions: ringsForMentions)
+    }
+
+    /// What the model of a chat can't know by itself.
+    func texts(port: UInt16) -> ChatTexts {
+        ChatTexts(
+            localTime: LocalTime.init(wall:), error: { $0.text }, notice: { $0.text }, reach: { reach(port: port) },
+            arguments: arguments)
+    }
+
+    /// Where others can find the node.
+    private func reach(port: UInt16) -> String {
+        guard node.discovery else {
+            return "Discovery is off, so others can't find this computer. Its port is \(port)."
+        }
+        let networks = networks
+        guard !networks.isEmpty else { return "This computer has no usable network." }
+        return "This computer can be found on \(networks.joined(separator: ", ")), port \(port)."
+    }
+
+    private var networks: [String] {
+        if let address = node.bindAddress { return [SafeText.line(address)] }
+        return (try? Node.interfaceNames(node)) ?? []
+    }
+}
+
+extension LocalTime {
+    /// A time in seconds since 1970, in the zone of this machine.
+    init(wall seconds: Double) {
+        var time = time_t(seconds.rounded(.down))
+        var parts = tm()
+        localtime_r(&time, &parts)
+        self.init(
+            day: Day(year: Int(parts.tm_year) + 1900, month: Int(parts.tm_mon) + 1, day: Int(parts.tm_mday)),
+            hour: Int(parts.tm_hour), minute: Int(parts.tm_min))
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Inkling
+import InklingConsole
 import InklingModel
 import InklingText
 import Logging

@@ -1,4 +1,5 @@
 import Glibc
+import InklingConsole
 import InklingModel
 import InklingText
 

@@ -39,17 +39,23 @@ struct Output: Sendable {
     static func failure(_ code: Int32) -> any Error {
         // A reader that has read enough went away on purpose: this is not an error.
         if code == EPIPE { return ExitCode(1) }
-        return CommandFailure(text: "the output can't be written (\(String(cString: strerror(code))))")
+        return CommandFailure(text: failureText(code))
+    }
+
+    static func failureText(_ code: Int32) -> String {
+        "the output can't be written (\(String(cString: strerror(code))))"
     }
 
     func answer(json members: [(String, JSONValue)]) throws {
         try answer(JSONValue.object(members).text)
     }
 
-    /// Whether its reader has gone.
-    var isAbandoned: Bool {
-        var state = pollfd(fd: descriptor, events: 0, revents: 0)
-        return poll(&state, 1, 0) > 0 && state.revents & Int16(POLLERR | POLLHUP | POLLNVAL) != 0
+    /// Writes a line if that needs no waiting.
+    func offer(line: String) {
+        var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        guard poll(&wanted, 1, 0) > 0, wanted.revents & Int16(POLLOUT) != 0 else { return }
+        // A pipe that is writable takes this many bytes without waiting.
+        write(Array((line + "\n").utf8.prefix(Int(PIPE_BUF))))
     }
 
     /// Writes a line, with one write(2) unless the system takes it in parts.

@@ -39,7 +39,8 @@ enum Terminal {
         }
     }
 
-    /// Keys come one by one, unechoed, and none of them sends a signal.
+    /// Keys come one by one, unechoed, and none of them sends a signal. What was written is not waited for, which a
+    /// terminal that takes nothing would make long.
     static func take() {
         var raw = savedModes.pointee
         raw.c_iflag &= ~tcflag_t(BRKINT | ICRNL | INLCR | IGNCR | INPCK | ISTRIP | IXON)
@@ -49,13 +50,13 @@ enum Terminal {
             characters[Int(VTIME)] = 0
         }
         taken = 1
-        tcsetattr(STDIN_FILENO, TCSADRAIN, &raw)
+        tcsetattr(STDIN_FILENO, TCSANOW, &raw)
     }
 
     /// Restores the modes that were found.
     static func giveBack() {
         guard taken != 0 else { return }
-        tcsetattr(STDIN_FILENO, TCSADRAIN, savedModes)
+        tcsetattr(STDIN_FILENO, TCSANOW, savedModes)
         taken = 0
     }
 

@@ -12,6 +12,7 @@ extension Clause {
         "D-16": "whatever reaches a machine on loopback comes from an address of its own, which is on-link",
         "D-18": "what a program looks up elsewhere is seen by its resolver alone",
         "L-56": "the suite does not look at the headers of IP",
+        "L-57": "no JSON line changes the name of a node that runs",
         "S-5":
             "showing names and texts safely is up to the reader of the JSON lines, which give them as they came (J-8)",
         "J-14": "the suite reads whatever a program writes at once",

@@ -43,6 +43,11 @@ extension Endpoint {
         }
     }
 
+    /// The smoothed round trip to somebody in a chat; nil if none was measured.
+    package func roundTrip(to key: PublicKey, in chat: ChatTag) -> Duration? {
+        links.links(of: PersonID(chat: chat, key: key)).compactMap(\.roundTrip).min()
+    }
+
     /// Who is typing in a chat, in the order in which to name them.
     package func typing(in chat: ChatTag) -> [Person] { roster.typing(in: chat) }
 

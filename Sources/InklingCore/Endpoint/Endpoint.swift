@@ -9,7 +9,7 @@ import InklingWire
 ///
 /// It routes: each input goes to the part that it is for, and what that part answers to the parts that it concerns.
 package struct Endpoint: Sendable {
-    /// What does not change while a node runs.
+    /// What a node starts with. All but the name stays as it is.
     package struct Configuration: Sendable {
         /// The identity's static key pair.
         package var identity: KeyPair
@@ -53,6 +53,7 @@ package struct Endpoint: Sendable {
     var outbox: Outbox
     var inbox = Inbox()
     var farewells = Farewells()
+    var renaming = Renaming.settled(last: nil)
     private var deadlines = Deadlines()
     /// When the node last had anything to do.
     private var lastInput: Instant
@@ -120,7 +121,9 @@ package struct Endpoint: Sendable {
         if let due, now - due > Limits.lateTimer { fallBehind(now) }
         while let timer = deadlines.popDue(now) {
             switch timer {
-            case .node: farewells.advance(&effects, now: now)
+            case .node:
+                farewells.advance(&effects, now: now)
+                advanceRenaming(now)
             case .chat(let tag): advance(chat: tag, now)
             case .source(let id): advance(source: id, now)
             case .session(let index): advance(session: index, now)
@@ -148,7 +151,7 @@ package struct Endpoint: Sendable {
             inbox.setJoining(links.joining(of: id), of: id)
             for (index, deadline) in links.sessionDeadlines(of: id) { deadlines.set(.session(index), to: deadline) }
         }
-        if !farewells.isEmpty { register(.node) }
+        if !farewells.isEmpty || renaming.due != nil { register(.node) }
         for tag in roster.takeTouched() { register(.reports(tag)) }
         let released = inbox.release().filter { links.contains($0) }
         guard !released.isEmpty else { return }
@@ -159,7 +162,7 @@ package struct Endpoint: Sendable {
     private mutating func register(_ timer: Timer) {
         let deadline: Instant? =
             switch timer {
-            case .node: farewells.nextDeadline
+            case .node: earliest(farewells.nextDeadline, renaming.due)
             case .chat(let tag): chats.find(tag)?.announcer.nextDeadline
             case .source(let id): directory.sources.find(id)?.nextDeadline
             case .session(let index): links.deadline(ofSession: index) ?? handshakes.deadline(of: index)

@@ -58,6 +58,8 @@ struct Surroundings: Sendable {
 
     let configuration: Endpoint.Configuration
     let ownKey: PublicKey
+    /// The display name: NFC, 1 to 64 bytes of UTF-8.
+    var name: String
     var activity = Activity.running
     /// The user said to be away.
     var isAway = false
@@ -74,6 +76,7 @@ struct Surroundings: Sendable {
     init(configuration: Endpoint.Configuration) {
         self.configuration = configuration
         ownKey = configuration.identity.publicKey
+        name = configuration.name
     }
 
     var isSuspended: Bool {

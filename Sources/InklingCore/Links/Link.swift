@@ -61,7 +61,7 @@ struct Link {
     func hello(_ surroundings: Surroundings) -> Hello {
         Hello(
             run: surroundings.configuration.run, stream: outgoing.stream, heldStream: incoming.id,
-            nextRecord: incoming.next, name: surroundings.configuration.name)
+            nextRecord: incoming.next, name: surroundings.name)
     }
 
     // MARK: Sealed datagrams in
@@ -245,6 +245,15 @@ struct Link {
         let hello = self.hello(surroundings)
         sessions[.sending].hello.sent(hello, now: now)
         return sessions[.sending].seal(frames + [.hello(hello)])
+    }
+
+    /// What our hellos say has changed: they begin again where we send (L-57).
+    mutating func beginHellos(
+        _ own: Heartbeat, _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
+    ) {
+        guard sessions.sending != nil else { return }
+        sessions[.sending].hello.begin(now)
+        sessions[.sending].sendHello(hello(surroundings), own, &effects, now: now)
     }
 
     /// Our hello on a session, if it is due for repetition (L-16).

@@ -47,7 +47,7 @@ struct GreetingSession {
         if let link { return link.hello(surroundings) }
         return Hello(
             run: surroundings.configuration.run, stream: stream, heldStream: 0, nextRecord: 0,
-            name: surroundings.configuration.name)
+            name: surroundings.name)
     }
 }
 

@@ -1,6 +1,3 @@
-import Foundation
-import Inkling
-import InklingConsole
 import InklingModel
 import InklingText
 
@@ -18,13 +15,20 @@ package struct ChatState {
     /// How many lines are kept for a chat that is not open.
     static let keptLines = 500
     /// How many of those who went are remembered, as many as a node remembers.
-    private static let rememberedPeople = NodeLimits.rememberedPeers
+    private static let rememberedPeople = 1_024
+    /// How many messages an answer to /find shows.
+    static let foundMessages = 20
 
     let chat: Chat
     /// Who is not to be heard: nothing that only they do makes a line.
     package var muted: Set<UserID> = []
     private(set) var labels: Labels
-    private var people: [UserID: Known] = [:]
+    /// The name under which others know this user.
+    private var ownName: String
+    /// The same, as it is found in messages.
+    private var mention: FoldedText
+    /// What the node said last of everybody.
+    private var people: [UserID: Peer] = [:]
     private var online: Set<UserID> = []
     /// Who was there when the program was stopped, and has not shown since.
     private var awaited: Set<UserID> = []
@@ -32,6 +36,7 @@ package struct ChatState {
     private var keyAlarms = KeyAlarms()
     private var floods = Floods()
     private var folded = FoldedMessages()
+    private var transcript = Transcript()
     private var typing: [UserID] = []
     private var sent: [UInt64: Delivery] = [:]
     /// An own message that is shown as soon as it is known who has it.
@@ -51,24 +56,23 @@ package struct ChatState {
     /// How many messages were not delivered to anybody at all.
     private(set) var lostMessages = 0
 
-    private struct Known {
-        var presence = Presence.offline
-        var lastSeen: Double?
-    }
-
-    /// - Parameter met: those who were met in the chat before.
+    /// - Parameter met: those who were met in the chat before, and are not there.
     package init(_ chat: Chat, ownName: String, met: [Peer], at now: Int64) {
         self.chat = chat
+        self.ownName = ownName
+        mention = Self.mention(of: ownName)
         joinedAt = now
         labels = Labels(ownName: ownName)
         for peer in met {
             labels.update(Labels.Person(peer))
-            people[peer.user] = Known(lastSeen: peer.lastSeen)
+            people[peer.user] = peer
         }
     }
 
     var hasUnanswered: Bool { sent.values.contains { !$0.isSettled } }
     var anybodyOnline: Bool { !online.isEmpty }
+    /// What the node said last of somebody.
+    func peer(_ user: UserID) -> Peer? { people[user] }
     func label(of user: UserID) -> Labels.Label { labels.label(of: user.description) }
     /// The label of somebody who was met in this chat.
     func knownLabel(of user: UserID) -> Labels.Label? { people[user] == nil ? nil : label(of: user) }
@@ -100,36 +104,41 @@ package struct ChatState {
 
     // MARK: What happens
 
-    /// - Parameters:
-    ///   - peer: what the node knows of the person.
-    ///   - alarm: what has to be said about their key before anything that they say.
-    ///   - page: what is too much; `nil` where nothing is.
+    /// Others know this user by another name.
+    mutating func rename(_ name: String) {
+        ownName = name
+        mention = Self.mention(of: name)
+        labels.setOwnName(name)
+    }
+
+    /// A presence, or what is known of somebody, has changed.
+    ///
+    /// - Parameter alarm: what has to be said about their key before anything that they say.
     package mutating func take(
-        _ person: Person, _ presence: Presence, why: PresenceReason, peer: Peer?, alarm: KeyAlarm?, page: Page?,
-        at now: Int64
+        _ peer: Peer, why: PresenceReason, alarm: KeyAlarm?, at moment: Moment
     ) -> [Line] {
-        labels.update(peer.map { Labels.Person($0) } ?? Labels.Person(person))
-        let wasOnline = online.contains(person.user)
-        let before = people[person.user]?.presence ?? .offline
-        people[person.user] = Known(
-            presence: presence, lastSeen: presence == .offline ? peer?.lastSeen ?? Date().timeIntervalSince1970 : nil)
-        let label = label(of: person.user)
-        guard presence != .offline else {
-            online.remove(person.user)
-            typing.removeAll { $0 == person.user }
+        let user = peer.user
+        labels.update(Labels.Person(peer))
+        let wasOnline = online.contains(user)
+        let before = people[user]?.presence ?? .offline
+        people[user] = peer.presence == .offline ? peer.seen(at: moment.wall) : peer
+        let label = label(of: user)
+        guard peer.presence != .offline else {
+            online.remove(user)
+            typing.removeAll { $0 == user }
             defer { forgetSome() }
             // The leaving of somebody blocked is not reported, and somebody unseen can't leave.
-            guard wasOnline, why != .blocked, !awaited.contains(person.user) else { return [] }
-            return told(presenceLines.take(label, why == .silence ? .silent : .left, at: now))
+            guard wasOnline, why != .blocked, !awaited.contains(user) else { return [] }
+            return told(presenceLines.take(label, why == .silence ? .silent : .left, at: moment.steady))
         }
-        online.insert(person.user)
+        online.insert(user)
         metAnybody = true
         var lines: [Line] = []
-        if let alarm { lines = take(alarm, about: person.user, page: page, at: now) }
+        if let alarm { lines = take(alarm, about: user, at: moment.steady) }
         // A change of name alone is not a change of presence.
-        guard awaited.remove(person.user) == nil, before != presence else { return lines }
-        let change: PresenceChange = presence == .away ? .away : before == .away ? .back : .online
-        return lines + told(presenceLines.take(label, change, at: now))
+        guard awaited.remove(user) == nil, before != peer.presence else { return lines }
+        let change: PresenceChange = peer.presence == .away ? .away : before == .away ? .back : .online
+        return lines + told(presenceLines.take(label, change, at: moment.steady))
     }
 
     /// Of those who went only the last are remembered.
@@ -144,7 +153,7 @@ package struct ChatState {
     }
 
     /// There is something to say about somebody's key.
-    package mutating func take(_ alarm: KeyAlarm, about user: UserID, page: Page?, at now: Int64) -> [Line] {
+    package mutating func take(_ alarm: KeyAlarm, about user: UserID, at now: Int64) -> [Line] {
         let lines = keyAlarms.take(alarm, about: user.description, at: now, labels: labels)
         return lines.isEmpty ? [] : told(presenceLines.flush()) + lines
     }
@@ -165,7 +174,8 @@ package struct ChatState {
         if people[person.user] == nil { labels.update(Labels.Person(person)) }
         guard !muted.contains(person.user) else { return [] }
         let (user, text) = (person.user.description, Self.composed(text))
-        var line = ChatLines.message(from: label(of: person.user), text: text)
+        transcript.add(Transcript.Message(user: user, text: text, time: time))
+        var line = ChatLines.said(text, by: label(of: person.user), highlighting: mention)
         if let page {
             guard !floods.take(from: user, at: now) else {
                 folded.fold(text, from: user, at: now, time: time)
@@ -183,14 +193,17 @@ package struct ChatState {
 
     /// A message was sent. Returns what shows at once; what becomes of it follows.
     ///
-    /// - Parameter isShown: whether the own message itself is to be shown.
-    mutating func take(
-        sent text: String, number: UInt64, recipients: Int, isShown: Bool, at now: Int64
+    /// - Parameters:
+    ///   - isShown: whether the own message itself is to be shown.
+    ///   - time: when it was sent.
+    package mutating func take(
+        sent text: String, number: UInt64, recipients: Int, isShown: Bool, at now: Int64, time: LocalTime
     ) -> [Line] {
+        transcript.add(Transcript.Message(text: Self.composed(text), time: time))
         var lines = told(presenceLines.flush()) + releaseHeld()
         guard recipients > 0 else {
             lostMessages += 1
-            if isShown { lines.append(ChatLines.own(text: Self.composed(text))) }
+            if isShown { lines.append(ChatLines.saidMyself(Self.composed(text), name: ownName)) }
             return lines + [ChatLines.reachedNobody(text: Self.composed(text))]
         }
         sent[number] = Delivery(text: text, recipients: recipients, namesOne: people.count > 1)
@@ -199,7 +212,7 @@ package struct ChatState {
     }
 
     /// Somebody has an own message, or does not if there is a reason.
-    mutating func take(answerFor message: UInt64, by user: UserID, failure: FailureReason?) -> [Line] {
+    package mutating func take(answerFor message: UInt64, by user: UserID, failure: FailureReason?) -> [Line] {
         guard var delivery = sent[message] else { return [] }
         answers += 1
         if let failure {
@@ -262,19 +275,20 @@ package struct ChatState {
     private mutating func releaseHeld() -> [Line] {
         guard let (number, text, _) = held else { return [] }
         held = nil
-        return [ChatLines.own(text: text, mark: sent[number]?.show())]
+        return [ChatLines.saidMyself(text, name: ownName, mark: sent[number]?.show())]
     }
 
     // MARK: Stops
 
     /// The program is about to be stopped: that the others vanish then, and come back, is nothing to show.
-    mutating func willSuspend() { awaited.formUnion(online) }
+    package mutating func willSuspend() { awaited.formUnion(online) }
 
     /// Those who should be back by now. Returns what there is to say of the others.
-    mutating func returned() -> [Line] {
-        let gone = awaited.subtracting(online).subtracting(muted).sorted()
+    package mutating func returned(at now: Int64) -> [Line] {
+        let gone = awaited.subtracting(online).sorted()
         awaited = []
-        return gone.isEmpty ? [] : [ChatLines.presence(of: gone.map { label(of: $0) }, .left)]
+        let lines = gone.flatMap { presenceLines.take(label(of: $0), .left, at: now) }
+        return gone.isEmpty ? [] : told(lines + presenceLines.flush())
     }
 
     // MARK: Out of sight
@@ -290,9 +304,13 @@ package struct ChatState {
     /// What came while another chat was open.
     package mutating func catchUp() -> [Line] {
         defer { (kept, leftOut, unread) = ([], 0, 0) }
-        return (leftOut > 0 ? [ChatLines.notice("\(leftOut) earlier lines are left out")] : []) + kept
+        let marker = unread > 0 ? [ChatLines.newMessages()] : []
+        return marker + (leftOut > 0 ? [ChatLines.notice("\(leftOut) earlier lines are left out")] : []) + kept
             + keyAlarms.flush(labels: labels) + folded.report(labels: labels)
     }
+
+    /// Whether a message holds the user's name.
+    func mentionsUser(_ text: String) -> Bool { mention.occurs(in: text, longest: Line.highlighted) }
 
     // MARK: Too much
 
@@ -306,7 +324,7 @@ package struct ChatState {
         if answer.missingOfOthers > 0 { lines.append(ChatLines.notKept(answer.missingOfOthers, from: nil)) }
         var timeline = Timeline()
         for message in answer.messages {
-            let line = ChatLines.message(from: labels.label(of: message.user), text: message.text)
+            let line = ChatLines.said(message.text, by: labels.label(of: message.user), highlighting: mention)
             lines += showsTimes ? timeline.stamped([line], at: message.time) : [line]
         }
         return lines
@@ -321,8 +339,14 @@ package struct ChatState {
 
     /// The answer to /who.
     ///
-    /// - Parameter doctor: the command that finds out why somebody does not show.
-    package func who(_ peers: [Peer], doctor: String, now: Double = Date().timeIntervalSince1970) -> [Line] {
+    /// - Parameters:
+    ///   - doctor: the command that finds out why somebody does not show.
+    ///   - now: the time, in seconds since 1970.
+    package mutating func who(
+        _ peers: [Peer], doctor: String, now: Double, localTime: (Double) -> LocalTime
+    ) -> [Line] {
+        refresh(peers)
+
         guard !peers.isEmpty else {
             return [ChatLines.notice("Nobody else has been here yet. If somebody should be: \(doctor)")]
         }
@@ -331,9 +355,43 @@ package struct ChatState {
                 label(of: peer.user),
                 presence: peer.isBlocked
                     ? "Blocked" : PresenceText.text(peer.presence, lastSeen: peer.lastSeen, now: now),
-                since: peer.onlineSince.map { LocalTime($0) }, roundTrip: peer.roundTrip, isVerified: peer.isVerified,
+                since: peer.onlineSince.map(localTime), roundTrip: peer.roundTrip, isVerified: peer.isVerified,
                 isMuted: muted.contains(peer.user))
         }
+    }
+
+    /// The node says what it knows of people.
+    mutating func refresh(_ peers: [Peer]) {
+        // An event tells of another presence.
+        for peer in peers where people[peer.user]?.presence == peer.presence {
+            people[peer.user] = peer
+            labels.update(Labels.Person(peer))
+        }
+    }
+
+    /// The answer to /find.
+    ///
+    /// - Parameter showsTimes: whether to say when the messages were sent.
+    package func find(_ text: String, showsTimes: Bool) -> [Line] {
+        let wanted = FoldedText(text)
+        let found = transcript.messages(with: wanted)
+        var lines = [
+            ChatLines.found(found.count, text: text, shown: Self.foundMessages, isCut: transcript.isCut)
+        ]
+        var timeline = Timeline()
+        for message in found.suffix(Self.foundMessages) {
+            let excerpt = ChatLines.excerpt(of: message.text, around: wanted)
+            let line =
+                message.user.map { ChatLines.said(excerpt, by: labels.label(of: $0)) }
+                ?? ChatLines.saidMyself(excerpt, name: ownName)
+            let shown = line.highlighting(wanted, from: 1)
+            lines += showsTimes ? timeline.stamped([shown], at: message.time) : [shown]
+        }
+        return lines
+    }
+
+    private static func mention(of name: String) -> FoldedText {
+        FoldedText(SafeText.name(name) ?? "", asWord: true)
     }
 
     /// That somebody muted comes or goes is counted, as ever, but not told.
@@ -348,14 +406,13 @@ package struct ChatState {
     private static func composed(_ text: String) -> String { NormalForm.canonical(text) }
 }
 
-extension LocalTime {
-    /// - Parameter time: seconds since 1970.
-    init(_ time: Double) {
-        var seconds = time_t(time)
-        var parts = tm()
-        localtime_r(&seconds, &parts)
-        self.init(
-            day: Day(year: Int(parts.tm_year) + 1900, month: Int(parts.tm_mon) + 1, day: Int(parts.tm_mday)),
-            hour: Int(parts.tm_hour), minute: Int(parts.tm_min))
+extension Peer {
+    /// The same peer, who went at that time, in seconds since 1970, unless it is known when.
+    fileprivate func seen(at time: Double) -> Peer {
+        guard lastSeen == nil else { return self }
+        return Peer(
+            user: user, name: name, presence: presence, key: key, lastSeen: time, onlineSince: onlineSince,
+            roundTrip: roundTrip, firstSeen: firstSeen, isVerified: isVerified, isBlocked: isBlocked,
+            namesakes: namesakes, namesake: namesake, names: names, namedSince: namedSince)
     }
 }

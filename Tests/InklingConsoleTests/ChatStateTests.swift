@@ -1,5 +1,3 @@
-import Inkling
-import InklingCLI
 import InklingConsole
 import InklingModel
 import Testing
@@ -33,11 +31,11 @@ struct ChatStateTests {
 
     private static func come(
         _ person: Person, _ presence: Presence = .online, to state: inout ChatState, alarm: KeyAlarm? = nil,
-        page: Page? = page, at now: Int64
+        at now: Int64
     ) -> [String] {
         state.take(
-            person, presence, why: presence == .offline ? .bye : .hello, peer: peer(person, presence), alarm: alarm,
-            page: page, at: now
+            peer(person, presence), why: presence == .offline ? .bye : .hello, alarm: alarm,
+            at: Moment(steady: now, wall: 0)
         ).map(\.text)
     }
 
@@ -111,7 +109,8 @@ struct ChatStateTests {
         #expect(state.nextDeadline(isSeen: false) == nil)
         #expect(state.unread == 600)
         let lines = state.catchUp().map(\.text)
-        #expect(lines.count == 11 && lines.last == "* 590 more messages from Bob: /show Bob")
+        #expect(lines.first == "--- new messages ---")
+        #expect(lines.count == 12 && lines.last == "* 590 more messages from Bob: /show Bob")
     }
 
     @Test("what waits to be reported is reported at the end, in the chat that is open")
@@ -163,7 +162,8 @@ struct ChatStateTests {
         }
         #expect(state.due(at: 12_000, isSeen: true).map(\.text) == ["* Charlie has left"])
         #expect(Self.come(Self.bob, to: &state, at: 50_000).isEmpty && state.due(at: 60_000, isSeen: true).isEmpty)
-        let who = state.who([Self.peer(Self.bob), Self.peer(Self.charlie)], doctor: "", now: 0).map(\.text)
+        let who = state.who([Self.peer(Self.bob), Self.peer(Self.charlie)], doctor: "", now: 0) { _ in Self.noon }
+            .map(\.text)
         #expect(who.map { $0.contains(", muted (") } == [true, false])
         state.muted = []
         #expect(state.indicator(.standard) == "" && Self.say("hi", Self.bob, in: &state, at: 60_000) == ["Bob: hi"])

@@ -1,0 +1,108 @@
+import InklingModel
+import NIOCore
+
+/// The way from a node to the front end that runs on its event loop: what waits for the sink, and in which order.
+///
+/// The sink is called for one thing after the other, never from within itself.
+final class FrontEnd {
+    /// How far the end has come.
+    private enum End {
+        case open
+        /// Nothing more comes; the sink is told when it has all that waits.
+        case due
+        case told
+    }
+
+    private var sink: ((ServiceOutput) -> Void)?
+    /// What has come and was not looked at: no more than what one input leads to.
+    private var arrivals = CircularBuffer<ServiceOutput>()
+    private var backlog: EventBacklog
+    private var end = End.open
+    /// The messages that the sink was called with, or will not get, since the node last asked.
+    private var settled: [UInt64] = []
+    /// Whether events go to the sink, as far as there is one.
+    var takesEvents = true {
+        didSet { if takesEvents, sink != nil { backlog.attend() } }
+    }
+
+    /// - Parameter queue: What waits from the beginning.
+    init(_ queue: EventQueue = EventQueue()) {
+        backlog = EventBacklog(queue)
+    }
+
+    /// Whether something waits that the front end does not take.
+    var isWatched: Bool { backlog.isWatched && end != .told }
+
+    /// What comes goes to this sink.
+    func attach(_ sink: @escaping (ServiceOutput) -> Void) {
+        self.sink = sink
+        backlog.attend()
+    }
+
+    /// Something is to be told after all that came before it.
+    func add(_ output: ServiceOutput) {
+        guard case .open = end else { return }
+        arrivals.append(output)
+    }
+
+    /// How many things came that were not looked at.
+    var arrivalCount: Int { arrivals.count }
+
+    /// What came of a request is told before all that the request led to: what has come since there were so many
+    /// arrivals.
+    func add(_ answer: ServiceAnswer, to request: ServiceRequest, before place: Int) {
+        guard case .open = end else { return }
+        arrivals.insert(.answer(answer, to: request), at: arrivals.index(arrivals.startIndex, offsetBy: place))
+    }
+
+    /// Nothing more comes.
+    func finish() {
+        guard case .open = end else { return }
+        end = .due
+    }
+
+    /// Calls the sink with one thing that it takes now.
+    ///
+    /// - Returns: False if there is none.
+    func forward() -> Bool {
+        guard let sink else {
+            // What waits is bounded all the same.
+            while let output = arrivals.popFirst() { place(output) }
+            return false
+        }
+        if takesEvents, let event = backlog.take() {
+            if case .message(_, _, let number, _) = event.event { settled.append(number) }
+            sink(.event(event))
+        } else if let output = arrivals.popFirst() {
+            place(output)
+        } else if case .due = end, backlog.isEmpty {
+            end = .told
+            sink(.ended)
+        } else {
+            return false
+        }
+        return true
+    }
+
+    /// The messages that are settled since this was last asked.
+    func collectSettled() -> [UInt64] {
+        defer { settled = [] }
+        return settled
+    }
+
+    /// A front end that takes nothing of what waits, so many times in a row, gets no messages until it takes again.
+    ///
+    /// - Returns: The messages that don't wait for it any more.
+    func look(patience: Int) -> [UInt64] { backlog.look(patience: patience) }
+
+    private func place(_ output: ServiceOutput) {
+        switch output {
+        case .event(let timed):
+            guard !backlog.add(timed), case .message(_, _, let number, _) = timed.event else { return }
+            settled.append(number)
+        case .answer, .ended:
+            guard let sink else { preconditionFailure("a front end listens before it asks") }
+            sink(output)
+        }
+    }
+}

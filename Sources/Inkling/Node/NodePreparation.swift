@@ -1,0 +1,59 @@
+import InklingCore
+import InklingModel
+import InklingWire
+
+/// What a node needs of the system before it has a socket.
+struct NodePreparation: Sendable {
+    /// The display name, in NFC.
+    let name: String
+    /// The peers that were named by hand.
+    let peers: [Address]
+    /// The own address to use; nil for all.
+    let bindAddress: Address?
+    let interfaces: UsedInterfaces
+    let keyStore: KeyStore?
+    let identity: KeyPair
+    /// What earlier runs kept; nil if nothing is kept.
+    let knownPeers: KnownPeersOpening?
+
+    /// The file of known peers, as a node finds it.
+    struct KnownPeersOpening: Sendable {
+        let file: KnownPeersFile
+        let isWritable: Bool
+        let reading: KnownPeersFile.Reading
+    }
+
+    /// Whether a name server has to be asked.
+    static func takesTime(_ configuration: Configuration) -> Bool {
+        configuration.peers.contains { !Resolution.isNumeric($0) }
+    }
+
+    init(_ configuration: Configuration) throws(NodeError) {
+        name = try Configuration.checked(name: configuration.name)
+        peers = try configuration.peers.map { text throws(NodeError) in try Resolution.peer(text) }.flatMap(\.self)
+        bindAddress = try configuration.bindAddress.map { text throws(NodeError) in
+            guard let address = Resolution.own(text) else { throw .bindAddress(text) }
+            return address
+        }
+        interfaces = try UsedInterfaces(
+            configuration.interfaceSelection, from: Interfaces.all(), isStrict: true)
+        keyStore = try Self.openKeyStore(configuration)
+        var random = SystemRandomNumberGenerator()
+        identity = keyStore.flatMap { KeyPair(privateKey: $0.privateKey) } ?? KeyPair(using: &random)
+        knownPeers = keyStore?.knownPeers.map { directory, isWritable in
+            let file = KnownPeersFile(directory: directory)
+            return KnownPeersOpening(file: file, isWritable: isWritable, reading: file.read(using: &random))
+        }
+    }
+
+    private static func openKeyStore(_ configuration: Configuration) throws(NodeError) -> KeyStore? {
+        guard !configuration.isEphemeral else { return nil }
+        do {
+            return configuration.sharesIdentity
+                ? try KeyStore.openShared(directory: configuration.stateDirectory)
+                : try KeyStore.open(directory: configuration.stateDirectory)
+        } catch {
+            throw .stateDirectory(error)
+        }
+    }
+}

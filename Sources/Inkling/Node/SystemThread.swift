@@ -1,0 +1,42 @@
+import Glibc
+
+/// Runs `body` on a thread of its own, which takes none of the program's signals: those are for its other threads.
+///
+/// - Parameter name: What the system shows; at most 15 bytes.
+/// - Returns: Nil if the system gives none.
+func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) -> pthread_t? {
+    final class Start {
+        let name: String
+        let body: @Sendable () -> Void
+        init(name: String, body: @escaping @Sendable () -> Void) { (self.name, self.body) = (name, body) }
+    }
+    let start = Unmanaged.passRetained(Start(name: name, body: body))
+    var thread = pthread_t()
+    // A new thread has the mask of the one that makes it.
+    var (all, before) = (sigset_t(), sigset_t())
+    sigfillset(&all)
+    pthread_sigmask(SIG_SETMASK, &all, &before)
+    let code = pthread_create(
+        &thread, nil,
+        { context in
+            guard let context else { return nil }
+            let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
+            nameThread(start.name)
+            start.body()
+            return nil
+        }, start.toOpaque())
+    pthread_sigmask(SIG_SETMASK, &before, nil)
+    guard code == 0 else {
+        start.release()
+        return nil
+    }
+    return thread
+}
+
+/// What the system shows of the calling thread; the C library's call is not visible from Swift.
+private func nameThread(_ name: String) {
+    let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
+    guard file >= 0 else { return }
+    _ = write(file, name, name.utf8.count)
+    close(file)
+}

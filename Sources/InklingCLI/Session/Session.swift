@@ -1,0 +1,30 @@
+import Inkling
+import InklingConsole
+import InklingModel
+
+/// One way of speaking with a user or a program. Everything is called on the event loop, and nothing waits.
+///
+/// A session draws and performs what its model decides; it decides nothing itself.
+protocol Session: AnyObject {
+    /// The node is up, in no chat yet.
+    func begin()
+    /// The node says something.
+    func take(_ output: ServiceOutput)
+    /// Something came on standard input.
+    func take(_ piece: StandardInput.Piece)
+    /// The time of ``nextTick`` has come.
+    func tick()
+    /// One of the signals of ``SignalPipe``.
+    func take(signal: Int32)
+    /// There is room in the output again.
+    func outputDrained()
+    /// Nobody reads the output any more.
+    func outputAbandoned()
+    /// A line of the log is to be shown.
+    func take(log: String)
+
+    /// When to call ``tick()``, in milliseconds of the steady clock; nil if never.
+    var nextTick: Int64? { get }
+    /// Whether the next piece of input is to be read.
+    var wantsInput: Bool { get }
+}

@@ -1,0 +1,197 @@
+import Glibc
+import Inkling
+import InklingConsole
+import InklingModel
+import NIOCore
+
+/// What a session stands on: the node, standard input and output, signals and the time, all on one event loop.
+final class SessionHost {
+    let loop: any EventLoop
+    let settings: ChatSettings
+    let output: StandardOutput
+    private(set) var node: LocalNode?
+    private var input: StandardInput?
+    private var signals: SignalPipe?
+    private var session: (any Session)?
+    private let finished: (Int32) -> Void
+    /// Not any more at the end.
+    private var holdsBack = true
+    private var ticking: (at: Int64, task: Scheduled<Void>)?
+    private var phase = Phase.running
+
+    private enum Phase {
+        case running
+        /// The program says goodbye, since then on the steady clock.
+        case ending(since: Int64)
+        case over
+    }
+
+    /// How long the end may take before another signal ends the program at once.
+    private static let patience: Int64 = 3_000
+    /// Microseconds between two looks at the terminal.
+    private static let backgroundStep: UInt32 = 100_000
+
+    /// - Parameter finished: called once, with the exit status, when all is done.
+    init(_ settings: ChatSettings, on loop: any EventLoop, finished: @escaping (Int32) -> Void) {
+        self.settings = settings
+        self.loop = loop
+        self.finished = finished
+        output = StandardOutput(on: loop)
+    }
+
+    /// The present time, as models take it.
+    var now: Moment { Moment(steady: Clock.steady, wall: Clock.wall) }
+
+    // MARK: Beginning
+
+    /// The node is up: a session begins.
+    func begin(_ node: LocalNode, _ session: any Session) {
+        self.node = node
+        self.session = session
+        output.drained = { [unowned self] in
+            session.outputDrained()
+            followOutput()
+            settle()
+        }
+        output.abandoned = { [unowned self] in
+            session.outputAbandoned()
+            settle()
+        }
+        signals = SignalPipe(on: loop) { [unowned self] in took(signal: $0) }
+        input = StandardInput(on: loop) { [unowned self] piece in
+            session.take(piece)
+            settle()
+        }
+        node.attach { [unowned self] in take($0) }
+        session.begin()
+        settle()
+    }
+
+    /// A line of the log is to be shown.
+    func take(log: String) {
+        session?.take(log: log)
+        settle()
+    }
+
+    /// After anything has happened: the next piece of input, and the next time.
+    private func settle() {
+        guard case .running = phase, let session else { return }
+        if session.wantsInput, !output.isFull { input?.demand() }
+        schedule(session.nextTick)
+    }
+
+    private func schedule(_ time: Int64?) {
+        guard ticking?.at != time else { return }
+        ticking?.task.cancel()
+        ticking = nil
+        guard let time else { return }
+        let delay = TimeAmount.milliseconds(max(time - Clock.steady, 0))
+        let task = loop.assumeIsolated().scheduleTask(in: delay) { [unowned self] in
+            ticking = nil
+            session?.tick()
+            settle()
+        }
+        ticking = (time, task)
+    }
+
+    // MARK: What the node says
+
+    /// While the output is full, what counts of the events waits in the node, bounded, and the peers who send the most
+    /// wait with it (M-20).
+    private func take(_ said: ServiceOutput) {
+        session?.take(said)
+        followOutput()
+        settle()
+    }
+
+    private func followOutput() { node?.takesEvents = !holdsBack || !output.isFull }
+
+    /// It is the end: everything that waits goes out, whatever the output has room for.
+    func stopHoldingBack() {
+        holdsBack = false
+        followOutput()
+    }
+
+    // MARK: Signals
+
+    private func took(signal: Int32) {
+        switch phase {
+        case .running:
+            session?.take(signal: signal)
+            settle()
+        case .ending(let since):
+            guard SignalPipe.ending.contains(signal), Clock.steady - since > Self.patience else { return }
+            Terminal.abandon()
+            _exit(1)
+        case .over: break
+        }
+    }
+
+    /// Says goodbye, stops the program, and calls back when it is continued.
+    ///
+    /// - Parameters:
+    ///   - wholeJob: whether the processes that were started with this one are to stop too: where a key said so, and
+    ///     not a signal that they had as well.
+    ///   - done: called with whether it goes on. If not, it was told to end while it was stopped; the terminal may be
+    ///     another job's.
+    func suspend(wholeJob: Bool, done: @escaping (_ goesOn: Bool) -> Void) {
+        guard let node else { return }
+        node.suspend { [unowned self] in
+            let goesOn = Self.stop(wholeJob: wholeJob)
+            if goesOn { node.resume() }
+            done(goesOn)
+            settle()
+        }
+    }
+
+    private static func stop(wholeJob: Bool) -> Bool {
+        // The rest of the job first, while the own process still takes it for an event.
+        if wholeJob { SignalPipe.stopOthers() }
+        SignalPipe.stop()
+        // Continued in the background it could not use the terminal: it stays away until it is in front.
+        while Terminal.isOthers {
+            // What continued it may have come together with a signal to end, which is heard a little later. Where no
+            // shell is left to continue it, a stop does nothing, and this is what it waits with.
+            usleep(backgroundStep)
+            if SignalPipe.isEndWanted { return false }
+            guard Terminal.isOthers else { break }
+            SignalPipe.stop()
+        }
+        return true
+    }
+
+    // MARK: Ending
+
+    /// Says goodbye to all, and ends when everything is written.
+    func end(status: Int32) {
+        guard case .running = phase else { return }
+        stopHoldingBack()
+        phase = .ending(since: Clock.steady)
+        ticking?.task.cancel()
+        let leave = { [unowned self] in
+            output.whenEmpty { [unowned self] in
+                phase = .over
+                finished(status)
+            }
+        }
+        guard let node else { return leave() }
+        node.stop { leave() }
+    }
+}
+
+/// The clocks of the program.
+enum Clock {
+    /// Milliseconds of a clock that never goes back, and runs while the machine sleeps.
+    static var steady: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    /// Seconds since 1970.
+    static var wall: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec / 1_000) / 1_000_000
+    }
+}

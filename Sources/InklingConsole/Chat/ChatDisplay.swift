@@ -1,0 +1,66 @@
+import InklingModel
+import InklingText
+
+/// How a chat is shown.
+package struct ChatDisplay: Hashable, Sendable {
+    package enum Form: Hashable, Sendable {
+        /// A screen that is drawn, below it an input whose keys come one by one.
+        case screen
+        /// Whole lines, with an input that the terminal itself edits and echoes.
+        case lines
+        /// Whole lines; each line of the input is a message.
+        case pipe
+    }
+
+    package var form: Form
+    /// Whether a person reads, who can ask for what is folded. Otherwise everything is shown.
+    package var folds: Bool
+    package var indicator: IndicatorStyle
+    package var reducedMotion: Bool
+    /// Whether bold and dim are wanted.
+    package var decorated: Bool
+    /// Whether the terminal rings when somebody mentions the user.
+    package var ringsForMentions: Bool
+
+    package init(
+        form: Form, folds: Bool, indicator: IndicatorStyle = .standard, reducedMotion: Bool = false,
+        decorated: Bool = false, ringsForMentions: Bool = false
+    ) {
+        self.form = form
+        self.folds = folds
+        self.indicator = indicator
+        self.reducedMotion = reducedMotion
+        self.decorated = decorated
+        self.ringsForMentions = ringsForMentions
+    }
+
+    /// Whether own messages are shown as lines: a terminal that echoes has shown them.
+    var showsOwn: Bool { form != .lines }
+    /// Whether lines carry the time.
+    var showsTimes: Bool { form == .screen }
+}
+
+/// What only the program knows how to say.
+package struct ChatTexts: Sendable {
+    /// A time in seconds since 1970, where the user is.
+    package var localTime: @Sendable (Double) -> LocalTime
+    /// An error and what to do about it, in one line.
+    package var error: @Sendable (NodeError) -> String
+    /// A notice and what to do about it, in one line.
+    package var notice: @Sendable (Notice) -> String
+    /// Where others can find this node, as a sentence.
+    package var reach: @Sendable () -> String
+    /// How a shell names the first chat to a further command, with a blank before it.
+    package var arguments: String
+
+    package init(
+        localTime: @escaping @Sendable (Double) -> LocalTime, error: @escaping @Sendable (NodeError) -> String,
+        notice: @escaping @Sendable (Notice) -> String, reach: @escaping @Sendable () -> String, arguments: String
+    ) {
+        self.localTime = localTime
+        self.error = error
+        self.notice = notice
+        self.reach = reach
+        self.arguments = arguments
+    }
+}

@@ -1,0 +1,26 @@
+import InklingModel
+
+/// What a model of the prompt asks the program to do.
+package enum ChatEffect: Hashable, Sendable {
+    /// Lines join the history; a screen draws its block below them again.
+    case show([Line])
+    /// A screen draws its block again.
+    case draw
+    /// A node is asked. The answer is for the model, now or later.
+    case ask(ServiceRequest)
+    /// The terminal rings.
+    case bell
+    /// The screen is cleared. It is drawn again by an effect that follows.
+    case clearScreen
+    /// The program stops, and with it the processes that were started together with it. Input waits until
+    /// `resumed(at:)`.
+    case suspend
+    /// A line for standard error, safe to show.
+    case complain(String)
+    /// The first chat could not be joined. Nothing follows.
+    case cannotStart(NodeError)
+    /// The end has begun. It takes at most ``ChatModel/patience``.
+    case beginEnd
+    /// Nothing is left to be done but to stop the node. Nothing follows.
+    case end
+}

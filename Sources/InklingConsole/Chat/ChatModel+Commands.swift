@@ -1,0 +1,293 @@
+import InklingModel
+import InklingText
+
+/// What commands do, and what their answers come to.
+extension ChatModel {
+    /// Does what a command asks for. Messages are not for this.
+    mutating func perform(_ command: PromptCommand) {
+        switch command {
+        case .message, .action: break
+        case .quit: end()
+        case .help(let word): answer(help(word))
+        case .misused, .unknown: answer(ChatLines.error(command.complaint ?? ""))
+        case .away, .back: setAway(command == .away)
+        case .chats: answer(list())
+        case .join(let text): join(text)
+        case .leave(let name): leave(name)
+        case .open(.number(let number)): answer(open(number: number))
+        case .open(.name(let name)): answer(index(named: name).map { open(number: $0 + 1) } ?? [noChat(name)])
+        case .mute(nil): answer(listMuted())
+        case .unmute(let name): answer(unmute(name))
+        case .nick(let name): changeName(name)
+        case .clear: clear()
+        case .who, .whois, .verify, .block, .unblock, .mute, .show, .find, .invite:
+            guard let index = openIndex else {
+                return answer(ChatLines.error("You are not in a chat. Join one: /join NAME"))
+            }
+            perform(command, in: index)
+        }
+    }
+
+    private mutating func perform(_ command: PromptCommand, in index: Int) {
+        let chat = states[index].chat
+        switch command {
+        case .who: ask(.peers(chat: chat.name), for: .who)
+        case .invite: answer(invite(chat))
+        case .unblock(let name): unblock(name, in: states[index])
+        case .find(let text): answer(states[index].find(text, showsTimes: display.showsTimes))
+        case .show(let name): answer(showFolded(name, in: index))
+        case .whois(let name), .verify(let name, _), .block(let name), .mute(let name?):
+            switch find(name, in: states[index]) {
+            case .failure(let complaint): answer(complaint.line)
+            case .success(let peer): perform(command, on: peer, states[index].label(of: peer.user))
+            }
+        default: break
+        }
+    }
+
+    /// An answer of the node came.
+    mutating func take(_ answer: ServiceAnswer, to request: ServiceRequest) {
+        guard let purpose = pending.take(request) else { return }
+        defer { proceed() }
+        switch (purpose, request, answer) {
+        case (.begin, _, .failed(let error)): cannotStart(error)
+        case (.begin, _, .peers(let peers)): begun(peers)
+        case (.send, .send(let text, let chat), _): take(answer, toSending: text, in: chat)
+        case (.leave, .leave(let chat), _): left(chat, answer)
+        case (.refresh, .peers(let chat), .peers(let peers)): refresh(peers, in: chat)
+        case (.refresh, _, _): break
+        case (_, _, .failed(let error)): self.answer(ChatLines.error(commandText(error, for: purpose)))
+        case (.join(let chat), _, .peers(let peers)): joined(chat, peers)
+        case (.who, .peers(let chat), .peers(let peers)): self.answer(who(peers, in: chat))
+        case (.fingerprint(let label), .fingerprint(let key), .fingerprint(let groups)):
+            self.answer(fingerprint(groups, of: label, key: key))
+        case (.verify(let label), _, .done):
+            self.answer(ChatLines.notice("\(label.text) is now verified"))
+            refresh()
+        case (.block(let label), _, .done):
+            self.answer(blocked(label))
+            refresh()
+        case (.findBlocked(let name, let key), _, .knownPeers(let people)): unblock(name, key: key, among: people)
+        case (.unblock(let name), _, .done):
+            self.answer(ChatLines.notice("\(SafeText.line(name)) is no longer blocked"))
+            refresh()
+        case (.rename, .rename(let name), .done): renamed(name)
+        default: break
+        }
+    }
+
+    private func commandText(_ error: NodeError, for purpose: PendingAnswers.Purpose) -> String {
+        // The program would name its option.
+        if case .rename = purpose, case .name = error { return error.fact + " Choose another: /nick NAME" }
+        return texts.error(error)
+    }
+
+    private func help(_ word: String?) -> [Line] {
+        guard let word else {
+            let keys = display.form == .screen ? PromptCommand.keyDescriptions : []
+            return (PromptCommand.descriptions + keys).map { ChatLines.notice($0) }
+        }
+        guard let lines = PromptCommand.help(on: word) else {
+            return [ChatLines.error("There is no command \(SafeText.line(word)); /help lists them")]
+        }
+        return lines.map { ChatLines.notice($0) }
+    }
+
+    /// Shows what was folded in the open chat.
+    private mutating func showFolded(_ name: String?, in index: Int) -> [Line] {
+        guard let name else { return states[index].show(nil, showsTimes: display.showsTimes) }
+        switch user(named: name, in: states[index]) {
+        case .failure(let complaint): return [complaint.line]
+        case .success(let user): return states[index].show(user, showsTimes: display.showsTimes)
+        }
+    }
+
+    private mutating func clear() {
+        guard display.form == .screen else { return answer(ChatLines.error("There is no screen to clear here")) }
+        emit(.clearScreen)
+    }
+
+    // MARK: Oneself
+
+    private mutating func setAway(_ isAway: Bool) {
+        guard self.isAway != isAway else {
+            return answer(
+                ChatLines.notice(isAway ? "You are already away. To return: /back" : "You are not away"))
+        }
+        self.isAway = isAway
+        ask(.setAway(isAway))
+        answer(
+            ChatLines.notice(
+                isAway ? "Others see that you are away; messages still reach you. To return: /back" : "You are back"))
+    }
+
+    private mutating func changeName(_ text: String) {
+        let name = NormalForm.canonical(text)
+        guard name != identity.name else {
+            return answer(ChatLines.notice("That is your name already: others see you as \(ChatLines.shown(name))"))
+        }
+        guard Labels.shown(name) != nil else {
+            return answer(
+                ChatLines.error(
+                    "Others could not read that name: it needs a letter or a digit, and no control characters"))
+        }
+        ask(.rename(name), for: .rename)
+    }
+
+    private mutating func renamed(_ name: String) {
+        rename(name)
+        answer(ChatLines.notice("Others see you as \(ChatLines.shown(name)) from now on"))
+    }
+
+    // MARK: Chats
+
+    private func list() -> [Line] {
+        guard !states.isEmpty else { return [ChatLines.notice("You are not in a chat. Join one: /join NAME")] }
+        return states.enumerated().map { index, state in
+            ChatLines.chat(
+                number: index + 1, name: state.chat.name, isOpen: state.chat.isOpen, unread: state.unread,
+                isCurrent: index == openIndex)
+        }
+    }
+
+    private mutating func join(_ text: String) {
+        let chat: Chat
+        do {
+            let name = NormalForm.canonical(text)
+            chat = Chat.isInvite(text) ? try Chat(invite: text) : try Chat(name)
+        } catch {
+            return answer(ChatLines.error(texts.error(error)))
+        }
+        guard let index = index(of: chat.name) else { return ask(.join(chat), for: .join(chat)) }
+        guard states[index].chat == chat else {
+            let command = "/leave \(SafeText.line(chat.name))"
+            return answer(ChatLines.error("You are in another chat with that name: leave it first with \(command)"))
+        }
+        answer(
+            [ChatLines.notice("You are already in \(ChatLines.chat(chat.name, isOpen: chat.isOpen))")]
+                + go(to: index))
+    }
+
+    private mutating func joined(_ chat: Chat, _ peers: [Peer]) {
+        add(chat, peers)
+        let index = states.count - 1
+        // Those who are there already come after the greeting.
+        let begin = [nowIn(chat)] + go(to: index) + states[index].greeting
+        show(begin)
+        show(take(present: peers, in: index))
+    }
+
+    /// Opens a chat by its number, from 1; what was being typed there comes back.
+    mutating func open(number: Int) -> [Line] {
+        guard states.indices.contains(number - 1) else {
+            return [ChatLines.error("There is no chat number \(number); /chats lists yours")]
+        }
+        guard number - 1 != openIndex else { return [] }
+        return [nowIn(states[number - 1].chat)] + go(to: number - 1)
+    }
+
+    private mutating func go(to index: Int) -> [Line] {
+        guard index != openIndex else { return [] }
+        let draft = keyboard.editor.exchange(states[index].draft)
+        if let old = openIndex {
+            // Typing ends where one goes away from; coming back to a draft is not typing.
+            ask(.compose("", chat: states[old].chat.name))
+            states[old].draft = draft
+        }
+        openIndex = index
+        return states[index].catchUp()
+    }
+
+    private func nowIn(_ chat: Chat) -> Line {
+        ChatLines.notice("You are now in \(ChatLines.chat(chat.name, isOpen: chat.isOpen))")
+    }
+
+    private mutating func leave(_ name: String?) {
+        guard let index = name.map({ self.index(named: $0) }) ?? openIndex else {
+            return answer(name.map(noChat) ?? ChatLines.error("You are not in a chat"))
+        }
+        let chat = states[index].chat.name
+        leaving[chat] = []
+        sendWaiting(in: index)
+        ask(.leave(chat: chat), for: .leave)
+    }
+
+    private mutating func left(_ name: String, _ answer: ServiceAnswer) {
+        var last = leaving.removeValue(forKey: name) ?? []
+        guard let index = index(of: name) else { return }
+        if case .failed(let error) = answer {
+            return self.answer(last + [ChatLines.error(texts.error(error))])
+        }
+        let chat = states[index].chat
+        last += states[index].abandon(isSeen: index == openIndex)
+        if index != openIndex, !last.isEmpty { last.insert(heading(of: index), at: 0) }
+        last.append(ChatLines.notice("You have left \(ChatLines.chat(chat.name, isOpen: chat.isOpen))"))
+        states.remove(at: index)
+        guard index == openIndex else {
+            if let open = openIndex, open > index { openIndex = open - 1 }
+            return self.answer(last)
+        }
+        openIndex = nil
+        guard !states.isEmpty else {
+            _ = keyboard.editor.exchange(LineEditor.Draft())
+            last.append(ChatLines.notice("You are not in a chat now. Join one with /join NAME, or end with /quit"))
+            return self.answer(last)
+        }
+        self.answer(last + open(number: min(index, states.count - 1) + 1))
+    }
+
+    private func noChat(_ name: String) -> Line {
+        ChatLines.error("You are not in a chat called \(SafeText.line(name)); /chats lists yours")
+    }
+
+    private func index(named name: String) -> Int? {
+        let name = NormalForm.canonical(name)
+        return index(of: name) ?? states.firstIndex { $0.chat.name.lowercased() == name.lowercased() }
+    }
+
+    private func invite(_ chat: Chat) -> [Line] {
+        guard let invite = chat.invite else {
+            let command = "inkling chat" + ShellQuoting.argument(chat.name)
+            return [ChatLines.notice("\(chat.name) is open: anybody on this network can join with \(command)")]
+        }
+        return [
+            ChatLines.notice("Anyone with this invite can join and read; pass it on through a channel you trust:"),
+            Line(invite),
+        ]
+    }
+
+    // MARK: Nobody there
+
+    /// What there is to say to somebody who is still alone after a while; nothing to anybody else.
+    func alone() -> [Line] {
+        guard let open, !metAnybody else { return [] }
+        let invitation =
+            open.chat.isOpen ? "inkling chat" + ShellQuoting.argument(open.chat.name) : "the invite that /invite shows"
+        return [
+            ChatLines.notice("Still alone in \(SafeText.line(open.chat.name)). \(texts.reach())"),
+            ChatLines.notice("Others on the same network join with \(invitation)."),
+            ChatLines.notice("If they have joined but don't appear: \(doctor(for: open.chat))"),
+        ]
+    }
+
+    /// The command that finds out why somebody does not show.
+    private func doctor(for chat: Chat) -> String {
+        "inkling doctor" + (chat == firstChat ? texts.arguments : ShellQuoting.arguments(naming: chat))
+    }
+
+    /// Asks what is known of everybody: a decision about one may concern the namesakes.
+    private mutating func refresh() {
+        for state in states { ask(.peers(chat: state.chat.name), for: .refresh) }
+    }
+
+    private mutating func refresh(_ peers: [Peer], in chat: String) {
+        if let index = index(of: chat) { states[index].refresh(peers) }
+    }
+
+    private mutating func who(_ peers: [Peer], in chat: String) -> [Line] {
+        guard let index = index(of: chat) else { return [] }
+        let localTime = texts.localTime
+        return states[index].who(
+            peers, doctor: doctor(for: states[index].chat), now: moment.wall, localTime: { localTime($0) })
+    }
+}

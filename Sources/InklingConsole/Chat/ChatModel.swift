@@ -1,0 +1,512 @@
+import InklingModel
+import InklingText
+
+/// The prompt as a model: what happens, keys, lines and the time go in, and come out as effects. It has no clock, no
+/// randomness and no input or output of its own.
+///
+/// Each input is one method, which returns what is to be done, in order. What is drawn then is the state after it.
+/// Answers to ``ChatEffect/ask(_:)`` come as ``ServiceOutput/answer(_:to:)``, in the order of the requests, at once or
+/// later. Input that follows a command waits until its answer is there.
+package struct ChatModel: Sendable {
+    /// For how long the end waits for the answers to what was sent a moment ago: a lost datagram is sent again some
+    /// times meanwhile.
+    package static let patience: Int64 = 2_000
+    /// What ends a session may come as several signals at once: a terminal that goes has both shell and system tell it.
+    private static let echo: Int64 = 300
+    /// How long those who were there may take to come back after a stop.
+    private static let returnWait: Int64 = 5_000
+    /// How long one is alone before it is said what to do about it.
+    private static let aloneTime: Int64 = 4_000
+    private static let minute: Int64 = 60_000
+    /// The least time between two rings of the terminal.
+    private static let bellInterval: Int64 = 2_000
+
+    let display: ChatDisplay
+    let texts: ChatTexts
+    /// The chat that the program was started for.
+    let firstChat: Chat
+    package private(set) var identity: NodeIdentity
+    private(set) var moment: Moment
+
+    var states: [ChatState] = []
+    var openIndex: Int?
+    var isAway = false
+    var pending = PendingAnswers()
+    /// What there is yet to say of own messages in chats that are about to be left.
+    var leaving: [String: [Line]] = [:]
+    /// Who is muted, in all chats, until the program ends.
+    var muted = MutedPeople()
+    /// The keys whose fingerprints were shown.
+    var shownFingerprints: Set<String> = []
+    private var warnings: KeyWarnings
+
+    var keyboard = Keyboard()
+    private var phase = Phase.running
+    private var showing = Showing.openChat
+    private var timeline = Timeline()
+    private var dots = TypingDots()
+    private var columns: Int
+    /// What was reported last, where who is typing is reported in lines.
+    private var reportedIndicator = ""
+    private var effects: [ChatEffect] = []
+
+    private var aloneAt: Int64?
+    private var minuteAt: Int64?
+    private var returnedAt: Int64?
+    private var silentUntil: Int64?
+
+    private enum Phase {
+        case running
+        /// Nothing more is taken from the user.
+        case ending(since: Int64)
+        case over(isAnswered: Bool)
+    }
+
+    /// Whose lines are shown at once.
+    private enum Showing {
+        /// Those of other chats wait until theirs is open.
+        case openChat
+        /// It is the end, and nothing can wait. With the chat whose lines were the last.
+        case allChats(last: Int?)
+    }
+
+    /// - Parameters:
+    ///   - chat: the one to begin with.
+    ///   - columns: the width of the terminal.
+    package init(
+        _ chat: Chat, identity: NodeIdentity, display: ChatDisplay, texts: ChatTexts, columns: Int, at moment: Moment
+    ) {
+        firstChat = chat
+        self.identity = identity
+        self.display = display
+        self.texts = texts
+        self.columns = columns
+        self.moment = moment
+        warnings = KeyWarnings(startedAt: moment.wall)
+    }
+
+    // MARK: Inputs
+
+    /// It begins: the first chat is joined, also if the node is in it already.
+    package mutating func begin(at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { $0.ask(.join($0.firstChat), for: .begin($0.firstChat)) }
+    }
+
+    /// The node says something.
+    package mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { model in
+            switch output {
+            case .event(let timed): model.tell(timed.event)
+            case .answer(let answer, let request): model.take(answer, to: request)
+            case .ended: model.conclude()
+            }
+        }
+    }
+
+    /// Bytes came from the keyboard; for a screen.
+    package mutating func take(bytes: some Sequence<UInt8>, at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { model in
+            let keys = model.keyboard.decode(bytes, at: moment.steady)
+            guard model.isRunning else { return model.pressAtEnd(keys) }
+            // A node that does not answer can't hold back the end.
+            guard model.pending.isEmpty || !keys.contains(.control("c")) else { return model.end() }
+            model.keyboard.add(keys)
+            model.proceed()
+        }
+    }
+
+    /// A line was entered; where the terminal edits its lines itself.
+    package mutating func take(line: String, at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { model in
+            guard model.isRunning, line.contains(where: { !$0.isWhitespace }) else { return }
+            model.keyboard.enter(line)
+            model.proceed()
+        }
+    }
+
+    /// A message is sent, whether or not others may be found yet; for a pipe.
+    mutating func send(_ text: String, at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { $0.ask(.send(text, chat: $0.firstChat.name), for: .send) }
+    }
+
+    /// What comes of a message is dealt with elsewhere: it could not be sent.
+    mutating func forget(_ request: ServiceRequest) { _ = pending.take(request) }
+
+    /// The program itself has something to say, such as a line of its log.
+    package mutating func take(notice: String, at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { $0.show([ChatLines.notice(notice)]) }
+    }
+
+    /// Something did not work, outside of the model.
+    package mutating func take(error: String, at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { $0.show([ChatLines.error(error)]) }
+    }
+
+    /// Time has passed: the time of `nextTick` has come.
+    package mutating func tick(at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { model in
+            switch model.phase {
+            case .running: model.tickRunning()
+            case .ending(let since): if since + Self.patience <= moment.steady { model.conclude() }
+            case .over: break
+            }
+        }
+    }
+
+    /// The terminal has another width.
+    package mutating func resize(columns: Int, at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { $0.columns = columns }
+    }
+
+    /// The program is about to be stopped.
+    package mutating func willSuspend(at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { model in
+            for index in model.states.indices { model.states[index].willSuspend() }
+            model.returnedAt = nil
+        }
+    }
+
+    /// The program goes on after a stop.
+    package mutating func resumed(at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { model in
+            model.returnedAt = moment.steady + Self.returnWait
+            model.keyboard.isStopped = false
+            model.proceed()
+        }
+    }
+
+    /// It is to end: by the end of input, or by a signal. What waits is sent, and the end waits for what becomes of it,
+    /// until somebody asks for the end once more.
+    package mutating func finish(at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { model in
+            switch model.phase {
+            case .running: model.end()
+            case .ending(let since): if moment.steady - since > Self.echo { model.conclude() }
+            case .over: break
+            }
+        }
+    }
+
+    // MARK: Queries
+
+    /// When to call `tick(at:)`, in milliseconds of the steady clock; `nil` if never.
+    package var nextTick: Int64? {
+        switch phase {
+        case .running:
+            let due = states.indices.compactMap { states[$0].nextDeadline(isSeen: $0 == openIndex) }
+            let times = [aloneAt, minuteAt, returnedAt, keyboard.nextDeadline]
+            return (due + (times + [nextDots]).compactMap { $0 }).min()
+        case .ending(let since): return since + Self.patience
+        case .over: return nil
+        }
+    }
+
+    /// Whether input is still taken.
+    package var isRunning: Bool {
+        if case .running = phase { true } else { false }
+    }
+
+    /// Whether all that was sent is answered for, once it is over.
+    package var isAnswered: Bool {
+        if case .over(let isAnswered) = phase { isAnswered } else { false }
+    }
+
+    package var hasUnanswered: Bool { pending.hasMessages || states.contains(where: \.hasUnanswered) }
+    package var anybodyOnline: Bool { states.contains(where: \.anybodyOnline) }
+    /// Whether anybody has been online since the start.
+    package var metAnybody: Bool { states.contains(where: \.metAnybody) }
+    /// How many deliveries and failures were reported.
+    package var answers: Int { states.reduce(0) { $0 + $1.answers } }
+    /// How many messages were not delivered to anybody at all.
+    package var lostMessages: Int { states.reduce(0) { $0 + $1.lostMessages } }
+
+    /// The input field; each chat has a draft of its own.
+    package var editor: LineEditor { keyboard.editor }
+
+    /// Who is typing, with the dots; nil where nobody is.
+    package var indicator: String? {
+        let text = typists
+        return text.isEmpty ? nil : text + IndicatorText.dots(step: dots.step, reducedMotion: display.reducedMotion)
+    }
+
+    /// How the indicator shows.
+    package var emphasis: Line.Emphasis {
+        IndicatorText.emphasis(
+            age: dots.age(at: moment.steady), decorated: display.decorated, reducedMotion: display.reducedMotion)
+    }
+
+    /// What stands before the input.
+    package var prompt: String {
+        if let search = editor.search {
+            return Prompt.text(ofSearch: search.query, isFound: search.isFound, columns: columns)
+        }
+        guard let open else { return "no chat> " }
+        let unread = states.map {
+            Prompt.Unread(chat: $0.chat.name, isOpen: $0.chat.isOpen, count: $0.unread)
+        }
+        return Prompt(
+            chat: open.chat.name, isOpen: open.chat.isOpen, other: open.other(now: moment.wall), unread: unread,
+            isAway: isAway
+        ).text(columns: columns)
+    }
+
+    /// Who is typing in the open chat, without dots; empty when nobody is.
+    private var typists: String { open?.indicator(display.indicator) ?? "" }
+
+    private var nextDots: Int64? {
+        display.form == .screen ? dots.nextDeadline(reducedMotion: display.reducedMotion) : nil
+    }
+
+    var open: ChatState? { openIndex.map { states[$0] } }
+    var page: Page? { display.folds ? Page(columns: columns, showsTimes: display.showsTimes) : nil }
+    var localTime: LocalTime { texts.localTime(moment.wall) }
+    func index(of chat: String) -> Int? { states.firstIndex { $0.chat.name == chat } }
+
+    // MARK: Effects
+
+    /// Does what an input asks for, and returns the effects.
+    private mutating func reacting(at moment: Moment, _ body: (inout ChatModel) -> Void) -> [ChatEffect] {
+        if case .over = phase { return [] }
+        self.moment = moment
+        body(&self)
+        if case .ending = phase, !hasUnanswered { conclude() }
+        dots.follow(isShown: !typists.isEmpty, at: moment.steady)
+        defer { effects = [] }
+        // Nothing is drawn before the first chat, nor after the end.
+        if case .over = phase { return effects }
+        if pending.isStarting { return effects }
+        return display.form == .screen && !isDrawn ? effects + [.draw] : effects
+    }
+
+    /// Whether the effects so far draw the screen as it is now.
+    private var isDrawn: Bool {
+        for effect in effects.reversed() {
+            switch effect {
+            case .show, .draw: return true
+            case .clearScreen: return false
+            case .ask, .bell, .suspend, .complain, .cannotStart, .beginEnd, .end: continue
+            }
+        }
+        return false
+    }
+
+    mutating func emit(_ effect: ChatEffect) { effects.append(effect) }
+
+    /// Asks for something whose answer does not matter.
+    mutating func ask(_ request: ServiceRequest) { emit(.ask(request)) }
+
+    mutating func ask(_ request: ServiceRequest, for purpose: PendingAnswers.Purpose) {
+        pending.add(request, for: purpose)
+        emit(.ask(request))
+    }
+
+    /// Shows lines.
+    ///
+    /// - Parameter isAnswer: whether they answer a command: they need no time.
+    mutating func show(_ lines: [Line], isAnswer: Bool = false) {
+        guard !lines.isEmpty else { return }
+        emit(.show(isAnswer || !display.showsTimes ? lines : timeline.stamped(lines, at: localTime)))
+    }
+
+    mutating func answer(_ lines: [Line]) { show(lines, isAnswer: true) }
+    mutating func answer(_ line: Line) { show([line], isAnswer: true) }
+
+    /// The terminal rings, but not all the time.
+    private mutating func ring() {
+        guard silentUntil.map({ $0 <= moment.steady }) ?? true else { return }
+        silentUntil = moment.steady + Self.bellInterval
+        emit(.bell)
+    }
+
+    /// Lines of a chat that is not open wait until it is; at the end they are shown with its name.
+    ///
+    /// - Parameter isMessage: whether a message is among them, or was folded: one more is unread.
+    /// - Returns: What is to be shown now.
+    mutating func shown(_ lines: [Line], in index: Int, isMessage: Bool = false) -> [Line] {
+        guard !lines.isEmpty || isMessage else { return [] }
+        if case .allChats(let last) = showing {
+            guard !lines.isEmpty else { return [] }
+            showing = .allChats(last: index)
+            return index == last ? lines : [heading(of: index)] + lines
+        }
+        guard index != openIndex else { return lines }
+        var timeline = Timeline()
+        states[index].keep(display.showsTimes ? timeline.stamped(lines, at: localTime) : lines, isMessage: isMessage)
+        return []
+    }
+
+    func heading(of index: Int) -> Line {
+        let chat = states[index].chat
+        return ChatLines.notice("In \(ChatLines.chat(chat.name, isOpen: chat.isOpen)):")
+    }
+
+    // MARK: What happens
+
+    private mutating func tell(_ event: Event) {
+        let lines = take(event)
+        // The end of an indicator is not reported: readers expect silence then.
+        if display.form != .screen, typists != reportedIndicator {
+            reportedIndicator = typists
+            if !typists.isEmpty { show([ChatLines.notice(typists)]) }
+        }
+        show(lines)
+    }
+
+    private mutating func take(_ event: Event) -> [Line] {
+        switch event {
+        case .peer(let chat, let peer, let why):
+            return index(of: chat).map { take(peer, why: why, in: $0) } ?? []
+        case .typing(let chat, let people):
+            if let index = index(of: chat) { states[index].take(typing: people) }
+            return []
+        case .message(let chat, let person, _, let text):
+            guard let index = index(of: chat) else { return [] }
+            let isMuted = muted.take(messageFrom: person.user.description)
+            let lines = states[index].take(message: text, from: person, page: page, at: moment.steady, time: localTime)
+            if display.ringsForMentions, !lines.isEmpty, states[index].mentionsUser(text) { ring() }
+            return shown(lines, in: index, isMessage: !isMuted)
+        case .delivered(let chat, let message, let user):
+            guard let index = index(of: chat) else { return [] }
+            return shown(states[index].take(answerFor: message, by: user, failure: nil), in: index)
+        case .failed(let chat, let message, let user, let why):
+            guard let index = index(of: chat) else { return [] }
+            return shown(states[index].take(answerFor: message, by: user, failure: why), in: index)
+        case .notice(.keyChanged):
+            // The presence that follows reports it, with the label.
+            return []
+        case .notice(let notice):
+            return [ChatLines.notice(texts.notice(notice))]
+        case .missed(let chat, let messages, _):
+            guard messages > 0, let index = index(of: chat) else { return [] }
+            let what = messages == 1 ? "1 message was" : "\(messages) messages were"
+            return shown([ChatLines.notice("\(what) left out: they came faster than they could be shown")], in: index)
+        }
+    }
+
+    private mutating func take(_ peer: Peer, why: PresenceReason, in index: Int) -> [Line] {
+        let isHeard = peer.presence != .offline && !muted.contains(peer.user.description)
+        let alarm = isHeard ? warnings.alarm(about: peer) : nil
+        return shown(states[index].take(peer, why: why, alarm: alarm, at: moment), in: index)
+    }
+
+    /// The node is in another chat.
+    ///
+    /// - Parameter peers: those whom the node knows there.
+    mutating func add(_ chat: Chat, _ peers: [Peer]) {
+        states.append(
+            ChatState(
+                chat, ownName: identity.name, met: peers.filter { $0.presence == .offline }, at: moment.steady))
+        tellMuted()
+    }
+
+    /// Those who were in a chat before this front end came to it.
+    mutating func take(present peers: [Peer], in index: Int) -> [Line] {
+        peers.filter { $0.presence != .offline }.flatMap { take($0, why: .hello, in: index) }
+    }
+
+    /// What there is to say of the key of somebody who was not to be heard.
+    mutating func keyAlarms(about user: UserID) -> [Line] {
+        var lines: [Line] = []
+        for index in states.indices {
+            guard let peer = states[index].peer(user), peer.presence != .offline,
+                let alarm = warnings.alarm(about: peer)
+            else { continue }
+            lines += shown(states[index].take(alarm, about: user, at: moment.steady), in: index)
+        }
+        return lines
+    }
+
+    // MARK: Time
+
+    private mutating func tickRunning() {
+        let now = moment.steady
+        keyboard.tick(at: now)
+        proceed()
+        // The key may have been the last.
+        guard isRunning else { return }
+        dots.tick(at: now)
+        if let time = returnedAt, time <= now {
+            returnedAt = nil
+            show(states.indices.flatMap { shown(states[$0].returned(at: now), in: $0) })
+        }
+        if let time = aloneAt, time <= now {
+            aloneAt = nil
+            show(alone())
+        }
+        // How long ago somebody was here is shown in minutes.
+        if let time = minuteAt, time <= now { minuteAt = now + Self.minute }
+        show(due())
+    }
+
+    /// What has to be reported by now.
+    private mutating func due() -> [Line] {
+        var lines: [Line] = []
+        for index in states.indices {
+            if !states[index].isSettling(at: moment.steady) { sendWaiting(in: index) }
+            lines += shown(states[index].due(at: moment.steady, isSeen: index == openIndex), in: index)
+        }
+        return lines
+    }
+
+    // MARK: Begin and end
+
+    /// The first chat was joined.
+    mutating func begun(_ peers: [Peer]) {
+        add(firstChat, peers)
+        openIndex = 0
+        guard display.form != .pipe else {
+            if firstChat.isOpen { show([ChatLines.openWarning(chat: firstChat.name)]) }
+            return show(take(present: peers, in: 0))
+        }
+        show((open?.greeting ?? []) + nameWarning)
+        show(take(present: peers, in: 0))
+        aloneAt = moment.steady + Self.aloneTime
+        if display.form == .screen { minuteAt = moment.steady + Self.minute }
+    }
+
+    /// What there is to say to somebody whose name can't be shown.
+    private var nameWarning: [Line] {
+        guard Labels.shown(identity.name) == nil else { return [] }
+        return [
+            ChatLines.notice(
+                "Others see you as Someone, because your name has no letter or digit. To change it: /nick NAME")
+        ]
+    }
+
+    mutating func cannotStart(_ error: NodeError) {
+        phase = .over(isAnswered: true)
+        emit(.cannotStart(error))
+    }
+
+    /// Sends what waits, because it is the end; what is in the input field is typed no more.
+    mutating func end() {
+        guard isRunning else { return }
+        phase = .ending(since: moment.steady)
+        emit(.beginEnd)
+        compose("")
+        showing = .allChats(last: openIndex)
+        for index in states.indices { sendWaiting(in: index) }
+        show(due())
+    }
+
+    /// Nobody waits for answers any more.
+    private mutating func conclude() {
+        if isRunning { end() }
+        guard case .ending = phase else { return }
+        let isAnswered = !hasUnanswered
+        show(states.indices.flatMap { shown(states[$0].abandon(isSeen: $0 == openIndex), in: $0) })
+        phase = .over(isAnswered: isAnswered)
+        emit(.end)
+    }
+
+    /// Ctrl-C and Ctrl-D end the wait for answers.
+    private mutating func pressAtEnd(_ keys: [Key]) {
+        if keys.contains(where: { $0 == .control("c") || $0 == .control("d") }) { conclude() }
+    }
+
+    /// Others know this user by another name from now on.
+    mutating func rename(_ name: String) {
+        identity.name = name
+        for index in states.indices { states[index].rename(name) }
+    }
+}

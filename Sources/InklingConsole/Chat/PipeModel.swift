@@ -1,0 +1,226 @@
+import InklingModel
+import InklingText
+
+/// A chat whose input is a pipe or a file: each of its lines is a message. It waits until others could be found, sends
+/// what comes, and ends when all is answered for.
+package struct PipeModel: Sendable {
+    /// Whoever is there is found within this time.
+    private static let settling = ChatState.settling
+    /// For how long anybody is waited for at all.
+    private static let longestWaitForPeer: Int64 = 5_000
+    /// For how long the end of the input waits for the next answer.
+    private static let longestWaitForDelivery: Int64 = 10_000
+    /// How long a message waits that found its queue full.
+    private static let retryWait: Int64 = 50
+
+    private var chat: ChatModel
+    private var phase: Phase
+    /// Lines that were not sent yet.
+    private var waiting: ArraySlice<String> = []
+    private var inputEnded = false
+    private var hasFailed = false
+    private var effects: [ChatEffect] = []
+
+    private enum Phase {
+        /// Others are still being found.
+        case settling(since: Int64)
+        /// The next line can be sent.
+        case sending
+        /// It is not known yet whether the first of the lines could be sent.
+        case asking(ServiceRequest)
+        /// What was sent before has to go out first.
+        case retrying(at: Int64)
+        /// All is sent. With the number of answers when the wait began.
+        case awaitingAnswers(until: Int64, answers: Int)
+        /// It ends, whatever else comes.
+        case ending
+    }
+
+    /// - Parameters:
+    ///   - chat: the one to send to.
+    ///   - columns: the width of the output, where it is a terminal.
+    package init(
+        _ chat: Chat, identity: NodeIdentity, display: ChatDisplay, texts: ChatTexts, columns: Int, at moment: Moment
+    ) {
+        self.chat = ChatModel(
+            chat, identity: identity, display: display, texts: texts, columns: columns, at: moment)
+        phase = .settling(since: moment.steady)
+    }
+
+    // MARK: Inputs
+
+    /// It begins: the chat is joined, also if the node is in it already.
+    package mutating func begin(at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { $0.effects += $0.chat.begin(at: moment) }
+    }
+
+    /// The node says something.
+    package mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { model in
+            if case .answer(let answer, let request) = output, case .asking(request) = model.phase {
+                model.take(answer, to: request, at: moment)
+            } else {
+                model.effects += model.chat.take(output, at: moment)
+            }
+        }
+    }
+
+    /// A line of the input came.
+    package mutating func take(line: String, at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { model in
+            if line.contains(where: { !$0.isWhitespace }) { model.waiting.append(line) }
+        }
+    }
+
+    /// A line of the input can't be sent.
+    ///
+    /// - Parameter reason: such as "line 7 is not UTF-8".
+    package mutating func take(badLine reason: String, at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { $0.fail(reason) }
+    }
+
+    /// No further line comes.
+    package mutating func endOfInput(at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { $0.inputEnded = true }
+    }
+
+    /// Time has passed: the time of `nextTick` has come.
+    package mutating func tick(at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { $0.effects += $0.chat.tick(at: moment) }
+    }
+
+    /// The terminal that the output goes to has another width.
+    package mutating func resize(columns: Int, at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { $0.effects += $0.chat.resize(columns: columns, at: moment) }
+    }
+
+    /// The program is about to be stopped.
+    package mutating func willSuspend(at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { $0.effects += $0.chat.willSuspend(at: moment) }
+    }
+
+    /// The program goes on after a stop.
+    package mutating func resumed(at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { $0.effects += $0.chat.resumed(at: moment) }
+    }
+
+    /// It is to end before its input did: by a signal, or because nobody reads the output.
+    package mutating func finish(at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { $0.end(at: moment) }
+    }
+
+    // MARK: Queries
+
+    /// Whether more of the input is to be read: no more is than was sent.
+    package var wantsInput: Bool {
+        guard waiting.isEmpty, chat.isRunning else { return false }
+        switch phase {
+        case .settling, .sending: return true
+        case .asking, .retrying, .awaitingAnswers, .ending: return false
+        }
+    }
+
+    /// When to call `tick(at:)`, in milliseconds of the steady clock; `nil` if never.
+    package var nextTick: Int64? {
+        let own: Int64? =
+            switch phase {
+            case .settling(let since):
+                chat.anybodyOnline ? since + Self.settling : since + Self.longestWaitForPeer
+            case .retrying(let time): time
+            case .awaitingAnswers(let time, _): time
+            case .sending, .asking, .ending: nil
+            }
+        return [own, chat.nextTick].compactMap { $0 }.min()
+    }
+
+    /// What the program ends with, once it is over: 0 if all that was read reached somebody.
+    package var exitStatus: Int32 {
+        hasFailed || !chat.isAnswered || !waiting.isEmpty || chat.lostMessages > 0 ? 1 : 0
+    }
+
+    // MARK: What happens
+
+    private mutating func reacting(at moment: Moment, _ body: (inout PipeModel) -> Void) -> [ChatEffect] {
+        body(&self)
+        if chat.isRunning { proceed(at: moment) }
+        defer { effects = [] }
+        return effects
+    }
+
+    private mutating func proceed(at moment: Moment) {
+        switch phase {
+        case .settling(let since):
+            let isSettled = moment.steady >= since + Self.settling && chat.anybodyOnline
+            guard isSettled || moment.steady >= since + Self.longestWaitForPeer else { return }
+            if !chat.metAnybody {
+                effects.append(
+                    .complain("nobody else is in the chat; messages reach only people who are online"))
+            }
+            phase = .sending
+            sendNext(at: moment)
+        case .sending: sendNext(at: moment)
+        case .retrying(let time): if time <= moment.steady { sendNext(at: moment) }
+        case .awaitingAnswers(let time, let answers):
+            if !chat.hasUnanswered {
+                allAnswered(at: moment)
+            } else if time <= moment.steady {
+                giveUp(at: moment, unlessMoreThan: answers)
+            }
+        case .asking, .ending: break
+        }
+    }
+
+    private mutating func sendNext(at moment: Moment) {
+        guard let text = waiting.first else {
+            phase = .sending
+            guard inputEnded else { return }
+            return chat.hasUnanswered ? awaitAnswers(at: moment) : allAnswered(at: moment)
+        }
+        phase = .asking(.send(text, chat: chat.firstChat.name))
+        effects += chat.send(text, at: moment)
+    }
+
+    private mutating func take(_ answer: ServiceAnswer, to request: ServiceRequest, at moment: Moment) {
+        phase = .sending
+        switch answer {
+        case .failed(.queueFull):
+            chat.forget(request)
+            phase = .retrying(at: moment.steady + Self.retryWait)
+            return
+        case .failed(let error):
+            chat.forget(request)
+            effects.append(.ask(.compose("", chat: chat.firstChat.name)))
+            fail(chat.texts.error(error))
+        case .done, .sent, .peers, .knownPeers, .fingerprint:
+            effects += chat.take(.answer(answer, to: request), at: moment)
+        }
+        waiting.removeFirst()
+    }
+
+    private mutating func awaitAnswers(at moment: Moment) {
+        phase = .awaitingAnswers(until: moment.steady + Self.longestWaitForDelivery, answers: chat.answers)
+    }
+
+    /// As long as answers come there is something to wait for.
+    private mutating func giveUp(at moment: Moment, unlessMoreThan answers: Int) {
+        guard chat.answers == answers else { return awaitAnswers(at: moment) }
+        fail("delivery of some messages is unknown")
+        end(at: moment)
+    }
+
+    private mutating func allAnswered(at moment: Moment) {
+        // Also if nothing was sent: nobody was there to get it.
+        if !chat.metAnybody { hasFailed = true }
+        end(at: moment)
+    }
+
+    private mutating func end(at moment: Moment) {
+        phase = .ending
+        effects += chat.finish(at: moment)
+    }
+
+    private mutating func fail(_ text: String) {
+        hasFailed = true
+        effects.append(.complain(SafeText.line(text)))
+    }
+}

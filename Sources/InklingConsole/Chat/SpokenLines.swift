@@ -1,0 +1,44 @@
+import InklingText
+
+/// How messages show that say what their author does: those that begin with `/me`, as in XEP-0245. Who does not know
+/// that reads them as they are.
+extension ChatLines {
+    private static let action = "/me "
+
+    /// A message, or what somebody does: `Alice *waves*`.
+    ///
+    /// A notice begins with a star, so such a line must not: nobody could tell "* Bob is now verified" from the
+    /// program's own.
+    ///
+    /// - Parameter own: the user's name, which is highlighted in the text.
+    static func said(_ text: String, by label: Labels.Label, highlighting own: FoldedText? = nil) -> Line {
+        let line =
+            deed(in: text).map { deed in
+                Line([
+                    Line.Span(text: label.marked, emphasis: .person(label.user)),
+                    Line.Span(text: " *" + SafeText.message(deed) + "*", emphasis: .plain),
+                ])
+            } ?? message(from: label, text: text)
+        return own.map { line.highlighting($0, from: 1) } ?? line
+    }
+
+    /// The same of a message of this user's.
+    static func saidMyself(_ text: String, name: String, mark: String? = nil) -> Line {
+        var line = own(text: text, mark: mark)
+        if let deed = deed(in: text) {
+            line.spans[0].text = shown(name)
+            line.spans[1].text = " *" + SafeText.message(deed) + "*"
+        }
+        return line
+    }
+
+    /// The message that says what this user does.
+    static func message(ofDeed deed: String) -> String { action + deed }
+
+    /// What a message says that its author does.
+    private static func deed(in text: String) -> String? {
+        guard text.hasPrefix(action) else { return nil }
+        let deed = text.dropFirst(action.count)
+        return deed.contains { !$0.isWhitespace } ? String(deed) : nil
+    }
+}

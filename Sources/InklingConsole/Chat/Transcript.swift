@@ -1,0 +1,38 @@
+import InklingText
+
+/// What was said in a chat since the start, as far as there is room, for who searches it.
+struct Transcript: Sendable {
+    /// How many messages are kept.
+    static let messages = 2_000
+    /// How many bytes are kept.
+    static let bytes = 512 * 1_024
+    /// What a message counts in bytes besides its text.
+    private static let bytesPerMessage = 64
+
+    struct Message: Hashable, Sendable {
+        /// The user ID of the author; nil for this user.
+        var user: String?
+        /// As it was sent, but in NFC.
+        var text: String
+        var time: LocalTime
+
+        fileprivate var bytes: Int { text.utf8.count + Transcript.bytesPerMessage }
+    }
+
+    private var said: ArraySlice<Message> = []
+    private var total = 0
+    /// Whether earlier messages were forgotten.
+    private(set) var isCut = false
+
+    mutating func add(_ message: Message) {
+        said.append(message)
+        total += message.bytes
+        while said.count > Self.messages || total > Self.bytes, let first = said.popFirst() {
+            total -= first.bytes
+            isCut = true
+        }
+    }
+
+    /// The messages in which a text occurs, in their order.
+    func messages(with text: FoldedText) -> [Message] { said.filter { text.occurs(in: $0.text) } }
+}

@@ -1,0 +1,477 @@
+import InklingConsole
+import InklingModel
+import InklingText
+import Testing
+
+@Suite("The prompt as a model")
+struct ChatModelTests {
+    @Test("it begins with what the chat is, and that others are looked for; the prompt names who is there")
+    func begin() {
+        var stage = ChatStage()
+        #expect(stage.model.prompt == "no chat> ")
+        stage.begin()
+        #expect(stage.asked == [.join(ChatStage.chat("kitchen"))])
+        #expect(
+            stage.terminal.screen == [
+                "12:00 * kitchen is an open chat: anybody on this network can join and read it.",
+                "        For a private chat: inkling invite",
+                "12:00 * Looking for others. Messages reach only people who are online.", "kitchen (open)>",
+            ])
+        stage.come(.bob)
+        #expect(stage.texts.count == 2, "it waits for more of its kind")
+        stage.advance(by: 500)
+        #expect(stage.terminal.screen.suffix(2) == ["12:00 * Bob is here", "kitchen (open, Bob: Active now)>"])
+        stage.come(.charlie)
+        #expect(stage.terminal.screen.last == "kitchen (open)>")
+        #expect(stage.effects.isEmpty && stage.terminal.notUnderstood.isEmpty)
+    }
+
+    @Test("a first chat that can't be joined is the end")
+    func refused() {
+        var stage = ChatStage()
+        stage.node.failures = [.tooManyChats]
+        stage.begin()
+        #expect(stage.effects == [.cannotStart(.tooManyChats)] && stage.draws == 0)
+        #expect(!stage.model.isRunning && stage.model.nextTick == nil && stage.model.finish(at: stage.moment).isEmpty)
+    }
+
+    @Test("those who were there before a front end came to the chat are told after the greeting")
+    func presentBefore() {
+        var stage = ChatStage(form: .lines)
+        stage.node.met = [
+            StagePerson.bob.peer(.online), StagePerson.dora.peer(.offline, lastSeen: ChatStage.noon - 90),
+        ]
+        stage.begin()
+        #expect(stage.newLines().count == 2 && stage.model.anybodyOnline)
+        stage.advance(by: 5_000)
+        #expect(stage.newLines() == ["* Bob is here"], "and nobody is alone")
+    }
+
+    @Test("somebody whose name shows as Someone is told")
+    func unreadableName() {
+        var stage = ChatStage(as: "🙂", form: .lines)
+        stage.begin()
+        #expect(
+            stage.texts.last
+                == "* Others see you as Someone, because your name has no letter or digit. To change it: /nick NAME")
+    }
+
+    @Test("who is still alone after 4 s is told what to do, once; nobody else is")
+    func alone() {
+        var stage = ChatStage(form: .lines)
+        stage.begin()
+        _ = stage.newLines()
+        stage.advance(by: 3_999)
+        #expect(stage.newLines().isEmpty)
+        stage.advance(by: 1)
+        #expect(
+            stage.newLines() == [
+                "* Still alone in kitchen. You can be found.",
+                "* Others on the same network join with inkling chat kitchen.",
+                "* If they have joined but don't appear: inkling doctor --here",
+            ])
+        stage.advance(by: 600_000)
+        #expect(stage.newLines().isEmpty && stage.model.nextTick == nil)
+    }
+
+    @Test("each edit is drawn first and then told; keys that change nothing are not told")
+    func typing() {
+        var stage = ChatStage.begun([.bob])
+        let effects = stage.model.take(bytes: Array("h".utf8), at: stage.moment)
+        #expect(effects == [.draw, .ask(.compose("h", chat: "kitchen"))])
+        #expect(stage.model.take(bytes: Array("\u{1B}[D".utf8), at: stage.moment) == [.draw])
+        stage.type("\u{1B}[C" + "ello")
+        #expect(stage.newRequests() == [.compose("hello", chat: "kitchen")], "what comes in one piece is one edit")
+        #expect(stage.terminal.screen.last == "kitchen (open, Bob: Active now)> hello")
+        stage.type("\u{15}")
+        #expect(stage.newRequests() == [.compose("", chat: "kitchen")])
+        stage.type("\u{19}")
+        #expect(stage.terminal.screen.last == "kitchen (open, Bob: Active now)> hello")
+    }
+
+    @Test("an Escape that stands alone is a key after 50 ms, and a paste without its end is inserted after a second")
+    func halfKeys() {
+        var stage = ChatStage.begun([.bob])
+        stage.press([0x1B])
+        #expect(stage.model.nextTick == stage.now + 50)
+        stage.advance(by: 50)
+        stage.type("b")
+        #expect(stage.model.editor.text == "b", "it is no Alt-b")
+        stage.press([0x1B])
+        stage.advance(by: 49)
+        stage.type("b")
+        #expect(stage.model.editor.text == "b" && stage.model.editor.cursor == 0)
+        stage.type("\u{1B}[200~one\rtwo")
+        stage.advance(by: 999)
+        #expect(stage.model.editor.text == "b")
+        stage.advance(by: 1)
+        #expect(stage.model.editor.text == "one\ntwob")
+    }
+
+    @Test("who types shows with dots that go on, dim at first, and start again; a message ends it")
+    func indicator() {
+        var stage = ChatStage.begun([.bob, .charlie], decorated: true)
+        stage.typing(.bob)
+        #expect(stage.model.indicator == "Bob is typing." && stage.model.emphasis == .dim)
+        #expect(stage.terminal.screen.suffix(2) == ["Bob is typing.", "kitchen (open)>"])
+        stage.advance(by: 299)
+        stage.perform(stage.model.tick(at: stage.moment))
+        #expect(stage.model.emphasis == .dim && stage.model.nextTick == stage.now + 1)
+        stage.advance(by: 1)
+        #expect(stage.model.emphasis == .plain && stage.model.indicator == "Bob is typing.")
+        stage.advance(by: 200)
+        #expect(stage.model.indicator == "Bob is typing..")
+        stage.typing(.charlie, .bob)
+        stage.advance(by: 1_000)
+        #expect(stage.model.indicator == "Charlie and Bob are typing.")
+        stage.typing()
+        stage.say("hi", .bob)
+        #expect(stage.model.indicator == nil)
+        #expect(stage.terminal.screen.suffix(2) == ["12:00 Bob: hi", "kitchen (open)>"])
+        stage.advance(by: 700)
+        stage.typing(.bob)
+        #expect(stage.model.indicator == "Bob is typing." && stage.model.emphasis == .dim)
+    }
+
+    @Test("where motion is unwanted, the dots stand still and ask for no time")
+    func reducedMotion() {
+        var stage = ChatStage.begun([.bob], decorated: true, reducedMotion: true)
+        let before = stage.model.nextTick
+        stage.typing(.bob)
+        #expect(stage.model.indicator == "Bob is typing..." && stage.model.emphasis == .plain)
+        #expect(stage.model.nextTick == before)
+    }
+
+    @Test("the prompt is drawn anew each minute, so that it says how long ago somebody went")
+    func minutes() {
+        var stage = ChatStage.begun([.bob])
+        stage.come(.bob, .offline)
+        stage.advance(by: 1_000)
+        #expect(stage.model.prompt == "kitchen (open, Bob: Last seen just now)> ")
+        stage.advance(by: 177_000)
+        #expect(stage.model.prompt == "kitchen (open, Bob: 2m ago)> ")
+        #expect(stage.terminal.screen.last == "kitchen (open, Bob: 2m ago)>")
+    }
+
+    @Test("an own message shows with who has it as soon as that is known, or after 150 ms without")
+    func delivery() {
+        var stage = ChatStage.begun([.bob, .charlie])
+        stage.type("hello\r")
+        #expect(stage.newRequests().suffix(1) == [.send("hello", chat: "kitchen")])
+        #expect(stage.newLines().isEmpty && stage.model.hasUnanswered)
+        stage.deliver(to: .bob)
+        #expect(stage.newLines().isEmpty)
+        stage.deliver(to: .charlie)
+        #expect(stage.newLines() == ["12:00 You: hello  (to all 2)"] && !stage.model.hasUnanswered)
+        stage.type("again\r")
+        stage.deliver(to: .bob)
+        stage.advance(by: 150)
+        #expect(stage.newLines() == ["12:00 You: again  (to 1 of 2 so far)"])
+        stage.tell(.failed(chat: "kitchen", message: 2, user: StagePerson.charlie.user, why: .silence))
+        #expect(
+            stage.newLines() == ["12:00 * Delivered to 1 of 2, not to Charlie (out of reach): again"])
+        #expect(stage.model.answers == 4 && stage.model.lostMessages == 0)
+        stage.come(.bob, .offline)
+        stage.come(.charlie, .offline)
+        stage.type("anybody?\r")
+        #expect(
+            stage.newLines() == [
+                "12:00 * Bob and Charlie have left", "12:00 You: anybody?",
+                "12:00 * Nobody was here to receive: anybody?",
+            ])
+        #expect(stage.model.lostMessages == 1)
+    }
+
+    @Test("what is sent before others could be found waits for them, and is typed no more")
+    func settling() {
+        var stage = ChatStage()
+        stage.begin()
+        stage.type("one\rtwo\r")
+        #expect(
+            stage.newRequests().suffix(4) == [
+                .compose("one", chat: "kitchen"), .compose("", chat: "kitchen"), .compose("two", chat: "kitchen"),
+                .compose("", chat: "kitchen"),
+            ])
+        stage.come(.bob)
+        stage.advance(by: 999)
+        #expect(stage.newRequests().isEmpty)
+        stage.advance(by: 1)
+        #expect(stage.newRequests() == [.send("one", chat: "kitchen"), .send("two", chat: "kitchen")])
+        var alone = ChatStage()
+        alone.begin()
+        alone.type("one\r")
+        alone.advance(by: 1_999)
+        #expect(!alone.asked.contains(.send("one", chat: "kitchen")))
+        alone.advance(by: 1)
+        #expect(alone.texts.suffix(2) == ["12:00 You: one", "12:00 * Nobody was here to receive: one"])
+    }
+
+    @Test("a message that can't be sent says why, and is typed no more")
+    func unsent() {
+        var stage = ChatStage.begun([.bob])
+        stage.node.failures = [.messageTooLong(bytes: 70_000)]
+        #expect(stage.enter("hello") == ["12:00 ! " + NodeError.messageTooLong(bytes: 70_000).fact])
+        #expect(stage.asked.last == .compose("", chat: "kitchen") && !stage.model.hasUnanswered)
+    }
+
+    @Test("messages of others come after the line that they are here; another day is named")
+    func messages() {
+        var stage = ChatStage.begun()
+        stage.come(.bob)
+        stage.say("hello\nall", .bob)
+        #expect(stage.newLines() == ["12:00 * Bob is here", "12:00 Bob: hello\nall"])
+        stage.advance(by: 12 * 3_600_000)
+        stage.say("good night", .bob)
+        #expect(stage.newLines() == ["--- Wednesday, 4 March 2026 ---", "00:00 Bob: good night"])
+        stage.say("elsewhere", .bob, in: "lobby")
+        stage.tell(.missed(chat: "kitchen", messages: 2, outcomes: 0))
+        stage.tell(.notice(.discoveryUp))
+        stage.tell(.notice(.keyChanged(StagePerson.bob.person, known: ChatStage.user("e"), isVerified: false)))
+        #expect(
+            stage.newLines() == [
+                "00:00 * 2 messages were left out: they came faster than they could be shown",
+                "00:00 * Discovery works again.",
+            ])
+    }
+
+    @Test("of a flood the first messages show, and the others when asked for; where all is shown, all of them")
+    func flood() {
+        var stage = ChatStage.begun([.bob])
+        for number in 1...12 { stage.say("spam \(number)", .bob) }
+        #expect(stage.newLines().count == 10)
+        stage.advance(by: 1_000)
+        #expect(stage.newLines() == ["12:00 * 2 more messages from Bob: /show Bob"])
+        #expect(stage.enter("/show bob") == ["12:00 Bob: spam 11", "12:00 Bob: spam 12"])
+        var lines = ChatStage.begun([.bob], form: .lines, folds: false)
+        for number in 1...12 { lines.say("spam \(number)", .bob) }
+        #expect(lines.newLines().count == 12)
+    }
+
+    @Test("a name that is known with another key is told once, loudly, and not of somebody muted until they are heard")
+    func keys() {
+        let known = Peer.Namesake(user: ChatStage.user("e"), names: ["BOB", "Robert"], isVerified: true)
+        let bob = StagePerson(name: "Bob", letter: "b", namesake: known, names: ["Bob", "Bert"])
+        var stage = ChatStage.begun(form: .lines)
+        stage.come(bob)
+        stage.advance(by: 500)
+        let alarm = stage.newLines()
+        #expect(alarm.count == 2 && alarm[1] == "* Bob ~bbbb is here")
+        #expect(alarm[0].hasPrefix("!! Bob ~bbbb is not the BOB you verified"), "\(alarm)")
+        stage.come(bob, .away, why: .away)
+        stage.advance(by: 10_000)
+        #expect(stage.newLines() == ["* Bob ~bbbb is away"])
+        let early = StagePerson(
+            name: "Bob", letter: "f", namesake: known, names: ["Bob"], namedSince: ChatStage.noon - 1)
+        stage.come(early)
+        stage.advance(by: 500)
+        #expect(
+            stage.newLines().first == "! Bob ~ffff is still not the BOB you verified: /verify Bob ~ffff, or /block")
+        let sure = StagePerson(name: "Bob", letter: "g", isVerified: true, namesake: known)
+        stage.come(sure)
+        stage.advance(by: 10_000)
+        #expect(!stage.newLines().contains { $0.contains("!") })
+    }
+
+    @Test("where the terminal edits its own lines, they are entered whole, and who types is told in lines")
+    func lines() {
+        var stage = ChatStage.begun([.bob, .charlie], form: .lines)
+        stage.typing(.bob)
+        stage.typing(.bob, .charlie)
+        stage.typing()
+        stage.typing(.bob)
+        #expect(
+            stage.newLines() == ["* Bob is typing", "* Bob and Charlie are typing", "* Bob is typing"],
+            "that it ends is not told")
+        stage.line("hello")
+        stage.line("   ")
+        stage.line("/away")
+        #expect(stage.newRequests() == [.send("hello", chat: "kitchen"), .setAway(true)])
+        #expect(stage.newLines() == ["* Others see that you are away; messages still reach you. To return: /back"])
+        stage.deliver(to: .bob)
+        stage.deliver(to: .charlie)
+        #expect(stage.newLines().isEmpty, "the own message stands there already")
+        stage.line("/clear")
+        #expect(stage.newLines() == ["! There is no screen to clear here"])
+        let effects = stage.model.take(line: "x", at: stage.moment)
+        #expect(effects == [.ask(.send("x", chat: "kitchen"))], "there is nothing to draw")
+    }
+
+    @Test("a log line and a fault outside show as a notice and an error; another width is drawn")
+    func outside() {
+        var stage = ChatStage.begun([.bob])
+        stage.perform(stage.model.take(notice: "warning: x\u{1B}", at: stage.moment))
+        stage.perform(stage.model.take(error: "line 3 is not UTF-8", at: stage.moment))
+        #expect(stage.newLines() == ["12:00 * warning: x\\x1b", "12:00 ! line 3 is not UTF-8"])
+        #expect(stage.model.resize(columns: 30, at: stage.moment) == [.draw])
+        #expect(stage.model.prompt == "kitchen (open)> ")
+    }
+
+    @Test("a full field, nothing to take back, Ctrl-L and Tab answer as they should")
+    func editorAnswers() {
+        var stage = ChatStage.begun([.bob, StagePerson(name: "Bobby", letter: "c")])
+        stage.type("\u{19}")
+        #expect(stage.newEffects() == [.bell])
+        stage.type("\u{C}")
+        #expect(stage.newEffects() == [.clearScreen] && stage.terminal.screen == ["kitchen (open)>"])
+        stage.type("/whoi\t")
+        #expect(stage.model.editor.text == "/whois ")
+        _ = stage.newRequests()
+        stage.type("bo\t")
+        #expect(stage.newRequests().last == .compose("/whois Bob", chat: "kitchen"))
+        stage.type("\t")
+        #expect(stage.newLines() == ["* Bob  Bobby"])
+        stage.type("\u{15}zzz\t")
+        #expect(stage.newEffects() == [.bell])
+        stage.type("\u{15}")
+        stage.type("\u{1B}[200~" + String(repeating: "a", count: LineEditor.longestText + 1) + "\u{1B}[201~")
+        #expect(
+            stage.newLines() == ["! A message can hold at most 64 KiB: this was not inserted. Send it in parts"])
+    }
+
+    // MARK: Stops
+
+    @Test("a stop and what it does to others is not told, unless somebody is not back after 5 s")
+    func stops() {
+        var stage = ChatStage.begun([.bob, .charlie])
+        stage.advance(by: 60_000)
+        stage.type("dra\u{1A}ft")
+        #expect(stage.newEffects() == [.suspend])
+        #expect(stage.model.editor.text == "dra", "what was typed after it is for later")
+        stage.perform(stage.model.willSuspend(at: stage.moment))
+        stage.come(.bob, .offline)
+        stage.come(.charlie, .offline)
+        stage.perform(stage.model.resumed(at: stage.moment))
+        #expect(stage.model.editor.text == "draft")
+        stage.come(.bob)
+        stage.advance(by: 4_999)
+        #expect(stage.newLines().isEmpty)
+        stage.advance(by: 1)
+        #expect(stage.newLines() == ["12:01 * Charlie has left"])
+        stage.come(.charlie)
+        stage.advance(by: 1_000)
+        #expect(stage.newLines() == ["12:01 * Charlie is here"])
+    }
+
+    @Test("another stop before all are back begins the wait again")
+    func twoStops() {
+        var stage = ChatStage.begun([.bob])
+        stage.perform(stage.model.willSuspend(at: stage.moment))
+        stage.come(.bob, .offline)
+        stage.perform(stage.model.resumed(at: stage.moment))
+        stage.advance(by: 3_000)
+        stage.perform(stage.model.willSuspend(at: stage.moment))
+        stage.advance(by: 3_000)
+        #expect(stage.newLines().isEmpty)
+        stage.perform(stage.model.resumed(at: stage.moment))
+        stage.come(.bob)
+        stage.advance(by: 20_000)
+        #expect(stage.newLines().isEmpty)
+    }
+
+    // MARK: The end
+
+    @Test(
+        "the end comes at once where nothing waits, and draws no more",
+        arguments: ["\u{3}", "\u{4}", "/quit\r", "/q\r"])
+    func end(keys: String) {
+        var stage = ChatStage.begun([.bob])
+        stage.type(keys)
+        #expect(stage.newEffects() == [.beginEnd, .end])
+        #expect(stage.newRequests().last == .compose("", chat: "kitchen"))
+        #expect(!stage.model.isRunning && stage.model.isAnswered && stage.model.nextTick == nil)
+        stage.type("x")
+        stage.tell(.notice(.discoveryUp))
+        #expect(stage.newLines().isEmpty && stage.newEffects().isEmpty)
+    }
+
+    @Test("Ctrl-C ends it also with something typed; what followed is not taken")
+    func interrupt() {
+        var stage = ChatStage.begun([.bob])
+        stage.type("draft\u{3}more\r")
+        #expect(stage.newEffects() == [.beginEnd, .end])
+        #expect(
+            stage.newRequests() == [.compose("draft", chat: "kitchen"), .compose("", chat: "kitchen")])
+    }
+
+    @Test("the end sends what waits, and waits for what becomes of it")
+    func lastWords() {
+        var stage = ChatStage()
+        stage.begin()
+        stage.come(.bob)
+        stage.type("last words\r\u{4}")
+        #expect(stage.newEffects() == [.beginEnd] && !stage.model.isRunning && stage.model.hasUnanswered)
+        #expect(stage.asked.last == .send("last words", chat: "kitchen"))
+        stage.type("typed too late\r")
+        stage.deliver(to: .bob)
+        #expect(stage.texts.suffix(2) == ["12:00 * Bob is here", "12:00 You: last words  (delivered)"])
+        #expect(stage.newEffects() == [.end] && stage.model.isAnswered)
+    }
+
+    @Test("it waits for 2 s at most, and says what is not known")
+    func patience() {
+        var stage = ChatStage.begun([.bob])
+        for number in 1...5 { stage.type("words \(number)\r") }
+        _ = stage.newLines()
+        stage.typing(.bob)
+        stage.finish()
+        #expect(stage.newEffects() == [.beginEnd])
+        stage.finish()
+        #expect(stage.newEffects().isEmpty, "one signal often comes as several")
+        stage.advance(by: 1_999)
+        #expect(stage.newEffects().isEmpty && stage.model.nextTick == stage.now + 1)
+        stage.advance(by: 1)
+        #expect(
+            stage.newLines() == [
+                "12:00 You: words 5  (on its way)", "12:00 * Delivery is unknown: words 1",
+                "12:00 * Delivery is unknown: words 2", "12:00 * Delivery is unknown: words 3",
+                "12:00 * Delivery of 2 more messages is unknown",
+            ])
+        #expect(stage.newEffects() == [.end] && !stage.model.isAnswered)
+    }
+
+    @Test("whoever ended it ends the wait by doing so once more")
+    func impatience() {
+        for key in ["\u{3}", "\u{4}"] {
+            var stage = ChatStage.begun([.bob])
+            stage.type("words\r" + key)
+            #expect(stage.newEffects() == [.beginEnd])
+            stage.type("x\r")
+            #expect(stage.newEffects().isEmpty)
+            stage.type(key)
+            #expect(stage.newEffects() == [.end])
+        }
+        var stage = ChatStage.begun([.bob])
+        stage.type("words\r")
+        stage.finish()
+        stage.advance(by: 301)
+        stage.finish()
+        #expect(stage.newEffects() == [.beginEnd, .end] && !stage.model.isAnswered)
+    }
+
+    @Test("where the node ends, nothing is waited for")
+    func nodeEnded() {
+        var stage = ChatStage.begun([.bob])
+        stage.type("words\r")
+        stage.perform(stage.model.take(.ended, at: stage.moment))
+        #expect(stage.newEffects() == [.beginEnd, .end])
+        #expect(stage.texts.last == "12:00 * Delivery is unknown: words")
+    }
+
+    @Test("at the end lines of all chats show, below the name of theirs")
+    func endElsewhere() {
+        var stage = ChatStage.begun([.bob])
+        stage.type("somebody hears\r")
+        _ = stage.enter("/join lobby")
+        stage.type("nobody does\r")
+        _ = stage.enter("/open kitchen")
+        stage.node.people = [:]
+        stage.finish()
+        #expect(
+            stage.newLines() == [
+                "12:00 * In lobby (open):", "12:00 You: nobody does", "12:00 * Nobody was here to receive: nobody does",
+            ])
+        stage.deliver(1, to: .bob)
+        #expect(stage.newLines() == ["12:00 * In kitchen (open):", "12:00 You: somebody hears  (delivered)"])
+        #expect(stage.newEffects() == [.beginEnd, .end])
+    }
+}

@@ -1,0 +1,248 @@
+import InklingConsole
+import InklingModel
+import InklingText
+
+/// A model of the prompt with a node that answers, a tiny terminal and a clock.
+struct ChatStage {
+    var model: ChatModel
+    var terminal: TinyTerminal
+    var screen: Screen
+    var node = StageNode()
+    /// The time in milliseconds.
+    private(set) var now: Int64 = 0
+    /// All lines that were shown, without emphasis.
+    private(set) var lines: [Line] = []
+    /// All other effects but drawing, and those requests that change nothing.
+    private(set) var effects: [ChatEffect] = []
+    private(set) var asked: [ServiceRequest] = []
+    private(set) var draws = 0
+    private var waiting: [ServiceRequest] = []
+    /// Whether the node answers within the request.
+    var answersAtOnce = true
+
+    /// Tuesday, 3 March 2026, 12:00.
+    static let noon = 1_772_539_200.0
+
+    init(
+        _ chat: Chat? = nil, as name: String = "Alice", form: ChatDisplay.Form = .screen, folds: Bool = true,
+        columns: Int = 80, rows: Int = 24, decorated: Bool = false, rings: Bool = false, reducedMotion: Bool = false
+    ) {
+        let display = ChatDisplay(
+            form: form, folds: folds, reducedMotion: reducedMotion, decorated: decorated, ringsForMentions: rings)
+        model = ChatModel(
+            chat ?? Self.chat("kitchen"), identity: Self.identity(name), display: display, texts: Self.texts,
+            columns: columns, at: Moment(steady: 0, wall: Self.noon))
+        terminal = TinyTerminal(columns: columns, rows: rows)
+        screen = Screen(columns: columns, rows: rows, decorated: decorated)
+    }
+
+    static func chat(_ name: String) -> Chat {
+        guard let chat = try? Chat(name) else { preconditionFailure("not a chat's name") }
+        return chat
+    }
+
+    static func identity(_ name: String) -> NodeIdentity {
+        NodeIdentity(user: user("a"), key: "own", name: name, port: 7, isTemporary: false)
+    }
+
+    static func user(_ letter: Character) -> UserID {
+        guard let user = UserID(String(repeating: letter, count: 16)) else { preconditionFailure("not base32") }
+        return user
+    }
+
+    /// In UTC, of 2026 from March on.
+    static func localTime(_ time: Double) -> LocalTime {
+        let minutes = Int(time - noon) / 60 + 12 * 60
+        let day = 3 + minutes / (24 * 60)
+        return LocalTime(
+            day: LocalTime.Day(year: 2026, month: 3, day: day), hour: minutes / 60 % 24, minute: minutes % 60)
+    }
+
+    static let texts = ChatTexts(
+        localTime: localTime, error: { $0.fact }, notice: { $0.fact }, reach: { "You can be found." },
+        arguments: " --here")
+
+    var moment: Moment { Moment(steady: now, wall: Self.noon + Double(now) / 1_000) }
+    var texts: [String] { lines.map(\.text) }
+
+    /// Those lines that were not handed out yet.
+    mutating func newLines() -> [String] {
+        defer { lines = [] }
+        return texts
+    }
+
+    mutating func newEffects() -> [ChatEffect] {
+        defer { effects = [] }
+        return effects
+    }
+
+    mutating func newRequests() -> [ServiceRequest] {
+        defer { asked = [] }
+        return asked
+    }
+
+    // MARK: Inputs
+
+    mutating func begin() { perform(model.begin(at: moment)) }
+
+    /// Begins, and lets others be found.
+    static func begun(
+        _ people: [StagePerson] = [], as name: String = "Alice", form: ChatDisplay.Form = .screen, folds: Bool = true,
+        columns: Int = 80, decorated: Bool = false, rings: Bool = false, reducedMotion: Bool = false
+    ) -> ChatStage {
+        var stage = ChatStage(
+            as: name, form: form, folds: folds, columns: columns, decorated: decorated, rings: rings,
+            reducedMotion: reducedMotion)
+        stage.begin()
+        for person in people { stage.come(person) }
+        stage.advance(by: 3_000)
+        (stage.lines, stage.effects, stage.asked) = ([], [], [])
+        return stage
+    }
+
+    mutating func perform(_ effects: [ChatEffect]) {
+        var queue = effects[...]
+        while let effect = queue.popFirst() {
+            switch effect {
+            case .show(let new):
+                lines += new
+                draw(new)
+            case .draw: draw([])
+            case .ask(let request):
+                asked.append(request)
+                if answersAtOnce {
+                    queue += model.take(.answer(node.answer(request), to: request), at: moment)
+                } else {
+                    waiting.append(request)
+                }
+            case .clearScreen:
+                self.effects.append(effect)
+                terminal.write(screen.clear())
+            case .bell, .suspend, .complain, .cannotStart, .beginEnd, .end: self.effects.append(effect)
+            }
+        }
+    }
+
+    private mutating func draw(_ lines: [Line]) {
+        draws += 1
+        terminal.write(
+            screen.draw(
+                appending: lines, indicator: model.indicator, emphasis: model.emphasis, prompt: model.prompt,
+                editor: model.editor))
+    }
+
+    /// The node answers the first request that waits.
+    mutating func answerNext() {
+        guard !waiting.isEmpty else { return }
+        let request = waiting.removeFirst()
+        perform(model.take(.answer(node.answer(request), to: request), at: moment))
+    }
+
+    mutating func press(_ bytes: [UInt8]) { perform(model.take(bytes: bytes, at: moment)) }
+    mutating func type(_ text: String) { press(Array(text.utf8)) }
+
+    /// Enters a line as one types it, and returns what is shown.
+    mutating func enter(_ line: String) -> [String] {
+        _ = newLines()
+        type(line + "\r")
+        return newLines()
+    }
+
+    mutating func line(_ text: String) { perform(model.take(line: text, at: moment)) }
+    mutating func tell(_ event: Event) {
+        perform(model.take(.event(TimedEvent(at: moment.wall, event: event)), at: moment))
+    }
+    mutating func finish() { perform(model.finish(at: moment)) }
+
+    /// Lets time pass, with a tick at each time that the model asks for.
+    mutating func advance(by milliseconds: Int64) {
+        let end = now + milliseconds
+        while let next = model.nextTick, next <= end {
+            now = max(next, now)
+            perform(model.tick(at: moment))
+            if let again = model.nextTick, again <= now { preconditionFailure("it wants to be called again at once") }
+        }
+        now = end
+    }
+
+    // MARK: Others
+
+    mutating func come(
+        _ person: StagePerson, _ presence: Presence = .online, why: PresenceReason? = nil, in chat: String = "kitchen"
+    ) {
+        node.people[person.user] = presence == .offline ? nil : person
+        tell(
+            .peer(
+                chat: chat, person.peer(presence, lastSeen: presence == .offline ? moment.wall : nil),
+                why: why ?? (presence == .offline ? .bye : .hello)))
+    }
+
+    mutating func say(_ text: String, _ person: StagePerson, in chat: String = "kitchen") {
+        tell(.message(chat: chat, from: person.person, number: 1, text: text))
+    }
+
+    mutating func typing(_ people: StagePerson..., in chat: String = "kitchen") {
+        tell(.typing(chat: chat, people.map(\.person)))
+    }
+
+    mutating func deliver(_ message: UInt64? = nil, to person: StagePerson, in chat: String = "kitchen") {
+        tell(.delivered(chat: chat, message: message ?? node.sent, user: person.user))
+    }
+}
+
+/// Somebody whom the node knows.
+struct StagePerson: Hashable {
+    var name: String
+    var letter: Character
+    var isVerified = false
+    var namesake: Peer.Namesake?
+    var names: [String] = []
+    var namedSince: Double?
+
+    var user: UserID { ChatStage.user(letter) }
+    var key: String { "key of \(letter)" }
+    var person: Person { Person(user: user, name: name) }
+
+    func peer(_ presence: Presence, lastSeen: Double? = nil) -> Peer {
+        Peer(
+            user: user, name: name, presence: presence, key: key, lastSeen: lastSeen,
+            onlineSince: presence == .offline ? nil : ChatStage.noon, firstSeen: ChatStage.noon - 60,
+            isVerified: isVerified, namesakes: namesake.map { [$0.user] } ?? [], namesake: namesake, names: names,
+            namedSince: namedSince)
+    }
+
+    static let bob = StagePerson(name: "Bob", letter: "b")
+    static let charlie = StagePerson(name: "Charlie", letter: "c")
+    static let dora = StagePerson(name: "Dora", letter: "d")
+}
+
+/// A node that answers what it is asked.
+struct StageNode {
+    /// Who is there, in each chat.
+    var people: [UserID: StagePerson] = [:]
+    /// Who was met before.
+    var met: [Peer] = []
+    var blocked: [KnownPeer] = []
+    /// What the next requests but those about typing and presence are answered, in their order.
+    var failures: [NodeError] = []
+    /// The number of the latest message.
+    var sent: UInt64 = 0
+
+    mutating func answer(_ request: ServiceRequest) -> ServiceAnswer {
+        switch request {
+        case .compose, .setAway: return .done
+        case .join, .leave, .send, .rename, .setVerified, .setBlocked, .peers, .blockedPeople, .fingerprint:
+            if !failures.isEmpty { return .failed(failures.removeFirst()) }
+        }
+        switch request {
+        case .join: return .peers(met)
+        case .send:
+            sent += 1
+            return .sent(message: sent, recipients: people.count)
+        case .peers: return .peers(people.values.map { $0.peer(.online) }.sorted { $0.name < $1.name })
+        case .blockedPeople: return .knownPeers(blocked)
+        case .fingerprint: return .fingerprint((1...8).map { "0000\($0)" })
+        case .leave, .compose, .setAway, .rename, .setVerified, .setBlocked: return .done
+        }
+    }
+}

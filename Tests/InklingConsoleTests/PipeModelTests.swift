@@ -1,0 +1,231 @@
+import InklingConsole
+import InklingModel
+import Testing
+
+@Suite("Lines of a pipe as messages")
+struct PipeModelTests {
+    /// A pipe with a node that answers at once.
+    private struct Stage {
+        var model: PipeModel
+        var node = StageNode()
+        var now: Int64 = 0
+        var lines: [String] = []
+        var effects: [ChatEffect] = []
+        var sent: [String] = []
+
+        init(_ people: [StagePerson] = []) {
+            model = PipeModel(
+                ChatStage.chat("kitchen"), identity: ChatStage.identity("Alice"),
+                display: ChatDisplay(form: .pipe, folds: false), texts: ChatStage.texts, columns: 80,
+                at: Moment(steady: 0, wall: ChatStage.noon))
+            perform(model.begin(at: moment))
+            for person in people { come(person) }
+        }
+
+        var moment: Moment { Moment(steady: now, wall: ChatStage.noon + Double(now) / 1_000) }
+
+        mutating func perform(_ effects: [ChatEffect]) {
+            var queue = effects[...]
+            while let effect = queue.popFirst() {
+                switch effect {
+                case .show(let new): lines += new.map(\.text)
+                case .ask(let request):
+                    if case .send(let text, _) = request, node.failures.isEmpty { sent.append(text) }
+                    queue += model.take(.answer(node.answer(request), to: request), at: moment)
+                case .draw, .bell, .clearScreen, .suspend, .complain, .cannotStart, .beginEnd, .end:
+                    self.effects.append(effect)
+                }
+            }
+        }
+
+        mutating func come(_ person: StagePerson) {
+            node.people[person.user] = person
+            tell(.peer(chat: "kitchen", person.peer(.online), why: .hello))
+        }
+
+        mutating func tell(_ event: Event) {
+            perform(model.take(.event(TimedEvent(at: moment.wall, event: event)), at: moment))
+        }
+
+        mutating func deliver(_ message: UInt64, to person: StagePerson) {
+            tell(.delivered(chat: "kitchen", message: message, user: person.user))
+        }
+
+        mutating func line(_ text: String) { perform(model.take(line: text, at: moment)) }
+        mutating func endOfInput() { perform(model.endOfInput(at: moment)) }
+
+        mutating func advance(by milliseconds: Int64) {
+            let end = now + milliseconds
+            while let next = model.nextTick, next <= end {
+                now = max(next, now)
+                perform(model.tick(at: moment))
+                if let again = model.nextTick, again <= now { preconditionFailure("it wants to be called at once") }
+            }
+            now = end
+        }
+    }
+
+    @Test("lines wait for others, are sent in order, and the program ends with 0 when all have them")
+    func wholeWay() {
+        var stage = Stage()
+        #expect(stage.lines.count == 1 && stage.lines[0].hasPrefix("* kitchen is an open chat"))
+        #expect(stage.model.wantsInput)
+        stage.line("one")
+        stage.line("  ")
+        stage.line("/quit")
+        #expect(!stage.model.wantsInput, "no more is read than was sent")
+        stage.come(.bob)
+        stage.advance(by: 999)
+        #expect(stage.sent.isEmpty)
+        stage.advance(by: 1)
+        #expect(stage.sent == ["one", "/quit"] && stage.model.wantsInput)
+        stage.line("three")
+        stage.endOfInput()
+        #expect(stage.sent == ["one", "/quit", "three"] && stage.effects.isEmpty)
+        for number in 1...3 { stage.deliver(UInt64(number), to: .bob) }
+        #expect(stage.effects == [.beginEnd, .end] && stage.model.exitStatus == 0)
+        #expect(
+            stage.lines.dropFirst() == [
+                "* Bob is here", "You: one  (on its way)", "You: /quit  (on its way)", "* Delivered: one",
+                "* Delivered: /quit", "You: three  (delivered)",
+            ])
+        #expect(stage.model.nextTick == nil && !stage.model.wantsInput)
+    }
+
+    @Test("after 5 s alone lines are sent all the same, and the status says that nobody has them")
+    func alone() {
+        var stage = Stage()
+        stage.advance(by: 2_000)
+        stage.line("one")
+        stage.endOfInput()
+        stage.advance(by: 2_999)
+        #expect(stage.sent.isEmpty && stage.effects.isEmpty)
+        stage.advance(by: 1)
+        #expect(
+            stage.effects == [
+                .complain("nobody else is in the chat; messages reach only people who are online"), .beginEnd, .end,
+            ])
+        #expect(stage.lines.last == "* Nobody was here to receive: one" && stage.model.exitStatus == 1)
+    }
+
+    @Test("an empty input waits for others as well, and ends with 0 only if there were any")
+    func empty() {
+        var stage = Stage([.bob])
+        stage.endOfInput()
+        stage.advance(by: 1_000)
+        #expect(stage.effects == [.beginEnd, .end] && stage.model.exitStatus == 0)
+        var alone = Stage()
+        alone.endOfInput()
+        alone.advance(by: 5_000)
+        #expect(alone.effects.last == .end && alone.model.exitStatus == 1)
+    }
+
+    @Test("where the queue is full it tries again, in order, and reads no more meanwhile")
+    func fullQueue() {
+        var stage = Stage([.bob])
+        stage.advance(by: 1_000)
+        stage.node.failures = [.queueFull(StagePerson.bob.user), .queueFull(StagePerson.bob.user)]
+        stage.line("one")
+        stage.line("two")
+        stage.endOfInput()
+        #expect(stage.sent.isEmpty && !stage.model.wantsInput && stage.model.nextTick == stage.now + 50)
+        stage.advance(by: 50)
+        #expect(stage.sent.isEmpty)
+        stage.advance(by: 50)
+        #expect(stage.sent == ["one", "two"] && stage.effects.isEmpty)
+        for number in 1...2 { stage.deliver(UInt64(number), to: .bob) }
+        #expect(stage.effects == [.beginEnd, .end] && stage.model.exitStatus == 0)
+    }
+
+    @Test("a line that can't be sent is told on standard error, and the others are sent")
+    func badLines() {
+        var stage = Stage([.bob])
+        stage.advance(by: 1_000)
+        stage.perform(stage.model.take(badLine: "line 1 is not UTF-8", at: stage.moment))
+        stage.node.failures = [.messageTooLong(bytes: 70_000)]
+        stage.line("long")
+        stage.line("short")
+        stage.endOfInput()
+        #expect(stage.sent == ["short"])
+        stage.deliver(1, to: .bob)
+        #expect(
+            stage.effects == [
+                .complain("line 1 is not UTF-8"), .complain(NodeError.messageTooLong(bytes: 70_000).fact), .beginEnd,
+                .end,
+            ])
+        #expect(stage.model.exitStatus == 1)
+    }
+
+    @Test("it waits for answers for 10 s after the last one, then says that delivery is unknown")
+    func noAnswers() {
+        var stage = Stage([.bob, .charlie])
+        stage.advance(by: 1_000)
+        stage.line("one")
+        stage.endOfInput()
+        stage.advance(by: 9_999)
+        stage.deliver(1, to: .bob)
+        stage.advance(by: 10_000)
+        #expect(stage.effects.isEmpty)
+        stage.advance(by: 1)
+        #expect(stage.effects == [.complain("delivery of some messages is unknown"), .beginEnd])
+        stage.advance(by: 2_000)
+        #expect(stage.effects.last == .end && stage.model.exitStatus == 1)
+        #expect(stage.lines.last == "* Delivered to 1 of 2; delivery to all is unknown: one")
+    }
+
+    @Test("a signal ends it; the status says whether lines are left or unanswered")
+    func signal() {
+        var stage = Stage([.bob])
+        stage.perform(stage.model.finish(at: stage.moment))
+        #expect(stage.effects == [.beginEnd, .end] && stage.model.exitStatus == 0)
+        var left = Stage([.bob])
+        left.line("one")
+        left.perform(left.model.finish(at: left.moment))
+        #expect(left.effects == [.beginEnd, .end] && left.sent.isEmpty && left.model.exitStatus == 1)
+        var unanswered = Stage([.bob])
+        unanswered.advance(by: 1_000)
+        unanswered.line("one")
+        unanswered.perform(unanswered.model.finish(at: unanswered.moment))
+        #expect(unanswered.effects == [.beginEnd])
+        unanswered.advance(by: 400)
+        unanswered.perform(unanswered.model.finish(at: unanswered.moment))
+        #expect(unanswered.effects == [.beginEnd, .end] && unanswered.model.exitStatus == 1)
+    }
+
+    @Test("messages that reach nobody, and a node that ends, make the status 1")
+    func lost() {
+        var stage = Stage([.bob])
+        stage.advance(by: 1_000)
+        stage.line("one")
+        stage.endOfInput()
+        stage.tell(.failed(chat: "kitchen", message: 1, user: StagePerson.bob.user, why: .silence))
+        #expect(stage.effects == [.beginEnd, .end] && stage.model.exitStatus == 1)
+        #expect(stage.lines.last == "You: one  (not to Bob (out of reach))")
+        var ended = Stage([.bob])
+        ended.line("one")
+        ended.perform(ended.model.take(.ended, at: ended.moment))
+        #expect(ended.effects == [.beginEnd, .end] && ended.model.exitStatus == 1)
+        var refused = PipeModel(
+            ChatStage.chat("kitchen"), identity: ChatStage.identity("Alice"),
+            display: ChatDisplay(form: .pipe, folds: false), texts: ChatStage.texts, columns: 80,
+            at: Moment(steady: 0, wall: 0))
+        let start = refused.begin(at: Moment(steady: 0, wall: 0))
+        #expect(start == [.ask(.join(ChatStage.chat("kitchen")))])
+        let effects = refused.take(
+            .answer(.failed(.stopped), to: .join(ChatStage.chat("kitchen"))), at: Moment(steady: 0, wall: 0))
+        #expect(effects == [.cannotStart(.stopped)])
+    }
+
+    @Test("what others say while lines are sent shows whole, and so does who types")
+    func others() {
+        var stage = Stage([.bob])
+        stage.advance(by: 1_000)
+        for number in 1...30 {
+            stage.tell(.message(chat: "kitchen", from: StagePerson.bob.person, number: 1, text: "m\(number)"))
+        }
+        stage.tell(.typing(chat: "kitchen", [StagePerson.bob.person]))
+        #expect(stage.lines.suffix(31) == (1...30).map { "Bob: m\($0)" } + ["* Bob is typing"])
+        stage.advance(by: 60_000)
+        #expect(!stage.lines.contains { $0.contains("alone") })
+    }
+}

@@ -1,0 +1,477 @@
+import Foundation
+import Glibc
+import Inkling
+import InklingModel
+import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+/// A front end and its node on an event loop of their own.
+private final class TestFrontEnd: Sendable {
+    private final class State {
+        let node: LocalNode
+        var outputs: [ServiceOutput] = []
+        var react: ((LocalNode, ServiceOutput) -> Void)?
+        /// How many calls of the sink are under way, and how many were at most.
+        var depth = 0
+        var deepest = 0
+
+        init(_ node: LocalNode) { self.node = node }
+    }
+
+    let loop: any EventLoop
+    /// The node, for other tasks.
+    let node: Node
+    private let state: NIOLoopBoundBox<State?>
+
+    init(_ configuration: Configuration, logger: Logger = NodeTests.quiet) async throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        self.loop = loop
+        let state = NIOLoopBoundBox<State?>.makeEmptyBox(eventLoop: loop)
+        self.state = state
+        let started = loop.makePromise(of: Node.self)
+        loop.execute {
+            LocalNode.start(configuration, on: loop, logger: logger) { result in
+                loop.assertInEventLoop()
+                switch result {
+                case .success(let node):
+                    state.value = State(node)
+                    started.succeed(node.node)
+                case .failure(let error): started.fail(error)
+                }
+            }
+        }
+        node = try await started.futureResult.get()
+    }
+
+    /// In the lobby, without discovery.
+    static func inLobby(
+        _ name: String, peers: [UInt16] = [], _ change: (inout Configuration) -> Void = { _ in }
+    ) async throws -> TestFrontEnd {
+        let frontEnd = try await TestFrontEnd(configuration(name, peers: peers, change))
+        try await frontEnd.attach()
+        try await frontEnd.run { node in node.ask(.join(try Chat("lobby"))) }
+        return frontEnd
+    }
+
+    static func configuration(
+        _ name: String, peers: [UInt16] = [], _ change: (inout Configuration) -> Void = { _ in }
+    ) -> Configuration {
+        var configuration = Configuration(name: name)
+        configuration.isEphemeral = true
+        configuration.discovery = false
+        configuration.lastWill = false
+        configuration.bindAddress = "127.0.0.1"
+        configuration.peers = peers.map { "127.0.0.1:\($0)" }
+        change(&configuration)
+        return configuration
+    }
+
+    func attach() async throws {
+        try await run { [state] node in
+            node.attach { output in
+                guard let state = state.value else { return }
+                state.depth += 1
+                state.deepest = max(state.deepest, state.depth)
+                state.outputs.append(output)
+                state.react?(node, output)
+                state.depth -= 1
+            }
+        }
+    }
+
+    func run<Value: Sendable>(_ body: @escaping @Sendable (LocalNode) throws -> Value) async throws -> Value {
+        try await loop.submit { [state] in try body(state.value.unsafelyUnwrapped.node) }.get()
+    }
+
+    /// What the front end does with each output.
+    func react(_ body: @escaping @Sendable (LocalNode, ServiceOutput) -> Void) async throws {
+        try await loop.submit { [state] in state.value?.react = body }.get()
+    }
+
+    /// What it was told, on its event loop.
+    var told: [ServiceOutput] { state.value?.outputs ?? [] }
+
+    var outputs: [ServiceOutput] { get async throws { try await loop.submit { self.told }.get() } }
+
+    var deepest: Int {
+        get async throws { try await loop.submit { [state] in state.value?.deepest ?? 0 }.get() }
+    }
+
+    var texts: [String] { get async throws { try await outputs.compactMap(\.text) } }
+
+    func forget() async throws { try await loop.submit { [state] in state.value?.outputs = [] }.get() }
+
+    func wait(_ condition: @escaping @Sendable ([ServiceOutput]) -> Bool) async throws {
+        for _ in 0..<1_000 {
+            if condition(try await outputs) { return }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        Issue.record("it did not come: \(try await outputs)")
+    }
+
+    /// When somebody is there.
+    func meet(_ user: UserID) async throws {
+        try await wait { $0.contains { $0.peer?.user == user && $0.peer?.presence == .online } }
+    }
+
+    func stop() async throws {
+        let stopped = loop.makePromise(of: Void.self)
+        try await run { node in node.stop { stopped.succeed() } }
+        try await stopped.futureResult.get()
+        try await loop.submit { [state] in state.value?.react = nil }.get()
+    }
+}
+
+extension ServiceOutput {
+    fileprivate var text: String? {
+        if case .event(let timed) = self, case .message(_, _, _, let text) = timed.event { text } else { nil }
+    }
+
+    fileprivate var peer: Peer? {
+        if case .event(let timed) = self, case .peer(_, let peer, _) = timed.event { peer } else { nil }
+    }
+
+    fileprivate var answer: ServiceAnswer? {
+        if case .answer(let answer, _) = self { answer } else { nil }
+    }
+}
+
+@Suite("A node and its front end on one event loop", .serialized, .timeLimit(.minutes(2)))
+struct LocalNodeTests {
+    @Test("on the calling thread all of it happens on that thread, and within the calls")
+    func currentThread() async {
+        let told: [String] = await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                var told: [String] = []
+                let thread = pthread_self()
+                MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop { loop in
+                    let configuration = TestFrontEnd.configuration("Alice")
+                    LocalNode.start(configuration, on: loop, logger: NodeTests.quiet) { result in
+                        guard let node = try? result.get(), let chat = try? Chat("lobby") else {
+                            return loop.shutdownGracefully { _ in }
+                        }
+                        node.attach { output in
+                            #expect(pthread_equal(pthread_self(), thread) != 0)
+                            switch output {
+                            case .answer(let answer, _): told.append("\(answer)")
+                            case .event: told.append("event")
+                            case .ended: told.append("ended")
+                            }
+                        }
+                        node.ask(.join(chat))
+                        node.ask(.send("hello", chat: "lobby"))
+                        told.append("asked")
+                        node.stop {
+                            #expect(pthread_equal(pthread_self(), thread) != 0)
+                            told.append("stopped")
+                            loop.shutdownGracefully { _ in }
+                        }
+                        told.append("stopping")
+                    }
+                }
+                continuation.resume(returning: told)
+            }
+        }
+        #expect(
+            told == [
+                "peers([])", "sent(message: 1, recipients: 0)", "asked", "stopping", "ended", "stopped",
+            ])
+    }
+
+    @Test("each request has one answer, in the order of the requests; a bad one says why")
+    func answers() async throws {
+        let alice = try await TestFrontEnd.inLobby("Alice")
+        let key = try await alice.run { $0.identity.key }
+        let bob = try await NodeTests.node("Bob", chats: [])
+        let requests: [(ServiceRequest, ServiceAnswer)] = [
+            (.peers(chat: "lobby"), .peers([])),
+            (.join(try Chat("lobby")), .failed(.chatExists("lobby"))),
+            (.compose("x", chat: "lobby"), .done),
+            (.compose("x", chat: "attic"), .failed(.unknownChat("attic"))),
+            (.peers(chat: "attic"), .failed(.unknownChat("attic"))),
+            (.send("", chat: "lobby"), .failed(.messageEmpty)),
+            (.send("x", chat: "lobby"), .sent(message: 1, recipients: 0)),
+            (.setAway(true), .done),
+            (.rename(""), .failed(.name(.empty))),
+            (.rename("  Alicia "), .done),
+            (.setVerified(true, key: key), .failed(.unknownPeer(key))),
+            (.setVerified(true, key: "x"), .failed(.unknownPeer("x"))),
+            (.fingerprint(key: "x"), .failed(.unknownPeer("x"))),
+            (.fingerprint(key: bob.key), .fingerprint(try alice.node.fingerprint(with: bob.key).groups)),
+            (.setBlocked(true, key: bob.key), .done),
+            (.blockedPeople, .knownPeers(await alice.node.allKnownPeers)),
+            (.setBlocked(false, key: bob.key), .done),
+            (.blockedPeople, .knownPeers([])),
+            (.leave(chat: "lobby"), .done),
+            (.leave(chat: "lobby"), .failed(.unknownChat("lobby"))),
+        ]
+        try await alice.forget()
+        let (asked, expected) = (requests.map(\.0), requests.map(\.1))
+        try await alice.run { node in for request in asked { node.ask(request) } }
+        let outputs = try await alice.outputs
+        for (place, output) in outputs.enumerated() where place < asked.count {
+            guard case .answer(let answer, let request) = output else {
+                Issue.record("\(output)")
+                continue
+            }
+            #expect(request == asked[place])
+            if case .knownPeers(let people) = answer, place == 15 {
+                #expect(people.map(\.key) == [bob.key])
+            } else {
+                #expect(answer == expected[place], "\(request)")
+            }
+        }
+        #expect(outputs.count == asked.count)
+        #expect(try await alice.run { $0.identity.name } == "Alicia")
+        await bob.stop()
+        try await alice.stop()
+        try await alice.forget()
+        try await alice.run { $0.ask(.setAway(true)) }
+        #expect(try await alice.outputs.isEmpty, "nothing comes after the end")
+    }
+
+    @Test("what a sink causes comes after it has returned, in its order, each answer before what follows from it")
+    func neverWithinItself() async throws {
+        let alice = try await TestFrontEnd.inLobby("Alice")
+        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        try await alice.meet(bob.user)
+        try await alice.forget()
+        try await alice.react { node, output in
+            guard output.text != nil else { return }
+            node.ask(.setBlocked(true, key: bob.key))
+            node.ask(.peers(chat: "lobby"))
+            node.ask(.setBlocked(false, key: bob.key))
+        }
+        _ = try await bob.send("hello", to: "lobby")
+        try await alice.wait { $0.filter { $0.answer != nil }.count == 3 }
+        let outputs = try await alice.outputs.prefix(5)
+        #expect(outputs.count == 5)
+        let kinds = outputs.map { output -> String in
+            if let text = output.text { return text }
+            if let peer = output.peer { return peer.presence.rawValue }
+            if case .peers(let peers) = output.answer { return "peers \(peers.map(\.presence.rawValue))" }
+            return output.answer == .done ? "done" : "\(output)"
+        }
+        #expect(kinds == ["hello", "done", "offline", "peers [\"offline\"]", "done"])
+        #expect(try await alice.deepest == 1)
+        await bob.stop()
+        try await alice.stop()
+    }
+
+    @Test("an answer, and the return of a command, come before what they lead to")
+    func answersFirst() async throws {
+        let alice = try await TestFrontEnd.inLobby("Alice")
+        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        try await alice.meet(bob.user)
+        try await alice.forget()
+        try await alice.run { $0.ask(.setBlocked(true, key: bob.key)) }
+        let outputs = try await alice.outputs
+        #expect(outputs.count == 2 && outputs.first?.answer == .done && outputs.last?.peer?.presence == .offline)
+        try await alice.run { $0.ask(.setBlocked(false, key: bob.key)) }
+        try await alice.wait { $0.last?.peer?.presence == .online }
+        try await alice.forget()
+        let told = try await alice.run { node in
+            node.block(bob.user)
+            return alice.told
+        }
+        #expect(told.isEmpty)
+        try await alice.wait { $0.last?.peer?.presence == .offline }
+        await bob.stop()
+        try await alice.stop()
+    }
+
+    @Test("a message is known to the front end before the call that received it is over, and counts as taken (M-20)")
+    func taken() async throws {
+        let alice = try await TestFrontEnd.inLobby("Alice")
+        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        try await alice.meet(bob.user)
+        for number in 0..<50 { _ = try await bob.send("\(number)", to: "lobby") }
+        try await alice.wait { $0.compactMap(\.text).count == 50 }
+        #expect(try await alice.texts == (0..<50).map(String.init))
+        #expect(await alice.node.heldText == 0)
+        await bob.stop()
+        try await alice.stop()
+    }
+
+    @Test("while a front end takes nothing, state is replaced and messages wait; its answers come, and then all (M-20)")
+    func takesNothing() async throws {
+        let alice = try await TestFrontEnd.inLobby("Alice")
+        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        try await alice.meet(bob.user)
+        try await alice.forget()
+        try await alice.run { $0.takesEvents = false }
+        for number in 0..<20 {
+            _ = try await bob.send("\(number)", to: "lobby")
+            await bob.setAway(number % 2 == 0)
+        }
+        try await NodeEventsTests.wait { await alice.node.heldText > 0 }
+        try await Task.sleep(for: .milliseconds(300))
+        try await alice.run { $0.ask(.setAway(false)) }
+        #expect(try await alice.outputs.map(\.answer) == [.done])
+        #expect(await alice.node.heldText > 0)
+        try await alice.forget()
+        try await alice.run { $0.takesEvents = true }
+        let outputs = try await alice.outputs
+        #expect(outputs.compactMap(\.text) == (0..<20).map(String.init))
+        #expect(outputs.count <= 22)
+        #expect(await alice.node.heldText == 0)
+        await bob.stop()
+        try await alice.stop()
+    }
+
+    @Test("a sink that takes no more gets nothing more, in the middle of what waits")
+    func stopsWithin() async throws {
+        let alice = try await TestFrontEnd.inLobby("Alice")
+        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        try await alice.meet(bob.user)
+        try await alice.forget()
+        try await alice.run { $0.takesEvents = false }
+        try await alice.react { node, output in if output.text?.hasSuffix("5") == true { node.takesEvents = false } }
+        for number in 0..<20 { _ = try await bob.send("\(number)", to: "lobby") }
+        try await NodeEventsTests.wait { await bob.statistics().messagesSent == 20 }
+        try await Task.sleep(for: .milliseconds(300))
+        for count in [6, 16, 20] {
+            try await alice.run { $0.takesEvents = true }
+            #expect(try await alice.texts == (0..<count).map(String.init))
+        }
+        #expect(try await alice.deepest == 1)
+        await bob.stop()
+        try await alice.stop()
+    }
+
+    @Test("a front end that takes nothing for too long holds up nobody, and is told what it missed (M-20)")
+    func patience() async throws {
+        let alice = try await TestFrontEnd.inLobby("Alice") { $0.readerPatience = .milliseconds(300) }
+        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        try await alice.meet(bob.user)
+        try await alice.run { $0.takesEvents = false }
+        try await alice.forget()
+        for number in 0..<3 { _ = try await bob.send("\(number)", to: "lobby") }
+        try await NodeEventsTests.wait { await alice.node.heldText > 0 }
+        try await NodeEventsTests.wait { await alice.node.heldText == 0 }
+        _ = try await bob.send("3", to: "lobby")
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(try await alice.outputs.isEmpty)
+        try await alice.run { $0.takesEvents = true }
+        _ = try await bob.send("4", to: "lobby")
+        try await alice.wait { $0.compactMap(\.text) == ["4"] }
+        guard case .event(let first)? = try await alice.outputs.first else {
+            Issue.record("nothing came")
+            return
+        }
+        #expect(first.event == .missed(chat: "lobby", messages: 4, outcomes: 0))
+        await bob.stop()
+        try await alice.stop()
+    }
+
+    @Test("notices of the start wait for the sink; the end comes last, also where events wait")
+    func beginningAndEnd() async throws {
+        let alice = try await TestFrontEnd(
+            TestFrontEnd.configuration("Alice") {
+                $0.lastWill = true
+                $0.lastWillHelper = "/nowhere/helper"
+            })
+        try await alice.attach()
+        guard case .event(let notice)? = try await alice.outputs.first, case .notice(.lastWillOff) = notice.event else {
+            Issue.record("\(try await alice.outputs)")
+            return
+        }
+        try await alice.run { $0.ask(.join(try Chat("lobby"))) }
+        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        try await alice.meet(bob.user)
+        try await alice.run { node in
+            node.takesEvents = false
+            node.ask(.send("too late", chat: "lobby"))
+        }
+        try await alice.forget()
+        try await alice.stop()
+        #expect(try await alice.outputs.isEmpty)
+        try await alice.run { $0.takesEvents = true }
+        let outputs = try await alice.outputs
+        #expect(outputs.last == .ended && outputs.count >= 2)
+        #expect(
+            outputs.contains { output in
+                guard case .event(let timed) = output else { return false }
+                if case .failed(_, 1, bob.user, .quit) = timed.event { return true }
+                if case .delivered(_, 1, bob.user) = timed.event { return true }
+                return false
+            })
+        await bob.stop()
+    }
+
+    @Test("a port that is not free yet is waited for, by a timer; one that stays taken is an error")
+    func takenPort() async throws {
+        let holder = try await NodeTests.node("Holder", chats: [])
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let loop = group.next()
+        let configuration = TestFrontEnd.configuration("Alice") { $0.port = holder.port }
+        let begin = ContinuousClock.now
+        let refused = loop.makePromise(of: NodeError?.self)
+        let ticks = Mutex((last: ContinuousClock.now, longest: Duration.zero))
+        let ticking = loop.scheduleRepeatedTask(initialDelay: .zero, delay: .milliseconds(5)) { _ in
+            ticks.withLock { $0 = (.now, max($0.longest, $0.last.duration(to: .now))) }
+        }
+        loop.execute {
+            LocalNode.start(configuration, on: loop, logger: NodeTests.quiet) { result in
+                if case .failure(let error) = result { refused.succeed(error) } else { refused.succeed(nil) }
+            }
+        }
+        #expect(try await refused.futureResult.get() == .portTaken(holder.port))
+        #expect(begin.duration(to: .now) >= .milliseconds(500))
+        #expect(ticks.withLock { $0.longest } < .milliseconds(250), "the event loop was not held up")
+        ticking.cancel()
+        try await group.shutdownGracefully()
+
+        async let alice = TestFrontEnd(configuration)
+        try await Task.sleep(for: .milliseconds(50))
+        await holder.stop()
+        #expect(try await alice.run { $0.identity.port } == holder.port)
+        try await alice.stop()
+    }
+
+    @Test("another name shows on the others at once, and is the node's own (L-57)")
+    func rename() async throws {
+        let alice = try await TestFrontEnd.inLobby("Alice")
+        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        try await alice.meet(bob.user)
+        try await bob.setName("Bobby")
+        #expect(bob.name == "Bobby")
+        try await alice.wait { $0.contains { $0.peer?.name == "Bobby" } }
+        let output = try #require(try await alice.outputs.last { $0.peer != nil })
+        #expect(output.peer?.names == ["Bobby", "Bob"] && output.peer?.presence == .online)
+        guard case .event(let timed) = output, case .peer(_, _, .hello) = timed.event else {
+            Issue.record("\(output)")
+            return
+        }
+        await #expect(throws: NodeError.name(.empty)) { try await bob.setName(" ") }
+        await #expect(throws: NodeError.name(.tooLong(bytes: 65, maximum: 64))) {
+            try await bob.setName(String(repeating: "x", count: 65))
+        }
+        await bob.stop()
+        await #expect(throws: NodeError.stopped) { try await bob.setName("Bob") }
+        try await alice.stop()
+    }
+
+    @Test("a node that is suspended is gone for others until it resumes; the completion comes on the event loop")
+    func suspended() async throws {
+        let alice = try await TestFrontEnd.inLobby("Alice")
+        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        try await alice.meet(bob.user)
+        let suspended = alice.loop.makePromise(of: Void.self)
+        try await alice.run { node in
+            node.suspend {
+                alice.loop.assertInEventLoop()
+                suspended.succeed()
+            }
+        }
+        try await suspended.futureResult.get()
+        try await NodeEventsTests.wait { await bob.others(in: "lobby").isEmpty }
+        try await alice.run { $0.resume() }
+        try await NodeEventsTests.wait { await bob.others(in: "lobby").count == 1 }
+        await bob.stop()
+        try await alice.stop()
+    }
+}
