@@ -12,6 +12,7 @@ final class PipeSession: Session {
     private var splitter = LineSplitter()
     private var effects = EffectQueue()
     private let printer: LinePrinter
+    private var inputEnded = false
 
     init(_ host: SessionHost, identity: NodeIdentity) {
         self.host = host
@@ -26,13 +27,21 @@ final class PipeSession: Session {
     func tick() { perform(model.tick(at: host.now)) }
     func take(log: String) {}
     func outputDrained() {}
-    func outputAbandoned() { perform(model.finish(at: host.now)) }
+
+    func outputAbandoned() {
+        // What was not read will reach nobody.
+        if !inputEnded {
+            perform(model.take(badLine: Output.failureText(host.output.failure ?? EPIPE), at: host.now))
+        }
+        perform(model.finish(at: host.now))
+    }
 
     func take(_ piece: StandardInput.Piece) {
         switch piece {
         case .bytes(let bytes): splitter.feed(bytes).forEach(take)
         case .end:
             splitter.finish().map(take)
+            inputEnded = true
             perform(model.endOfInput(at: host.now))
         }
     }

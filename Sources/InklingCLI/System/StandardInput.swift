@@ -25,6 +25,8 @@ final class StandardInput {
     }
 
     private static let pieceSize = 65_536
+    /// How long the next piece of a file waits for what else there is to do.
+    private static let fileStep = TimeAmount.microseconds(500)
     /// How often a process in the background looks whether the terminal is its own again.
     private static let backgroundStep = TimeAmount.milliseconds(250)
 
@@ -32,6 +34,8 @@ final class StandardInput {
     private let isTerminal = isatty(STDIN_FILENO) == 1
     private var source = Source.unopened
     private var isAwaited = false
+    /// Whether the end was told.
+    private var hasEnded = false
     private let take: (Piece) -> Void
 
     /// - Parameter take: called on the loop, once for each ``demand()``, and never from within it.
@@ -42,9 +46,9 @@ final class StandardInput {
         if isTerminal { signal(SIGTTIN, SIG_IGN) }
     }
 
-    /// One more piece is wanted.
+    /// One more piece is wanted. After the end nothing comes.
     func demand() {
-        guard !isAwaited else { return }
+        guard !isAwaited, !hasEnded else { return }
         isAwaited = true
         wait()
     }
@@ -58,7 +62,9 @@ final class StandardInput {
         case .unopened: open()
         case .opening: break
         case .channel(let channel): channel.read()
-        case .file: loop.assumeIsolated().execute { self.arrived(Self.read(STDIN_FILENO)) }
+        case .file:
+            // Not at once: datagrams come first.
+            loop.assumeIsolated().scheduleTask(in: Self.fileStep) { self.arrived(Self.read(STDIN_FILENO)) }
         case .thread(let pool):
             pool.runIfActive(eventLoop: loop) { Self.read(STDIN_FILENO) }.assumeIsolated().whenComplete { result in
                 self.arrived((try? result.get()) ?? .end)
@@ -71,6 +77,7 @@ final class StandardInput {
         if case .end = piece { source = .ended }
         guard isAwaited else { return }
         isAwaited = false
+        if case .end = piece { hasEnded = true }
         take(piece)
     }
 
