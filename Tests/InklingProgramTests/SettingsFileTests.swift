@@ -18,6 +18,9 @@ struct SettingsFileTests {
             [interfaces]
             use = ["eth0", "wlan0"]
 
+            [mentions]
+            bell = true
+
             [privacy]
             send-typing = false
             show-typing = true
@@ -28,6 +31,7 @@ struct SettingsFileTests {
         expected.indicator = .short
         expected.reducedMotion = true
         expected.interfaces = ["eth0", "wlan0"]
+        expected.ringsForMentions = true
         expected.sendsTyping = false
         expected.showsTyping = true
         #expect(try SettingsFile(text, path: "config.toml") == expected)

@@ -77,6 +77,7 @@ struct ChatCommand: ParsableCommand {
             indicator: indicator ?? file.indicator ?? .standard,
             reducedMotion: reduceMotion ?? file.reducedMotion ?? false || mode != .terminal,
             decorated: (ChatSettings.environment("NO_COLOR") ?? "").isEmpty,
+            ringsForMentions: file.ringsForMentions ?? false,
             logLevel: options.logLevel ?? (mode == .json ? .warning : .error))
     }
 }

@@ -99,6 +99,9 @@ final class SessionHost {
     /// While the output is full, what counts of the events waits in the node, bounded, and the peers who send the most
     /// wait with it (M-20).
     private func take(_ said: ServiceOutput) {
+        if case .answer(.done, to: .rename(let name)) = said, node?.identity.isTemporary == false {
+            RememberedName.keep(name, in: settings.node.stateDirectory)
+        }
         session?.take(said)
         followOutput()
         settle()

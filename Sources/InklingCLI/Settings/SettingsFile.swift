@@ -15,6 +15,8 @@ package struct SettingsFile: Equatable, Sendable {
     package var excludedInterfaces: [String]?
     package var sendsTyping: Bool?
     package var showsTyping: Bool?
+    /// Whether the terminal rings when somebody mentions the user.
+    package var ringsForMentions: Bool?
 
     package static let maximumBytes = 64 << 10
 
@@ -80,7 +82,7 @@ package struct SettingsFile: Equatable, Sendable {
             throw refusal(line: line, Self.hint(text, line: line) ?? error.text)
         }
         var reader = Reader(path: path)
-        try reader.read(document.root, [.name, .chat, .indicator, .interfaces, .privacy])
+        try reader.read(document.root, [.name, .chat, .indicator, .interfaces, .mentions, .privacy])
         name = reader.string(.name)
         chat = reader.string(.chat)
         if let style = reader.string(.style) {
@@ -97,6 +99,7 @@ package struct SettingsFile: Equatable, Sendable {
             throw reader.refusal(.leaveOut, "can't be combined with interfaces.use; remove one of them")
         }
         sendsTyping = reader.bool(.sendTyping)
+        ringsForMentions = reader.bool(.bell)
         showsTyping = reader.bool(.showTyping)
         if let name, !(1...64).contains(NormalForm.canonical(name).utf8.count) {
             throw reader.refusal(.name, "takes 1 to 64 bytes")
@@ -145,21 +148,23 @@ package struct SettingsFile: Equatable, Sendable {
 extension SettingsFile {
     /// The settings that there are, by their full names.
     private enum Key: String, CaseIterable {
-        case name, chat, indicator, interfaces, privacy
+        case name, chat, indicator, interfaces, mentions, privacy
         case style = "indicator.style"
         case reduceMotion = "indicator.reduce-motion"
         case use = "interfaces.use"
         case leaveOut = "interfaces.leave-out"
+        case bell = "mentions.bell"
         case sendTyping = "privacy.send-typing"
         case showTyping = "privacy.show-typing"
 
         var kind: Kind {
             switch self {
             case .name, .chat, .style: .string
-            case .reduceMotion, .sendTyping, .showTyping: .bool
+            case .reduceMotion, .bell, .sendTyping, .showTyping: .bool
             case .use, .leaveOut: .strings
             case .indicator: .table([.style, .reduceMotion])
             case .interfaces: .table([.use, .leaveOut])
+            case .mentions: .table([.bell])
             case .privacy: .table([.sendTyping, .showTyping])
             }
         }

@@ -126,10 +126,8 @@ extension ChatModel {
         guard name != identity.name else {
             return answer(ChatLines.notice("That is your name already: others see you as \(ChatLines.shown(name))"))
         }
-        guard Labels.shown(name) != nil else {
-            return answer(
-                ChatLines.error(
-                    "Others could not read that name: it needs a letter or a digit, and no control characters"))
+        if let fault = NameFault(ofOwnName: name) {
+            return answer(ChatLines.error(SafeText.line(NodeError.name(fault).fact) + " Choose another: /nick NAME"))
         }
         ask(.rename(name), for: .rename)
     }
