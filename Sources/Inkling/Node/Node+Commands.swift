@@ -153,9 +153,11 @@ extension Node {
 
     // MARK: The name
 
-    /// Takes another display name; peers who are there see it at once, others when they come. Only names that are set
-    /// within a second of each other take as long to show (L-54).
+    /// Changes the display name of this node. Peers who are online are told at once, and those who come later see the
+    /// new name from the start. If peers were told of another name less than a second ago, they are told when that
+    /// second is over, and of the name that the node has then (L-57).
     ///
+    /// - Parameter name: Trimmed and in NFC, it must have 1 to 64 bytes of UTF-8 and no control characters.
     /// - Throws: ``NodeError/name(_:)``, ``NodeError/stopped``.
     public func setName(_ name: String) throws(NodeError) {
         let name = try Configuration.checked(name: name)
@@ -241,14 +243,13 @@ extension Node {
     /// latest state alone.
     public func typing(in chat: String) -> AsyncStream<[InklingModel.Person]> {
         let (stream, continuation) = AsyncStream<[Person]>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        guard let entry = joinedChat(chat), !isStopped else {
+        guard joinedChat(chat) != nil, !isStopped else {
             continuation.finish()
             return stream
         }
         let id = observers.add(continuation, chat: chat)
         end(id, with: continuation)
-        continuation.yield(
-            configuration.showsTyping ? endpoint.typing(in: entry.tag).map(Person.init) : [])
+        continuation.yield(typingPeople(in: chat))
         return stream
     }
 

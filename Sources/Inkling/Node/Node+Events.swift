@@ -128,8 +128,8 @@ extension Node {
         for (chat, gap) in readers.takeUntold() { queue.miss(gap, in: chat) }
         for notice in earlyNotices { queue.add(notice) }
         for entry in joined {
-            let typing = configuration.showsTyping ? endpoint.typing(in: entry.tag).map(Person.init) : []
-            queue.begin(chat: entry.name, present: entry.present.values.map(\.user), typing: typing)
+            queue.begin(
+                chat: entry.name, present: entry.present.values.map(\.user), typing: typingPeople(in: entry.name))
         }
         let loop = eventLoop
         let mailbox = EventMailbox(queue) { [weak self] in
