@@ -16,8 +16,8 @@ package struct ChatModel: Sendable {
     /// How long those who were there may take to come back after a stop.
     private static let returnWait: Int64 = 5_000
     /// How long one is alone before it is said what to do about it.
-    private static let aloneTime: Int64 = 4_000
-    private static let minute: Int64 = 60_000
+    static let aloneTime: Int64 = 4_000
+    static let minute: Int64 = 60_000
     /// The least time between two rings of the terminal.
     private static let bellInterval: Int64 = 2_000
 
@@ -38,24 +38,24 @@ package struct ChatModel: Sendable {
     var muted = MutedPeople()
     /// The keys whose fingerprints were shown.
     var shownFingerprints: Set<String> = []
-    private var warnings: KeyWarnings
+    var warnings: KeyWarnings
 
     var keyboard = Keyboard()
-    private var phase = Phase.running
-    private var showing = Showing.openChat
+    var phase = Phase.running
+    var showing = Showing.openChat
     private var timeline = Timeline()
-    private var dots = TypingDots()
+    var dots = TypingDots()
     private var columns: Int
     /// What was reported last, where who is typing is reported in lines.
-    private var reportedIndicator = ""
+    var reportedIndicator = ""
     private var effects: [ChatEffect] = []
 
-    private var aloneAt: Int64?
-    private var minuteAt: Int64?
-    private var returnedAt: Int64?
+    var aloneAt: Int64?
+    var minuteAt: Int64?
+    var returnedAt: Int64?
     private var silentUntil: Int64?
 
-    private enum Phase {
+    enum Phase {
         case running
         /// Nothing more is taken from the user.
         case ending(since: Int64)
@@ -63,7 +63,7 @@ package struct ChatModel: Sendable {
     }
 
     /// Whose lines are shown at once.
-    private enum Showing {
+    enum Showing {
         /// Those of other chats wait until theirs is open.
         case openChat
         /// It is the end, and nothing can wait. With the chat whose lines were the last.
@@ -251,7 +251,7 @@ package struct ChatModel: Sendable {
     }
 
     /// Who is typing in the open chat, without dots; empty when nobody is.
-    private var typists: String { open?.indicator(display.indicator) ?? "" }
+    var typists: String { open?.indicator(display.indicator) ?? "" }
 
     private var nextDots: Int64? {
         display.form == .screen ? dots.nextDeadline(reducedMotion: display.reducedMotion) : nil
@@ -312,7 +312,7 @@ package struct ChatModel: Sendable {
     mutating func answer(_ line: Line) { show([line], isAnswer: true) }
 
     /// The terminal rings, but not all the time.
-    private mutating func ring() {
+    mutating func ring() {
         guard silentUntil.map({ $0 <= moment.steady }) ?? true else { return }
         silentUntil = moment.steady + Self.bellInterval
         emit(.bell)
@@ -340,169 +340,7 @@ package struct ChatModel: Sendable {
         return ChatLines.notice("In \(ChatLines.chat(chat.name, isOpen: chat.isOpen)):")
     }
 
-    // MARK: What happens
-
-    private mutating func tell(_ event: Event) {
-        let lines = take(event)
-        // The end of an indicator is not reported: readers expect silence then.
-        if display.form != .screen, typists != reportedIndicator {
-            reportedIndicator = typists
-            if !typists.isEmpty { show([ChatLines.notice(typists)]) }
-        }
-        show(lines)
-    }
-
-    private mutating func take(_ event: Event) -> [Line] {
-        switch event {
-        case .peer(let chat, let peer, let why):
-            return index(of: chat).map { take(peer, why: why, in: $0) } ?? []
-        case .typing(let chat, let people):
-            if let index = index(of: chat) { states[index].take(typing: people) }
-            return []
-        case .message(let chat, let person, _, let text):
-            guard let index = index(of: chat) else { return [] }
-            let isMuted = muted.take(messageFrom: person.user.description)
-            let lines = states[index].take(message: text, from: person, page: page, at: moment.steady, time: localTime)
-            if display.ringsForMentions, !lines.isEmpty, states[index].mentionsUser(text) { ring() }
-            return shown(lines, in: index, isMessage: !isMuted)
-        case .delivered(let chat, let message, let user):
-            guard let index = index(of: chat) else { return [] }
-            return shown(states[index].take(answerFor: message, by: user, failure: nil), in: index)
-        case .failed(let chat, let message, let user, let why):
-            guard let index = index(of: chat) else { return [] }
-            return shown(states[index].take(answerFor: message, by: user, failure: why), in: index)
-        case .notice(.keyChanged):
-            // The presence that follows reports it, with the label.
-            return []
-        case .notice(let notice):
-            return [ChatLines.notice(texts.notice(notice))]
-        case .missed(let chat, let messages, _):
-            guard messages > 0, let index = index(of: chat) else { return [] }
-            let what = messages == 1 ? "1 message was" : "\(messages) messages were"
-            return shown([ChatLines.notice("\(what) left out: they came faster than they could be shown")], in: index)
-        }
-    }
-
-    private mutating func take(_ peer: Peer, why: PresenceReason, in index: Int) -> [Line] {
-        let isHeard = peer.presence != .offline && !muted.contains(peer.user.description)
-        let alarm = isHeard ? warnings.alarm(about: peer) : nil
-        return shown(states[index].take(peer, why: why, alarm: alarm, at: moment), in: index)
-    }
-
-    /// The node is in another chat.
-    ///
-    /// - Parameter peers: those whom the node knows there.
-    mutating func add(_ chat: Chat, _ peers: [Peer]) {
-        states.append(
-            ChatState(
-                chat, ownName: identity.name, met: peers.filter { $0.presence == .offline }, at: moment.steady))
-        tellMuted()
-    }
-
-    /// Those who were in a chat before this front end came to it.
-    mutating func take(present peers: [Peer], in index: Int) -> [Line] {
-        peers.filter { $0.presence != .offline }.flatMap { take($0, why: .hello, in: index) }
-    }
-
-    /// What there is to say of the key of somebody who was not to be heard.
-    mutating func keyAlarms(about user: UserID) -> [Line] {
-        var lines: [Line] = []
-        for index in states.indices {
-            guard let peer = states[index].peer(user), peer.presence != .offline,
-                let alarm = warnings.alarm(about: peer)
-            else { continue }
-            lines += shown(states[index].take(alarm, about: user, at: moment.steady), in: index)
-        }
-        return lines
-    }
-
-    // MARK: Time
-
-    private mutating func tickRunning() {
-        let now = moment.steady
-        keyboard.tick(at: now)
-        proceed()
-        // The key may have been the last.
-        guard isRunning else { return }
-        dots.tick(at: now)
-        if let time = returnedAt, time <= now {
-            returnedAt = nil
-            show(states.indices.flatMap { shown(states[$0].returned(at: now), in: $0) })
-        }
-        if let time = aloneAt, time <= now {
-            aloneAt = nil
-            show(alone())
-        }
-        // How long ago somebody was here is shown in minutes.
-        if let time = minuteAt, time <= now { minuteAt = now + Self.minute }
-        show(due())
-    }
-
-    /// What has to be reported by now.
-    private mutating func due() -> [Line] {
-        var lines: [Line] = []
-        for index in states.indices {
-            if !states[index].isSettling(at: moment.steady) { sendWaiting(in: index) }
-            lines += shown(states[index].due(at: moment.steady, isSeen: index == openIndex), in: index)
-        }
-        return lines
-    }
-
-    // MARK: Begin and end
-
-    /// The first chat was joined.
-    mutating func begun(_ peers: [Peer]) {
-        add(firstChat, peers)
-        openIndex = 0
-        guard display.form != .pipe else {
-            if firstChat.isOpen { show([ChatLines.openWarning(chat: firstChat.name)]) }
-            return show(take(present: peers, in: 0))
-        }
-        show((open?.greeting ?? []) + nameWarning)
-        show(take(present: peers, in: 0))
-        aloneAt = moment.steady + Self.aloneTime
-        if display.form == .screen { minuteAt = moment.steady + Self.minute }
-    }
-
-    /// What there is to say to somebody whose name can't be shown.
-    private var nameWarning: [Line] {
-        guard Labels.shown(identity.name) == nil else { return [] }
-        return [
-            ChatLines.notice(
-                "Others see you as Someone, because your name has no letter or digit. To change it: /nick NAME")
-        ]
-    }
-
-    mutating func cannotStart(_ error: NodeError) {
-        phase = .over(isAnswered: true)
-        emit(.cannotStart(error))
-    }
-
-    /// Sends what waits, because it is the end; what is in the input field is typed no more.
-    mutating func end() {
-        guard isRunning else { return }
-        phase = .ending(since: moment.steady)
-        emit(.beginEnd)
-        compose("")
-        showing = .allChats(last: openIndex)
-        for index in states.indices { sendWaiting(in: index) }
-        show(due())
-    }
-
-    /// Nobody waits for answers any more.
-    private mutating func conclude() {
-        if isRunning { end() }
-        guard case .ending = phase else { return }
-        let isAnswered = !hasUnanswered
-        show(states.indices.flatMap { shown(states[$0].abandon(isSeen: $0 == openIndex), in: $0) })
-        phase = .over(isAnswered: isAnswered)
-        emit(.end)
-    }
-
-    /// Ctrl-C and Ctrl-D end the wait for answers.
-    private mutating func pressAtEnd(_ keys: [Key]) {
-        if keys.contains(where: { $0 == .control("c") || $0 == .control("d") }) { conclude() }
-    }
+    // MARK: The name
 
     /// Others know this user by another name from now on.
     mutating func rename(_ name: String) {

@@ -1,0 +1,78 @@
+import InklingModel
+
+/// What the node says happens in the chats.
+extension ChatModel {
+    mutating func tell(_ event: Event) {
+        let lines = take(event)
+        // The end of an indicator is not reported: readers expect silence then.
+        if display.form != .screen, typists != reportedIndicator {
+            reportedIndicator = typists
+            if !typists.isEmpty { show([ChatLines.notice(typists)]) }
+        }
+        show(lines)
+    }
+
+    private mutating func take(_ event: Event) -> [Line] {
+        switch event {
+        case .peer(let chat, let peer, let why):
+            return index(of: chat).map { take(peer, why: why, in: $0) } ?? []
+        case .typing(let chat, let people):
+            if let index = index(of: chat) { states[index].take(typing: people) }
+            return []
+        case .message(let chat, let person, _, let text):
+            guard let index = index(of: chat) else { return [] }
+            let isMuted = muted.take(messageFrom: person.user.description)
+            let lines = states[index].take(message: text, from: person, page: page, at: moment.steady, time: localTime)
+            if display.ringsForMentions, !lines.isEmpty, states[index].mentionsUser(text) { ring() }
+            return shown(lines, in: index, isMessage: !isMuted)
+        case .delivered(let chat, let message, let user):
+            guard let index = index(of: chat) else { return [] }
+            return shown(states[index].take(answerFor: message, by: user, failure: nil), in: index)
+        case .failed(let chat, let message, let user, let why):
+            guard let index = index(of: chat) else { return [] }
+            return shown(states[index].take(answerFor: message, by: user, failure: why), in: index)
+        case .notice(.keyChanged):
+            // The presence that follows reports it, with the label.
+            return []
+        case .notice(let notice):
+            return [ChatLines.notice(texts.notice(notice))]
+        case .missed(let chat, let messages, _):
+            guard messages > 0, let index = index(of: chat) else { return [] }
+            let what = messages == 1 ? "1 message was" : "\(messages) messages were"
+            return shown([ChatLines.notice("\(what) left out: they came faster than they could be shown")], in: index)
+        }
+    }
+
+    private mutating func take(_ peer: Peer, why: PresenceReason, in index: Int) -> [Line] {
+        let isHeard = peer.presence != .offline && !muted.contains(peer.user.description)
+        let alarm = isHeard ? warnings.alarm(about: peer) : nil
+        return shown(states[index].take(peer, why: why, alarm: alarm, at: moment), in: index)
+    }
+
+    /// The node is in another chat.
+    ///
+    /// - Parameter peers: those whom the node knows there.
+    mutating func add(_ chat: Chat, _ peers: [Peer]) {
+        states.append(
+            ChatState(
+                chat, ownName: identity.name, met: peers.filter { $0.presence == .offline }, at: moment.steady))
+        tellMuted()
+    }
+
+    /// Those who were in a chat before this front end came to it.
+    mutating func take(present peers: [Peer], in index: Int) -> [Line] {
+        peers.filter { $0.presence != .offline }.flatMap { take($0, why: .hello, in: index) }
+    }
+
+    /// What there is to say of the key of somebody who was not to be heard.
+    mutating func keyAlarms(about user: UserID) -> [Line] {
+        var lines: [Line] = []
+        for index in states.indices {
+            guard let peer = states[index].peer(user), peer.presence != .offline,
+                let alarm = warnings.alarm(about: peer)
+            else { continue }
+            lines += shown(states[index].take(alarm, about: user, at: moment.steady), in: index)
+        }
+        return lines
+    }
+}

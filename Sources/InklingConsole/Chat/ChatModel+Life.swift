@@ -1,0 +1,95 @@
+import InklingModel
+import InklingText
+
+/// How a session begins, goes on with time, and ends.
+extension ChatModel {
+    // MARK: The beginning
+
+    /// The first chat was joined.
+    mutating func begun(_ peers: [Peer]) {
+        add(firstChat, peers)
+        openIndex = 0
+        guard display.form != .pipe else {
+            if firstChat.isOpen { show([ChatLines.openWarning(chat: firstChat.name)]) }
+            return show(take(present: peers, in: 0))
+        }
+        show((open?.greeting ?? []) + nameWarning)
+        show(take(present: peers, in: 0))
+        aloneAt = moment.steady + Self.aloneTime
+        if display.form == .screen { minuteAt = moment.steady + Self.minute }
+    }
+
+    /// What there is to say to somebody whose name can't be shown.
+    private var nameWarning: [Line] {
+        guard Labels.shown(identity.name) == nil else { return [] }
+        return [
+            ChatLines.notice(
+                "Others see you as Someone, because your name has no letter or digit. To change it: /nick NAME")
+        ]
+    }
+
+    mutating func cannotStart(_ error: NodeError) {
+        phase = .over(isAnswered: true)
+        emit(.cannotStart(error))
+    }
+
+    // MARK: Time
+
+    mutating func tickRunning() {
+        let now = moment.steady
+        keyboard.tick(at: now)
+        proceed()
+        // The key may have been the last.
+        guard isRunning else { return }
+        dots.tick(at: now)
+        if let time = returnedAt, time <= now {
+            returnedAt = nil
+            show(states.indices.flatMap { shown(states[$0].returned(at: now), in: $0) })
+        }
+        if let time = aloneAt, time <= now {
+            aloneAt = nil
+            show(alone())
+        }
+        // How long ago somebody was here is shown in minutes.
+        if let time = minuteAt, time <= now { minuteAt = now + Self.minute }
+        show(due())
+    }
+
+    /// What has to be reported by now.
+    mutating func due() -> [Line] {
+        var lines: [Line] = []
+        for index in states.indices {
+            if !states[index].isSettling(at: moment.steady) { sendWaiting(in: index) }
+            lines += shown(states[index].due(at: moment.steady, isSeen: index == openIndex), in: index)
+        }
+        return lines
+    }
+
+    // MARK: The end
+
+    /// Sends what waits, because it is the end; what is in the input field is typed no more.
+    mutating func end() {
+        guard isRunning else { return }
+        phase = .ending(since: moment.steady)
+        emit(.beginEnd)
+        compose("")
+        showing = .allChats(last: openIndex)
+        for index in states.indices { sendWaiting(in: index) }
+        show(due())
+    }
+
+    /// Nobody waits for answers any more.
+    mutating func conclude() {
+        if isRunning { end() }
+        guard case .ending = phase else { return }
+        let isAnswered = !hasUnanswered
+        show(states.indices.flatMap { shown(states[$0].abandon(isSeen: $0 == openIndex), in: $0) })
+        phase = .over(isAnswered: isAnswered)
+        emit(.end)
+    }
+
+    /// Ctrl-C and Ctrl-D end the wait for answers.
+    mutating func pressAtEnd(_ keys: [Key]) {
+        if keys.contains(where: { $0 == .control("c") || $0 == .control("d") }) { conclude() }
+    }
+}
