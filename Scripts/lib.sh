@@ -86,3 +86,37 @@ start_discovery() {
     say "starting the Avahi daemon (to stop it: ${sudo}avahi-daemon -k)"
     as_root avahi-daemon -D --no-rlimits || say "it did not start: going on without discovery"
 }
+
+# run_in_namespaces ARGUMENT...: runs `$0 --inside ARGUMENT...` in namespaces of its own, for the network, the mounts, the
+# host name and the processes, and exits with its status. Needs root. Whatever it has started ends with this script,
+# however that ends.
+run_in_namespaces() {
+    inner=
+    trap end_namespaces EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    # Should this script be killed, the kernel kills what it has started.
+    INKLING_NAMESPACE=yes setpriv --pdeathsig KILL \
+        unshare --net --mount --uts --pid --fork --kill-child --mount-proc "$0" --inside "$@" &
+    inner=$!
+    status=0
+    wait "$inner" || status=$?
+    inner=
+    exit "$status"
+}
+
+# SIGKILL for the namespaces' first process, which takes all others with it.
+end_namespaces() {
+    trap '' HUP INT TERM
+    [ -z "$inner" ] || kill -KILL "$inner" 2>/dev/null || :
+}
+
+# What a script that was called with --inside does first: it is the first process of the process namespace, and when it
+# ends, the kernel ends all others.
+begin_inside() {
+    [ "${INKLING_NAMESPACE-}" = yes ] || die "--inside is for this script alone"
+    # The first process hears no signal that it has no handler for.
+    trap 'exit 1' HUP INT TERM
+    ip link set lo up
+}
