@@ -270,37 +270,6 @@ extension NetworkTests {
             }
         }
 
-        @Test("output that can't be written is a failure, and one that nobody reads ends a watch")
-        func output() async throws {
-            try await Network.with(.init(hosts: 1, discovery: false)) { network in
-                let program = try NodeProcess.program()
-                func shell(_ script: String) async throws -> Answer {
-                    let child = try Child(
-                        network[0].command(["sh", "-c", script, program]),
-                        environment: ["XDG_CONFIG_HOME": "/run/config", "XDG_STATE_HOME": "/run/state"])
-                    child.closeInput()
-                    let ending = try await child.waitForEndAndOutput(within: 10)
-                    return Answer(
-                        ending: ending, text: child.output.map(\.text).joined(separator: "\n"), errors: child.errorText)
-                }
-                for place in [">/dev/full", ">&-"] {
-                    for command in ["invite team", "peers --json --wait 0.1 --no-discovery"] {
-                        let answer = try await shell("\"$0\" \(command) \(place)")
-                        #expect(answer.ending == .exited(1), "\(command) \(place)")
-                        #expect(answer.errors.contains("the output can't be written"), "\(answer.errors)")
-                    }
-                }
-                let copy = try await shell(
-                    """
-                    "$0" identity export - 2>/dev/null | XDG_STATE_HOME=/run/other "$0" identity import - >/dev/null
-                    cmp /run/state/inkling/identity /run/other/inkling/identity && test ! -e ./- && echo same
-                    """)
-                #expect(copy.text == "same", "\(copy.errors)")
-                let watched = try await shell("{ \"$0\" watch --no-discovery; echo $? >&2; } | head -n 1")
-                #expect(watched.ending == .exited(0) && watched.errors.hasSuffix("\n0"), "\(watched.errors)")
-            }
-        }
-
         // R31
         @Test("doctor explains what keeps two machines apart: firewall, other chat, no daemon, no bus")
         func doctor() async throws {
