@@ -34,5 +34,58 @@ extension NetworkTests {
                 #expect(watched.ending == .exited(0) && watched.errors.hasSuffix("\n0"), "\(watched.errors)")
             }
         }
+
+        /// Runs Alice, whose chat is with Bob on the same host, with these redirections, to her end.
+        private static func chat(_ redirections: String, on host: Host) async throws -> CommandTests.Answer {
+            try await shell(
+                "\"$0\" chat kitchen --name Alice --no-discovery --peer 127.0.0.1:40001 \(redirections)", on: host)
+        }
+
+        private static func bob(on host: Host) async throws -> NodeProcess {
+            try await NodeProcess("Bob", on: host, chat: "kitchen", ["--no-discovery", "--port", "40001"])
+        }
+
+        // Such an end can be read again and again, which must leave time for the network.
+        @Test("a chat whose input has nothing in it comes online, says goodbye and ends well")
+        func emptyInput() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let bob = try await StreamTests.bob(on: network[0])
+                let answer = try await StreamTests.chat("</dev/null", on: network[0])
+                #expect(answer.ending == .exited(0) && answer.errors.isEmpty, "\(answer)")
+                #expect(answer.text.contains("Bob is here"), "\(answer)")
+                let left = try await bob.wait("Alice's goodbye") { $0.isPresence("offline", of: "Alice") }
+                #expect(left.why == "bye")
+                #expect(bob.events.filter { $0.on == "peer" }.map(\.presence) == ["online", "offline"])
+            }
+        }
+
+        @Test("the lines of a file reach a peer in order, also a last one without a newline")
+        func fileAsInput() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let lines = (1...500).map { "line \($0)" } + ["the last"]
+                try await network[0].run("{ seq -f 'line %.0f' 500; printf 'the last'; } >/run/lines")
+                let bob = try await StreamTests.bob(on: network[0])
+                let answer = try await StreamTests.chat("</run/lines", on: network[0])
+                #expect(answer.ending == .exited(0) && answer.errors.isEmpty, "\(answer)")
+                try await bob.wait("Alice's goodbye") { $0.isPresence("offline", of: "Alice") && $0.why == "bye" }
+                #expect(bob.events.filter { $0.on == "message" }.map { $0.text ?? "" } == lines)
+            }
+        }
+
+        @Test(
+            "a chat whose output can't be written says so in one line, and fails",
+            arguments: ["</dev/null", "</run/lines", "<>/run/pipe"])
+        func fullOutput(input: String) async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                // A pipe that is open for writing too never ends.
+                try await network[0].run("seq 500 >/run/lines; mkfifo /run/pipe")
+                _ = try await StreamTests.bob(on: network[0])
+                let answer = try await StreamTests.chat("\(input) >/dev/full", on: network[0])
+                #expect(answer.ending == .exited(1))
+                #expect(
+                    answer.errors == "inkling: the output can't be written (No space left on device)",
+                    "\(answer.errors)")
+            }
+        }
     }
 }
