@@ -3,13 +3,12 @@ import InklingModel
 import InklingText
 
 /// A model of the prompt with a node that answers, a tiny terminal and a clock.
-struct ChatStage {
+struct ChatStage: ModelStage {
     var model: ChatModel
     var terminal: TinyTerminal
     var screen: Screen
     var node = StageNode()
-    /// The time in milliseconds.
-    private(set) var now: Int64 = 0
+    var now: Int64 = 0
     /// All lines that were shown, without emphasis.
     private(set) var lines: [Line] = []
     /// All other effects but drawing, and those requests that change nothing.
@@ -62,7 +61,6 @@ struct ChatStage {
         localTime: localTime, error: { $0.fact }, notice: { $0.fact }, reach: { "You can be found." },
         arguments: " --here")
 
-    var moment: Moment { Moment(steady: now, wall: Self.noon + Double(now) / 1_000) }
     var texts: [String] { lines.map(\.text) }
 
     /// Those lines that were not handed out yet.
@@ -148,34 +146,7 @@ struct ChatStage {
         return newLines()
     }
 
-    mutating func line(_ text: String) { perform(model.take(line: text, at: moment)) }
-    mutating func tell(_ event: Event) {
-        perform(model.take(.event(TimedEvent(at: moment.wall, event: event)), at: moment))
-    }
-    mutating func finish() { perform(model.finish(at: moment)) }
-
-    /// Lets time pass, with a tick at each time that the model asks for.
-    mutating func advance(by milliseconds: Int64) {
-        let end = now + milliseconds
-        while let next = model.nextTick, next <= end {
-            now = max(next, now)
-            perform(model.tick(at: moment))
-            if let again = model.nextTick, again <= now { preconditionFailure("it wants to be called again at once") }
-        }
-        now = end
-    }
-
     // MARK: Others
-
-    mutating func come(
-        _ person: StagePerson, _ presence: Presence = .online, why: PresenceReason? = nil, in chat: String = "kitchen"
-    ) {
-        node.people[person.user] = presence == .offline ? nil : person
-        tell(
-            .peer(
-                chat: chat, person.peer(presence, lastSeen: presence == .offline ? moment.wall : nil),
-                why: why ?? (presence == .offline ? .bye : .hello)))
-    }
 
     mutating func say(_ text: String, _ person: StagePerson, in chat: String = "kitchen") {
         tell(.message(chat: chat, from: person.person, number: 1, text: text))
@@ -183,10 +154,6 @@ struct ChatStage {
 
     mutating func typing(_ people: StagePerson..., in chat: String = "kitchen") {
         tell(.typing(chat: chat, people.map(\.person)))
-    }
-
-    mutating func deliver(_ message: UInt64? = nil, to person: StagePerson, in chat: String = "kitchen") {
-        tell(.delivered(chat: chat, message: message ?? node.sent, user: person.user))
     }
 }
 

@@ -5,7 +5,7 @@ import Testing
 @Suite("Lines of a pipe as messages")
 struct PipeModelTests {
     /// A pipe with a node that answers at once.
-    private struct Stage {
+    private struct Stage: ModelStage {
         var model: PipeModel
         var node = StageNode()
         var now: Int64 = 0
@@ -22,8 +22,6 @@ struct PipeModelTests {
             for person in people { come(person) }
         }
 
-        var moment: Moment { Moment(steady: now, wall: ChatStage.noon + Double(now) / 1_000) }
-
         mutating func perform(_ effects: [ChatEffect]) {
             var queue = effects[...]
             while let effect = queue.popFirst() {
@@ -38,31 +36,7 @@ struct PipeModelTests {
             }
         }
 
-        mutating func come(_ person: StagePerson) {
-            node.people[person.user] = person
-            tell(.peer(chat: "kitchen", person.peer(.online), why: .hello))
-        }
-
-        mutating func tell(_ event: Event) {
-            perform(model.take(.event(TimedEvent(at: moment.wall, event: event)), at: moment))
-        }
-
-        mutating func deliver(_ message: UInt64, to person: StagePerson) {
-            tell(.delivered(chat: "kitchen", message: message, user: person.user))
-        }
-
-        mutating func line(_ text: String) { perform(model.take(line: text, at: moment)) }
         mutating func endOfInput() { perform(model.endOfInput(at: moment)) }
-
-        mutating func advance(by milliseconds: Int64) {
-            let end = now + milliseconds
-            while let next = model.nextTick, next <= end {
-                now = max(next, now)
-                perform(model.tick(at: moment))
-                if let again = model.nextTick, again <= now { preconditionFailure("it wants to be called at once") }
-            }
-            now = end
-        }
     }
 
     @Test("lines wait for others, are sent in order, and the program ends with 0 when all have them")
@@ -176,19 +150,19 @@ struct PipeModelTests {
     @Test("a signal ends it; the status says whether lines are left or unanswered")
     func signal() {
         var stage = Stage([.bob])
-        stage.perform(stage.model.finish(at: stage.moment))
+        stage.finish()
         #expect(stage.effects == [.beginEnd, .end] && stage.model.exitStatus == 0)
         var left = Stage([.bob])
         left.line("one")
-        left.perform(left.model.finish(at: left.moment))
+        left.finish()
         #expect(left.effects == [.beginEnd, .end] && left.sent.isEmpty && left.model.exitStatus == 1)
         var unanswered = Stage([.bob])
         unanswered.advance(by: 1_000)
         unanswered.line("one")
-        unanswered.perform(unanswered.model.finish(at: unanswered.moment))
+        unanswered.finish()
         #expect(unanswered.effects == [.beginEnd])
         unanswered.advance(by: 400)
-        unanswered.perform(unanswered.model.finish(at: unanswered.moment))
+        unanswered.finish()
         #expect(unanswered.effects == [.beginEnd, .end] && unanswered.model.exitStatus == 1)
     }
 

@@ -1,0 +1,60 @@
+import InklingConsole
+import InklingModel
+
+/// What the models of a chat have in common.
+protocol StagedModel {
+    var nextTick: Int64? { get }
+    mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect]
+    mutating func take(line: String, at moment: Moment) -> [ChatEffect]
+    mutating func tick(at moment: Moment) -> [ChatEffect]
+    mutating func finish(at moment: Moment) -> [ChatEffect]
+}
+
+extension ChatModel: StagedModel {}
+extension PipeModel: StagedModel {}
+
+/// A model with a node that answers, a clock, and others who come and go.
+protocol ModelStage {
+    associatedtype Model: StagedModel
+    var model: Model { get set }
+    var node: StageNode { get set }
+    /// The time in milliseconds.
+    var now: Int64 { get set }
+    mutating func perform(_ effects: [ChatEffect])
+}
+
+extension ModelStage {
+    var moment: Moment { Moment(steady: now, wall: ChatStage.noon + Double(now) / 1_000) }
+
+    mutating func line(_ text: String) { perform(model.take(line: text, at: moment)) }
+    mutating func finish() { perform(model.finish(at: moment)) }
+
+    mutating func tell(_ event: Event) {
+        perform(model.take(.event(TimedEvent(at: moment.wall, event: event)), at: moment))
+    }
+
+    /// Lets time pass, with a tick at each time that the model asks for.
+    mutating func advance(by milliseconds: Int64) {
+        let end = now + milliseconds
+        while let next = model.nextTick, next <= end {
+            now = max(next, now)
+            perform(model.tick(at: moment))
+            if let again = model.nextTick, again <= now { preconditionFailure("it wants to be called again at once") }
+        }
+        now = end
+    }
+
+    mutating func come(
+        _ person: StagePerson, _ presence: Presence = .online, why: PresenceReason? = nil, in chat: String = "kitchen"
+    ) {
+        node.people[person.user] = presence == .offline ? nil : person
+        tell(
+            .peer(
+                chat: chat, person.peer(presence, lastSeen: presence == .offline ? moment.wall : nil),
+                why: why ?? (presence == .offline ? .bye : .hello)))
+    }
+
+    mutating func deliver(_ message: UInt64? = nil, to person: StagePerson, in chat: String = "kitchen") {
+        tell(.delivered(chat: chat, message: message ?? node.sent, user: person.user))
+    }
+}
