@@ -5,7 +5,8 @@ import NIOPosix
 /// Standard output on an event loop: nobody who reads slowly, or not at all, holds the loop up.
 ///
 /// What can't be written yet waits here. Who writes looks at ``isFull`` and holds back the rest until ``drained`` is
-/// called. Descriptors are treated as those of ``StandardInput``.
+/// called: then what waits is bounded by what one write, or the answers to one piece of input, take. Descriptors are
+/// treated as those of ``StandardInput``.
 final class StandardOutput {
     private enum Sink {
         case unopened
@@ -18,17 +19,20 @@ final class StandardOutput {
         case gone
     }
 
-    /// How many bytes may wait before whoever writes has to hold back.
-    static let room = 65_536
+    /// How many bytes may wait while standard output is being opened, before whoever writes has to hold back.
+    private static let openingRoom = 65_536
 
     private let loop: any EventLoop
     private var sink = Sink.unopened
     private(set) var waiting = 0
+    /// Whether to hold back: the reader has not taken yet what was written before, and what is written now would come
+    /// late, after it.
+    private(set) var isFull = false
     /// Why nothing more can be written, by the system's code, if it is known.
     private(set) var failure: Int32?
     private var whenEmpty: (() -> Void)?
 
-    /// Called on the loop when there is room again after ``isFull``.
+    /// Called on the loop when ``isFull`` has ended: everything is out.
     var drained: () -> Void = {}
     /// Called on the loop, once, when nobody reads any more.
     var abandoned: () -> Void = {}
@@ -37,9 +41,6 @@ final class StandardOutput {
         self.loop = loop
         open()
     }
-
-    /// Whether to hold back.
-    var isFull: Bool { waiting >= Self.room }
 
     /// Whether nothing more can be written.
     var isGone: Bool {
@@ -61,12 +62,16 @@ final class StandardOutput {
         case .opening(let earlier):
             waiting += bytes.count
             sink = .opening(earlier + [bytes])
+            if waiting >= Self.openingRoom { isFull = true }
         case .channel(let channel):
             waiting += bytes.count
             let count = bytes.count
             channel.writeAndFlush(ByteBuffer(bytes: bytes)).assumeIsolated().whenComplete { self.wrote(count, $0) }
+            // A reader who keeps up has taken it by now.
+            if waiting > 0 { isFull = true }
         case .thread(let pool):
             waiting += bytes.count
+            isFull = true
             let count = bytes.count
             pool.runIfActive(eventLoop: loop) {
                 if !Output.standard.write(bytes) { throw IOError(errnoCode: errno, reason: "write") }
@@ -84,9 +89,11 @@ final class StandardOutput {
     private func wrote(_ count: Int, _ result: Result<Void, any Error>) {
         guard !isGone else { return }
         if case .failure(let error) = result { return end((error as? IOError)?.errnoCode) }
-        let wasFull = isFull
         waiting -= count
-        if wasFull, !isFull { drained() }
+        if waiting == 0, isFull {
+            isFull = false
+            drained()
+        }
         if waiting == 0 { tellEmpty() }
     }
 
@@ -94,6 +101,7 @@ final class StandardOutput {
         guard !isGone else { return }
         failure = code
         sink = .gone
+        isFull = false
         abandoned()
         tellEmpty()
     }
