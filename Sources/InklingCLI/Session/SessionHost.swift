@@ -107,7 +107,11 @@ final class SessionHost {
         settle()
     }
 
-    private func followOutput() { node?.takesEvents = !holdsBack || !output.isFull }
+    private func followOutput() {
+        let takesEvents = !holdsBack || !output.isFull
+        guard let node, node.takesEvents != takesEvents else { return }
+        node.takesEvents = takesEvents
+    }
 
     /// It is the end: everything that waits goes out, whatever the output has room for.
     func stopHoldingBack() {
