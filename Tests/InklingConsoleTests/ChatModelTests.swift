@@ -300,7 +300,7 @@ struct ChatModelTests {
     func outside() {
         var stage = ChatStage.begun([.bob])
         stage.perform(stage.model.take(notice: "warning: x\u{1B}", at: stage.moment))
-        stage.perform(stage.model.take(error: "line 3 is not UTF-8", at: stage.moment))
+        stage.perform(stage.model.take(badLine: "line 3 is not UTF-8", at: stage.moment))
         #expect(stage.newLines() == ["12:00 * warning: x\\x1b", "12:00 ! line 3 is not UTF-8"])
         #expect(stage.model.resize(columns: 30, at: stage.moment) == [.draw])
         #expect(stage.model.prompt == "kitchen (open)> ")

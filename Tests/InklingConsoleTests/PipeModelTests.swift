@@ -13,10 +13,11 @@ struct PipeModelTests {
         var effects: [ChatEffect] = []
         var sent: [String] = []
 
-        init(_ people: [StagePerson] = []) {
+        init(_ people: [StagePerson] = [], rings: Bool = false) {
             model = PipeModel(
                 ChatStage.chat("kitchen"), identity: ChatStage.identity("Alice"),
-                display: ChatDisplay(form: .pipe, folds: false), texts: ChatStage.texts, columns: 80,
+                display: ChatDisplay(form: .pipe, folds: false, ringsForMentions: rings), texts: ChatStage.texts,
+                columns: 80,
                 at: Moment(steady: 0, wall: ChatStage.noon))
             perform(model.begin(at: moment))
             for person in people { come(person) }
@@ -164,6 +165,28 @@ struct PipeModelTests {
         unanswered.advance(by: 400)
         unanswered.finish()
         #expect(unanswered.effects == [.beginEnd, .end] && unanswered.model.exitStatus == 1)
+    }
+
+    @Test("an output that nobody takes ends it, and is a failure while lines may be left")
+    func outputFailed() {
+        var stage = Stage([.bob])
+        stage.perform(stage.model.outputFailed("no room", at: stage.moment))
+        #expect(stage.effects == [.complain("no room"), .beginEnd, .end] && stage.model.exitStatus == 1)
+        var whole = Stage([.bob])
+        whole.advance(by: 1_000)
+        whole.line("one")
+        whole.endOfInput()
+        whole.perform(whole.model.outputFailed("no room", at: whole.moment))
+        #expect(whole.effects == [.beginEnd])
+        whole.deliver(1, to: .bob)
+        #expect(whole.effects == [.beginEnd, .end] && whole.model.exitStatus == 0)
+    }
+
+    @Test("a pipe has no bell")
+    func bell() {
+        var stage = Stage([.bob], rings: true)
+        stage.tell(.message(chat: "kitchen", from: StagePerson.bob.person, number: 1, text: "Alice, tea!"))
+        #expect(stage.lines.last == "Bob: Alice, tea!" && stage.effects.isEmpty)
     }
 
     @Test("messages that reach nobody, and a node that ends, make the status 1")

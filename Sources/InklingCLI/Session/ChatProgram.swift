@@ -49,8 +49,12 @@ enum ChatProgram {
         return switch settings.mode {
         case .json: JSONSession(host, identity: identity)
         case .terminal: TerminalSession(host, identity: identity)
-        case .plain where isatty(STDIN_FILENO) == 1: LineSession(host, identity: identity)
-        case .plain: PipeSession(host, identity: identity)
+        case .plain where isatty(STDIN_FILENO) == 1:
+            // Who can't ask for the rest gets everything.
+            LineSession<ChatModel>(
+                host, identity: identity, display: settings.display(.lines, folds: LinePrinter.wraps))
+        case .plain:
+            LineSession<PipeModel>(host, identity: identity, display: settings.display(.pipe, folds: false))
         }
     }
 }

@@ -5,46 +5,47 @@ import InklingControl
 import InklingModel
 import InklingText
 
-/// Whole lines, without cursor movement, colour or animation, on a terminal that edits its own lines.
-final class LineSession: Session {
+/// Whole lines, without cursor movement, colour or animation. Standard input brings lines too: typed ones from a terminal
+/// that edits them itself, or the messages in a pipe or a file.
+final class LineSession<Model: LineInputModel>: Session {
     private let host: SessionHost
-    private var model: ChatModel
+    private var model: Model
     private var splitter = LineSplitter()
     private var effects = EffectQueue()
     private let printer: LinePrinter
 
-    init(_ host: SessionHost, identity: NodeIdentity) {
+    init(_ host: SessionHost, identity: NodeIdentity, display: ChatDisplay) {
         self.host = host
         printer = LinePrinter(host.output)
-        // Who can't ask for the rest gets everything.
-        model = ChatModel(
-            host.settings.chat, identity: identity, display: host.settings.display(.lines, folds: printer.wraps),
+        model = Model(
+            host.settings.chat, identity: identity, display: display,
             texts: host.settings.texts(port: identity.port), columns: Terminal.size().columns, at: host.now)
     }
 
     func begin() { perform(model.begin(at: host.now)) }
     func take(_ output: ServiceOutput) { perform(model.take(output, at: host.now)) }
     func tick() { perform(model.tick(at: host.now)) }
-    func take(log: String) {}
-    func outputDrained() {}
-    func outputAbandoned() { perform(model.finish(at: host.now)) }
+
+    func outputAbandoned() {
+        perform(model.outputFailed(Output.failureText(host.output.failure ?? EPIPE), at: host.now))
+    }
 
     func take(_ piece: StandardInput.Piece) {
         switch piece {
         case .bytes(let bytes): splitter.feed(bytes).forEach(take)
         case .end:
             splitter.finish().map(take)
-            perform(model.finish(at: host.now))
+            perform(model.endOfInput(at: host.now))
         }
     }
 
     private func take(_ piece: LineSplitter.Piece) {
         switch piece {
         case .tooLong(let number):
-            perform(model.take(error: "line \(number) is too long for a message", at: host.now))
+            perform(model.take(badLine: "line \(number) is too long for a message", at: host.now))
         case .line(let bytes, let number):
             guard let text = String(validating: bytes, as: UTF8.self) else {
-                return perform(model.take(error: "line \(number) is not UTF-8", at: host.now))
+                return perform(model.take(badLine: "line \(number) is not UTF-8", at: host.now))
             }
             perform(model.take(line: text, at: host.now))
         }
@@ -64,7 +65,7 @@ final class LineSession: Session {
     }
 
     var nextTick: Int64? { model.nextTick }
-    var wantsInput: Bool { model.isRunning }
+    var wantsInput: Bool { model.wantsInput }
 
     private func perform(_ new: [ChatEffect]) {
         guard effects.add(new) else { return }
@@ -75,12 +76,11 @@ final class LineSession: Session {
         switch effect {
         case .show(let lines): printer.print(lines)
         case .ask(let request): host.node?.ask(request)
-        case .complain(let text): printer.print([ChatLines.error(text)])
+        case .complain(let text): Output.error.write(line: "inkling: " + text)
         case .cannotStart(let error):
             Output.error.write(line: "inkling: " + SafeText.line(error.text))
             host.end(status: 1)
-        case .end:
-            host.end(status: 0)
+        case .end: host.end(status: model.exitStatus)
         case .bell: host.output.write([0x07])
         case .beginEnd: host.stopHoldingBack()
         case .draw, .clearScreen, .suspend: break
@@ -90,16 +90,18 @@ final class LineSession: Session {
 
 /// Prints lines without decoration.
 struct LinePrinter {
-    private let output: StandardOutput
     /// Whether rows are cut here, so that no row of a message can pass for a line of its own.
-    let wraps = isatty(STDOUT_FILENO) == 1
+    static let wraps = isatty(STDOUT_FILENO) == 1
+
+    private let output: StandardOutput
 
     init(_ output: StandardOutput) { self.output = output }
 
     func print(_ lines: [Line]) {
         for line in lines {
             output.write(
-                line: wraps ? line.plainRows(columns: Terminal.size().columns).joined(separator: "\n") : line.plain)
+                line: Self.wraps
+                    ? line.plainRows(columns: Terminal.size().columns).joined(separator: "\n") : line.plain)
         }
     }
 }

@@ -28,3 +28,14 @@ protocol Session: AnyObject {
     /// Whether the next piece of input is to be read.
     var wantsInput: Bool { get }
 }
+
+/// A session that needs none of it.
+extension Session {
+    func take(_ piece: StandardInput.Piece) {}
+    func tick() {}
+    func outputDrained() {}
+    func take(log: String) {}
+
+    var nextTick: Int64? { nil }
+    var wantsInput: Bool { false }
+}

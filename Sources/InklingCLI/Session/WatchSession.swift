@@ -94,10 +94,5 @@ final class WatchSession: Session {
         host.end(status: 1)
     }
 
-    func take(_ piece: StandardInput.Piece) {}
-    func take(log: String) {}
-    func outputDrained() {}
-
     var nextTick: Int64? { onceAt }
-    var wantsInput: Bool { false }
 }

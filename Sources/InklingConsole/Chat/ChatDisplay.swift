@@ -36,6 +36,8 @@ package struct ChatDisplay: Hashable, Sendable {
 
     /// Whether own messages are shown as lines: a terminal that echoes has shown them.
     var showsOwn: Bool { form != .lines }
+    /// Whether the terminal rings; a pipe has none.
+    var rings: Bool { ringsForMentions && form != .pipe }
     /// Whether lines carry the time.
     var showsTimes: Bool { form == .screen }
 }

@@ -23,7 +23,7 @@ extension ChatModel {
             guard let index = index(of: chat) else { return [] }
             let isMuted = muted.take(messageFrom: person.user.description)
             let lines = states[index].take(message: text, from: person, page: page, at: moment.steady, time: localTime)
-            if display.ringsForMentions, !lines.isEmpty, states[index].mentionsUser(text) { ring() }
+            if display.rings, !lines.isEmpty, states[index].mentionsUser(text) { ring() }
             return shown(lines, in: index, isMessage: !isMuted)
         case .delivered(let chat, let message, let user):
             guard let index = index(of: chat) else { return [] }

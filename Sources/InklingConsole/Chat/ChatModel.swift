@@ -137,9 +137,11 @@ package struct ChatModel: Sendable {
         reacting(at: moment) { $0.show([ChatLines.notice(notice)]) }
     }
 
-    /// Something did not work, outside of the model.
-    package mutating func take(error: String, at moment: Moment) -> [ChatEffect] {
-        reacting(at: moment) { $0.show([ChatLines.error(error)]) }
+    /// A line of the input can't be sent.
+    ///
+    /// - Parameter reason: such as "line 7 is not UTF-8".
+    package mutating func take(badLine reason: String, at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { $0.show([ChatLines.error(reason)]) }
     }
 
     /// Time has passed: the time of `nextTick` has come.

@@ -3,7 +3,7 @@ import InklingText
 
 /// A chat whose input is a pipe or a file: each of its lines is a message. It waits until others could be found, sends
 /// what comes, and ends when all is answered for.
-package struct PipeModel: Sendable {
+package struct PipeModel: LineInputModel, Sendable {
     /// Whoever is there is found within this time.
     private static let settling = ChatState.settling
     /// For how long anybody is waited for at all.
@@ -84,6 +84,15 @@ package struct PipeModel: Sendable {
         reacting(at: moment) { $0.inputEnded = true }
     }
 
+    /// Nobody takes the output any more. It ends, and has failed unless the input had ended: what was not read will
+    /// reach nobody.
+    package mutating func outputFailed(_ reason: String, at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { model in
+            if !model.inputEnded { model.fail(reason) }
+            model.end(at: moment)
+        }
+    }
+
     /// Time has passed: the time of `nextTick` has come.
     package mutating func tick(at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.effects += $0.chat.tick(at: moment) }
@@ -104,7 +113,7 @@ package struct PipeModel: Sendable {
         reacting(at: moment) { $0.effects += $0.chat.resumed(at: moment) }
     }
 
-    /// It is to end before its input did: by a signal, or because nobody reads the output.
+    /// It is to end before its input did: by a signal.
     package mutating func finish(at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.end(at: moment) }
     }

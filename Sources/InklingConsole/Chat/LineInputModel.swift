@@ -1,0 +1,52 @@
+import InklingModel
+
+/// A chat whose input comes in lines, from a terminal that edits them itself, a pipe or a file. What it says is shown in
+/// whole lines as well.
+package protocol LineInputModel {
+    init(
+        _ chat: Chat, identity: NodeIdentity, display: ChatDisplay, texts: ChatTexts, columns: Int, at moment: Moment)
+
+    /// It begins: the chat is joined, also if the node is in it already.
+    mutating func begin(at moment: Moment) -> [ChatEffect]
+    /// The node says something.
+    mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect]
+    /// A line of the input came.
+    mutating func take(line: String, at moment: Moment) -> [ChatEffect]
+    /// A line of the input can't be sent.
+    ///
+    /// - Parameter reason: such as "line 7 is not UTF-8".
+    mutating func take(badLine reason: String, at moment: Moment) -> [ChatEffect]
+    /// No further line comes.
+    mutating func endOfInput(at moment: Moment) -> [ChatEffect]
+    /// Nobody takes the output any more.
+    ///
+    /// - Parameter reason: what the system says about it.
+    mutating func outputFailed(_ reason: String, at moment: Moment) -> [ChatEffect]
+    /// Time has passed: the time of ``nextTick`` has come.
+    mutating func tick(at moment: Moment) -> [ChatEffect]
+    /// The terminal that the output goes to has another width.
+    mutating func resize(columns: Int, at moment: Moment) -> [ChatEffect]
+    /// The program is about to be stopped.
+    mutating func willSuspend(at moment: Moment) -> [ChatEffect]
+    /// The program goes on after a stop.
+    mutating func resumed(at moment: Moment) -> [ChatEffect]
+    /// It is to end before its input did.
+    mutating func finish(at moment: Moment) -> [ChatEffect]
+
+    /// When to call ``tick(at:)``, in milliseconds of the steady clock; `nil` if never.
+    var nextTick: Int64? { get }
+    /// Whether more of the input is to be read.
+    var wantsInput: Bool { get }
+    /// What the program ends with, once it is over.
+    var exitStatus: Int32 { get }
+}
+
+extension ChatModel: LineInputModel {
+    package mutating func endOfInput(at moment: Moment) -> [ChatEffect] { finish(at: moment) }
+
+    package mutating func outputFailed(_ reason: String, at moment: Moment) -> [ChatEffect] { finish(at: moment) }
+
+    package var wantsInput: Bool { isRunning }
+    /// A person sees by themselves what became of it.
+    package var exitStatus: Int32 { 0 }
+}
