@@ -68,7 +68,14 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "InklingConsole", dependencies: ["InklingModel", "InklingText"], swiftSettings: strict),
-        .target(name: "InklingControl", dependencies: ["Inkling", "InklingModel"], swiftSettings: strict),
+        .target(
+            name: "InklingControl",
+            dependencies: [
+                "Inkling", "InklingModel",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
         .target(
             name: "CTOML",
             cxxSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
@@ -124,7 +131,14 @@ let package = Package(
             swiftSettings: tests),
         .testTarget(name: "InklingModelTests", dependencies: ["InklingModel"], swiftSettings: tests),
         .testTarget(name: "InklingTextTests", dependencies: ["InklingModel", "InklingText"], swiftSettings: tests),
-        .testTarget(name: "InklingControlTests", dependencies: ["Inkling", "InklingControl"], swiftSettings: tests),
+        .testTarget(
+            name: "InklingControlTests",
+            dependencies: [
+                "Inkling", "InklingControl", "InklingModel",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: tests),
         .testTarget(
             name: "InklingTests",
             dependencies: [

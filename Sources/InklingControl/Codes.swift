@@ -29,6 +29,7 @@ extension NodeError {
         case .identityExists: "identity-exists"
         case .stateDirectoryInUse: "state-directory-in-use"
         case .stopped: "stopped"
+        case .other(let code, _): code
         }
     }
 }
@@ -48,6 +49,7 @@ extension Notice {
         case .knownPeersDamaged: "known-peers-damaged"
         case .knownPeersNewer: "known-peers-newer"
         case .knownPeersUnkept: "known-peers-unkept"
+        case .other(let code, _): code
         }
     }
 }

@@ -25,6 +25,20 @@ package protocol ChatService: AnyObject {
     /// Answers come all the same. What waited comes as soon as this is true again, within the call if the sink is not
     /// what calls. A message counts as taken once the sink was called with it.
     var takesEvents: Bool { get set }
+
+    /// Says bye, for this front end alone or for the whole node, before the process is stopped.
+    ///
+    /// - Parameter completion: Called on the event loop when all is said.
+    func suspend(_ completion: @escaping () -> Void)
+
+    /// Goes on after ``suspend(_:)``.
+    func resume()
+
+    /// Ends it: a node says goodbye to everybody and closes everything, an attached front end goes and the node stays.
+    /// The sink is told what that does to messages, and at last ``ServiceOutput/ended(_:)``.
+    ///
+    /// - Parameter completion: Called on the event loop when everything is closed.
+    func stop(_ completion: @escaping () -> Void)
 }
 
 /// Who a node is, and where it can be reached.
@@ -48,13 +62,27 @@ package struct NodeIdentity: Hashable, Sendable {
     }
 }
 
-/// What a front end asks a node for.
+/// What a front end asks a node for. All about a chat fails with ``NodeError/unknownChat(_:)`` where the node is not in it.
 package enum ServiceRequest: Hashable, Sendable {
-    /// To join a chat. Answered by ``ServiceAnswer/peers(_:)``: those who were met there before.
+    /// To be in a chat for as long as the front end is there. Answered by ``ServiceAnswer/peers(_:)``: those who are there,
+    /// and those who were met there before.
     case join(Chat)
+    /// The same, until somebody leaves the chat, over restarts of the node too. A node that ends with its front end keeps
+    /// no chat: it joins.
+    case keep(Chat)
+    /// To be in a chat no longer, nor to keep it. It goes on for other front ends that are in it.
     case leave(chat: String)
+    /// The user looks at this chat from now on, and at no other: the input field of the one before is empty. What waited
+    /// for somebody to look follows the answer, as ``ServiceOutput/waited(_:)``.
+    case open(chat: String)
+    /// The user has seen what waited in a chat.
+    case read(chat: String)
     /// The input field of a chat holds another text.
     case compose(String, chat: String)
+    /// The user edited a message that the node is not shown.
+    case startTyping(chat: String)
+    /// The user emptied or gave up a message.
+    case stopTyping(chat: String)
     /// To send a message. Answered by ``ServiceAnswer/sent(message:recipients:)``.
     case send(String, chat: String)
     case setAway(Bool)
@@ -64,12 +92,25 @@ package enum ServiceRequest: Hashable, Sendable {
     case setVerified(Bool, key: String)
     /// To block somebody permanently, or no longer.
     case setBlocked(Bool, key: String)
+    /// To block all keys with a user ID until the node ends.
+    case block(UserID)
+    case unblock(UserID)
     /// Answered by ``ServiceAnswer/peers(_:)``.
     case peers(chat: String)
+    /// All who are known. Answered by ``ServiceAnswer/knownPeers(_:)``.
+    case knownPeers
     /// Answered by ``ServiceAnswer/knownPeers(_:)``.
     case blockedPeople
     /// What this user and the owner of a key compare. Answered by ``ServiceAnswer/fingerprint(_:)``.
     case fingerprint(key: String)
+    /// Answered by ``ServiceAnswer/chats(_:)``.
+    case chats
+    /// Answered by ``ServiceAnswer/status(_:)``.
+    case status
+    /// Answered by ``ServiceAnswer/statistics(_:)``.
+    case statistics
+    /// To end the node, for all front ends.
+    case shutDown
 }
 
 /// What came of a request.
@@ -84,12 +125,82 @@ package enum ServiceAnswer: Hashable, Sendable {
     case knownPeers([KnownPeer])
     /// Groups of digits.
     case fingerprint([String])
+    /// Those that the node is in, in the order in which it joined them.
+    case chats([ChatStatus])
+    case status(NodeStatus)
+    case statistics(Statistics)
+}
+
+/// A chat that a node is in.
+package struct ChatStatus: Hashable, Sendable {
+    package var chat: Chat
+    /// Whether the node stays in it without a front end, over restarts too.
+    package var isKept: Bool
+    /// How many messages wait for somebody to read them.
+    package var waiting: Int
+    /// How many others are there.
+    package var present: Int
+
+    package init(chat: Chat, isKept: Bool = false, waiting: Int = 0, present: Int = 0) {
+        self.chat = chat
+        self.isKept = isKept
+        self.waiting = waiting
+        self.present = present
+    }
+}
+
+/// How a node is doing.
+package struct NodeStatus: Hashable, Sendable {
+    /// When it was started, in seconds since 1970.
+    package var since: Double
+    /// Whether others are told that the user is away.
+    package var isAway: Bool
+    /// How many front ends it has.
+    package var frontEnds: Int
+    package var chats: [ChatStatus]
+
+    package init(since: Double, isAway: Bool, frontEnds: Int, chats: [ChatStatus]) {
+        self.since = since
+        self.isAway = isAway
+        self.frontEnds = frontEnds
+        self.chats = chats
+    }
+}
+
+/// A message that another front end of the node sent.
+package struct OwnMessage: Hashable, Sendable {
+    /// When it was sent, in seconds since 1970.
+    package var at: Double
+    package var chat: String
+    /// The number among the messages that the node sent.
+    package var message: UInt64
+    package var text: String
+
+    package init(at: Double, chat: String, message: UInt64, text: String) {
+        self.at = at
+        self.chat = chat
+        self.message = message
+        self.text = text
+    }
 }
 
 /// What a node tells a front end.
 package enum ServiceOutput: Hashable, Sendable {
     case event(TimedEvent)
+    /// A message that came while no front end had its chat open, or how many of these were lost.
+    case waited(TimedEvent)
+    case own(OwnMessage)
     case answer(ServiceAnswer, to: ServiceRequest)
     /// Nothing more comes.
-    case ended
+    case ended(ServiceEnd)
+}
+
+/// Why nothing more comes from a node.
+package enum ServiceEnd: Hashable, Sendable {
+    /// The node ended, or the front end wanted to go.
+    case stopped
+    /// The front end took nothing of what happened for too long, and the node gave it up.
+    case tooSlow
+    /// The node that it was attached to does not answer any more.
+    case lost
 }

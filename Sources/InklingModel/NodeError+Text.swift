@@ -30,6 +30,7 @@ extension NodeError: CustomStringConvertible {
         case .identityExists(let path): "\(printable(path)) already holds an identity."
         case .stateDirectoryInUse(let path): "A running node uses \(printable(path))."
         case .stopped: "The node was stopped."
+        case .other(_, let text): text
         }
     }
 
@@ -58,6 +59,7 @@ extension NodeError: CustomStringConvertible {
         case .identityExists: "Keep a copy of it, then replace it."
         case .stateDirectoryInUse: "Stop it first."
         case .stopped: "Start another."
+        case .other: ""
         }
     }
 

@@ -51,6 +51,9 @@ public enum NodeError: Error, Hashable, Sendable {
     case stateDirectoryInUse(String)
     /// The node was stopped.
     case stopped
+    /// Something else, in the words of another version of this library, or of another program: a word for programs to act
+    /// upon, and what happened and what to do.
+    case other(code: String, text: String)
 }
 
 /// Why a text can't name a person or a chat.

@@ -27,6 +27,8 @@ public enum Notice: Hashable, Sendable {
     case knownPeersNewer(directory: String)
     /// Known peers can't be kept in that directory; `reason` is the system's.
     case knownPeersUnkept(directory: String, reason: String)
+    /// Something else, in the words of another version of this library, or of another program.
+    case other(code: String, text: String)
 }
 
 /// Why discovery does not work.
@@ -89,6 +91,7 @@ extension Notice: CustomStringConvertible {
         case .knownPeersUnkept(let directory, let reason):
             "Known peers can't be kept in \(printable(directory)) (\(reason)): whoever you meet, verify or block now is "
                 + "forgotten when this program ends."
+        case .other(_, let text): text
         }
     }
 
@@ -96,7 +99,7 @@ extension Notice: CustomStringConvertible {
     public var advice: String {
         switch self {
         case .discoveryDown(let outage): outage.advice
-        case .discoveryUp, .peerIsOneself, .reachableFromAnywhere: ""
+        case .discoveryUp, .peerIsOneself, .reachableFromAnywhere, .other: ""
         case .identityTemporary(let reason): reason.advice
         case .lastWillOff: "Install inkling-lastwill beside this program."
         case .keyChanged: "Ask them through another channel before you trust the name."

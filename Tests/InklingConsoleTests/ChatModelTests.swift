@@ -452,7 +452,7 @@ struct ChatModelTests {
     func nodeEnded() {
         var stage = ChatStage.begun([.bob])
         stage.type("words\r")
-        stage.perform(stage.model.take(.ended, at: stage.moment))
+        stage.perform(stage.model.take(.ended(.stopped), at: stage.moment))
         #expect(stage.newEffects() == [.beginEnd, .end])
         #expect(stage.texts.last == "12:00 * Delivery is unknown: words")
     }

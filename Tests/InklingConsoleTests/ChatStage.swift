@@ -197,19 +197,26 @@ struct StageNode {
 
     mutating func answer(_ request: ServiceRequest) -> ServiceAnswer {
         switch request {
-        case .compose, .setAway: return .done
-        case .join, .leave, .send, .rename, .setVerified, .setBlocked, .peers, .blockedPeople, .fingerprint:
+        case .compose, .startTyping, .stopTyping, .setAway, .open, .read: return .done
+        case .join, .keep, .leave, .send, .rename, .setVerified, .setBlocked, .block, .unblock, .peers, .knownPeers,
+            .blockedPeople, .fingerprint, .chats, .status, .statistics, .shutDown:
             if !failures.isEmpty { return .failed(failures.removeFirst()) }
         }
         switch request {
-        case .join: return .peers(met)
+        case .join, .keep: return .peers(met)
         case .send:
             sent += 1
             return .sent(message: sent, recipients: people.count)
         case .peers: return .peers(people.values.map { $0.peer(.online) }.sorted { $0.name < $1.name })
-        case .blockedPeople: return .knownPeers(blocked)
+        case .blockedPeople, .knownPeers: return .knownPeers(blocked)
         case .fingerprint: return .fingerprint((1...8).map { "0000\($0)" })
-        case .leave, .compose, .setAway, .rename, .setVerified, .setBlocked: return .done
+        case .chats: return .chats([])
+        case .status: return .status(NodeStatus(since: 0, isAway: false, frontEnds: 1, chats: []))
+        case .statistics: return .statistics(Statistics())
+        case .leave, .open, .read, .compose, .startTyping, .stopTyping, .setAway, .rename, .setVerified, .setBlocked,
+            .block,
+            .unblock, .shutDown:
+            return .done
         }
     }
 }

@@ -200,7 +200,7 @@ struct PipeModelTests {
         #expect(stage.lines.last == "You: one  (not to Bob (out of reach))")
         var ended = Stage([.bob])
         ended.line("one")
-        ended.perform(ended.model.take(.ended, at: ended.moment))
+        ended.perform(ended.model.take(.ended(.stopped), at: ended.moment))
         #expect(ended.effects == [.beginEnd, .end] && ended.model.exitStatus == 1)
         var refused = PipeModel(
             ChatStage.chat("kitchen"), identity: ChatStage.identity("Alice"),

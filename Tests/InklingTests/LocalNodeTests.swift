@@ -134,6 +134,10 @@ extension ServiceOutput {
         if case .event(let timed) = self, case .peer(_, let peer, _) = timed.event { peer } else { nil }
     }
 
+    fileprivate var typists: Int? {
+        if case .event(let timed) = self, case .typing(_, let people) = timed.event { people.count } else { nil }
+    }
+
     fileprivate var answer: ServiceAnswer? {
         if case .answer(let answer, _) = self { answer } else { nil }
     }
@@ -157,7 +161,7 @@ struct LocalNodeTests {
                             #expect(pthread_equal(pthread_self(), thread) != 0)
                             switch output {
                             case .answer(let answer, _): told.append("\(answer)")
-                            case .event: told.append("event")
+                            case .event, .waited, .own: told.append("event")
                             case .ended: told.append("ended")
                             }
                         }
@@ -191,6 +195,16 @@ struct LocalNodeTests {
             (.join(try Chat("lobby")), .failed(.chatExists("lobby"))),
             (.compose("x", chat: "lobby"), .done),
             (.compose("x", chat: "attic"), .failed(.unknownChat("attic"))),
+            (.startTyping(chat: "lobby"), .done),
+            (.startTyping(chat: "attic"), .failed(.unknownChat("attic"))),
+            (.stopTyping(chat: "lobby"), .done),
+            (.stopTyping(chat: "attic"), .failed(.unknownChat("attic"))),
+            (.open(chat: "lobby"), .done),
+            (.open(chat: "attic"), .failed(.unknownChat("attic"))),
+            (.read(chat: "lobby"), .done),
+            (.read(chat: "attic"), .failed(.unknownChat("attic"))),
+            (.keep(try Chat("lobby")), .failed(.chatExists("lobby"))),
+            (.chats, .chats([ChatStatus(chat: try Chat("lobby"))])),
             (.peers(chat: "attic"), .failed(.unknownChat("attic"))),
             (.send("", chat: "lobby"), .failed(.messageEmpty)),
             (.send("x", chat: "lobby"), .sent(message: 1, recipients: 0)),
@@ -218,7 +232,7 @@ struct LocalNodeTests {
                 continue
             }
             #expect(request == asked[place])
-            if case .knownPeers(let people) = answer, place == 15 {
+            if case .knownPeers(let people) = answer, place == 25 {
                 #expect(people.map(\.key) == [bob.key])
             } else {
                 #expect(answer == expected[place], "\(request)")
@@ -226,6 +240,16 @@ struct LocalNodeTests {
         }
         #expect(outputs.count == asked.count)
         #expect(try await alice.run { $0.identity.name } == "Alicia")
+        try await alice.forget()
+        try await alice.run { node in for request in [.status, .statistics] as [ServiceRequest] { node.ask(request) } }
+        guard case .status(let status) = try await alice.outputs.first?.answer,
+            case .statistics(let statistics) = try await alice.outputs.last?.answer
+        else {
+            Issue.record("\(try await alice.outputs)")
+            return
+        }
+        #expect(status.isAway && status.frontEnds == 1 && status.chats.isEmpty && status.since > 1_000_000_000)
+        #expect(statistics.messagesSent == 1)
         await bob.stop()
         try await alice.stop()
         try await alice.forget()
@@ -273,14 +297,42 @@ struct LocalNodeTests {
         try await alice.run { $0.ask(.setBlocked(false, key: bob.key)) }
         try await alice.wait { $0.last?.peer?.presence == .online }
         try await alice.forget()
-        let told = try await alice.run { node in
-            node.block(bob.user)
-            return alice.told
-        }
-        #expect(told.isEmpty)
-        try await alice.wait { $0.last?.peer?.presence == .offline }
+        try await alice.run { $0.ask(.block(bob.user)) }
+        let blocked = try await alice.outputs
+        #expect(blocked.count == 2 && blocked.first?.answer == .done && blocked.last?.peer?.presence == .offline)
         await bob.stop()
         try await alice.stop()
+    }
+
+    @Test("opening a chat empties the input field of the one before (T-10)")
+    func opening() async throws {
+        let alice = try await TestFrontEnd.inLobby("Alice")
+        let bob = try await TestFrontEnd.inLobby("Bob", peers: [alice.node.port])
+        try await alice.meet(bob.node.user)
+        try await alice.run { node in
+            node.ask(.join(try Chat("attic")))
+            node.ask(.open(chat: "lobby"))
+            node.ask(.compose("x", chat: "lobby"))
+            node.ask(.open(chat: "lobby"))
+        }
+        try await bob.wait { $0.last?.typists == 1 }
+        let begin = ContinuousClock.now
+        try await alice.run { $0.ask(.open(chat: "attic")) }
+        try await bob.wait { $0.last?.typists == 0 }
+        #expect(begin.duration(to: .now) < .seconds(2), "sooner than it ends by itself")
+        try await bob.stop()
+        try await alice.stop()
+    }
+
+    @Test("a front end can end the node")
+    func shutDown() async throws {
+        let alice = try await TestFrontEnd.inLobby("Alice")
+        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        try await alice.meet(bob.user)
+        try await alice.run { $0.ask(.shutDown) }
+        try await alice.wait { $0.last == .ended(.stopped) }
+        try await NodeEventsTests.wait { await bob.others(in: "lobby").isEmpty }
+        await bob.stop()
     }
 
     @Test("a message is known to the front end before the call that received it is over, and counts as taken (M-20)")
@@ -391,7 +443,7 @@ struct LocalNodeTests {
         #expect(try await alice.outputs.isEmpty)
         try await alice.run { $0.takesEvents = true }
         let outputs = try await alice.outputs
-        #expect(outputs.last == .ended && outputs.count >= 2)
+        #expect(outputs.last == .ended(.stopped) && outputs.count >= 2)
         #expect(
             outputs.contains { output in
                 guard case .event(let timed) = output else { return false }

@@ -342,6 +342,7 @@ package struct EventQueue: Sendable {
 private enum NoticeSubject: Hashable {
     case discoveryDown, discoveryUp, identity, lastWill, oneself, reach, damage, newer, unkept
     case person(UserID)
+    case other(code: String)
 
     init(_ notice: Notice) {
         switch notice {
@@ -355,6 +356,7 @@ private enum NoticeSubject: Hashable {
         case .knownPeersDamaged: self = .damage
         case .knownPeersNewer: self = .newer
         case .knownPeersUnkept: self = .unkept
+        case .other(let code, _): self = .other(code: code)
         }
     }
 

@@ -77,7 +77,7 @@ final class FrontEnd {
             place(output)
         } else if case .due = end, backlog.isEmpty {
             end = .told
-            sink(.ended)
+            sink(.ended(.stopped))
         } else {
             return false
         }
@@ -100,7 +100,7 @@ final class FrontEnd {
         case .event(let timed):
             guard !backlog.add(timed), case .message(_, _, let number, _) = timed.event else { return }
             settled.append(number)
-        case .answer, .ended:
+        case .waited, .own, .answer, .ended:
             guard let sink else { preconditionFailure("a front end listens before it asks") }
             sink(output)
         }

@@ -54,6 +54,7 @@ final class JSONSession: Session {
         switch output {
         case .event(let timed):
             if case .beginning = phase { early.append(timed) } else { write(events.line(for: timed)) }
+        case .waited, .own: break
         case .answer(let answer, let request):
             guard let index = pending.firstIndex(where: { $0.request == request }) else { return }
             take(answer, to: pending.remove(at: index))
@@ -75,6 +76,8 @@ final class JSONSession: Session {
             for timed in early { write(events.line(for: timed)) }
             early = []
         case (.leave(let chat), _): if open == chat { open = nil }
+        case (.open(let chat), _): open = chat
+        case (_, .statistics(let statistics)): host.output.write(line: statistics.line)
         case (.send(_, let chat), .sent(let message, let recipients)):
             write(
                 JSONLine(
@@ -139,29 +142,25 @@ final class JSONSession: Session {
     }
 
     private func perform(_ command: JSONCommand, line: Int) throws {
-        guard let node = host.node else { return }
         switch command {
-        case .compose(let text, let chat): ask(.compose(text, chat: try joined(chat)), line: line)
+        case .compose(let text, let chat): ask(.compose(text, chat: try resolve(chat)), line: line)
         case .send(let text, let tag, let chat):
-            ask(.send(text, chat: try joined(chat)), line: line, tag: tag)
+            ask(.send(text, chat: try resolve(chat)), line: line, tag: tag)
         case .join(let name, let secret):
             let secret = try secret.map { text throws(NodeError) in try Secret(text) }
             ask(.join(try Chat(NormalForm.canonical(name), secret: secret)), line: line)
         case .leave(let name): ask(.leave(chat: NormalForm.canonical(name)), line: line)
-        case .open(let name):
-            let chat = try joined(name)
-            if let open, open != chat { ask(.compose("", chat: open), line: line) }
-            open = chat
+        case .open(let name): ask(.open(chat: NormalForm.canonical(name)), line: line)
         case .setAway(let away): ask(.setAway(away), line: line)
-        case .block(let user): node.block(try Self.user(user))
-        case .unblock(let user): node.unblock(try Self.user(user))
+        case .block(let user): ask(.block(try Self.user(user)), line: line)
+        case .unblock(let user): ask(.unblock(try Self.user(user)), line: line)
         case .who(let chat):
             if chat == nil, open == nil {
                 write(JSONLine(on: "who", [("peers", .array([]))]))
             } else {
-                ask(.peers(chat: try joined(chat)), line: line)
+                ask(.peers(chat: try resolve(chat)), line: line)
             }
-        case .stats: host.output.write(line: node.statistics().line)
+        case .stats: ask(.statistics, line: line)
         case .quit: end()
         }
     }
@@ -171,13 +170,10 @@ final class JSONSession: Session {
         host.node?.ask(request)
     }
 
-    /// The chat that a command is for: the one it names, else the open one.
-    private func joined(_ name: String?) throws -> String {
+    /// The name of the chat that a command is for: the one it names, else the open one.
+    private func resolve(_ name: String?) throws -> String {
         guard let chat = name.map({ NormalForm.canonical($0) }) ?? open else {
             throw JSONCommand.Refusal(text: "no chat is open; name one or open it first")
-        }
-        guard host.node?.chats.contains(where: { $0.name == chat }) == true else {
-            throw NodeError.unknownChat(chat)
         }
         return chat
     }

@@ -9,7 +9,7 @@ final class SessionHost {
     let loop: any EventLoop
     let settings: ChatSettings
     let output: StandardOutput
-    private(set) var node: LocalNode?
+    private(set) var node: (any ChatService)?
     private var input: StandardInput?
     private var signals: SignalPipe?
     private var session: (any Session)?
@@ -45,7 +45,7 @@ final class SessionHost {
     // MARK: Beginning
 
     /// The node is up: a session begins.
-    func begin(_ node: LocalNode, _ session: any Session) {
+    func begin(_ node: any ChatService, _ session: any Session) {
         self.node = node
         self.session = session
         output.drained = { [unowned self] in

@@ -38,7 +38,7 @@ final class WatchSession: Session {
         case .answer(.peers(let peers), to: .join):
             for peer in peers { labels.update(Labels.Person(peer)) }
             if onceAt == nil { show() }
-        case .answer: break
+        case .waited, .own, .answer: break
         case .ended: host.end(status: 0)
         }
     }

@@ -6,7 +6,8 @@ extension NodeError {
     /// What happened and what to do, in one line.
     package var text: String {
         if case .stateDirectory(let fault) = self { return fault.text }
-        return fact + " " + (optionAdvice ?? advice)
+        let advice = optionAdvice ?? advice
+        return advice.isEmpty ? fact : fact + " " + advice
     }
 
     /// Nil where no option or command helps.
@@ -24,7 +25,7 @@ extension NodeError {
             "Keep a copy of it with \"inkling identity export FILE\", then replace it with --force."
         case .chatName, .unknownChat, .chatExists, .tooManyChats, .messageEmpty, .messageTooLong, .queueFull,
             .bindAddressWithoutInterface, .stateDirectory, .peerAddress, .interface, .unknownPeer,
-            .stateDirectoryInUse, .stopped:
+            .stateDirectoryInUse, .stopped, .other:
             nil
         }
     }
@@ -56,8 +57,7 @@ extension Notice {
         case .identityTemporary(let reason): reason.text
         case .reachableOnLink: fact + " To let others in, name them with --peer, or accept all with --routed."
         case .discoveryUp, .lastWillOff, .reachableFromAnywhere, .peerIsOneself, .keyChanged, .knownPeersDamaged,
-            .knownPeersNewer,
-            .knownPeersUnkept:
+            .knownPeersNewer, .knownPeersUnkept, .other:
             description
         }
     }

@@ -98,7 +98,7 @@ extension ChatModel {
         case .failed(let error):
             ask(.compose("", chat: chat))
             lines = [ChatLines.error(texts.error(error))]
-        case .done, .peers, .knownPeers, .fingerprint: return
+        case .done, .peers, .knownPeers, .fingerprint, .chats, .status, .statistics: return
         }
         if leaving[chat] != nil {
             leaving[chat]? += lines

@@ -96,7 +96,8 @@ package struct ChatModel: Sendable {
     package mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             switch output {
-            case .event(let timed): model.tell(timed.event)
+            case .event(let timed), .waited(let timed): model.tell(timed.event)
+            case .own: break
             case .answer(let answer, let request): model.take(answer, to: request)
             case .ended: model.conclude()
             }

@@ -200,7 +200,7 @@ package struct PipeModel: LineInputModel, Sendable {
             chat.forget(request)
             effects.append(.ask(.compose("", chat: chat.firstChat.name)))
             fail(chat.texts.error(error))
-        case .done, .sent, .peers, .knownPeers, .fingerprint:
+        case .done, .sent, .peers, .knownPeers, .fingerprint, .chats, .status, .statistics:
             effects += chat.take(.answer(answer, to: request), at: moment)
         }
         waiting.removeFirst()
