@@ -97,6 +97,8 @@ package enum ServiceRequest: Hashable, Sendable {
     case unblock(UserID)
     /// Answered by ``ServiceAnswer/peers(_:)``.
     case peers(chat: String)
+    /// To measure the round trips to all peers of a chat again, which ``peers(chat:)`` has a moment later.
+    case measureRoundTrips(chat: String)
     /// All who are known. Answered by ``ServiceAnswer/knownPeers(_:)``.
     case knownPeers
     /// Answered by ``ServiceAnswer/knownPeers(_:)``.

@@ -197,7 +197,7 @@ struct StageNode {
 
     mutating func answer(_ request: ServiceRequest) -> ServiceAnswer {
         switch request {
-        case .compose, .startTyping, .stopTyping, .setAway, .open, .read: return .done
+        case .compose, .startTyping, .stopTyping, .setAway, .open, .read, .measureRoundTrips: return .done
         case .join, .keep, .leave, .send, .rename, .setVerified, .setBlocked, .block, .unblock, .peers, .knownPeers,
             .blockedPeople, .fingerprint, .chats, .status, .statistics, .shutDown:
             if !failures.isEmpty { return .failed(failures.removeFirst()) }
@@ -213,9 +213,8 @@ struct StageNode {
         case .chats: return .chats([])
         case .status: return .status(NodeStatus(since: 0, isAway: false, frontEnds: 1, chats: []))
         case .statistics: return .statistics(Statistics())
-        case .leave, .open, .read, .compose, .startTyping, .stopTyping, .setAway, .rename, .setVerified, .setBlocked,
-            .block,
-            .unblock, .shutDown:
+        case .leave, .open, .read, .compose, .startTyping, .stopTyping, .setAway, .measureRoundTrips, .rename,
+            .setVerified, .setBlocked, .block, .unblock, .shutDown:
             return .done
         }
     }

@@ -144,6 +144,9 @@ extension Node {
         case .send(let text, let chat):
             let (message, recipients) = try send(text, to: chat)
             return .sent(message: message, recipients: recipients)
+        case .measureRoundTrips(let chat):
+            try requireMember(chat)
+            measureRoundTrips(in: chat)
         case .setAway(let isAway): setAway(isAway)
         case .rename(let name): try setName(name)
         case .setVerified(let isVerified, let key): try setVerified(isVerified, key: key)

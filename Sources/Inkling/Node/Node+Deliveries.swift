@@ -1,30 +1,4 @@
-import InklingCore
 import InklingModel
-
-/// What became of a message.
-public struct DeliveryOutcome: Hashable, Sendable {
-    /// The number of the message, as events report it.
-    public let message: UInt64
-    /// How many people it was sent to. 0 if nobody was there: then it is lost, as messages are not kept.
-    public let recipients: Int
-    /// Who has acknowledged it whole, in the order of their answers.
-    public fileprivate(set) var delivered: [Peer] = []
-    /// Who doesn't have it, or may not have it, in the order in which that became known.
-    public fileprivate(set) var failed: [Failure] = []
-    /// Who did not answer in time.
-    public fileprivate(set) var unanswered: [Peer] = []
-
-    /// Somebody who may not have the message.
-    public struct Failure: Hashable, Sendable {
-        /// Who it is, as they were known when the message was sent.
-        public let peer: Peer
-        /// Why they may not have it.
-        public let why: InklingModel.FailureReason
-    }
-
-    /// Whether somebody was there, and all of them have it.
-    public var reachedAll: Bool { recipients > 0 && delivered.count == recipients }
-}
 
 /// What programs that send a message and end, such as scripts, wait for.
 extension Node {
@@ -39,34 +13,32 @@ extension Node {
     ///   - longest: How long to wait at most.
     /// - Returns: Those who are there then, by name; empty if nobody came, or if the node was stopped.
     public func waitForOthers(in chat: String, within longest: Duration) async -> [Peer] {
+        let start = ContinuousClock.now
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let changes = presenceChanges(in: chat)
         let watching = Task {
             for await _ in changes { continuation.yield() }
             continuation.finish()
         }
-        let limit = Task {
-            try await Task.sleep(for: longest)
-            continuation.finish()
-        }
-        defer {
-            watching.cancel()
-            limit.cancel()
-        }
-        var known = 0
-        var settling: Task<Void, any Error>?
-        defer { settling?.cancel() }
-        for await _ in stream {
-            let present = joinedChat(chat)?.met.values.count(where: \.isThere) ?? 0
-            guard present != known else { continue }
-            known = present
-            settling?.cancel()
-            settling = nil
-            guard present > 0 else { continue }
-            settling = Task {
-                try await Task.sleep(for: NodeLimits.settling)
+        /// Ends the wait, unless it is cancelled.
+        func limit(_ wait: ArrivalWait) -> Task<Void, any Error> {
+            let end = start + wait.end
+            return Task {
+                try await Task.sleep(until: end, clock: .continuous)
                 continuation.finish()
             }
+        }
+        var wait = ArrivalWait(longest: longest)
+        var limited = limit(wait)
+        defer {
+            watching.cancel()
+            limited.cancel()
+        }
+        for await _ in stream {
+            let present = joinedChat(chat)?.met.values.count(where: \.isThere) ?? 0
+            guard wait.take(present: present, after: start.duration(to: .now)) else { continue }
+            limited.cancel()
+            limited = limit(wait)
         }
         return others(in: chat)
     }
@@ -86,31 +58,19 @@ extension Node {
             let (answers, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingOldest(recipients))
             waiting = (observers.add(continuation, message: message), answers, continuation)
         }
-        var outcome = DeliveryOutcome(message: message, recipients: recipients)
-        guard let (id, answers, continuation) = waiting else { return outcome }
+        var delivery = Delivery(message, to: chat, recipients: recipients, people: peers(in: chat))
+        guard let (id, answers, continuation) = waiting else { return delivery.result }
         defer { observers.remove(id) }
-        guard recipients > 0 else { return outcome }
-        // This includes people without a link when it was sent: their answers tell them apart.
-        let people = peers(in: chat)
-        var open = Set(others(in: chat).map(\.user))
+        guard recipients > 0 else { return delivery.result }
         let limit = Task {
             try await Task.sleep(for: longest)
             continuation.finish()
         }
         defer { limit.cancel() }
         for await event in answers {
-            switch event {
-            case .delivered(chat, message, let user):
-                outcome.delivered += people.filter { $0.user == user }.prefix(1)
-                open.remove(user)
-            case .failed(chat, message, let user, let why):
-                outcome.failed += people.filter { $0.user == user }.prefix(1).map { .init(peer: $0, why: why) }
-                open.remove(user)
-            default: break
-            }
-            if outcome.delivered.count + outcome.failed.count >= recipients { return outcome }
+            delivery.take(event)
+            if delivery.isComplete { break }
         }
-        outcome.unanswered = people.filter { open.contains($0.user) }
-        return outcome
+        return delivery.result
     }
 }

@@ -54,8 +54,7 @@ struct ChatCommand: ParsableCommand {
 
     func run() throws {
         try CommandFailure.reporting {
-            let status = try ChatProgram.run(settings(), ChatProgram.session)
-            if status != 0 { throw ExitCode(status) }
+            try ChatProgram.run(settings()) { ChatProgram.session($0, $1.identity) }
         }
     }
 

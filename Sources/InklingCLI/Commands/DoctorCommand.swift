@@ -3,7 +3,7 @@ import Inkling
 import InklingControl
 import Logging
 
-struct DoctorCommand: AsyncParsableCommand {
+struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Find out why two machines don't see each other.",
@@ -29,15 +29,15 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func validate() throws { try options.validate(chat: chat) }
 
-    func run() async throws {
-        try await CommandFailure.reporting {
+    func run() throws {
+        try CommandFailure.reporting {
             let settings = try options.settingsOptions.settings()
             let chat = try options.chatToJoin(chat, default: settings.chat)
             let doctor = Doctor(
                 configuration: options.configuration(settings, isCommand: true), chat: chat,
                 arguments: options.arguments(naming: chat, given: self.chat), options: options.words,
                 logLevel: options.logLevel ?? .critical, isTalking: !json)
-            let findings = await doctor.run()
+            let findings = try doctor.run()
             let problems = findings.count { $0.status == .problem }
             if json {
                 try Output.standard.answer(

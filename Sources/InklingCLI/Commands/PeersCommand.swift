@@ -3,7 +3,7 @@ import Inkling
 import InklingControl
 import InklingText
 
-struct PeersCommand: AsyncParsableCommand {
+struct PeersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "peers",
         abstract: "List who is in a chat now.",
@@ -31,25 +31,21 @@ struct PeersCommand: AsyncParsableCommand {
 
     func validate() throws { try options.validate(chat: chat) }
 
-    func run() async throws {
-        try await CommandFailure.reporting {
-            let command = try await CommandNode.start(options, chat: chat, isAway: true)
-            try? await Task.sleep(for: wait.duration * 0.8)
-            await command.node.measureRoundTrips(in: command.chat.name)
-            try? await Task.sleep(for: wait.duration * 0.2)
-            let peers =
-                all ? await command.node.peers(in: command.chat.name) : await command.node.others(in: command.chat.name)
-            var labels = await command.labels()
-            await command.node.stop()
+    func run() throws {
+        try CommandFailure.reporting {
+            let settings = try options.commandSettings(chat: chat)
+            let session = try ChatProgram.runCommand(settings) { host, _ in PeersSession(host, for: wait.duration) }
+            guard var (peers, labels) = session.result else { throw ExitCode(1) }
+            if !all { peers.removeAll { $0.presence == .offline } }
             if json {
                 try Output.standard.answer(
                     json: [
-                        ("chat", .string(command.chat.name)),
+                        ("chat", .string(settings.chat.name)),
                         ("peers", .array(peers.map { .peer($0, [("verified", .boolean($0.isVerified))]) })),
                     ])
                 return
             }
-            if peers.isEmpty { Output.error.write(line: "inkling: " + command.nobodyText) }
+            if peers.isEmpty { Output.error.write(line: "inkling: " + settings.nobodyText) }
             for peer in peers { try Output.standard.answer(Self.line(peer, labels.marked(peer))) }
         }
     }

@@ -3,7 +3,7 @@ import Inkling
 import InklingControl
 import InklingText
 
-struct SendCommand: AsyncParsableCommand {
+struct SendCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send",
         abstract: "Send one message, and wait for its delivery.",
@@ -30,8 +30,6 @@ struct SendCommand: AsyncParsableCommand {
 
     @OptionGroup var options: NodeOptions
 
-    /// How long the others may take to acknowledge.
-    private static let longestDelivery = Duration.seconds(10)
     private static let maximumBytes = 64 << 10
 
     /// What the one or two arguments are: where an invite names the chat, the only one is the message.
@@ -50,27 +48,25 @@ struct SendCommand: AsyncParsableCommand {
         try options.validate(chat: given.chat)
     }
 
-    func run() async throws {
-        try await CommandFailure.reporting {
+    func run() throws {
+        try CommandFailure.reporting {
             let (chat, text) = given
             let message = try text == "-" ? Self.input() : text
             guard !message.allSatisfy(\.isWhitespace) else {
                 throw CommandFailure(text: "there is nothing to send: the message is blank", status: 64)
             }
-            let command = try await CommandNode.start(options, chat: chat, isAway: false)
-            var outcome: DeliveryOutcome?
-            if await !command.node.waitForOthers(in: command.chat.name, within: wait.duration).isEmpty {
-                outcome = try await command.node.deliver(message, to: command.chat.name, within: Self.longestDelivery)
+            let settings = try options.commandSettings(chat: chat)
+            let session = try ChatProgram.runCommand(settings) { host, _ in
+                SendSession(host, text: message, longestWait: wait.duration)
             }
-            let labels = await command.labels()
-            await command.node.stop()
-            guard let outcome, outcome.recipients > 0 else {
-                if json { try report(command.chat, [], [], labels) }
-                throw CommandFailure(text: "not sent: " + command.nobodyText)
+            guard let result = session.result else { throw ExitCode(1) }
+            guard let outcome = result.outcome, outcome.recipients > 0 else {
+                if json { try report(settings.chat, [], [], result.labels) }
+                throw CommandFailure(text: "not sent: " + settings.nobodyText)
             }
             // A node that ends says nothing more about people who have not answered.
             let missed = outcome.failed.map { ($0.peer, $0.why) } + outcome.unanswered.map { ($0, .quit) }
-            try report(command.chat, outcome.delivered, missed, labels)
+            try report(settings.chat, outcome.delivered, missed, result.labels)
             if !outcome.reachedAll { throw ExitCode(1) }
         }
     }

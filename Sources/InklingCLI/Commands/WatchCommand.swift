@@ -34,23 +34,10 @@ struct WatchCommand: ParsableCommand {
 
     func run() throws {
         try CommandFailure.reporting {
-            let status = try ChatProgram.run(settings()) { host, identity in
-                WatchSession(host, identity: identity, asJSON: json, isOnce: once)
+            let settings = try options.commandSettings(chat: chat, indicator: indicator)
+            try ChatProgram.run(settings) { host, node in
+                WatchSession(host, identity: node.identity, asJSON: json, isOnce: once)
             }
-            if status != 0 { throw ExitCode(status) }
         }
-    }
-
-    private func settings() throws -> ChatSettings {
-        let file = try options.settingsOptions.settings()
-        let given = chat
-        let chat = try options.chatToJoin(given, default: file.chat)
-        CommandNode.warn(of: chat)
-        var node = options.configuration(file, isCommand: true)
-        node.sendsTyping = false
-        return ChatSettings(
-            node: node, chat: chat, arguments: options.arguments(naming: chat, given: given), mode: .plain,
-            indicator: indicator ?? file.indicator ?? .standard, reducedMotion: true, decorated: false,
-            logLevel: options.logLevel ?? .error)
     }
 }

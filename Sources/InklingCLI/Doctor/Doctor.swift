@@ -1,4 +1,4 @@
-import Dispatch
+import ArgumentParser
 import Glibc
 import Inkling
 import InklingModel
@@ -6,7 +6,6 @@ import InklingText
 import Logging
 
 /// Examines one thing after the other, and says what it finds.
-@MainActor
 final class Doctor {
     var configuration: Configuration
     private let chat: Chat
@@ -21,8 +20,7 @@ final class Doctor {
     /// its own.
     var isDiscoveryWalled = false
     var isChatWalled = false
-    private nonisolated static let searchTime = Duration.seconds(5)
-    private nonisolated static let peersTime = Duration.seconds(4)
+    private static let searchTime = Duration.seconds(5)
 
     init(
         configuration: Configuration, chat: Chat, arguments: String, options: String, logLevel: Logger.Level,
@@ -36,7 +34,8 @@ final class Doctor {
         self.isTalking = isTalking
     }
 
-    func run() async -> [Finding] {
+    /// - Throws: an `ExitCode` if it could not be finished.
+    func run() throws -> [Finding] {
         examineState()
         var isReachable = configuration.discovery ? examineDaemons() : true
         let interfaces = examineInterfaces()
@@ -45,11 +44,11 @@ final class Doctor {
         examineFirewall(interfaces)
         tellOfLost(lost)
         if configuration.discovery {
-            if isReachable { isReachable = await examineDiscovery() }
+            if isReachable { isReachable = examineDiscovery() }
         } else {
             say(.note("discovery", "--no-discovery turns it off: only peers named with --peer can be reached"))
         }
-        await examineChat(port: freePort, isReachable: isReachable)
+        try examineChat(port: freePort, isReachable: isReachable)
         return findings
     }
 
@@ -136,13 +135,9 @@ final class Doctor {
     // MARK: Discovery
 
     /// Returns whether others may be found.
-    private func examineDiscovery() async -> Bool {
+    private func examineDiscovery() -> Bool {
         let check = "discovery"
-        let selection = selection
-        let result = await Self.onThread {
-            DiscoveryProbe.announceAndFind(selection, port: 9, within: Self.searchTime)
-        }
-        switch result {
+        switch DiscoveryProbe.announceAndFind(selection, port: 9, within: Self.searchTime) {
         case .found(let time):
             let milliseconds = Int(time / .milliseconds(1))
             say(.ok(check, "a service was announced, and found again after \(milliseconds) ms"))
@@ -165,52 +160,34 @@ final class Doctor {
         return false
     }
 
-    /// Blocking calls keep neither the node nor the main actor waiting.
-    private static func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: body()) }
-        }
-    }
-
     // MARK: The chat
 
-    private func examineChat(port: UInt16, isReachable: Bool) async {
-        let check = "chat"
+    private func examineChat(port: UInt16, isReachable: Bool) throws {
         var configuration = configuration
         configuration.port = port
         configuration.sendsTyping = false
         configuration.lastWill = false
-        var logger = Logger(label: "inkling") { StreamLogHandler.standardError(label: $0) }
-        logger.logLevel = logLevel
+        let settings = ChatSettings(
+            node: configuration, chat: chat, arguments: arguments, mode: .plain, indicator: .standard,
+            reducedMotion: true, decorated: false, logLevel: logLevel)
         do {
-            let node = try await Node.start(configuration, logger: logger)
-            await node.setAway(true)
-            try await node.join(chat)
-            let looks = configuration.discovery && isReachable
-            async let instances = Self.onThread { looks ? DiscoveryProbe.instances(within: Self.peersTime) : [] }
-            try? await Task.sleep(for: Self.peersTime * 0.75)
-            await node.measureRoundTrips(in: chat.name)
-            try? await Task.sleep(for: Self.peersTime * 0.25)
-            let announced = await instances
-            let sightings = await node.sightings(in: chat.name)
-            let present = await node.peers(in: chat.name).filter { $0.presence != .offline }
-            let own = await node.instance(in: chat.name)
-            await node.stop()
-            let known = Set(sightings.map(\.instance) + [own].compactMap { $0 })
-            let others = sightings.filter { !$0.isOneself }
-            if !isReachable, present.isEmpty, others.isEmpty, configuration.peers.isEmpty {
+            let session = try ChatProgram.runCommand(settings) { host, node in
+                DoctorSession(host, node, looksElsewhere: configuration.discovery && isReachable)
+            }
+            guard let seen = try session.result?.get() else { throw ExitCode(1) }
+            let others = seen.sightings.filter { !$0.isOneself }
+            if !isReachable, seen.present.isEmpty, others.isEmpty, configuration.peers.isEmpty {
                 return say(.note("peers", "nobody can be found without discovery; fix the problems above first"))
             }
-            tellOf(present, others, elsewhere: announced.subtracting(known).count)
-        } catch {
-            say(.problem(check, error.text, fix: nil))
+            tellOf(seen.present, others, elsewhere: seen.elsewhere)
+        } catch let error as NodeError {
+            say(.problem("chat", error.text, fix: nil))
         }
     }
 
     private func tellOf(_ present: [Peer], _ sightings: [Sighting], elsewhere: Int) {
         let check = "peers"
-        var labels = Labels(ownName: configuration.name)
-        for peer in present { labels.update(Labels.Person(peer)) }
+        var labels = Labels(ownName: configuration.name, present)
         for peer in present {
             let time = peer.roundTrip.map { ", round trip \($0.millisecondText)" } ?? ""
             say(.ok(check, "\(labels.marked(peer)) (\(peer.user)) answers\(time)"))

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Glibc
 import Inkling
 import InklingConsole
@@ -8,13 +9,13 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Starts a node and runs the session of the mode that was asked for, both on the event loop of the calling thread.
+/// Starts a node and runs a session, both on the event loop of the calling thread.
 enum ChatProgram {
     /// - Parameter makeSession: makes the session once the node is up.
-    /// - Returns: the exit status.
+    /// - Throws: an `ExitCode` if the session has not ended well, and `NodeError` if there is no node.
     static func run(
-        _ settings: ChatSettings, _ makeSession: @escaping (SessionHost, NodeIdentity) -> any Session
-    ) throws -> Int32 {
+        _ settings: ChatSettings, _ makeSession: @escaping (SessionHost, LocalNode) -> any Session
+    ) throws {
         var outcome: Result<Int32, NodeError> = .success(0)
         MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop { loop in
             run(settings, on: loop, makeSession) { result in
@@ -22,12 +23,30 @@ enum ChatProgram {
                 loop.shutdownGracefully { _ in }
             }
         }
-        return try outcome.get()
+        let status = try outcome.get()
+        guard status == 0 else { throw ExitCode(status) }
+    }
+
+    /// Runs a session for what it finds.
+    ///
+    /// - Returns: the session, once it has ended well.
+    /// - Throws: as ``run(_:_:)``.
+    static func runCommand<S: Session>(
+        _ settings: ChatSettings, _ makeSession: @escaping (SessionHost, LocalNode) -> S
+    ) throws -> S {
+        var session: S?
+        try run(settings) { host, node in
+            let made = makeSession(host, node)
+            session = made
+            return made
+        }
+        guard let session else { throw ExitCode(1) }
+        return session
     }
 
     private static func run(
         _ settings: ChatSettings, on loop: any EventLoop,
-        _ makeSession: @escaping (SessionHost, NodeIdentity) -> any Session,
+        _ makeSession: @escaping (SessionHost, LocalNode) -> any Session,
         finished: @escaping (Result<Int32, NodeError>) -> Void
     ) {
         let host = SessionHost(settings, on: loop) { finished(.success($0)) }
@@ -36,8 +55,7 @@ enum ChatProgram {
             switch result {
             case .failure(let error): finished(.failure(error))
             case .success(let node):
-                let identity = node.identity
-                host.begin(node, makeSession(host, identity))
+                host.begin(node, makeSession(host, node))
             }
         }
     }

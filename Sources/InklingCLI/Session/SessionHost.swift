@@ -26,6 +26,9 @@ final class SessionHost {
         case over
     }
 
+    /// The signal that the program is to end by.
+    private var endingSignal: Int32?
+
     /// How long the end may take before another signal ends the program at once.
     private static let patience: Int64 = 3_000
     /// Microseconds between two looks at the terminal.
@@ -169,6 +172,14 @@ final class SessionHost {
 
     // MARK: Ending
 
+    /// As ``end(status:)``; then the program ends by a signal, as if nobody had asked to hear of it: where a shell runs
+    /// several commands, it ends with this one.
+    func end(by signal: Int32) {
+        guard case .running = phase else { return }
+        endingSignal = signal
+        end(status: 1)
+    }
+
     /// Says goodbye to all, and ends when everything is written.
     func end(status: Int32) {
         guard case .running = phase else { return }
@@ -178,6 +189,7 @@ final class SessionHost {
         let leave = { [unowned self] in
             output.whenEmpty { [unowned self] in
                 phase = .over
+                if let endingSignal { SignalPipe.die(of: endingSignal) }
                 finished(status)
             }
         }

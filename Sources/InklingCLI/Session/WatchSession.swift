@@ -16,6 +16,7 @@ final class WatchSession: Session {
     /// Whoever has left stays in them: a label doesn't get shorter while somebody looks at it.
     private var labels: Labels
     private var last: String?
+    private var notices = NoticePrinter()
 
     init(_ host: SessionHost, identity: NodeIdentity, asJSON: Bool, isOnce: Bool) {
         self.host = host
@@ -52,8 +53,7 @@ final class WatchSession: Session {
                 labels.update(Labels.Person(person))
             }
             if onceAt == nil { show() }
-        case .notice(.lastWillOff): break  // It says goodbye itself, but for a crash.
-        case .notice(let notice): Output.error.write(line: "inkling: " + SafeText.line(notice.text))
+        case .notice(let notice): notices.print(notice)
         case .peer, .typing, .message, .delivered, .failed, .missed: break
         }
     }

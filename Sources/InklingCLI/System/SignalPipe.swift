@@ -61,6 +61,12 @@ final class SignalPipe {
         sigaction(number, &action, nil)
     }
 
+    /// Ends the process by a signal, as if nobody had asked to hear of it.
+    static func die(of number: Int32) {
+        signal(number, SIG_DFL)
+        raise(number)
+    }
+
     /// Stops the process as if nobody had asked to hear of it, and comes back when it is continued.
     static func stop() {
         var action = sigaction()

@@ -1,0 +1,139 @@
+import Glibc
+import Inkling
+import InklingModel
+import NIOCore
+import NIOPosix
+
+/// Looks for a while who is in a chat, who is announced in it, and who in others.
+final class DoctorSession: Session {
+    /// How long it looks, in milliseconds.
+    private static let duration: Int64 = 4_000
+    /// When it measures the round trips, from the beginning.
+    private static let measuring: Int64 = 3_000
+
+    private let host: SessionHost
+    private let node: LocalNode
+    private let looksElsewhere: Bool
+    private let began: Int64
+    private let thread = NIOThreadPool(numberOfThreads: 1)
+    private var phase = Phase.looking
+    /// Everybody who is announced, in whatever chat; nil while they are looked for.
+    private var announced: Set<String>?
+    private var present: [Peer]?
+    private(set) var result: Result<Sights, NodeError>?
+
+    /// What it saw at the end.
+    struct Sights {
+        /// Who is there, by name.
+        var present: [Peer]
+        /// Who is announced in the chat.
+        var sightings: [Sighting]
+        /// How many are announced in other chats.
+        var elsewhere: Int
+    }
+
+    private enum Phase {
+        case looking
+        /// The round trips are being measured.
+        case measuring
+        /// What was asked for is still to come.
+        case asking
+        case over
+    }
+
+    /// - Parameter looksElsewhere: whether announcements can be looked for.
+    init(_ host: SessionHost, _ node: LocalNode, looksElsewhere: Bool) {
+        self.host = host
+        self.node = node
+        self.looksElsewhere = looksElsewhere
+        began = host.now.steady
+    }
+
+    private var chat: String { host.settings.chat.name }
+
+    func begin() {
+        node.ask(.setAway(true))
+        node.ask(.join(host.settings.chat))
+    }
+
+    // MARK: What it finds
+
+    func take(_ output: ServiceOutput) {
+        switch output {
+        case .answer(.failed(let error), to: .join): end(.failure(error))
+        case .answer(.peers, to: .join): lookElsewhere()
+        case .answer(.peers(let peers), to: .peers):
+            present = peers.filter { $0.presence != .offline }
+            conclude()
+        case .event, .waited, .own, .answer, .ended: break
+        }
+    }
+
+    private func lookElsewhere() {
+        guard looksElsewhere else {
+            announced = []
+            return
+        }
+        thread.start()
+        // It waits, which keeps the node from nothing there.
+        thread.runIfActive(eventLoop: host.loop) { DiscoveryProbe.instances(within: .milliseconds(Self.duration)) }
+            .assumeIsolated().whenComplete { [self] result in
+                thread.shutdownGracefully { _ in }
+                announced = (try? result.get()) ?? []
+                conclude()
+            }
+    }
+
+    private func conclude() {
+        guard case .asking = phase, let present, let announced else { return }
+        let (sightings, own) = node.node.assumeIsolated { [chat] in
+            ($0.sightings(in: chat), $0.instance(in: chat))
+        }
+        let known = Set(sightings.map(\.instance) + [own].compactMap { $0 })
+        end(.success(Sights(present: present, sightings: sightings, elsewhere: announced.subtracting(known).count)))
+    }
+
+    // MARK: Time
+
+    var nextTick: Int64? {
+        switch phase {
+        case .looking: began + Self.measuring
+        case .measuring: began + Self.duration
+        case .asking, .over: nil
+        }
+    }
+
+    func tick() {
+        guard let time = nextTick, time <= host.now.steady else { return }
+        switch phase {
+        case .looking:
+            phase = .measuring
+            node.ask(.measureRoundTrips(chat: chat))
+        case .measuring:
+            phase = .asking
+            node.ask(.peers(chat: chat))
+        case .asking, .over: break
+        }
+    }
+
+    // MARK: The end
+
+    private func end(_ result: Result<Sights, NodeError>) {
+        phase = .over
+        self.result = result
+        host.end(status: 0)
+    }
+
+    func take(signal: Int32) {
+        switch signal {
+        case SIGTSTP: host.suspend(wholeJob: false) { _ in }
+        case SIGINT, SIGTERM, SIGHUP:
+            phase = .over
+            host.end(by: signal)
+        default: break
+        }
+    }
+
+    /// What was found before the node was started is out already, and nothing is written meanwhile.
+    func outputAbandoned() {}
+}

@@ -1,0 +1,29 @@
+import Inkling
+import InklingText
+
+/// Prints notices on standard error, for commands that are there for a moment, or whose output has a form of its own.
+struct NoticePrinter {
+    /// How many warnings about known names with different keys are shown one by one.
+    private static let mostKeyWarnings = 3
+
+    private var keyWarnings = 0
+
+    mutating func print(_ notice: Notice) {
+        switch notice {
+        // It says goodbye itself, but for a crash.
+        case .lastWillOff: return
+        case .keyChanged:
+            keyWarnings += 1
+            guard keyWarnings <= Self.mostKeyWarnings else {
+                if keyWarnings == Self.mostKeyWarnings + 1 {
+                    write("more people use names you know, but their keys are different")
+                }
+                return
+            }
+        default: break
+        }
+        write(SafeText.line(notice.text))
+    }
+
+    private func write(_ text: String) { Output.error.write(line: "inkling: " + text) }
+}

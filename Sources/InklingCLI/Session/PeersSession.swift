@@ -1,0 +1,97 @@
+import Glibc
+import Inkling
+import InklingModel
+import InklingText
+
+/// Looks for a while who is in a chat.
+final class PeersSession: Session {
+    private let host: SessionHost
+    private let began: Int64
+    private let duration: Duration
+    private var notices = NoticePrinter()
+    private var phase = Phase.looking
+    /// All who were ever met in the chat, by name, and what they are called; nil before that is known, and where it never
+    /// will be.
+    private(set) var result: (peers: [Peer], labels: Labels)?
+
+    private enum Phase {
+        /// People are being found.
+        case looking
+        /// The round trips to them are being measured.
+        case measuring
+        /// It is asked who they are.
+        case asking
+        case over
+    }
+
+    /// - Parameter duration: how long to look.
+    init(_ host: SessionHost, for duration: Duration) {
+        self.host = host
+        self.duration = duration
+        began = host.now.steady
+    }
+
+    private var chat: String { host.settings.chat.name }
+
+    func begin() {
+        host.node?.ask(.setAway(true))
+        host.node?.ask(.join(host.settings.chat))
+    }
+
+    func take(_ output: ServiceOutput) {
+        switch output {
+        case .event(let timed): if case .notice(let notice) = timed.event { notices.print(notice) }
+        case .answer(.failed(let error), to: .join): fail(SafeText.line(error.text))
+        case .answer(.peers(let peers), to: .peers):
+            result = (peers, Labels(ownName: host.node?.identity.name ?? "", peers))
+            end(status: 0)
+        case .waited, .own, .answer: break
+        case .ended: fail("the node has ended")
+        }
+    }
+
+    var nextTick: Int64? {
+        switch phase {
+        case .looking: began + Int64(duration * 0.8 / .milliseconds(1))
+        case .measuring: began + Int64(duration / .milliseconds(1))
+        case .asking, .over: nil
+        }
+    }
+
+    func tick() {
+        guard let time = nextTick, time <= host.now.steady else { return }
+        switch phase {
+        case .looking:
+            host.node?.ask(.measureRoundTrips(chat: chat))
+            phase = .measuring
+        case .measuring:
+            phase = .asking
+            host.node?.ask(.peers(chat: chat))
+        case .asking, .over: break
+        }
+    }
+
+    private func fail(_ text: String) {
+        if case .over = phase { return }
+        Output.error.write(line: "inkling: " + text)
+        end(status: 1)
+    }
+
+    private func end(status: Int32) {
+        phase = .over
+        host.end(status: status)
+    }
+
+    func take(signal: Int32) {
+        switch signal {
+        case SIGTSTP: host.suspend(wholeJob: false) { _ in }
+        case SIGINT, SIGTERM, SIGHUP:
+            phase = .over
+            host.end(by: signal)
+        default: break
+        }
+    }
+
+    /// That nobody reads the answer shows when it is written.
+    func outputAbandoned() {}
+}

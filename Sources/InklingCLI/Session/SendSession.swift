@@ -1,0 +1,153 @@
+import Glibc
+import Inkling
+import InklingModel
+import InklingText
+
+/// Sends one message to everybody who is there, and waits for what becomes of it.
+final class SendSession: Session {
+    /// How long the others may take to acknowledge, in milliseconds.
+    private static let longestDelivery: Int64 = 10_000
+
+    private let host: SessionHost
+    private let text: String
+    private let began: Int64
+    private var wait: ArrivalWait
+    /// The keys of those who are there.
+    private var present: Set<String> = []
+    private var notices = NoticePrinter()
+    private var phase = Phase.joining
+    /// What became of it; nil before that is known, and where it never will be.
+    private(set) var result: Result?
+
+    struct Result {
+        /// Nil if nobody was there.
+        var outcome: DeliveryOutcome?
+        /// What people are called.
+        var labels: Labels
+    }
+
+    private enum Phase {
+        case joining
+        /// Others are still being found.
+        case waiting
+        /// It is asked who is there, and after that to send the message.
+        case asking([Peer])
+        case delivering(Delivery, until: Int64)
+        /// All is known but what people are called.
+        case naming(DeliveryOutcome?)
+        case over
+    }
+
+    /// - Parameter longestWait: how long somebody is waited for.
+    init(_ host: SessionHost, text: String, longestWait: Duration) {
+        self.host = host
+        self.text = text
+        began = host.now.steady
+        wait = ArrivalWait(longest: longestWait)
+    }
+
+    private var chat: String { host.settings.chat.name }
+
+    func begin() { host.node?.ask(.join(host.settings.chat)) }
+
+    // MARK: What the node says
+
+    func take(_ output: ServiceOutput) {
+        switch output {
+        case .event(let timed): take(timed.event)
+        case .answer(.failed(let error), to: .join), .answer(.failed(let error), to: .send):
+            fail(SafeText.line(error.text))
+        case .answer(let answer, _): take(answer)
+        case .waited, .own: break
+        case .ended: fail("the node has ended, and what became of the message is unknown")
+        }
+    }
+
+    private func take(_ event: Event) {
+        switch event {
+        case .peer(chat, let peer, _): note(peer)
+        case .notice(let notice): notices.print(notice)
+        default: break
+        }
+        guard case .delivering(var delivery, let end) = phase else { return }
+        delivery.take(event)
+        if delivery.isComplete { return conclude(delivery.result) }
+        phase = .delivering(delivery, until: end)
+    }
+
+    private func take(_ answer: ServiceAnswer) {
+        switch (phase, answer) {
+        case (.joining, .peers(let peers)):
+            phase = .waiting
+            peers.forEach(note)
+        case (.asking, .peers(let peers)): phase = .asking(peers)
+        case (.asking(let people), .sent(let message, let recipients)):
+            let delivery = Delivery(message, to: chat, recipients: recipients, people: people)
+            if delivery.isComplete { return conclude(delivery.result) }
+            phase = .delivering(delivery, until: host.now.steady + Self.longestDelivery)
+        case (.naming(let outcome), .peers(let peers)):
+            result = Result(outcome: outcome, labels: Labels(ownName: host.node?.identity.name ?? "", peers))
+            end(status: 0)
+        default: break
+        }
+    }
+
+    private func note(_ peer: Peer) {
+        if peer.presence == .offline { present.remove(peer.key) } else { present.insert(peer.key) }
+        _ = wait.take(present: present.count, after: .milliseconds(host.now.steady - began))
+    }
+
+    // MARK: Time
+
+    var nextTick: Int64? {
+        switch phase {
+        case .waiting: began + Int64((wait.end / .milliseconds(1)).rounded(.up))
+        case .delivering(_, let end): end
+        case .joining, .asking, .naming, .over: nil
+        }
+    }
+
+    func tick() {
+        guard let time = nextTick, time <= host.now.steady else { return }
+        switch phase {
+        case .waiting where present.isEmpty: conclude(nil)
+        case .waiting:
+            phase = .asking([])
+            host.node?.ask(.peers(chat: chat))
+            host.node?.ask(.send(text, chat: chat))
+        case .delivering(let delivery, _): conclude(delivery.result)
+        case .joining, .asking, .naming, .over: break
+        }
+    }
+
+    // MARK: The end
+
+    private func conclude(_ outcome: DeliveryOutcome?) {
+        phase = .naming(outcome)
+        host.node?.ask(.peers(chat: chat))
+    }
+
+    private func fail(_ text: String) {
+        if case .over = phase { return }
+        Output.error.write(line: "inkling: " + text)
+        end(status: 1)
+    }
+
+    private func end(status: Int32) {
+        phase = .over
+        host.end(status: status)
+    }
+
+    func take(signal: Int32) {
+        switch signal {
+        case SIGTSTP: host.suspend(wholeJob: false) { _ in }
+        case SIGINT, SIGTERM, SIGHUP:
+            phase = .over
+            host.end(by: signal)
+        default: break
+        }
+    }
+
+    /// The message is what matters; that nobody reads the answer shows when it is written.
+    func outputAbandoned() {}
+}
