@@ -1,12 +1,11 @@
 import ArgumentParser
-import Dispatch
 import Inkling
 import InklingText
 
 /// The program's version.
 let programVersion = "0.1.0"
 
-package struct InklingCommand: AsyncParsableCommand {
+package struct InklingCommand: ParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "inkling",
         abstract: "Chat on the local network and see who is typing, without a server.",
@@ -24,25 +23,19 @@ package struct InklingCommand: AsyncParsableCommand {
 
     package init() {}
 
-    /// Runs the command that the arguments name, and ends the program. A chat makes the calling thread its event loop.
+    /// Runs the command that the arguments name, and ends the program. The calling thread becomes the event loop of a
+    /// node.
     package static func runAndExit() -> Never {
         if let complaint = Suggestion.complaint(about: Array(CommandLine.arguments.dropFirst())) {
             exit(withError: CommandFailure(text: complaint, status: 64).report())
         }
         do {
             var command = try parseAsRoot()
-            guard command is any AsyncParsableCommand else {
-                try command.run()
-                exit()
-            }
+            try command.run()
+            exit()
         } catch {
             exit(withError: error)
         }
-        Task { @MainActor in
-            await main()
-            exit()
-        }
-        dispatchMain()
     }
 }
 
@@ -62,18 +55,6 @@ struct CommandFailure: Error {
     static func reporting<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
-        } catch let failure as CommandFailure {
-            throw failure.report()
-        } catch let error as NodeError {
-            throw CommandFailure(text: SafeText.line(error.text)).report()
-        }
-    }
-
-    /// Runs a command, and reports its failure.
-    @MainActor
-    static func reporting<Result>(_ body: @MainActor () async throws -> Result) async throws -> Result {
-        do {
-            return try await body()
         } catch let failure as CommandFailure {
             throw failure.report()
         } catch let error as NodeError {
