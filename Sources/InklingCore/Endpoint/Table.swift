@@ -1,42 +1,60 @@
 /// A dictionary that remembers which entries were opened for writing, so that their deadlines are looked at again.
+///
+/// Its entries lie in an array, in no particular order: there they can be read in place, where a dictionary would copy
+/// them.
 struct Table<ID: Hashable & Comparable & Sendable, Value: Sendable>: Sendable {
-    private var values: [ID: Value] = [:]
+    private var places: [ID: Int] = [:]
+    private var ids: [ID] = []
+    private var values: [Value] = []
     private var touched: [ID] = []
 
     var count: Int { values.count }
     var isEmpty: Bool { values.isEmpty }
-    /// The identifiers in ascending order: nothing that leaves the node may depend on hash order.
-    var sortedIDs: [ID] { values.keys.sorted() }
+    /// The identifiers in ascending order: nothing that leaves the node may depend on the order of the entries.
+    var sortedIDs: [ID] { ids.sorted() }
     /// The values in no particular order, for questions whose answer does not depend on it.
-    var unorderedValues: Dictionary<ID, Value>.Values { values.values }
+    var unorderedValues: [Value] { values }
 
-    func contains(_ id: ID) -> Bool { values.index(forKey: id) != nil }
+    func contains(_ id: ID) -> Bool { places[id] != nil }
 
     /// The entry of that name, if there is one.
-    func find(_ id: ID) -> Value? { values[id] }
+    func find(_ id: ID) -> Value? { places[id].map { values[$0] } }
 
-    /// The entry of an identifier that is known to have one; changed in place.
+    /// The entry of an identifier that is known to have one; read and changed in place.
     subscript(id: ID) -> Value {
-        _read {
-            guard let index = values.index(forKey: id) else { preconditionFailure("no entry of that identifier") }
-            yield values.values[index]
-        }
+        _read { yield values[place(of: id)] }
         _modify {
             touch(id)
-            guard let index = values.index(forKey: id) else { preconditionFailure("no entry of that identifier") }
-            yield &values.values[index]
+            yield &values[place(of: id)]
         }
+    }
+
+    private func place(of id: ID) -> Int {
+        guard let place = places[id] else { preconditionFailure("no entry of that identifier") }
+        return place
     }
 
     mutating func insert(_ value: Value, for id: ID) {
         touch(id)
-        values[id] = value
+        if let place = places[id] {
+            values[place] = value
+        } else {
+            places[id] = values.count
+            ids.append(id)
+            values.append(value)
+        }
     }
 
     @discardableResult
     mutating func remove(_ id: ID) -> Value? {
         touch(id)
-        return values.removeValue(forKey: id)
+        guard let place = places.removeValue(forKey: id) else { return nil }
+        // The last one takes its place.
+        ids.swapAt(place, ids.count - 1)
+        values.swapAt(place, values.count - 1)
+        ids.removeLast()
+        if place < ids.count { places[ids[place]] = place }
+        return values.removeLast()
     }
 
     private mutating func touch(_ id: ID) {

@@ -17,7 +17,7 @@ struct LinkTable {
     var sessionCount: Int { owners.count }
     var sortedIDs: [LinkID] { links.sortedIDs }
     /// The links in no particular order, for questions whose answer does not depend on it.
-    var unordered: Dictionary<LinkID, Link>.Values { links.unorderedValues }
+    var unordered: [Link] { links.unorderedValues }
 
     /// A link that is known to exist; changed in place.
     subscript(id: LinkID) -> Link {

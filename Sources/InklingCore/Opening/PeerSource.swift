@@ -90,7 +90,7 @@ struct PeerSourceTable {
     var count: Int { sources.count }
     var sortedIDs: [PeerSourceID] { sources.sortedIDs }
     /// The sources in no particular order, for questions whose answer does not depend on it.
-    var unordered: Dictionary<PeerSourceID, PeerSource>.Values { sources.unorderedValues }
+    var unordered: [PeerSource] { sources.unorderedValues }
     var attemptCount: Int { byAttempt.count }
     /// Those with a handshake that waits for its response, in no particular order.
     var attempting: [PeerSource] { byAttempt.values.map { sources[$0] } }
