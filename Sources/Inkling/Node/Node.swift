@@ -342,14 +342,13 @@ public actor Node {
     /// Sees to it that the protocol is called at its next deadline. The event loop's timers run on a clock that stops
     /// in suspend, so while a name shows as typing it looks more often.
     func schedule() {
-        guard var deadline = endpoint.nextDeadline else {
+        let next = endpoint.nextWake()
+        guard var deadline = next.deadline else {
             wake?.task.cancel()
             wake = nil
             return
         }
-        if joined.contains(where: { !endpoint.typing(in: $0.tag).isEmpty }) {
-            deadline = min(deadline, clock.now + NodeLimits.longestSleepWhileTyping)
-        }
+        if next.isTypingShown { deadline = min(deadline, clock.now + NodeLimits.longestSleepWhileTyping) }
         if let wake, wake.at <= deadline { return }
         wake?.task.cancel()
         let delay = max(deadline.nanoseconds - clock.now.nanoseconds, 0)

@@ -88,6 +88,15 @@ package struct Endpoint: Sendable {
         return earliest(deadlines.earliest, or: lastInput + Limits.longestRest)
     }
 
+    /// When `advance(to:)` has to be called at the latest, and whether anybody is shown as typing: for them the owner looks
+    /// at the time more often if its timers stand still in suspend.
+    ///
+    /// It changes nothing; an owner that is an object would have the whole endpoint copied for any other question of this
+    /// size.
+    package mutating func nextWake() -> (deadline: Instant?, isTypingShown: Bool) {
+        (nextDeadline, roster.isTypingShown)
+    }
+
     /// Runs the deadlines that have passed.
     package mutating func advance(to now: Instant) {
         begin(now)

@@ -31,6 +31,9 @@ struct Roster {
     /// Who is typing in a chat, in the order in which to name them.
     func typing(in chat: ChatTag) -> [Person] { shownTyping[chat] ?? [] }
 
+    /// Whether anybody is shown as typing, in any chat.
+    var isTypingShown: Bool { !shownTyping.isEmpty }
+
     /// The name of a person: that of the link made last, or the one reported last.
     func name(of person: PersonID, _ links: LinkTable) -> String {
         links.name(of: person) ?? people[person]?.name ?? ""
