@@ -52,6 +52,7 @@ final class FrontEnd {
     /// arrivals.
     func add(_ answer: ServiceAnswer, to request: ServiceRequest, before place: Int) {
         guard case .open = end else { return }
+        guard place < arrivals.count else { return arrivals.append(.answer(answer, to: request)) }
         arrivals.insert(.answer(answer, to: request), at: arrivals.index(arrivals.startIndex, offsetBy: place))
     }
 

@@ -61,40 +61,23 @@ package final class LocalNode: ChatService {
 
     package func ask(_ request: ServiceRequest) {
         let place = frontEnd.arrivalCount
-        holding { frontEnd.add(answer(request), to: request, before: place) }
+        let (isAway, openChat) = (isAway, openChat)
+        let answer = node.assumeIsolated { $0.holdingEvents { $0.answer(request, isAway: isAway, openChat: openChat) } }
+        note(request, answer)
+        frontEnd.add(answer, to: request, before: place)
         deliver()
     }
 
     private func deliver() { node.assumeIsolated { $0.deliver() } }
 
-    /// What happens in `body` is told later.
-    private func holding(_ body: () -> Void) {
-        let isHeld = node.assumeIsolated { node in
-            defer { node.isDelivering = true }
-            return node.isDelivering
-        }
-        body()
-        node.assumeIsolated { $0.isDelivering = isHeld }
-    }
-
-    private func answer(_ request: ServiceRequest) -> ServiceAnswer {
-        let isAway = isAway
-        let answer = node.assumeIsolated { $0.answer(request, isAway: isAway) }
-        if case .failed = answer { return answer }
+    private func note(_ request: ServiceRequest, _ answer: ServiceAnswer) {
+        if case .failed = answer { return }
         switch request {
         case .setAway(let isAway): self.isAway = isAway
-        case .open(let chat): empty(openChat, unless: chat)
+        case .open(let chat): openChat = chat
         case .leave(openChat): openChat = nil
         default: break
         }
-        return answer
-    }
-
-    /// The user looks at another chat.
-    private func empty(_ former: String?, unless chat: String) {
-        openChat = chat
-        guard let former, former != chat else { return }
-        node.assumeIsolated { $0.compose("", in: former) }
     }
 
     // MARK: Its life
@@ -114,9 +97,23 @@ package final class LocalNode: ChatService {
 }
 
 extension Node {
-    /// - Parameter isAway: What the front end last said.
-    fileprivate func answer(_ request: ServiceRequest, isAway: Bool) -> ServiceAnswer {
+    /// What happens in `body` is told later.
+    fileprivate func holdingEvents(_ body: (isolated Node) -> ServiceAnswer) -> ServiceAnswer {
+        let isHeld = isDelivering
+        isDelivering = true
+        defer { isDelivering = isHeld }
+        return body(self)
+    }
+
+    /// - Parameters:
+    ///   - isAway: What the front end last said.
+    ///   - openChat: The chat that the user has looked at until now.
+    fileprivate func answer(_ request: ServiceRequest, isAway: Bool, openChat: String?) -> ServiceAnswer {
         do throws(NodeError) {
+            if case .open(let chat) = request, let openChat, openChat != chat {
+                try requireMember(chat)
+                compose("", in: openChat)
+            }
             if let answer = try perform(request) { return answer }
             return try answer(question: request, isAway: isAway)
         } catch {
