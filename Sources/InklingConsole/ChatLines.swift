@@ -54,11 +54,6 @@ package enum ChatLines {
     /// What is said of people who came, went or changed in the same way.
     package static func presence(_ line: PresenceLine) -> Line { notice(line.text) }
 
-    /// What is said of people who came, went or changed in the same way.
-    package static func presence(of labels: [Labels.Label], _ change: PresenceChange) -> Line {
-        presence(PresenceLine(labels: labels, change: change))
-    }
-
     /// What is said, loudly, when a known name comes with another key than before.
     ///
     /// - Parameters:

@@ -11,11 +11,6 @@ package struct CookieSecret: Sendable {
         key = SymmetricKey(data: randomBytes(32, using: &generator))
     }
 
-    /// A secret of given bytes.
-    package init(bytes: [UInt8]) {
-        key = SymmetricKey(data: bytes)
-    }
-
     /// The cookie of an initiation, 16 bytes, over its source, its index and its ephemeral key.
     ///
     /// - Parameters:

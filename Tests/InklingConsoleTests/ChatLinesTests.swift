@@ -113,7 +113,8 @@ struct ChatLinesTests {
             (4, .silent, "* Bob, Charlie and 2 others are out of reach"),
         ])
     func presence(count: Int, change: PresenceChange, text: String) {
-        let line = ChatLines.presence(of: Array(people("Bob", "Charlie", "Dora", "Eve")[..<count]), change)
+        let line = ChatLines.presence(
+            PresenceLine(labels: Array(people("Bob", "Charlie", "Dora", "Eve")[..<count]), change: change))
         #expect(line == Line(text, .dim))
     }
 

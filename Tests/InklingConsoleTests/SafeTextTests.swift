@@ -86,7 +86,8 @@ struct SafeTextTests {
         delivery.fail(label, why: .silence)
         let lines =
             [
-                ChatLines.message(from: label, text: text), ChatLines.presence(of: [label], .online),
+                ChatLines.message(from: label, text: text),
+                ChatLines.presence(PresenceLine(labels: [label], change: .online)),
                 ChatLines.notice(text), ChatLines.error(text), ChatLines.person(label, presence: text),
                 ChatLines.reachedNobody(text: text), ChatLines.openWarning(chat: text),
             ] + [delivery.line].compactMap(\.self)

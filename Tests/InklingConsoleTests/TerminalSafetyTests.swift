@@ -71,8 +71,9 @@ struct TerminalSafetyTests {
         let plain = [
             ChatLines.message(from: mallory, text: text), ChatLines.message(from: other, text: "hello"),
             ChatLines.own(text: text),
-            ChatLines.presence(of: [other], .online),
-            ChatLines.presence(of: [other, mallory], .silent), ChatLines.presence(of: [mallory], .left),
+            ChatLines.presence(PresenceLine(labels: [other], change: .online)),
+            ChatLines.presence(PresenceLine(labels: [other, mallory], change: .silent)),
+            ChatLines.presence(PresenceLine(labels: [mallory], change: .left)),
             ChatLines.reachedNobody(text: text),
             ChatLines.notice(text), ChatLines.error(text), ChatLines.openWarning(chat: text),
             ChatLines.changedKey(other, known: "Bob", formerName: text), ChatLines.anotherKey(other, known: text),

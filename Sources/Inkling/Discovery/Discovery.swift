@@ -84,16 +84,6 @@ package final class Discovery: Sendable {
         post(.leave(subtype: subtype))
     }
 
-    /// Looks up an instance again, because its addresses don't answer.
-    package func refresh(subtype: String, instance: String) {
-        post(.refresh(subtype: subtype, instance: instance))
-    }
-
-    /// Changes the interfaces that are used. Names that don't exist are passed over.
-    package func setInterfaces(_ interfaces: InterfaceSelection) {
-        post(.setInterfaces(interfaces))
-    }
-
     /// The interfaces or addresses of this host may have changed.
     package func lookAtInterfaces() {
         post(.lookAtInterfaces)

@@ -16,7 +16,7 @@ final class DiscoveryLoop {
     private let mailbox: DiscoveryMailbox
     private let logger: Logger
     private let handler: @Sendable (DiscoveryEvent) -> Void
-    private var selection: InterfaceSelection
+    private let selection: InterfaceSelection
     private var interfaces: [NetworkInterface] = []
     private var interfaceCheck: Instant
     /// When all instances are to be looked up again.
@@ -67,11 +67,6 @@ final class DiscoveryLoop {
         case .leave(let subtype):
             chats.removeValue(forKey: subtype)?.freeAll()
             table.forget(subtype: subtype)
-        case .refresh(let subtype, let instance):
-            table.refresh(InstanceTable.Instance(subtype: subtype, name: instance), now: .now)
-        case .setInterfaces(let interfaces):
-            selection = interfaces
-            interfaceCheck = .now
         case .lookAtInterfaces:
             interfaceCheck = .now
         case .stop:

@@ -5,8 +5,6 @@ import Synchronization
 enum DiscoveryCommand: Sendable {
     case join(subtype: String, port: UInt16, first: Advertisement, renewal: (@Sendable () -> Advertisement)?)
     case leave(subtype: String)
-    case refresh(subtype: String, instance: String)
-    case setInterfaces(InterfaceSelection)
     case lookAtInterfaces
     case stop
 }

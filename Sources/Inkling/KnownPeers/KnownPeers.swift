@@ -233,7 +233,6 @@ package struct KnownPeers: Sendable {
     // MARK: Questions
 
     package var count: Int { entries.count }
-    package var isEmpty: Bool { entries.isEmpty }
     /// In the order of their keys.
     package var all: [Entry] { entries.values.sorted { $0.key < $1.key } }
     package var blocked: [PublicKey] { all.filter(\.isBlocked).map(\.key) }

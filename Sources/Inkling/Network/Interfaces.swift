@@ -213,9 +213,6 @@ struct UsedInterfaces: Equatable, Sendable {
 extension Sequence<NetworkInterface> {
     /// The networks of all of these interfaces, in the order of the interfaces.
     package var networks: [LocalNetwork] { flatMap(\.networks) }
-
-    /// The own addresses on all of these interfaces, with port 0.
-    package var addresses: [Address] { networks.map(\.address) }
 }
 
 extension Address {

@@ -17,7 +17,6 @@ struct EventReaders {
 
     /// Whether nobody reads.
     var isEmpty: Bool { mailboxes.isEmpty && !hasFrontEnd }
-    var count: Int { mailboxes.count }
     var areWatched: Bool { mailboxes.values.contains(where: \.isWatched) }
 
     /// The number of a reader who comes.

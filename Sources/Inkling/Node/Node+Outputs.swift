@@ -118,9 +118,6 @@ struct Observers {
     private var presence: [Int: (chat: String, continuation: AsyncStream<Void>.Continuation)] = [:]
     private var waiters: [Int: Waiter] = [:]
 
-    /// How many sequences are open.
-    var count: Int { typing.count + presence.count + waiters.count }
-
     mutating func add(_ continuation: AsyncStream<[Person]>.Continuation, chat: String) -> Int {
         next += 1
         typing[next] = (chat, continuation)

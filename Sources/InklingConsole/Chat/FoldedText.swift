@@ -13,9 +13,6 @@ struct FoldedText: Sendable {
         isWord = asWord
     }
 
-    /// Whether there is nothing to find.
-    var isEmpty: Bool { wanted.isEmpty }
-
     /// - Parameter longest: how many grapheme clusters are looked at.
     func occurs(in text: String, longest: Int = .max) -> Bool {
         !ranges(in: Array(text.prefix(longest)), limit: 1).isEmpty

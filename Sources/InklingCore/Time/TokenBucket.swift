@@ -59,13 +59,6 @@ struct TokenBucket {
         return missing > 0 ? Instant(nanoseconds: now.nanoseconds + missing) : now
     }
 
-    /// Whether nothing was taken that has not flowed back: such a bucket can be forgotten.
-    func isFull(_ now: Instant) -> Bool {
-        var copy = self
-        copy.refill(now)
-        return copy.level == capacity
-    }
-
     private mutating func refill(_ now: Instant, reserved: Int = 0) {
         guard now > updated else { return }
         let elapsed = now.nanoseconds - updated.nanoseconds

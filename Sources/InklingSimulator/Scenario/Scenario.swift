@@ -48,8 +48,6 @@ package struct Scenario: Sendable {
         package var discoveryDelay = 1_000
         /// All hosts but the first know it by hand alone: discovery finds nobody.
         package var isByHand = false
-        /// Discovery shows the first host to all others and these to it, and nobody else to anybody.
-        package var isStar = false
         /// When the faults end, discovery reports everybody again; else only what it had not yet reported.
         package var isFoundAnew = true
     }
