@@ -1,10 +1,13 @@
 """The processes that are measured: programs that write one object of JSON a line, and the pairs that they make."""
 
+import fcntl
 import json
 import os
 import pty
 import select
+import struct
 import subprocess
+import termios
 import time
 from pathlib import Path
 
@@ -24,6 +27,7 @@ class Program:
         self.process = subprocess.Popen(self.arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.output = self.process.stdout.fileno()
         self.unread = b""
+        self.read = 0  # when the last of what is unread was read
 
     def say(self, line):
         """Writes a line; returns the time just before, in nanoseconds since 1970."""
@@ -35,18 +39,17 @@ class Program:
     def next(self, timeout=TIMEOUT):
         """The next object and the time at which its line was read; None, 0 if none comes in so many seconds."""
         deadline = time.monotonic() + timeout
-        read = 0
         while b"\n" not in self.unread:
             ready, _, _ = select.select([self.output], [], [], max(0, deadline - time.monotonic()))
             if not ready:
                 return None, 0
             content = os.read(self.output, 65536)
-            read = time.time_ns()
+            self.read = time.time_ns()
             if not content:
                 raise Failure(f"{Path(self.arguments[0]).name} ended with status {self.process.wait()}")
             self.unread += content
         line, self.unread = self.unread.split(b"\n", 1)
-        return json.loads(line), read
+        return json.loads(line), self.read
 
     def wait_for(self, condition, what, timeout=TIMEOUT):
         """The first object that meets the condition, and when it was read."""
@@ -85,6 +88,7 @@ class Terminal:
         self.process, self.descriptor = pty.fork()
         if self.process == 0:
             os.environ["TERM"] = "xterm-256color"
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
             os.execv(str(arguments[0]), [str(argument) for argument in arguments])
         self.screen = b""
 
@@ -101,7 +105,10 @@ class Terminal:
             ready, _, _ = select.select([self.descriptor], [], [], max(0, deadline - time.monotonic()))
             if not ready:
                 raise Failure(f"the terminal did not show {text!r} within {TIMEOUT} s")
-            self.screen += os.read(self.descriptor, 65536)
+            try:
+                self.screen += os.read(self.descriptor, 65536)
+            except OSError:
+                raise Failure(f"the program on the terminal ended before it showed {text!r}") from None
         return time.time_ns()
 
     def skip(self):
@@ -139,6 +146,7 @@ class Pair:
     def __init__(self, name, sender, receiver, broker=None):
         self.name = name
         self.commands = sender, receiver, broker
+        self.broker = None
         self.running = []
 
     def start(self):
@@ -170,7 +178,7 @@ class Pair:
     def stop(self):
         for program in self.running:
             program.stop()
-        if self.commands[2]:
+        if self.broker:
             self.broker.kill()
             self.broker.wait()
 
