@@ -1,9 +1,9 @@
 /// What a person recognises a name by: its letters and digits. Names that could be taken for each other have the same
 /// likeness; a name that dresses up as another has it as a part.
 ///
-/// A likeness is what is left after NFKC, case folding, letters and digits of other scripts in the place of those Latin
-/// ones that look the same, and without everything that is no letter or digit: "Bob", "B0B", "@Bob" and "Bob_" have the
-/// same. Accents stay: "José" is not "Jose".
+/// A likeness is what is left after NFKC and case folding, with the Latin letter in the place of each letter or digit
+/// that looks like it, and without anything that is not a letter or digit: "Bob", "B0B", "@Bob" and "Bob_" have the same.
+/// Accents stay: "José" is not "Jose".
 package struct NameLikeness: Hashable, Sendable {
     /// How many words a name may have before it is ``isLong``. With more, nobody sees at a glance what is in it, and the
     /// number of its parts would grow with their square.
@@ -11,9 +11,9 @@ package struct NameLikeness: Hashable, Sendable {
 
     /// Of the whole name; empty if it has no letters or digits. The likeness of this text is this text again.
     package let whole: String
-    /// Those of one or more words of the name side by side, each once, without the whole. A word ends where something
-    /// else than a letter or a digit is, between letters and digits, and where a capital follows a small letter; one
-    /// that others follow also counts without an "s" at its end. Empty if the name is long.
+    /// Those of one or more words of the name side by side, each once, without the whole. A word ends at anything other
+    /// than a letter or digit, between letters and digits, and where a capital follows a small letter; one that others
+    /// follow also counts without an "s" at its end. Empty if the name is long.
     package let parts: [String]
     /// Whether the name has more words than ``words``.
     package let isLong: Bool
@@ -42,7 +42,9 @@ package struct NameLikeness: Hashable, Sendable {
 
     /// The folded words of a name; none is empty.
     private static func words(of name: String) -> [String] {
-        let scalars = Array(NormalForm.compatible(name).unicodeScalars)
+        let scalars = Array(NormalForm.compatible(name).unicodeScalars).filter {
+            !$0.properties.isDefaultIgnorableCodePoint
+        }
         var words: [String] = []
         var word = String.UnicodeScalarView()
         var last: Kind?
@@ -52,7 +54,6 @@ package struct NameLikeness: Hashable, Sendable {
             last = nil
         }
         for (index, scalar) in scalars.enumerated() {
-            if scalar.properties.isDefaultIgnorableCodePoint { continue }
             if isMark(scalar) {
                 // Vowel signs and the like are letters of their scripts; what is put on a Latin letter is not.
                 if !isDiacritic(scalar), let base = word.last, !base.isASCII { word.append(scalar) }
@@ -75,10 +76,13 @@ package struct NameLikeness: Hashable, Sendable {
 
     /// Nil for what separates words.
     private static func kind(of scalar: Unicode.Scalar, in scalars: [Unicode.Scalar], at index: Int) -> Kind? {
-        // A stroke is a letter between letters, and a frame elsewhere.
-        if scalar == "|" || scalar == "\u{1C0}" {
-            let neighbours = [index - 1, index + 1].filter(scalars.indices.contains).map { scalars[$0] }
-            return neighbours.count == 2 && neighbours.allSatisfy(isLetterOrDigit) ? .small : nil
+        // One or more strokes are letters between letters, and a frame elsewhere.
+        if isStroke(scalar) {
+            let isPassedOver = { isStroke($0) || isMark($0) }
+            let before = scalars[..<index].last { !isPassedOver($0) }
+            let after = scalars[(index + 1)...].first { !isPassedOver($0) }
+            guard let before, let after else { return nil }
+            return isLetterOrDigit(before) && isLetterOrDigit(after) ? .small : nil
         }
         if isSilent(scalar) { return nil }
         switch scalar.properties.generalCategory {
@@ -88,6 +92,8 @@ package struct NameLikeness: Hashable, Sendable {
         default: return lookAlikes[scalar] == nil ? nil : .small
         }
     }
+
+    private static func isStroke(_ scalar: Unicode.Scalar) -> Bool { scalar == "|" || scalar == "\u{1C0}" }
 
     private static func isLetterOrDigit(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.isAlphabetic || scalar.properties.numericType != nil

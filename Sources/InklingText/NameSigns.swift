@@ -39,7 +39,7 @@ enum NameSigns {
         "\u{FE10}", "\u{FE11}", "\u{FE14}", "\u{FE45}", "\u{FE50}", "\u{FE51}", "\u{FE54}", "\u{FF0C}", "\u{FF1B}",
         "\u{FF64}",
     ]
-    private static let otherSeparators: Set<Unicode.Scalar> = ["\"", "`", "\u{B4}", "<", ">", "|"]
+    private static let otherSeparators: Set<Unicode.Scalar> = ["\"", "`", "\u{B4}", "<", ">", "|", "\u{1C0}"]
 
     private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
         if commas.contains(scalar) || otherSeparators.contains(scalar) { return true }

@@ -50,7 +50,7 @@ enum DressedNames {
         Bob (nfxg62dfoj3xs2lk) => Bob (...) || Bob (mfrggzdfmztwq2lk) => Bob (...) || Воb || Bоb || BΟb
         Bοb || bоb || Bob =) || (Bob) || [Bob] || {Bob} || <Bob> => Bob> || \"Bob\" || “Bob” || ‘Bob’
         «Bob» || ‹Bob› || „Bob“ || 「Bob」 || 【Bob】 || （Bob） || Bob' || 'Bob' || Bob’ || Bob` || `Bob` => Bob`
-        Bob´ || Bob, || Bob; || ,Bob => Bob || Bob、 || Bob، || Bob， || Bob,, || |Bob| => Bob| || Bob|
+        Bob´ || Bob, || Bob; || ,Bob => Bob || Bob、 || Bob، || Bob， || Bob,, || |Bob| => Bob| || Bob| || Bobǀ
         Bob | || Bob ★ || Bob ☆ || Bob ● || Bob ◆ || Bob ⭐ || Bob 🔒 || Bob 🔐 || Bob 🛡 || Bob 🔰 || Bob 💯
         Bob ⚡ || Bob ⚠ || Bob → || Bob ■ || Bob ❯ || Bob ➤ || Bob ◀ || Bob ® || Bob © || Bob ° || Bob ¦
         Bob ¬ || Bob 🟢 || Bob 🟩 || Bob 🔵 || Bob 🔷 || Bob 💬 || Bob 🆗 || Bob ⬤ || Bob ◉ || Bob ⦿ || Bob ⊕
