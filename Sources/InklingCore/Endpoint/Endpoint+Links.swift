@@ -13,8 +13,13 @@ extension Endpoint {
             case nil: return effects.drop(.unknownIndex)
             }
         }
+        let plaintext: [UInt8]
+        switch links[id].unseal(sealed) {
+        case .dropped(let reason): return effects.drop(reason)
+        case .plaintext(let content): plaintext = content
+        }
         let reception = links[id].receive(
-            sealed, from: address, surroundings, directory, &effects, now: now)
+            plaintext, of: sealed, from: address, surroundings, directory, &effects, now: now)
         switch reception {
         case .dropped(let reason): effects.drop(reason)
         case .lastWill(let heardBefore): endSession(index, of: id, .lastWill, heardBefore: heardBefore, now)

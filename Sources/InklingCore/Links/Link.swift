@@ -66,20 +66,28 @@ struct Link {
 
     // MARK: Sealed datagrams in
 
+    /// What is in a sealed datagram on one of its sessions. Nothing changes: what a stranger sends costs no more than
+    /// the look at it.
+    func unseal(_ sealed: SealedDatagram) -> Session.Unsealed { sessions[place(of: sealed)].unseal(sealed) }
+
     /// A sealed datagram came on one of its sessions: what it is evidence of, and whether its frames count.
     ///
     /// - Returns: What opened, and was within the limit of the link.
     mutating func receive(
-        _ sealed: SealedDatagram, from source: Address, _ surroundings: Surroundings, _ directory: PeerDirectory,
-        _ effects: inout Effects, now: Instant
+        _ plaintext: [UInt8], of sealed: SealedDatagram, from source: Address, _ surroundings: Surroundings,
+        _ directory: PeerDirectory, _ effects: inout Effects, now: Instant
     ) -> Session.Reception {
-        guard let place = sessions.place(of: sealed.receiverIndex) else {
-            preconditionFailure("a link is given the datagrams of its own sessions")
-        }
-        let reception = sessions[place].receive(sealed, now: now)
+        let reception = sessions[place(of: sealed)].receive(plaintext, of: sealed, now: now)
         guard case .opened(let opened) = reception else { return reception }
         noteSource(source, of: opened, surroundings, directory, &effects, now: now)
         return takes(opened, surroundings, now: now) ? reception : .dropped(.peerLimit)
+    }
+
+    private func place(of sealed: SealedDatagram) -> SessionSet.Place {
+        guard let place = sessions.place(of: sealed.receiverIndex) else {
+            preconditionFailure("a link is given the datagrams of its own sessions")
+        }
+        return place
     }
 
     /// Counts a datagram, which is evidence even when it is more than the link may send (L-25).

@@ -79,8 +79,14 @@ struct Session {
         var hasMessage: Bool { frames.contains { if case .message = $0 { true } else { false } } }
     }
 
-    /// A sealed datagram for this session: checked, authenticated, and only then marked (W-22, W-23).
-    mutating func receive(_ sealed: SealedDatagram, now: Instant) -> Reception {
+    /// What is in a sealed datagram for this session, or why it is dropped.
+    enum Unsealed {
+        case dropped(DropReason)
+        case plaintext([UInt8])
+    }
+
+    /// Checks and authenticates a sealed datagram for this session (W-22), which changes nothing yet.
+    func unseal(_ sealed: SealedDatagram) -> Unsealed {
         let counter = UInt64(sealed.counter)
         let isLastWill = counter == Limits.lastWillCounter
         guard isLastWill || (counter <= Limits.highestOrdinaryCounter && window.accepts(counter)) else {
@@ -90,6 +96,21 @@ struct Session {
             let plaintext = try? keys.receive.open(
                 sealed.ciphertext, counter: counter, associatedData: sealed.header)
         else { return .dropped(.unauthenticated) }
+        return .plaintext(plaintext)
+    }
+
+    /// A sealed datagram for this session: checked, authenticated, and only then marked (W-22, W-23).
+    mutating func receive(_ sealed: SealedDatagram, now: Instant) -> Reception {
+        switch unseal(sealed) {
+        case .dropped(let reason): .dropped(reason)
+        case .plaintext(let plaintext): receive(plaintext, of: sealed, now: now)
+        }
+    }
+
+    /// What ``unseal(_:)`` found is marked (W-23), and read.
+    mutating func receive(_ plaintext: [UInt8], of sealed: SealedDatagram, now: Instant) -> Reception {
+        let counter = UInt64(sealed.counter)
+        let isLastWill = counter == Limits.lastWillCounter
         guard let frames = try? Frames.parse(plaintext) else {
             if !isLastWill { window.mark(counter) }
             return .dropped(.frames)
