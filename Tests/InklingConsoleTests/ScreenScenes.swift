@@ -25,7 +25,8 @@ struct ScreenScenes {
         stage.draw(
             timeline.stamped(
                 [
-                    ChatLines.openWarning(chat: "kitchen"), ChatLines.presence(PresenceLine(labels: [bob, jeanne], change: .online)),
+                    ChatLines.openWarning(chat: "kitchen"),
+                    ChatLines.presence(PresenceLine(labels: [bob, jeanne], change: .online)),
                     ChatLines.message(from: bob, text: "Is anybody cooking tonight? I could bring bread and cheese."),
                     ChatLines.own(text: "Soup:\n- leeks\n- potatoes"),
                 ], at: LocalTime(day: monday, hour: 23, minute: 58)))
