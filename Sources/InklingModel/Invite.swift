@@ -15,6 +15,11 @@ extension Chat {
     /// Whether a text is meant as an invite, well-formed or not, rather than as the name of a chat.
     public static func isInvite(_ text: String) -> Bool { body(ofInvite: text) != nil }
 
+    /// Whether a text that was given as a chat's name ends as the names of files with an invite do.
+    package static func endsAsInviteFile(_ text: String) -> Bool {
+        !isInvite(text) && text.lowercased().hasSuffix(".invite")
+    }
+
     /// What to give to people who should join; nil for an open chat.
     public var invite: String? {
         secret.map { Self.scheme + PercentEncoding.encode(name) + "#" + $0.text }

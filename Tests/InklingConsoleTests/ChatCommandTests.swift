@@ -237,6 +237,11 @@ struct ChatCommandTests {
         stage.node.failures = [.tooManyChats]
         #expect(stage.enter("/join third") == ["! " + NodeError.tooManyChats.fact])
         #expect(stage.enter("/join inkling:x").first?.hasPrefix("! This is not an invite") == true)
+        #expect(
+            stage.enter("/join my team.Invite") == [
+                "! my team.Invite looks like a file with an invite. Join with the invite itself: "
+                    + "/join inkling:NAME#SECRET. Or start with the file: inkling chat --invite-file 'my team.Invite'"
+            ])
         #expect(stage.enter("/chats") == ["* 1 kitchen (open): here", "* 2 lobby (open)"])
     }
 

@@ -135,7 +135,7 @@ struct NodeOptions: ParsableArguments {
     /// of a file in a folder, or of one that holds an invite.
     static func isInviteFile(_ chat: String) -> Bool {
         guard !Chat.isInvite(chat) else { return false }
-        if chat.lowercased().hasSuffix(".invite") { return true }
+        if Chat.endsAsInviteFile(chat) { return true }
         guard SmallFile.mode(chat) != nil else { return false }
         if chat.contains("/") { return true }
         return (try? SmallFile.text(chat, maximumBytes: 4_096)).map(Chat.isInvite) ?? false

@@ -149,6 +149,7 @@ extension ChatModel {
     }
 
     private mutating func join(_ text: String) {
+        guard !Chat.endsAsInviteFile(text) else { return answer(Self.fileHint(text)) }
         let chat: Chat
         do {
             let name = NormalForm.canonical(text)
@@ -164,6 +165,12 @@ extension ChatModel {
         answer(
             [ChatLines.notice("You are already in \(ChatLines.chat(chat.name, isOpen: chat.isOpen))")]
                 + go(to: index))
+    }
+
+    private static func fileHint(_ text: String) -> Line {
+        ChatLines.error(
+            "\(SafeText.line(text)) looks like a file with an invite. Join with the invite itself: /join inkling:NAME#SECRET. "
+                + "Or start with the file: inkling chat --invite-file\(ShellQuoting.argument(text))")
     }
 
     private mutating func joined(_ chat: Chat, _ peers: [Peer]) {
