@@ -74,11 +74,11 @@ struct ChatModelTests {
         #expect(stage.newLines().isEmpty && stage.model.nextTick == nil)
     }
 
-    @Test("each edit is drawn first and then told; keys that change nothing are not told")
+    @Test("each edit is told first and then drawn; keys that change nothing are not told")
     func typing() {
         var stage = ChatStage.begun([.bob])
         let effects = stage.model.take(bytes: Array("h".utf8), at: stage.moment)
-        #expect(effects == [.draw, .ask(.compose("h", chat: "kitchen"))])
+        #expect(effects == [.ask(.compose("h", chat: "kitchen")), .draw])
         #expect(stage.model.take(bytes: Array("\u{1B}[D".utf8), at: stage.moment) == [.draw])
         stage.type("\u{1B}[C" + "ello")
         #expect(stage.newRequests() == [.compose("hello", chat: "kitchen")], "what comes in one piece is one edit")

@@ -30,10 +30,10 @@ extension ChatModel {
         }
     }
 
-    /// The echo comes first; telling others never holds it up.
+    /// Others are told first: that takes microseconds, and drawing takes longer.
     private mutating func edited(isLast: Bool) {
-        if isLast { emit(.draw) }
         compose(keyboard.editor.text)
+        if isLast { emit(.draw) }
     }
 
     private mutating func complete() {
