@@ -25,8 +25,8 @@ private func words(_ action: Scenario.Action.Kind) -> String {
     case .comeBack: "come back"
     case .crashWithLastWill: "crash with a last will"
     case .swapAddresses: "swap addresses"
-    case .edit, .empty, .send, .open, .join, .leave, .block, .unblock, .quit, .crash, .start, .suspend, .resume,
-        .pause, .sleep, .unplug, .partition, .clog, .move, .flap, .doubt:
+    case .edit, .empty, .send, .open, .join, .leave, .rename, .block, .unblock, .quit, .crash, .start, .suspend,
+        .resume, .pause, .sleep, .unplug, .partition, .clog, .move, .flap, .doubt:
         "\(action)"
     }
 }

@@ -32,6 +32,10 @@ struct MutantTests {
         .rareHeartbeats: [.heartbeats], .frequentHeartbeats: [.heartbeats], .lazyHeartbeats: [.heartbeats],
         .noStretching: [.heartbeats], .silentHeartbeats: [.missingTyping], .lazyAway: [.wrongPresence],
     ]
+    /// The same of the names under which people are shown (L-57, L-22).
+    static let names: [Mutant: Set<Violation.Rule>] = [
+        .unrepeatedName: [.wrongName], .swallowedName: [.wrongName], .oldHello: [.wrongName],
+    ]
     /// How exhaustion shows.
     private static let strained: Set<Violation.Rule> = [.missingPerson, .missingTyping, .falseOffline]
     /// `INKLING_MUTANTS` names those of them that are tried; all without it.
@@ -78,6 +82,11 @@ struct MutantTests {
     @Test("what goes out or shows at the wrong time is noticed", arguments: times.keys.sorted())
     func timed(_ mutant: Mutant) throws {
         try notice(mutant, breaking: #require(Self.times[mutant]))
+    }
+
+    @Test("a name that is lost, held back or out of date is noticed", arguments: names.keys.sorted())
+    func named(_ mutant: Mutant) throws {
+        try notice(mutant, breaking: #require(Self.names[mutant]))
     }
 
     private func notice(_ mutant: Mutant, breaking rules: Set<Violation.Rule>, underAttack: Bool = false) throws {

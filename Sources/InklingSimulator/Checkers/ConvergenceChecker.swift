@@ -144,6 +144,10 @@ extension Simulation {
                     if (person.presence == .away) != isAway {
                         disagreements.append("host \(viewer.index), chat \(chat): \(devices.map(\.index)) away or not")
                     }
+                    if !devices.contains(where: { $0.name == person.person.name }) {
+                        let names = "\(devices.map(\.name)) shown as \(person.person.name)"
+                        disagreements.append("host \(viewer.index), chat \(chat): \(names)")
+                    }
                 }
             }
         }

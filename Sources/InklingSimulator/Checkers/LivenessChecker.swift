@@ -172,6 +172,11 @@ final class LivenessChecker {
             simulation.checker.report(.wrongPresence, "\(about), away or not", now)
         }
         guard simulation.isPunctual(writer) else { return }
+        if let due = writer.node?.nameDue, now - due > delay,
+            let name = simulation.checker.nameShown(identity, in: chat, by: viewer.index), name != writer.name
+        {
+            simulation.checker.report(.wrongName, "\(about), \(name) and not \(writer.name)", now)
+        }
         checkFrames(writer, viewer, in: chat, since, simulation)
         let silence = now - sendings[writer.index * hosts.count + viewer.index].status
         if silence > simulation.idleInterval(of: writer) + .milliseconds(20) {

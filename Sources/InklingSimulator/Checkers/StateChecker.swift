@@ -11,6 +11,8 @@ struct StateChecker {
         /// Since when not offline.
         var since = Instant.zero
         var isTyping = false
+        /// The place of the name among those of a person with one device.
+        var name = 0
 
         var visible: Coverage.PersonState { .init(presence: presence, isTyping: isTyping) }
     }
@@ -217,6 +219,13 @@ struct StateChecker {
         shown[PersonID(viewer: viewer, chat: chat, identity: identity)]?.presence == .away
     }
 
+    /// The name under which the only device of somebody is shown.
+    func nameShown(_ identity: Int, in chat: Int, by viewer: Int) -> String? {
+        let id = PersonID(viewer: viewer, chat: chat, identity: identity)
+        guard let shown = shown[id], let device = devices[identity]?.first else { return nil }
+        return hosts[device].names[shown.name]
+    }
+
     func isShownTyping(_ identity: Int, in chat: Int, by viewer: Int) -> Bool {
         typists[viewer]?.contains(PersonID(viewer: viewer, chat: chat, identity: identity)) ?? false
     }
@@ -284,6 +293,7 @@ struct StateChecker {
         guard let chat = chatIndices[tag], let identity = identities[person.key] else { return }
         let id = PersonID(viewer: viewer, chat: chat, identity: identity)
         coverage.presences[why, default: 0] += 1
+        checkName(person.name, of: id, now)
         change(id) { state in
             if state.presence == .offline { state.since = now }
             state.presence = presence
@@ -326,6 +336,19 @@ struct StateChecker {
         case .hello, .back, .away, .blocked, .replaced:
             break
         }
+    }
+
+    /// Somebody is shown under a name that they have taken, and never under an older one than before (L-22).
+    private mutating func checkName(_ name: String, of id: PersonID, _ now: Instant) {
+        guard let owners = devices[id.identity], owners.count == 1 else { return }
+        let names = hosts[owners[0]].names
+        guard let place = names.firstIndex(of: name) else {
+            return report(.wrongName, "\(describe(id)), as \(name)", now)
+        }
+        if let before = shown[id]?.name, place < before {
+            report(.wrongName, "\(describe(id)), as \(name) after \(names[before])", now)
+        }
+        change(id) { $0.name = place }
     }
 
     /// Somebody has said farewell, and nothing keeps it from one who shows them.

@@ -36,6 +36,8 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
         case missingTyping = "missing typing"
         /// Somebody is shown as away who is not, or as online who is away.
         case wrongPresence = "wrong presence"
+        /// Somebody is shown under a name that is not theirs, or no longer.
+        case wrongName = "wrong name"
         /// The typing frames of an edge and its copies don't go out when they have to, or others do.
         case edges
         /// Heartbeats come too seldom, or too often.

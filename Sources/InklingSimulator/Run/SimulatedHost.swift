@@ -80,6 +80,8 @@ final class SimulatedHost {
     var addresses: [Address]
     var isUnplugged = false
     var chats: Set<Int>
+    /// The names that its user has taken, the last one last.
+    private(set) var names: [String]
     var writing: [Writing]
     /// What its node has to announce of that, by chat.
     var typing: [TypingModel]
@@ -106,6 +108,7 @@ final class SimulatedHost {
         self.ipv4Prefix = ipv4Prefix
         self.addresses = addresses
         chats = Set(plan.chats)
+        names = ["host \(index)"]
         writing = Array(repeating: Writing(), count: Simulation.chats.count)
         typing = Array(repeating: TypingModel(), count: Simulation.chats.count)
         lateness = SeededGenerator(seed: seed, purpose: 1_000 + UInt64(index))
@@ -146,6 +149,10 @@ final class SimulatedHost {
     }
 
     // MARK: Its user
+
+    var name: String { names[names.count - 1] }
+
+    func takeAnotherName() { names.append("host \(index), name \(names.count)") }
 
     /// The chats in which its user is typing, as bits.
     func typingChats(_ now: Instant) -> UInt8 {

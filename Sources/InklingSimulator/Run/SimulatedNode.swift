@@ -15,6 +15,8 @@ final class SimulatedNode {
     var timerAt: Instant?
     var isAway = false
     var awayChangedAt = Instant.zero
+    /// When peers have to be told of its name, if it has taken another one since its start (L-57).
+    private(set) var nameDue: Instant?
     /// How many links it has.
     private(set) var links = 0
     var isSuspended = false
@@ -49,6 +51,13 @@ final class SimulatedNode {
         wantsSocketDrained = reaction.wantsSocketDrained
         deadline = reaction.deadline
         return reaction
+    }
+
+    /// It has another name: its peers hear of that now, or a second after they last heard of one.
+    func noteNewName(_ now: Instant) {
+        // What waits is told with the name of that moment.
+        if let nameDue, nameDue > now { return }
+        nameDue = nameDue.map { max(now, $0 + Limits.renamingInterval) } ?? now
     }
 
     /// Its user takes messages again, and first those that wait.

@@ -9,7 +9,8 @@ extension Simulation {
         trace { "host \(host.index): \(step.action) (step \(step.number))" }
         coverage.actions[step.action.kind, default: 0] += 1
         switch step.action {
-        case .edit, .empty, .open, .send, .join, .leave, .goAway, .comeBack, .block, .unblock, .suspend, .resume:
+        case .edit, .empty, .open, .send, .join, .leave, .goAway, .comeBack, .rename, .block, .unblock, .suspend,
+            .resume:
             guard case .running = host.state else { return }
             actAsPerson(host, step.action)
         case .quit, .crash, .start, .pause, .sleep:
@@ -46,6 +47,10 @@ extension Simulation {
                 for chat in host.typing.indices { host.typing[chat].end(now) }
             }
             input(host) { $0.setAway(action == .goAway, now: $1) }
+        case .rename:
+            host.takeAnotherName()
+            host.node?.noteNewName(now)
+            input(host) { $0.rename(host.name, now: $1) }
         case .block(let other): block(host, hosts[other])
         case .unblock(let other):
             let identity = hosts[other].plan.identity

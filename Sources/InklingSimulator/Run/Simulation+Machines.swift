@@ -16,7 +16,7 @@ extension Simulation {
         let run = random.next()
         let endpoint = Endpoint(
             configuration: .init(
-                identity: host.identity, run: run, name: "host \(host.index)", sendsTyping: host.plan.sendsTyping),
+                identity: host.identity, run: run, name: host.name, sendsTyping: host.plan.sendsTyping),
             now: now, random: random)
         let node = SimulatedNode(endpoint)
         host.state = .running(node)

@@ -56,6 +56,7 @@ package final class Simulation {
     }()
 
     let scenario: Scenario
+    private let hasRenames: Bool
     /// The identities with more devices than are kept of one key (D-9).
     private(set) lazy var crowds = identitiesOfManyDevices()
     /// How late a datagram may come, at most.
@@ -97,6 +98,7 @@ package final class Simulation {
         _ scenario: Scenario, measuresAccuracy: Bool = false, onTrace: ((Instant, String) -> Void)? = nil
     ) {
         self.scenario = scenario
+        hasRenames = scenario.hasRenames
         self.onTrace = onTrace
         let identities = Simulation.identities(scenario.hosts.map(\.identity).max() ?? 0)
         hosts = scenario.hosts.enumerated().map { index, plan in
@@ -303,7 +305,8 @@ package final class Simulation {
             accuracy?.shown(by: host.index, in: chat, people.map(\.key), now)
         case .presence(let chat, let person, let presence, let why):
             note([person.key])
-            trace { "host \(host.index) shows \(self.names([person])) \(presence) (\(why))" }
+            if hasRenames { note(Array(person.name.utf8)) }
+            trace { "host \(host.index) shows \(self.names([person])) \(presence) (\(why)), \(person.name)" }
             if adversary != nil { report(limits.told(of: person.key, in: chat, by: host, now), host) }
             checker.presence(person, in: chat, is: presence, why: why, by: host.index, now)
         case .message(let chat, let person, _, let text):

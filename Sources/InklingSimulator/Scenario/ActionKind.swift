@@ -1,7 +1,7 @@
 extension Scenario.Action {
     /// What is done, but not who it happens to or for how long.
     package enum Kind: Sendable {
-        case edit, empty, send, open, join, leave, goAway, comeBack, block, unblock
+        case edit, empty, send, open, join, leave, goAway, comeBack, rename, block, unblock
         case quit, crash, crashWithLastWill, start, suspend, resume, pause, sleep
         case unplug, partition, clog, move, swapAddresses, flap, doubt
     }
@@ -16,6 +16,7 @@ extension Scenario.Action {
         case .leave: .leave
         case .goAway: .goAway
         case .comeBack: .comeBack
+        case .rename: .rename
         case .block: .block
         case .unblock: .unblock
         case .quit: .quit

@@ -73,6 +73,8 @@ package struct Scenario: Sendable {
         case join(chat: Int)
         case leave(chat: Int)
         case goAway, comeBack
+        /// Takes another name.
+        case rename
         case block(host: Int)
         case unblock(host: Int)
         // Programs and machines.
@@ -140,6 +142,9 @@ package struct Scenario: Sendable {
         let joined = steps.compactMap { if case .join(let chat) = $0.action { chat } else { nil } }
         return Set(hosts.flatMap(\.chats) + joined)
     }
+
+    /// Whether anybody takes another name.
+    var hasRenames: Bool { steps.contains { $0.action == .rename } }
 
     /// The faults that it has.
     package var faults: Set<Fault> {

@@ -6,6 +6,7 @@ package enum Mutant: String, CaseIterable, Sendable {
     case everyMessageFails, alteredMessage, doubleReport, silenceIsBye, ownTyping, restless
     case crowdedSource, noRank, everyDestination, noAnswerShare
     case loneEdge, rareHeartbeats, frequentHeartbeats, noStretching, silentHeartbeats, lostStart, lazyAway
+    case unrepeatedName, swallowedName
     // Those that break one clause each, for the cases of the conformance suite.
     case echoesStrangers, countsFromOne, reservedCounter, anyLastWill, noReplayWindow, unmarkedError
     case markedForgery, toleratesErrors, eagerLargerKey, oneTransmission, longPauses, brokenByForgery
