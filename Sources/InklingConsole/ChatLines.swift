@@ -54,6 +54,14 @@ package enum ChatLines {
     /// What is said of people who came, went or changed in the same way.
     package static func presence(_ line: PresenceLine) -> Line { notice(line.text) }
 
+    /// Somebody who is there is called something else now.
+    static func renamed(_ before: Labels.Label, to after: Labels.Label) -> Line {
+        notice("\(before.marked) is now called \(after.marked)")
+    }
+
+    /// So many people are called something else now.
+    static func renamed(_ people: Int) -> Line { notice("\(people) people have changed their names") }
+
     /// What is said, loudly, when a known name comes with another key than before.
     ///
     /// - Parameters:

@@ -126,7 +126,7 @@ package enum PromptCommand: Equatable, Sendable {
         let takes: Takes
         /// How the list names it, in at most 13 columns.
         let short: String
-        /// In at most 25 columns.
+        /// In at most 24 columns.
         let purpose: String
         let usage: String
         /// What an argument would say; empty where none is needed.
@@ -137,7 +137,7 @@ package enum PromptCommand: Equatable, Sendable {
     private static func entry(_ name: String) -> Entry? { table.first { $0.name == name } }
 
     private static func pad(_ text: String) -> String {
-        text + String(repeating: " ", count: max(13 - text.count, 1))
+        text + String(repeating: " ", count: max(14 - text.count, 1))
     }
 
     private static func known(_ name: String, _ argument: String) -> PromptCommand {
@@ -167,12 +167,17 @@ package enum PromptCommand: Equatable, Sendable {
     }
 
     private static func verify(_ argument: String) -> PromptCommand {
+        confirmed(argument).map { .verify($0, isRight: true) } ?? .verify(argument, isRight: false)
+    }
+
+    /// The name in front of the word "ok"; nil without one.
+    static func confirmed(_ argument: String) -> String? {
         guard let blank = argument.lastIndex(where: \.isWhitespace),
             argument[argument.index(after: blank)...].lowercased() == "ok"
-        else { return .verify(argument, isRight: false) }
+        else { return nil }
         var name = argument[..<blank]
         while name.last?.isWhitespace == true { name.removeLast() }
-        return .verify(String(name), isRight: true)
+        return String(name)
     }
 
     /// The command that takes the fewest changed characters, up to a third of the word.
@@ -224,7 +229,7 @@ package enum PromptCommand: Equatable, Sendable {
             details: ["Join a chat and open it. By name it is open to anybody; by invite it is private."]
         ),
         Entry(
-            name: "leave", takes: .anything, short: "/leave [CHAT]", purpose: "leave a chat", usage: "/leave [NAME]",
+            name: "leave", takes: .anything, short: "/leave [NAME]", purpose: "leave a chat", usage: "/leave [NAME]",
             details: ["Leave the chat of that name, or the one that is open here."]),
         Entry(
             name: "open", takes: .something, short: "/open CHAT", purpose: "go to a chat (Alt-1...9)",
@@ -264,11 +269,12 @@ package enum PromptCommand: Equatable, Sendable {
             details: ["Show again what comes from that person. Example: /unmute Bob"]),
         Entry(
             name: "block", takes: .something, short: "/block NAME", purpose: "hide from each other",
-            usage: "/block NAME",
+            usage: "/block NAME [ok]",
             needs: "a name",
             details: [
                 "Hide everything from that person. They see you as gone and get nothing from you. "
-                    + "To undo it: /unblock NAME"
+                    + "To undo it: /unblock NAME",
+                "Somebody whom you have verified is blocked only by: /block NAME ok",
             ]),
         Entry(
             name: "unblock", takes: .something, short: "/unblock NAME", purpose: "undo /block",
@@ -295,7 +301,7 @@ package enum PromptCommand: Equatable, Sendable {
             details: ["Clear the screen. Ctrl-L does the same."]),
         Entry(
             name: "help", takes: .anything, short: "/help [NAME]", purpose: "explain the commands",
-            usage: "/help [COMMAND]",
+            usage: "/help [NAME]",
             details: ["List all commands, or explain one. Example: /help verify"]),
         Entry(
             name: "quit", takes: .nothing, short: "/quit", purpose: "leave (also Ctrl-C, -D)", usage: "/quit",

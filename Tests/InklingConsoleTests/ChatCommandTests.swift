@@ -89,6 +89,8 @@ struct ChatCommandTests {
         #expect(stage.enter("/verify Bob ok") == ["* Bob is now verified"])
         #expect(stage.asked.suffix(2) == [.setVerified(true, key: "key of b"), .peers(chat: "kitchen")])
         #expect(stage.enter("/whois Bob").last == "* verified")
+        #expect(stage.enter("/verify Bob ok") == ["* Bob \(Labels.verifiedMark) is verified already"])
+        #expect(stage.asked.count { $0 == .setVerified(true, key: "key of b") } == 1)
         stage.node.failures = [.unknownPeer("key of c")]
         #expect(stage.enter("/verify Charlie") == ["! " + NodeError.unknownPeer("key of c").fact])
         #expect(stage.enter("/verify Charlie ok").first?.hasPrefix("! You have not seen") == true)
@@ -103,6 +105,25 @@ struct ChatCommandTests {
         #expect(
             stage.enter("/verify ~ffff ok")
                 == ["! You have not seen the fingerprint yet. Compare it first: /verify Bob ~ffff"])
+    }
+
+    @Test("who is verified is not blocked in the place of an impostor: that takes a word more")
+    func blockVerified() {
+        var bob = StagePerson.bob
+        bob.isVerified = true
+        var stage = ChatStage.begun([bob])
+        stage.come(StagePerson(name: "Bob", letter: "f"))
+        #expect(
+            stage.enter("/block Bob")
+                == ["! Bob \(Labels.verifiedMark) is verified. To block them all the same: /block Bob ok"])
+        #expect(!stage.asked.contains(.setBlocked(true, key: "key of b")))
+        _ = stage.enter("/block Bob ~ffff")
+        #expect(stage.asked.contains(.setBlocked(true, key: "key of f")), "an impostor takes no more")
+        _ = stage.enter("/block Bob  OK")
+        #expect(stage.asked.contains(.setBlocked(true, key: "key of b")))
+        stage.come(StagePerson(name: "Eve ok", letter: "g"))
+        _ = stage.enter("/block Eve ok")
+        #expect(stage.asked.contains(.setBlocked(true, key: "key of g")), "it may be a part of a name")
     }
 
     @Test("/block and /unblock ask the node, by key; who is blocked may have been met elsewhere")
@@ -187,7 +208,8 @@ struct ChatCommandTests {
     func help() {
         var stage = ChatStage.begun([.bob], columns: 200)
         let help = stage.enter("/help")
-        #expect(help.contains("* Alt-Enter    begin another line") && help.contains("* /nick NAME   change your name"))
+        #expect(
+            help.contains("* Alt-Enter     begin another line") && help.contains("* /nick NAME    change your name"))
         var lines = ChatStage.begun([.bob], form: .lines)
         lines.line("/help")
         #expect(!lines.newLines().contains { $0.contains("Alt-Enter") }, "it has no such keys")
@@ -362,6 +384,8 @@ struct ChatCommandTests {
                     "12:00 Bob *is now verified*", "12:00 Bob: /me ", "12:00 Bob: /meet me", "12:00 Bob: say /me waves",
                 ])
         #expect(stage.enter("/me") == ["! /me needs what you do: /me ACTION"])
+        #expect(stage.enter("/find me").first == "* 3 messages with \"me\":", "what makes it a deed was not said")
+        #expect(stage.enter("/find waves").count == 3)
     }
 
     @Test("the own name in a message is in bold, and rings where that is wanted, but not all the time")

@@ -77,8 +77,8 @@ struct PromptCommandTests {
             #expect(PromptCommand.help(on: String(name.dropFirst()).uppercased()) == help)
             #expect(PromptCommand(name) != .unknown(name, nearest: nil))
         }
-        #expect(PromptCommand.descriptions[0] == "/who         see who is or was here")
-        #expect(PromptCommand.descriptions.last == "//text       begin a message with /")
+        #expect(PromptCommand.descriptions[0] == "/who          see who is or was here")
+        #expect(PromptCommand.descriptions.last == "//text        begin a message with /")
         for description in PromptCommand.keyDescriptions {
             #expect(ChatLines.notice(description).plainRows(columns: 40) == ["* " + description])
         }

@@ -36,7 +36,8 @@ extension ChatModel {
         case .unblock(let name): unblock(name, in: states[index])
         case .find(let text): answer(states[index].find(text, showsTimes: display.showsTimes))
         case .show(let name): answer(showFolded(name, in: index))
-        case .whois(let name), .verify(let name, _), .block(let name), .mute(let name?):
+        case .block(let name): block(name, in: states[index])
+        case .whois(let name), .verify(let name, _), .mute(let name?):
             switch find(name, in: states[index]) {
             case .failure(let complaint): answer(complaint.line)
             case .success(let peer): perform(command, on: peer, states[index].label(of: peer.user))

@@ -7,7 +7,6 @@ extension ChatModel {
         switch command {
         case .whois: answer(whois(peer, label))
         case .verify(_, let isRight): verify(peer, label, isRight: isRight)
-        case .block: ask(.setBlocked(true, key: peer.key), for: .block(label))
         case .mute: answer(mute(peer.user, label))
         default: break
         }
@@ -72,6 +71,9 @@ extension ChatModel {
             return answer(
                 ChatLines.error("You have not seen the fingerprint yet. Compare it first: /verify \(label.text)"))
         }
+        guard !peer.isVerified else {
+            return answer(ChatLines.notice("\(label.marked) is verified already"))
+        }
         ask(.setVerified(true, key: peer.key), for: .verify(label))
     }
 
@@ -82,6 +84,27 @@ extension ChatModel {
     }
 
     // MARK: Blocking
+
+    /// Whoever means an impostor may name the person whom they have verified, who needs no suffix.
+    mutating func block(_ name: String, in chat: ChatState) {
+        var found = find(name, in: chat)
+        var isConfirmed = false
+        if case .failure = found, let person = PromptCommand.confirmed(name) {
+            found = find(person, in: chat)
+            isConfirmed = true
+        }
+        switch found {
+        case .failure(let complaint): answer(complaint.line)
+        case .success(let peer):
+            let label = chat.label(of: peer.user)
+            guard isConfirmed || !peer.isVerified else {
+                return answer(
+                    ChatLines.error(
+                        "\(label.marked) is verified. To block them all the same: /block \(label.text) ok"))
+            }
+            ask(.setBlocked(true, key: peer.key), for: .block(label))
+        }
+    }
 
     func blocked(_ label: Labels.Label) -> Line {
         ChatLines.notice(

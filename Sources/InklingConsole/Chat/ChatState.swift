@@ -33,6 +33,7 @@ package struct ChatState {
     /// Who was there when the program was stopped, and has not shown since.
     private var awaited: Set<UserID> = []
     private var presenceLines = PresenceLines()
+    private var renameLines = RenameLines()
     private var keyAlarms = KeyAlarms()
     private var floods = Floods()
     private var folded = FoldedMessages()
@@ -118,14 +119,16 @@ package struct ChatState {
         _ peer: Peer, why: PresenceReason, alarm: KeyAlarm?, at moment: Moment
     ) -> [Line] {
         let user = peer.user
-        labels.update(Labels.Person(peer))
         let wasOnline = online.contains(user)
+        let formerLabel = label(of: user)
+        labels.update(Labels.Person(peer))
         let before = people[user]?.presence ?? .offline
         people[user] = peer.presence == .offline ? peer.seen(at: moment.wall) : peer
         let label = label(of: user)
         guard peer.presence != .offline else {
             online.remove(user)
             typing.removeAll { $0 == user }
+            renameLines.forget(user)
             defer { forgetSome() }
             // The leaving of somebody blocked is not reported, and somebody unseen can't leave.
             guard wasOnline, why != .blocked, !awaited.contains(user) else { return [] }
@@ -133,8 +136,11 @@ package struct ChatState {
         }
         online.insert(user)
         metAnybody = true
-        var lines: [Line] = []
-        if let alarm { lines = take(alarm, about: user, at: moment.steady) }
+        if wasOnline, label.name != formerLabel.name, !muted.contains(user) {
+            renameLines.take(user, before: formerLabel)
+        }
+        var lines = renameLines.due(at: moment.steady, labels: labels)
+        if let alarm { lines += take(alarm, about: user, at: moment.steady) }
         // A change of name alone is not a change of presence.
         guard awaited.remove(user) == nil, before != peer.presence else { return lines }
         let change: PresenceChange = peer.presence == .away ? .away : before == .away ? .back : .online
@@ -187,8 +193,9 @@ package struct ChatState {
                 line.fold = Line.Fold(longest: Page.longestMessage, shown: Page.shownRows, command: command)
             }
         }
-        return told(presenceLines.flush()) + releaseHeld() + keyAlarms.beforeMessage(of: user, labels: labels)
-            + folded.report(on: user, labels: labels) + [line]
+        return told(presenceLines.flush()) + releaseHeld()
+            + renameLines.beforeMessage(of: person.user, labels: labels)
+            + keyAlarms.beforeMessage(of: user, labels: labels) + folded.report(on: user, labels: labels) + [line]
     }
 
     /// A message was sent. Returns what shows at once; what becomes of it follows.
@@ -247,13 +254,17 @@ package struct ChatState {
     package mutating func due(at now: Int64, isSeen: Bool) -> [Line] {
         var lines: [Line] = []
         if isSeen { lines = keyAlarms.due(at: now, labels: labels) + folded.due(at: now, labels: labels) }
-        return lines + told(presenceLines.due(at: now)) + (held.map { $0.due <= now } == true ? releaseHeld() : [])
+        lines += told(presenceLines.due(at: now)) + renameLines.due(at: now, labels: labels)
+        return lines + (held.map { $0.due <= now } == true ? releaseHeld() : [])
     }
 
     /// When to call `due(at:isSeen:)`, if at all.
     package func nextDeadline(isSeen: Bool) -> Int64? {
         let reports = isSeen ? [keyAlarms.nextDeadline, folded.nextDeadline] : []
-        return (reports + [presenceLines.nextDeadline, held?.due, waiting.isEmpty ? nil : settled])
+        return
+            (reports + [
+                presenceLines.nextDeadline, renameLines.nextDeadline, held?.due, waiting.isEmpty ? nil : settled,
+            ])
             .compactMap { $0 }.min()
     }
 

@@ -35,6 +35,9 @@ extension ChatLines {
     /// The message that says what this user does.
     static func message(ofDeed deed: String) -> String { action + deed }
 
+    /// What a message says, without what makes it a deed.
+    static func spoken(_ text: String) -> String { deed(in: text) ?? text }
+
     /// What a message says that its author does.
     private static func deed(in text: String) -> String? {
         guard text.hasPrefix(action) else { return nil }

@@ -34,5 +34,5 @@ struct Transcript: Sendable {
     }
 
     /// The messages in which a text occurs, in their order.
-    func messages(with text: FoldedText) -> [Message] { said.filter { text.occurs(in: $0.text) } }
+    func messages(with text: FoldedText) -> [Message] { said.filter { text.occurs(in: ChatLines.spoken($0.text)) } }
 }
