@@ -88,6 +88,44 @@ struct TextsTests {
         #expect(Suggestion.complaint(about: [String(repeating: "x", count: 100_000)]) != nil)
     }
 
+    @Test(
+        "a message with a blank that begins with a dash stands behind --, and all else stays where it is",
+        arguments: [
+            (["send", "room", "-n dashes"], ["send", "room", "--", "-n dashes"]),
+            (["send", "room", "- the first", "--json"], ["send", "room", "--json", "--", "- the first"]),
+            (["send", "room", "--version of tea", "--"], ["send", "room", "--", "--version of tea"]),
+            (["send", "--invite-file", "x", "-h\n"], ["send", "--invite-file", "x", "--", "-h\n"]),
+            (["send", "room", "tea", "--name=Al Ice"], nil), (["send", "-the room", "tea"], nil),
+            (["send", "room", "--", "-n dashes", "--version"], nil), (["send", "room", "-"], nil),
+            (["send", "room", "--json"], nil), (["send", "room", "tea", "--jsno"], nil), (["send", "--help"], nil),
+            (["send", "--name", "Alice", "--help"], nil), (["send", "room", "tea", "-h"], nil),
+            (["peers", "-n dashes", "-h"], nil), ([], nil),
+        ] as [([String], [String]?)])
+    func dashedMessage(_ words: [String], _ arranged: [String]?) throws {
+        #expect(try DashedMessage.arranged(words) == arranged ?? words)
+    }
+
+    @Test(
+        "another message that begins with a dash is refused, with what to write instead",
+        arguments: [
+            (["room", "-5"], "-5"), (["room", "--version"], "--version"), (["--json", "room", "-h"], "-h"),
+            (["room", "-hello"], "-hello"), (["room", "-hello", "there"], "-hello"), (["room", "--", "-5"], nil),
+            (["room", "--wait", "1", "--tea"], "--tea"), (["--invite-file", "x", "--help"], "--help"),
+        ] as [([String], String?)])
+    func refusedMessage(_ words: [String], _ message: String?) {
+        let refusal: DashedMessage.Refusal?
+        do {
+            _ = try DashedMessage.arranged(["send"] + words)
+            refusal = nil
+        } catch {
+            refusal = error
+        }
+        let start = message.map {
+            "put -- before a message that begins with a dash: inkling send CHAT -- \"\($0)\""
+        }
+        #expect(start.map { refusal?.text.hasPrefix($0) == true } ?? (refusal == nil), "\(refusal as Any)")
+    }
+
     @Test("the name of the last chat is kept for its owner alone, and read again")
     func lastName() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)

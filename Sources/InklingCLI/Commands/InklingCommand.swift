@@ -26,13 +26,16 @@ package struct InklingCommand: ParsableCommand {
     /// Runs the command that the arguments name, and ends the program. The calling thread becomes the event loop of a
     /// node.
     package static func runAndExit() -> Never {
-        if let complaint = Suggestion.complaint(about: Array(CommandLine.arguments.dropFirst())) {
+        let words = Array(CommandLine.arguments.dropFirst())
+        if let complaint = Suggestion.complaint(about: words) {
             exit(withError: CommandFailure(text: complaint, status: 64).report())
         }
         do {
-            var command = try parseAsRoot()
+            var command = try parseAsRoot(DashedMessage.arranged(words))
             try command.run()
             exit()
+        } catch let refusal as DashedMessage.Refusal {
+            exit(withError: CommandFailure(text: refusal.text, status: 64).report())
         } catch {
             exit(withError: error)
         }

@@ -38,6 +38,9 @@ struct SendCommand: ParsableCommand {
         return (nil, chat)
     }
 
+    /// The message, as it was given.
+    var message: String { given.text }
+
     func validate() throws {
         guard text != nil || options.namesInvite && !Chat.isInvite(chat) else {
             throw ValidationError("There is no message. Give the chat and the text: inkling send CHAT TEXT")
