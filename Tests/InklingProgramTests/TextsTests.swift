@@ -169,6 +169,38 @@ struct TextsTests {
         #expect(try SmallFile.text(end, maximumBytes: 4) == "pipe")
     }
 
+    @Test("a secret is written over a regular file where that is wanted, and over nothing else, which is named")
+    func protectedFile() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        func complaint(_ path: String, replacing: Bool) -> String? {
+            do {
+                try ProtectedFile.write("key", to: path, replacing: replacing)
+                return nil
+            } catch {
+                return "\(error)"
+            }
+        }
+        let file = folder + "/file"
+        #expect(complaint(file, replacing: false) == nil)
+        #expect(complaint(file, replacing: false)?.contains("already exists") == true)
+        #expect(complaint(file, replacing: true) == nil)
+        #expect(mkfifo(folder + "/pipe", 0o600) == 0 && symlink(file, folder + "/link") == 0)
+        let places = [
+            (folder + "/pipe", "a pipe"), (folder + "/link", "a symbolic link"), (folder, "a directory"),
+            ("/dev/null", "a device"),
+        ]
+        for (place, kind) in places {
+            for replacing in [false, true] {
+                let said = complaint(place, replacing: replacing)
+                #expect(said?.contains("\(place) is \(kind), not a regular file") == true, "\(said ?? "")")
+                #expect(said?.contains("--force") == false)
+            }
+            #expect(SmallFile.kindUnlessRegular(place) == kind)
+        }
+    }
+
     @Test(
         "a time is told in milliseconds with one decimal",
         arguments: [

@@ -131,9 +131,13 @@ struct IdentityCommand: ParsableCommand {
 }
 
 /// Files that are for their owner alone.
-enum ProtectedFile {
-    static func write(_ text: String, to path: String, replacing: Bool) throws {
+package enum ProtectedFile {
+    /// - Parameter replacing: whether a regular file of that name may be replaced. Nothing else ever is.
+    package static func write(_ text: String, to path: String, replacing: Bool) throws {
         let shown = SafeText.line(path)
+        if let kind = SmallFile.kindUnlessRegular(path) {
+            throw CommandFailure(text: "\(shown) is \(kind), not a regular file; choose another name")
+        }
         // Beside it first, so that whatever happens there is never half a key under the name.
         let new = replacing ? "\(path).new" : path
         if replacing { unlink(new) }
@@ -158,7 +162,7 @@ enum ProtectedFile {
         }
     }
 
-    static func read(_ path: String) throws -> String {
+    fileprivate static func read(_ path: String) throws -> String {
         let shown = path == "-" ? "standard input" : SafeText.line(path)
         do throws(SmallFile.Failure) {
             return try SmallFile.text(path, maximumBytes: 4_096)

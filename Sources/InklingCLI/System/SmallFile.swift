@@ -54,6 +54,21 @@ package enum SmallFile {
         return status.st_mode & 0o777
     }
 
+    /// What is in a place, in words, if it is no regular file; nil if it is one, or nothing is there. A link is one itself,
+    /// wherever it leads.
+    package static func kindUnlessRegular(_ path: String) -> String? {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        return switch status.st_mode & S_IFMT {
+        case S_IFREG: nil
+        case S_IFDIR: "a directory"
+        case S_IFLNK: "a symbolic link"
+        case S_IFIFO: "a pipe"
+        case S_IFSOCK: "a socket"
+        default: "a device"
+        }
+    }
+
     /// Whether permissions let others than the owner read.
     package static func isReadableByOthers(_ mode: mode_t) -> Bool { mode & (S_IRGRP | S_IROTH) != 0 }
 
