@@ -189,6 +189,11 @@ extension NetworkTests {
                 #expect(
                     warned.ending == .exited(0) && warned.errors.contains("others on this machine can read \(file)"),
                     "\(warned.errors)")
+                try await host.run("echo '# Kitchen' >/run/notes && chmod 644 /run/notes")
+                for option in ["--invite-file", "--secret-file"] {
+                    let notes = try await inkling("peers", option, "/run/notes")
+                    #expect(notes.ending == .exited(64) && !notes.errors.contains("chmod"), "\(notes.errors)")
+                }
                 for (wrong, hint) in [
                     (["chat", file], "--invite-file \(file)"),
                     (["peers", "/other.invite"], "--invite-file /other.invite"),

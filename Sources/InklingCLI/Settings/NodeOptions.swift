@@ -229,8 +229,8 @@ struct NodeOptions: ParsableArguments {
     private func secretSource() throws -> SecretSource {
         if let secret { return .secret(secret) }
         if let invite { return .invite(invite) }
-        if let secretFile { return .secret(try Self.contents(of: secretFile)) }
-        if let inviteFile { return .invite(try Self.contents(of: inviteFile)) }
+        if let secretFile { return .secret(try Self.contents(of: secretFile) { (try? Secret($0)) != nil }) }
+        if let inviteFile { return .invite(try Self.contents(of: inviteFile) { (try? Chat(invite: $0)) != nil }) }
         switch (ChatSettings.environment("INKLING_SECRET"), ChatSettings.environment("INKLING_INVITE")) {
         case (nil, nil): return .none
         case (let secret?, nil): return .secret(secret)
@@ -239,21 +239,26 @@ struct NodeOptions: ParsableArguments {
         }
     }
 
-    private static func contents(of path: String) throws -> String {
+    /// Reads a file, and warns if others can read what is to be kept from them.
+    ///
+    /// - Parameter opensChat: whether a chat can be joined by the text.
+    private static func contents(of path: String, opensChat: (String) -> Bool) throws -> String {
         let shown = path == "-" ? "standard input" : SafeText.line(path)
-        if let mode = SmallFile.mode(path), SmallFile.isReadableByOthers(mode) {
-            Output.error.write(
-                line: "inkling: others on this machine can read \(shown), and so join the chat; make it private: "
-                    + "chmod 600\(ShellQuoting.argument(path))")
-        }
+        let text: String
         do throws(SmallFile.Failure) {
-            return try SmallFile.text(path, maximumBytes: 4_096).trimmed
+            text = try SmallFile.text(path, maximumBytes: 4_096).trimmed
         } catch {
             switch error {
             case .unreadable: throw CommandFailure(text: "can't read \(shown); check its path and permissions")
             case .tooLong, .noText: throw CommandFailure(text: "\(shown) holds neither secret nor invite", status: 64)
             }
         }
+        if opensChat(text), let mode = SmallFile.mode(path), SmallFile.isReadableByOthers(mode) {
+            Output.error.write(
+                line: "inkling: others on this machine can read \(shown), and so join the chat; make it private: "
+                    + "chmod 600\(ShellQuoting.argument(path))")
+        }
+        return text
     }
 }
 
