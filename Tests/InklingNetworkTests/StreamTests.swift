@@ -80,11 +80,13 @@ extension NetworkTests {
                 // A pipe that is open for writing too never ends.
                 try await network[0].run("seq 500 >/run/lines; mkfifo /run/pipe")
                 _ = try await StreamTests.bob(on: network[0])
-                let answer = try await StreamTests.chat("\(input) >/dev/full", on: network[0])
-                #expect(answer.ending == .exited(1))
-                #expect(
-                    answer.errors == "inkling: the output can't be written (No space left on device)",
-                    "\(answer.errors)")
+                for words in ["", "--json "] {
+                    let answer = try await StreamTests.chat("\(words)\(input) >/dev/full", on: network[0])
+                    #expect(answer.ending == .exited(1), "\(words)")
+                    #expect(
+                        answer.errors == "inkling: the output can't be written (No space left on device)",
+                        "\(words)\(answer.errors)")
+                }
             }
         }
     }

@@ -188,7 +188,11 @@ final class JSONSession: Session {
     func tick() {}
     func take(log: String) {}
     func outputDrained() {}
-    func outputAbandoned() { end() }
+    func outputAbandoned() {
+        guard let code = host.output.failure, code != EPIPE else { return end() }
+        Output.error.write(line: "inkling: " + Output.failureText(code))
+        end(status: 1)
+    }
 
     func take(signal: Int32) {
         switch signal {
