@@ -71,7 +71,8 @@ struct TextsTests {
             ("identity shwo", "did you mean: inkling identity show"),
             ("identity exprot x", "did you mean: inkling identity export"),
             ("kitchen", "the commands are chat, invite, peers, send, watch, doctor, identity"),
-            ("identity x", "the commands are show, export, import"),
+            ("identity x", "the commands are show, export, import"), ("help snd", "did you mean: inkling send"),
+            ("help identity shwo", "did you mean: inkling identity show"),
         ])
     func misspelled(_ line: String, _ advice: String) {
         let words = line.split(separator: " ").map(String.init)
@@ -81,7 +82,7 @@ struct TextsTests {
     @Test("nothing is said of commands that there are, of options, or of the words after a command")
     func spelled() {
         for words in [
-            [], ["help"], ["help", "chta"], ["chat", "hepl"], ["--version"], ["identity", "show"], ["identity"],
+            [], ["help"], ["help", "chat"], ["chat", "hepl"], ["--version"], ["identity", "show"], ["identity"],
         ] {
             #expect(Suggestion.complaint(about: words) == nil, "\(words)")
         }

@@ -17,7 +17,8 @@ package enum Suggestion {
         about arguments: ArraySlice<String>, in command: any ParsableCommand.Type, path: String
     ) -> String? {
         let commands = command.configuration.subcommands
-        guard let word = arguments.first, !word.hasPrefix("-"), !commands.isEmpty, word != "help" else { return nil }
+        guard let word = arguments.first, !word.hasPrefix("-"), !commands.isEmpty else { return nil }
+        if word == "help" { return complaint(about: arguments.dropFirst(), in: command, path: path) }
         let names = commands.compactMap { $0.configuration.commandName }
         if let index = names.firstIndex(of: word) {
             return complaint(about: arguments.dropFirst(), in: commands[index], path: path + " " + word)
