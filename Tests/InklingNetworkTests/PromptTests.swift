@@ -135,6 +135,26 @@ extension NetworkTests {
             }
         }
 
+        @Test("whoever ends the input instead of giving a name joins nothing, as with Ctrl-C")
+        func noName() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let terminal = try await RealTerminal(on: network[0])
+                for key in ["C-d", "C-c"] {
+                    try await terminal.type("clear; \(try NodeProcess.program()) chat --no-discovery; echo status $?")
+                    try await terminal.press("Enter")
+                    try await terminal.wait("the question") { $0.shows("Your name, as others will see it") }
+                    try await terminal.press(key)
+                    // A shell that is interrupted with its command forgets the rest of the line.
+                    if key == "C-c" {
+                        try await terminal.type("echo status $?")
+                        try await terminal.press("Enter")
+                    }
+                    try await terminal.wait("the end") { $0.has("status 130") }
+                }
+                try await network[0].run("test ! -e /run/home/.config/inkling && test ! -e /run/home/.local/state/inkling")
+            }
+        }
+
         @Test("a flood and a long message are folded and shown to who asks; somebody muted is neither heard nor seen")
         func tooLoud() async throws {
             try await Network.with(hosts: 3) { network in

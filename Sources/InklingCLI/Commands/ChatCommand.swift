@@ -68,7 +68,7 @@ struct ChatCommand: ParsableCommand {
         let chat = try options.chatToJoin(given, default: file.chat)
         if mode == .terminal, options.name == nil, file.name == nil, RememberedName.read(in: node.stateDirectory) == nil
         {
-            node.name = DisplayNamePrompt.ask(
+            node.name = try DisplayNamePrompt.ask(
                 proposal: node.name, keepingIn: options.settingsOptions.pathToMake, beside: node.stateDirectory)
         }
         return ChatSettings(

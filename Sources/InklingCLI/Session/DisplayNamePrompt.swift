@@ -1,3 +1,4 @@
+import ArgumentParser
 import Glibc
 import Inkling
 import InklingConsole
@@ -11,11 +12,15 @@ enum DisplayNamePrompt {
     ///   - path: the settings file, which is made if there is none; nil if none is to be made.
     ///   - directory: where the name of the last chat is kept; nil if nowhere.
     /// - Returns: a name that a node can have.
-    static func ask(proposal: String, keepingIn path: String?, beside directory: String?) -> String {
+    /// - Throws: the status of a program that was interrupted, at the end of the input: nobody has said yes.
+    static func ask(proposal: String, keepingIn path: String?, beside directory: String?) throws -> String {
         let shown = ChatLines.shown(proposal)
         while true {
             Output.standard.write(Array("Your name, as others will see it: [\(shown)] ".utf8))
-            guard let line = readLine() else { return proposal }
+            guard let line = readLine() else {
+                Output.standard.write(line: "")
+                throw ExitCode(128 + SIGINT)
+            }
             let answer = NormalForm.canonical(line.trimmed)
             let name = answer.isEmpty ? NormalForm.canonical(proposal) : answer
             if let fault = NameFault(ofOwnName: name) {
