@@ -155,6 +155,27 @@ extension NetworkTests {
             }
         }
 
+        @Test("a new name for which the settings have another is told to hold until the next start")
+        func settledName() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let terminal = try await RealTerminal(on: network[0], columns: 120)
+                let path = "/run/home/.config/inkling/config.toml"
+                try await network[0].run("mkdir -p $(dirname \(path)) && printf 'name = \"Alice\"\\n' >\(path)")
+                try await terminal.type("\(try NodeProcess.program()) chat --no-discovery")
+                try await terminal.press("Enter")
+                try await terminal.wait("prompt") { $0.last == "lobby (open)>" }
+                try await terminal.type("/nick Alicia")
+                try await terminal.press("Enter")
+                try await terminal.wait("the notice") { $0.has("takes your name from \(path) again") }
+                try await terminal.type("/clear")
+                try await terminal.press("Enter")
+                try await terminal.type("/nick Alice")
+                try await terminal.press("Enter")
+                let screen = try await terminal.wait("the name") { $0.has("Others see you as Alice from now on") }
+                #expect(!screen.shows("takes your name"))
+            }
+        }
+
         @Test("a flood and a long message are folded and shown to who asks; somebody muted is neither heard nor seen")
         func tooLoud() async throws {
             try await Network.with(hosts: 3) { network in

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Inkling
+import InklingModel
 import InklingText
 import Logging
 
@@ -77,6 +78,9 @@ struct ChatCommand: ParsableCommand {
             reducedMotion: reduceMotion ?? file.reducedMotion ?? false || mode != .terminal,
             decorated: (ChatSettings.environment("NO_COLOR") ?? "").isEmpty,
             ringsForMentions: file.ringsForMentions ?? false,
-            logLevel: options.logLevel ?? (mode == .json ? .warning : .error))
+            logLevel: options.logLevel ?? (mode == .json ? .warning : .error),
+            settledName: file.name.flatMap { name in
+                options.settingsOptions.path(isForProgram: json).map { (NormalForm.canonical(name), $0) }
+            })
     }
 }

@@ -25,6 +25,7 @@ final class LineSession<Model: LineInputModel>: Session {
     func begin() { perform(model.begin(at: host.now)) }
     func take(_ output: ServiceOutput) { perform(model.take(output, at: host.now)) }
     func tick() { perform(model.tick(at: host.now)) }
+    func take(notice: String) { printer.print([ChatLines.notice(notice)]) }
 
     func outputAbandoned() {
         perform(model.outputFailed(Output.failureText(host.output.failure ?? EPIPE), at: host.now))

@@ -22,6 +22,8 @@ protocol Session: AnyObject {
     func outputAbandoned()
     /// A line of the log is to be shown.
     func take(log: String)
+    /// Something that the user should know, not as safe text yet.
+    func take(notice: String)
 
     /// When to call ``tick()``, in milliseconds of the steady clock; nil if never.
     var nextTick: Int64? { get }
@@ -35,6 +37,7 @@ extension Session {
     func tick() {}
     func outputDrained() {}
     func take(log: String) {}
+    func take(notice: String) {}
 
     var nextTick: Int64? { nil }
     var wantsInput: Bool { false }

@@ -106,8 +106,16 @@ final class SessionHost {
             RememberedName.keep(name, in: settings.node.stateDirectory)
         }
         session?.take(said)
+        if case .answer(.done, to: .rename(let name)) = said { tellOfSettledName(beside: name) }
         followOutput()
         settle()
+    }
+
+    /// A new name holds until the settings are read again, where they give another.
+    private func tellOfSettledName(beside name: String) {
+        guard let settled = settings.settledName, settled.name != name else { return }
+        session?.take(
+            notice: "the next start takes your name from \(settled.path) again; to keep this one, change \"name\" there")
     }
 
     private func followOutput() {

@@ -45,6 +45,7 @@ final class TerminalSession: Session {
     func take(_ output: ServiceOutput) { perform(model.take(output, at: host.now)) }
     func tick() { perform(model.tick(at: host.now)) }
     func take(log: String) { perform(model.take(notice: log, at: host.now)) }
+    func take(notice: String) { perform(model.take(notice: notice, at: host.now)) }
     func outputAbandoned() { perform(model.finish(at: host.now)) }
 
     func take(_ piece: StandardInput.Piece) {

@@ -27,6 +27,8 @@ struct ChatSettings: Sendable {
     /// Whether the terminal rings when somebody mentions the user.
     var ringsForMentions = false
     var logLevel: Logger.Level
+    /// The name that the settings file gives the user, and the file's path; nil where it gives none.
+    var settledName: (name: String, path: String)?
 
     /// The mode for what standard input and output are connected to.
     static func mode(json: Bool, plain: Bool) -> Mode {

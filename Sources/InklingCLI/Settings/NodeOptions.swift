@@ -285,15 +285,17 @@ struct SettingsOptions: ParsableArguments {
         config == nil && !noConfig ? SettingsFile.defaultPath(environment: ChatSettings.environment) : nil
     }
 
+    /// Where the settings are read from, whether or not there is such a file; nil if they are not read.
+    ///
     /// - Parameter isForProgram: Whether a program asked, which gets just what its options say: then only a file that
     ///   is named is read.
+    func path(isForProgram: Bool = false) -> String? { config ?? (isForProgram ? nil : pathToMake) }
+
+    /// - Parameter isForProgram: as for ``path(isForProgram:)``.
     func settings(isForProgram: Bool = false) throws -> SettingsFile {
+        guard let path = path(isForProgram: isForProgram) else { return SettingsFile() }
         do throws(SettingsFile.Refusal) {
-            if let config { return try read(config, isNamed: true) }
-            guard !noConfig, !isForProgram,
-                let path = SettingsFile.defaultPath(environment: ChatSettings.environment)
-            else { return SettingsFile() }
-            return try read(path, isNamed: false)
+            return try read(path, isNamed: config != nil)
         } catch {
             throw CommandFailure(text: error.text, status: 64)
         }
