@@ -123,6 +123,10 @@ extension NetworkTests {
                 let broken = try await CommandTests.inkling(
                     ["peers", "kitchen", "--config", "/run/broken.toml"], on: network[0])
                 #expect(broken.ending == .exited(64) && broken.errors.contains("no setting \"nam\""))
+                try await network[0].run("printf '[interfaces]\\nuse = [\"nope\"]\\n' >/run/use.toml")
+                let used = try await CommandTests.inkling(
+                    ["peers", "kitchen", "--config", "/run/use.toml"], on: network[0])
+                #expect(used.ending == .exited(1) && used.errors.contains("/run/use.toml: interfaces.use"), "\(used)")
             }
         }
 

@@ -82,6 +82,8 @@ struct SettingsFileTests {
             Wrong("name = \"🦊\"", "name can't be used: it has no letter or digit that others could read"),
             Wrong("name = \"Bob (mfrggzdfmztwq2lk)\"", "name can't be used: it has a user ID in it"),
             Wrong("chat = \"\(String(repeating: "x", count: 65))\"", "chat takes 1 to 64 bytes"),
+            Wrong("chat = \"a\\u0007\"", "chat can't be used: it contains a control character"),
+            Wrong("chat = \"inkling:kitchen#abc\"", "chat can't be used: "),
             Wrong("privacy = true", "privacy is a table"),
             Wrong("privacy.send-typing = \"no\"", "privacy.send-typing takes true or false"),
             Wrong("indicator.reduce-motion = 1", "indicator.reduce-motion takes true or false"),

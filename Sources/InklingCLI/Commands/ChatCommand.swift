@@ -81,6 +81,7 @@ struct ChatCommand: ParsableCommand {
             logLevel: options.logLevel ?? (mode == .json ? .warning : .error),
             settledName: file.name.flatMap { name in
                 options.settingsOptions.path(isForProgram: json).map { (NormalForm.canonical(name), $0) }
-            })
+            },
+            interfacesPath: options.interfacesPath(file, isForProgram: json))
     }
 }

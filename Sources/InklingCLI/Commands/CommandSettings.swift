@@ -20,7 +20,7 @@ extension NodeOptions {
         return ChatSettings(
             node: node, chat: chat, arguments: arguments(naming: chat, given: given), mode: .plain,
             indicator: indicator ?? file.indicator ?? .standard, reducedMotion: true, decorated: false,
-            logLevel: logLevel ?? .error)
+            logLevel: logLevel ?? .error, interfacesPath: interfacesPath(file))
     }
 }
 

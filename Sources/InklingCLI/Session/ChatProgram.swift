@@ -12,7 +12,8 @@ import Synchronization
 /// Starts a node and runs a session, both on the event loop of the calling thread.
 enum ChatProgram {
     /// - Parameter makeSession: makes the session once the node is up.
-    /// - Throws: an `ExitCode` if the session has not ended well, and `NodeError` if there is no node.
+    /// - Throws: an `ExitCode` if the session has not ended well, and `NodeError` if there is no node, or
+    ///   ``CommandFailure`` if that is the fault of a setting.
     static func run(
         _ settings: ChatSettings, _ makeSession: @escaping (SessionHost, LocalNode) -> any Session
     ) throws {
@@ -22,6 +23,10 @@ enum ChatProgram {
                 outcome = result
                 loop.shutdownGracefully { _ in }
             }
+        }
+        if case .failure(.interface(let name, let known)) = outcome, let path = settings.interfacesPath {
+            let text = NodeError.interface(name, known: known).text
+            throw CommandFailure(text: SafeText.line("\(path): interfaces.use can't be used: \(text)"))
         }
         let status = try outcome.get()
         guard status == 0 else { throw ExitCode(status) }

@@ -29,6 +29,8 @@ struct ChatSettings: Sendable {
     var logLevel: Logger.Level
     /// The name that the settings file gives the user, and the file's path; nil where it gives none.
     var settledName: (name: String, path: String)?
+    /// The path of the settings file that names the interfaces to use; nil where it names none, or options do.
+    var interfacesPath: String?
 
     /// The mode for what standard input and output are connected to.
     static func mode(json: Bool, plain: Bool) -> Mode {

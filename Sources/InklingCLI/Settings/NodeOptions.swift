@@ -113,6 +113,12 @@ struct NodeOptions: ParsableArguments {
         return node
     }
 
+    /// The path of the settings file if the interfaces to use are those that it names.
+    func interfacesPath(_ settings: SettingsFile, isForProgram: Bool = false) -> String? {
+        guard interface.isEmpty, withoutInterface.isEmpty, settings.interfaces != nil else { return nil }
+        return settingsOptions.path(isForProgram: isForProgram)
+    }
+
     /// Refuses at once what needs no file to be refused.
     ///
     /// - Parameter isForProgram: Whether a program asked, which may use whatever names and paths it likes.

@@ -110,6 +110,15 @@ package struct SettingsFile: Equatable, Sendable {
         if let chat, !Chat.isInvite(chat), !(1...64).contains(NormalForm.canonical(chat).utf8.count) {
             throw reader.refusal(.chat, "takes 1 to 64 bytes")
         }
+        if let chat {
+            do {
+                _ = try Chat.isInvite(chat) ? Chat(invite: chat) : Chat(chat)
+            } catch .chatName(let fault) {
+                throw reader.refusal(.chat, "can't be used: \(fault.reason)")
+            } catch {
+                throw reader.refusal(.chat, "can't be used: \(SafeText.line(error.fact))")
+            }
+        }
     }
 
     /// The first line that has a NUL, as it is or as an escape; nil if there is none.
