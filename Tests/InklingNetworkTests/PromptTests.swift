@@ -151,8 +151,8 @@ extension NetworkTests {
                     }
                     try await terminal.wait("the end") { $0.has("status 130") }
                 }
-                try await network[0].run(
-                    "test ! -e /run/home/.config/inkling && test ! -e /run/home/.local/state/inkling")
+                try await network[0].run("test ! -e /run/home/.config/inkling")
+                try await network[0].run("test ! -e /run/home/.local/state/inkling")
             }
         }
 

@@ -140,9 +140,9 @@ struct SettingsFileTests {
         "a text that is written into a file is the one that is read from it",
         arguments: ["Alice", "Älice 😀", #"a "b" \c\ 'd'"#, "a\tb\r\nc\u{1}\u{7F}\u{1B}[2J", "\u{FEFF}\u{2028}x", "#="])
     func written(_ text: String) throws {
-        let line = "chat = \(tomlString(text))"
+        let line = "interfaces.use = [\(tomlString(text))]"
         #expect(!line.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F })
-        let read = try SettingsFile(line, path: "config.toml").chat
+        let read = try SettingsFile(line, path: "config.toml").interfaces?.first
         #expect(read.map { Array($0.unicodeScalars) } == Array(text.unicodeScalars))
     }
 

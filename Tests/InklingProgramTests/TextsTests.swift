@@ -96,7 +96,7 @@ struct TextsTests {
             (["send", "room", "- the first", "--json"], ["send", "room", "--json", "--", "- the first"]),
             (["send", "room", "--version of tea", "--"], ["send", "room", "--", "--version of tea"]),
             (["send", "--invite-file", "x", "-h\n"], ["send", "--invite-file", "x", "--", "-h\n"]),
-            (["send", "room", "tea", "--name=Al Ice"], nil), (["send", "-the room", "tea"], nil),
+            (["send", "room", "tea", "--name=Al Ice"], nil),
             (["send", "room", "--", "-n dashes", "--version"], nil), (["send", "room", "-"], nil),
             (["send", "room", "--json"], nil), (["send", "room", "tea", "--jsno"], nil), (["send", "--help"], nil),
             (["send", "--name", "Alice", "--help"], nil), (["send", "room", "tea", "-h"], nil),
@@ -112,6 +112,7 @@ struct TextsTests {
             (["room", "-5"], "-5"), (["room", "--version"], "--version"), (["--json", "room", "-h"], "-h"),
             (["room", "-hello"], "-hello"), (["room", "-hello", "there"], "-hello"), (["room", "--", "-5"], nil),
             (["room", "--wait", "1", "--tea"], "--tea"), (["--invite-file", "x", "--help"], "--help"),
+            (["-the room", "tea"], "-the room"),
         ] as [([String], String?)])
     func refusedMessage(_ words: [String], _ message: String?) {
         let refusal: DashedMessage.Refusal?

@@ -53,8 +53,7 @@ package enum DashedMessage {
     private static func refusal(_ word: String) -> Refusal {
         let help = questions.contains(word) ? "; for help: inkling help send" : ""
         return Refusal(
-            text:
-                "put -- before a message that begins with a dash: inkling send CHAT -- \"\(SafeText.line(word))\"\(help)"
-        )
+            text: "put -- before a message that begins with a dash: "
+                + "inkling send CHAT -- \"\(SafeText.line(word))\"\(help)")
     }
 }

@@ -115,8 +115,8 @@ final class SessionHost {
     private func tellOfSettledName(beside name: String) {
         guard let settled = settings.settledName, settled.name != name else { return }
         session?.take(
-            notice: "the next start takes your name from \(settled.path) again; to keep this one, change \"name\" there"
-        )
+            notice: "the next start takes your name from \(settled.path) again; to keep this one, change \"name\" "
+                + "there")
     }
 
     private func followOutput() {
