@@ -72,7 +72,11 @@ final class JSONSession: Session {
         case (.join(let chat), _):
             if asked.line == 0 { begun(chat) }
             if chat.isOpen { noticeOpen(chat) }
-            if open == nil { open = chat.name }
+            if open == nil || asked.line == 0 {
+                // The node has to know, so that opening another one ends typing here (T-10).
+                open = chat.name
+                ask(.open(chat: chat.name), line: asked.line)
+            }
             for timed in early { write(events.line(for: timed)) }
             early = []
         case (.leave(let chat), _): if open == chat { open = nil }
