@@ -1,17 +1,16 @@
-import Glibc
 import Inkling
 import InklingModel
 import NIOCore
 import NIOPosix
 
 /// Looks for a while who is in a chat, who is announced in it, and who in others.
-final class DoctorSession: Session {
+final class DoctorSession: CommandSession {
     /// How long it looks, in milliseconds.
     private static let duration: Int64 = 4_000
     /// When it measures the round trips, from the beginning.
     private static let measuring: Int64 = 3_000
 
-    private let host: SessionHost
+    let host: SessionHost
     private let node: LocalNode
     private let looksElsewhere: Bool
     private let began: Int64
@@ -124,16 +123,5 @@ final class DoctorSession: Session {
         host.end(status: 0)
     }
 
-    func take(signal: Int32) {
-        switch signal {
-        case SIGTSTP: host.suspend(wholeJob: false) { _ in }
-        case SIGINT, SIGTERM, SIGHUP:
-            phase = .over
-            host.end(by: signal)
-        default: break
-        }
-    }
-
-    /// What was found before the node was started is out already, and nothing is written meanwhile.
-    func outputAbandoned() {}
+    func abandon() { phase = .over }
 }

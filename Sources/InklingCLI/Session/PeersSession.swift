@@ -1,11 +1,10 @@
-import Glibc
 import Inkling
 import InklingModel
 import InklingText
 
 /// Looks for a while who is in a chat.
-final class PeersSession: Session {
-    private let host: SessionHost
+final class PeersSession: CommandSession {
+    let host: SessionHost
     private let began: Int64
     private let duration: Duration
     private var notices = NoticePrinter()
@@ -82,16 +81,5 @@ final class PeersSession: Session {
         host.end(status: status)
     }
 
-    func take(signal: Int32) {
-        switch signal {
-        case SIGTSTP: host.suspend(wholeJob: false) { _ in }
-        case SIGINT, SIGTERM, SIGHUP:
-            phase = .over
-            host.end(by: signal)
-        default: break
-        }
-    }
-
-    /// That nobody reads the answer shows when it is written.
-    func outputAbandoned() {}
+    func abandon() { phase = .over }
 }

@@ -1,14 +1,13 @@
-import Glibc
 import Inkling
 import InklingModel
 import InklingText
 
 /// Sends one message to everybody who is there, and waits for what becomes of it.
-final class SendSession: Session {
+final class SendSession: CommandSession {
     /// How long the others may take to acknowledge, in milliseconds.
     private static let longestDelivery: Int64 = 10_000
 
-    private let host: SessionHost
+    let host: SessionHost
     private let text: String
     private let began: Int64
     private var wait: ArrivalWait
@@ -138,16 +137,5 @@ final class SendSession: Session {
         host.end(status: status)
     }
 
-    func take(signal: Int32) {
-        switch signal {
-        case SIGTSTP: host.suspend(wholeJob: false) { _ in }
-        case SIGINT, SIGTERM, SIGHUP:
-            phase = .over
-            host.end(by: signal)
-        default: break
-        }
-    }
-
-    /// The message is what matters; that nobody reads the answer shows when it is written.
-    func outputAbandoned() {}
+    func abandon() { phase = .over }
 }

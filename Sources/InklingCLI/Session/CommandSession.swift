@@ -1,0 +1,24 @@
+import Glibc
+
+/// A session of a command that is there for a moment, and whose answer is written when it is over.
+protocol CommandSession: Session {
+    var host: SessionHost { get }
+    /// Nothing more is to be done.
+    func abandon()
+}
+
+extension CommandSession {
+    /// A signal that ends it ends the program as a signal does, so that a loop in a shell stops too.
+    func take(signal: Int32) {
+        switch signal {
+        case SIGTSTP: host.suspend(wholeJob: false) { _ in }
+        case SIGINT, SIGTERM, SIGHUP:
+            abandon()
+            host.end(by: signal)
+        default: break
+        }
+    }
+
+    /// Nothing is written meanwhile: that nobody reads the answer shows when it is.
+    func outputAbandoned() {}
+}
