@@ -52,10 +52,10 @@ class Chat:
         for link in self.links.values():
             link.transmit([self.heartbeat()])
 
-    def send_text(self, number: int, text: str, tag: Optional[str], full: list[Link]) -> None:
+    def send_text(self, number: int, text: str, tag: Optional[str], full: list[Link], front_end: object) -> None:
         """J-6, M-9, M-14: the datagram with the message says the stop, or a typing frame where none can go out yet."""
         stop = self.composer.end_quietly()
-        self.composer.text = ""
+        self.composer.empty(front_end)
         people: dict[bytes, set[Link]] = {}
         for link in self.links.values():
             people.setdefault(link.key, set()).add(link)

@@ -316,7 +316,7 @@ def typing_timeline(kind: str, case: Case) -> None:
         if step.get("do") == "compose":
             play.chat.composer.compose(step["text"])
         elif step.get("do") == "send":
-            play.node.send_text(play.chat, play.chat.composer.text or "some text", None)
+            play.node.send_text(play.chat, play.chat.composer.text_of() or "some text", None)
         elif step.get("do") == "away":
             play.node.set_away(True)
         elif "bye" in step:

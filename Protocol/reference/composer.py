@@ -32,32 +32,40 @@ def counts(text: str) -> bool:
     return not text.startswith("/") and any(is_visible(c) for c in text)
 
 
+class Draft:
+    """An input field, and whether its user types in it."""
+
+    def __init__(self) -> None:
+        self.text, self.types = "", False
+        self.end: Optional[Timer] = None       # T-9
+
+
 class Composer:
-    """The input field of a chat, and what is announced of it."""
+    """The input fields of a chat, one for each front end (A-21), and what is announced of them."""
 
     def __init__(self, node: "Node", chat: "Chat") -> None:
         self.node, self.chat = node, chat
-        self.text = ""
+        self._drafts: dict[object, Draft] = {}
         self.under_way = False
         self.announced = False
         self._last_start: Optional[int] = None
-        self._end: Optional[Timer] = None      # T-9
         self._due: Optional[Timer] = None      # T-5
         self._beat: Optional[Timer] = None     # T-8
         self._copies: list[Timer] = []         # T-6
 
-    def compose(self, text: str) -> None:
+    def compose(self, text: str, front_end: object = None) -> None:
         """T-3, T-4."""
-        same = unicodedata.normalize("NFD", text) == unicodedata.normalize("NFD", self.text)
-        self.text = text
+        draft = self._drafts.setdefault(front_end, Draft())
+        same = unicodedata.normalize("NFD", text) == unicodedata.normalize("NFD", draft.text)
+        draft.text = text
         if same:
             return
         if not counts(text):
-            self.end()  # T-10
+            self._rest(draft)  # T-10
             return
         now = self.node.now
-        cancel(self._end)
-        self._end = self.node.at(now + TYPING_IDLE_STOP, self.end)  # T-9
+        cancel(draft.end)
+        draft.types, draft.end = True, self.node.at(now + TYPING_IDLE_STOP, lambda: self._rest(draft))  # T-9
         if self.under_way:
             return
         self.under_way = True
@@ -71,6 +79,26 @@ class Composer:
         self._edge(True)
         self.chat.send_status(Typing)
 
+    def _rest(self, draft: Draft) -> None:
+        """A-21: typing ends with the last draft."""
+        draft.types = False
+        cancel(draft.end)
+        if not any(other.types for other in self._drafts.values()):
+            self.end()
+
+    def drop(self, front_end: object) -> None:
+        """A front end has left the chat, or is gone."""
+        draft = self._drafts.pop(front_end, None)
+        if draft is not None:
+            self._rest(draft)
+
+    def text_of(self, front_end: object = None) -> str:
+        return self._drafts[front_end].text if front_end in self._drafts else ""
+
+    def empty(self, front_end: object) -> None:
+        """After a send, which has ended all typing."""
+        self._drafts.pop(front_end, None)
+
     def end(self) -> None:
         """T-9, T-10: the end, announced if the start was."""
         if self.end_quietly():
@@ -79,12 +107,17 @@ class Composer:
     def end_quietly(self) -> bool:
         """The same, but the caller sends the stop; says whether there is one to send."""
         self.under_way = False
-        cancel(self._end)
+        self._rest_all()
         cancel(self._due)
         if not self.announced:
             return False
         self._edge(False)
         return True
+
+    def _rest_all(self) -> None:
+        for draft in self._drafts.values():
+            draft.types = False
+            cancel(draft.end)
 
     def _edge(self, typing: bool) -> None:
         """T-6, T-7: a new edge cancels the copies that are due; each copy says what holds at its moment."""
@@ -104,5 +137,6 @@ class Composer:
     def stop(self) -> None:
         """On leaving, suspending and quitting the bye says the stop, so that nothing is sent here."""
         self.under_way = self.announced = False
-        for timer in (self._end, self._due, self._beat, *self._copies):
+        self._rest_all()
+        for timer in (self._due, self._beat, *self._copies):
             cancel(timer)

@@ -12,7 +12,8 @@ from clock import Bucket, RateWindow, Timer, Timers, cancel
 from handshake import KeyPair
 from limits import (ALL_RECORD_BURST, ALL_RECORD_RATE, CAUGHT_UP, COPIES, HELLO_INTERVAL, HELLO_TIMEOUT, IDLE_INTERVAL,
                     IDLE_LINKS, INITIATIONS_SENT, INITIATIONS_TO_STRANGERS, LAST_WILL_COUNTER, LATE, MAX_CHATS, MAX_HELD_TEXT,
-                    MAX_QUEUED_TEXT, OWN_TIMER, QUEUED_MESSAGE_EXTRA, READ_WAIT, RECORDS_BETWEEN_READS, STRAY_RESPONSES)
+                    MAX_QUEUED_TEXT, OWN_TIMER, QUEUED_MESSAGE_EXTRA, READ_WAIT, RECORDS_BETWEEN_READS, RENAME_INTERVAL,
+                    STRAY_RESPONSES)
 from link import Link
 from names import user_id
 from opening import Attempt, Renewal
@@ -52,6 +53,8 @@ class Node:
         self._records_left = RECORDS_BETWEEN_READS
         self._messages_shown = self._messages_sent = 0
         self.answering = Answering(self)
+        self._renamed_at = now - RENAME_INTERVAL
+        self._rename_timer: Optional[Timer] = None
         self._own_timer()
 
     # Time
@@ -368,6 +371,19 @@ class Node:
             else:
                 chat.send_heartbeats()
 
+    def rename(self, name: str) -> None:
+        """L-57: the hellos begin again, once a second at most."""
+        self.name = name
+        cancel(self._rename_timer)
+        self._rename_timer = self.at(max(self.now, self._renamed_at + RENAME_INTERVAL), self._tell_name)
+
+    def _tell_name(self) -> None:
+        self._renamed_at = self.now
+        for link in self.all_links():
+            link.sending.hello_since_taken = False
+            link.sending.hello_missing_since = self.now
+            self.say_hello(link.sending)
+
     def block(self, user: str) -> None:
         """L-36: all keys with that user ID."""
         if user == user_id(self.identity.public):
@@ -383,14 +399,14 @@ class Node:
                 if instance.key is not None and user_id(instance.key) == user:
                     instance.begin()
 
-    def send_text(self, chat: "Chat", text: str, tag: Optional[str]) -> None:
+    def send_text(self, chat: "Chat", text: str, tag: Optional[str], front_end: object = None) -> None:
         """J-6, M-14, M-17."""
         size = len(text.encode()) + QUEUED_MESSAGE_EXTRA
         full = [link for link in chat.links.values() if link.out.size + size > MAX_QUEUED_TEXT]
         if full and (len(full) == len(chat.links) or not all(link.out.is_overdue(self.now) for link in full)):
             raise QueueFull
         self._messages_sent += 1
-        chat.send_text(self._messages_sent, text, tag, full)
+        chat.send_text(self._messages_sent, text, tag, full, front_end)
 
     def has_room(self, size: int) -> bool:
         """M-20. The user of this node takes each text at once: what is held is not whole yet."""

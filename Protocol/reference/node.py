@@ -13,7 +13,7 @@ import struct
 import sys
 import time
 from pathlib import Path
-from typing import NoReturn, Optional
+from typing import Any, NoReturn, Optional, Type
 
 from core import Node
 from driver import Driver, Lines, Output
@@ -44,9 +44,9 @@ class UsageError(Exception):
 class Arguments:
     """J-12."""
 
-    def __init__(self, words: list[str]) -> None:
+    def __init__(self, words: list[str], needs_chat: bool = True) -> None:
         self.secret: Optional[bytes] = None
-        self.name, self.port = "", 0
+        self.name, self.port, self.chat = "", 0, ""
         self.state_dir: Optional[Path] = None
         self.peers: list[tuple[str, int]] = []
         chat: Optional[str] = None
@@ -66,6 +66,10 @@ class Arguments:
                 self._take(option, value)
             elif option != "--no-discovery":
                 raise UsageError(f"there is no option {option}")
+        if not needs_chat:
+            if given & {"CHAT", "--secret"}:
+                raise UsageError("a daemon is told of its chats by its front ends")
+            return
         if chat is None:
             raise UsageError("CHAT is missing")
         try:
@@ -125,7 +129,7 @@ def identity(directory: Optional[Path]) -> KeyPair:
 
 
 class Loop:
-    """One thread: the socket, standard input, signals, and the node's timers."""
+    """One thread: the socket, signals, the node's timers, and what it is told."""
 
     def __init__(self, arguments: Arguments) -> None:
         self.selector = selectors.SelectSelector()
@@ -142,16 +146,33 @@ class Loop:
         self.socket.bind(("0.0.0.0", arguments.port))
         self.socket.setblocking(False)
         self.net = Networks(self.socket.getsockname()[1])
-        self.output = Output(self._write)
-        self.node = Node(keys, arguments.name, os.urandom(8), now(), random.SystemRandom(), self.net,
-                         self._send, self.output.emit)
-        self.driver = Driver(self.node, self.output)
-        self.lines = Lines()
         self.signalled = False
-        self.driver.ready(self.net.port, arguments.chat)
-        self.driver.open = self.node.join(arguments.chat, arguments.secret)
+        self.node = Node(keys, arguments.name, os.urandom(8), now(), random.SystemRandom(), self.net,
+                         self._send, self._emit)
+        self._begin(arguments)
         for peer in peers:
             self.node.add_peer(peer)
+
+    # What a daemon does in another way
+
+    def _begin(self, arguments: Arguments) -> None:
+        self.output, self.lines = Output(self._write), Lines()
+        self.driver = Driver(self.node, self.output, arguments.state_dir is None)
+        self.driver.ready(self.net.port, arguments.chat)
+        self.driver.open = self.node.join(arguments.chat, arguments.secret)
+        self.selector.register(0, selectors.EVENT_READ)
+
+    def _emit(self, event: dict[str, Any]) -> None:
+        self.output.emit(event)
+
+    def _read(self, ready: set[object]) -> None:
+        if 0 in ready:
+            self._read_input()
+
+    def _is_over(self) -> bool:
+        return self.signalled or self.driver.wants_to_quit
+
+    # What both do
 
     @staticmethod
     def _resolve(host: str, port: int) -> Address:
@@ -182,17 +203,15 @@ class Loop:
         os.set_blocking(wake_end, False)
         signal.set_wakeup_fd(wake_end)
         self.selector.register(self.socket, selectors.EVENT_READ)
-        self.selector.register(0, selectors.EVENT_READ)
         self.selector.register(wake, selectors.EVENT_READ)
         watcher = watch_changes()
         if watcher is not None:
             self.selector.register(watcher, selectors.EVENT_READ)
-        while not (self.driver.wants_to_quit or self.signalled):
-            ready = {key.fileobj for key, _ in self.selector.select(self._wait())}
+        while not self._is_over():
+            ready: set[object] = {key.fileobj for key, _ in self.selector.select(self._wait())}
             self.node.advance(now())
             self._read_socket()
-            if 0 in ready:
-                self._read_input()
+            self._read(ready)
             if watcher in ready and watcher is not None:
                 self._network(watcher)
         self._quit()
@@ -246,17 +265,17 @@ class Loop:
 
 
 def fail(status: int, text: str) -> NoReturn:
-    print(f"node.py: {text}", file=sys.stderr)
+    print(f"{Path(sys.argv[0]).name}: {text}", file=sys.stderr)
     sys.exit(status)
 
 
-def main() -> None:
+def main(loop_type: Type[Loop] = Loop, usage: str = USAGE, needs_chat: bool = True) -> None:
     try:
-        arguments = Arguments(sys.argv[1:])
+        arguments = Arguments(sys.argv[1:], needs_chat)
     except UsageError as error:
-        fail(64, f"{error}. {USAGE}")
+        fail(64, f"{error}. {usage}")
     try:
-        loop = Loop(arguments)
+        loop = loop_type(arguments)
     except OSError as error:
         fail(1, str(error))
     try:

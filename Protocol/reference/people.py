@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 from clock import Bucket, Timer, cancel
 from limits import LIST_BURST, LIST_RATE, MS, REPEATED_BURST, REPEATED_RATE, REPEATED_WITHIN
-from names import user_id
+from names import key_to_text, user_id
 
 if TYPE_CHECKING:
     from chat import Chat
@@ -34,6 +34,11 @@ class Person:
 
     def shown(self) -> dict[str, str]:
         return {"user": self.user, "name": self.name}
+
+    def known(self) -> dict[str, Any]:
+        """A-10. This node remembers nobody, so nobody is verified or blocked for good."""
+        return {**self.shown(), "presence": self.presence, "key": key_to_text(self.key), "verified": False,
+                "blocked": False}
 
 
 class People:
@@ -75,7 +80,7 @@ class People:
                 self._wait()
                 return self.update_typing()
             person.presence, person.name = presence, name
-            self.node.emit({"on": "peer", "chat": self.chat.name, "user": person.user, "name": name, "presence": presence,
+            self.node.emit({"on": "peer", "chat": self.chat.name, **person.known(),
                             "why": why_offline if presence == "offline" else why_there(before, presence)})
             if name:
                 self._notice_key(person)

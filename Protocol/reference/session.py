@@ -35,7 +35,8 @@ class ReplayWindow:
     def mark(self, counter: int) -> None:
         above = counter - self.highest
         if above > 0:
-            self._marks = (self._marks << above | 1) & (1 << REPLAY_WINDOW) - 1
+            # A counter can leap by 2^32: the marks are not moved further than out of the window.
+            self._marks = (self._marks << min(above, REPLAY_WINDOW) | 1) & (1 << REPLAY_WINDOW) - 1
             self.highest = counter
         else:
             self._marks |= 1 << -above

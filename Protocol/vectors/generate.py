@@ -3,8 +3,8 @@
 
     python3 generate.py           writes all files
     python3 generate.py --check   exits with 1 if a file differs or does not fit its schema, a case names a
-                                  clause that the texts don't have, or the worked example shows bytes that
-                                  no vector has
+                                  clause that the texts don't have, the worked example shows bytes that no
+                                  vector has, or a line of JSON in daemon.md does not fit its schema
 
 Needs the packages `cryptography` and `noiseprotocol` (0.3.1), and for the schemas `jsonschema`.
 """
@@ -72,6 +72,7 @@ def unfit(texts):
         except exceptions.SchemaError as error:
             yield f"{path.name} is not a valid schema: {error.message[:200]}"
             return
+    yield from unfit_lines(HERE.parent / "daemon.md")
     schema = json.loads((HERE / "vectors.schema.json").read_text("utf-8"))
     described = {entry["$ref"].removeprefix("#/$defs/") + ".json" for entry in schema["oneOf"]}
     if described != set(texts):
@@ -81,6 +82,27 @@ def unfit(texts):
         for error in Draft202012Validator(part).iter_errors(json.loads(text)):
             error = exceptions.best_match([error])
             yield f"{name} does not fit its schema at {error.json_path}: {error.message[:200]}"
+
+
+def unfit_lines(text):
+    """The lines of JSON in a text that don't fit driver.schema.json in their direction: `A > ` in, `A < ` out."""
+    definitions = json.loads((HERE.parent / "driver.schema.json").read_text("utf-8"))["$defs"]
+    directions = {
+        sign: Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": definitions})
+        for sign, name in ((">", "input"), ("<", "output"))
+    }
+    blocks = re.findall(r"^```jsonl\n(.*?)^```", text.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    lines = [line for block in blocks for line in block.splitlines()]
+    if not lines:
+        yield f"{text.name} has no lines of JSON"
+    for line in lines:
+        try:
+            (sign, value) = re.fullmatch(r"[A-Z] ([<>]) (.*)", line).groups()
+            error = exceptions.best_match(directions[sign].iter_errors(json.loads(value)))
+        except (AttributeError, ValueError) as mistake:
+            error = mistake
+        if error:
+            yield f"{text.name}: {line[:80]}… does not fit driver.schema.json: {str(error)[:200]}"
 
 
 def problems(texts):

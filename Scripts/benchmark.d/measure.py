@@ -16,6 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import daemons
 import proc
 from capture import Capture
 from processes import Failure, Nodes, Pair, Program, Terminal, chat, is_online, is_typing, nobody_types
@@ -26,12 +27,14 @@ PARTS = {
     "udp": "bare datagrams between two programs in C",
     "mqtt": "MQTT with QoS 0 through mosquitto, its clients in C",
     "inkling": "typing edges between two nodes that speak JSON lines",
+    "attached": "the same between two front ends that are attached to a daemon each",
     "zenoh": "Zenoh, by its Python binding",
     "cyclonedds": "Cyclone DDS, by its Python binding",
     "key": "a key at the terminal, and a line on standard input → its datagram on loopback",
     "memory": "memory and threads of a node with ten peers, memory of its helper",
     "start": "exec → prompt, and exec → `ready`",
     "kill": "kill -9 while typing → cleared at the other node",
+    "daemon": "commands that a daemon answers, front ends and daemons that are killed, 64 front ends, memory",
     "instructions": "instructions of the core's main paths, counted by callgrind",
 }
 SLOT = 0.075  # seconds between two events, so that no copy of an edge, 30 and 120 ms later, goes out with another event
@@ -89,6 +92,8 @@ class Benchmark:
             self.kills()
         if self.wants("memory"):
             self.memory()
+        if self.wants("daemon"):
+            daemons.measure(self, self.builds[0], self.table)
         if self.wants("instructions"):
             self.instructions()
 
@@ -140,6 +145,8 @@ class Benchmark:
         if self.wants("inkling"):
             own = [Nodes(build.name, build, self.ports(2), self.work / f"speed-{index}")
                    for index, build in enumerate(self.builds)]
+        if self.wants("attached"):
+            own += self.attached()
         # After the two that it is held against.
         systems[2:2] = own
         if not systems:
@@ -160,6 +167,15 @@ class Benchmark:
             name = f"{system.name}, from the line on"
             self.table.times(group, name, [spans.to_event for spans in found[system]], True)
 
+    def attached(self):
+        """Of the present build alone: older ones have no daemons."""
+        build = self.builds[0]
+        ways = {"two front ends at standard streams": daemons.Daemon.attached, "two front ends at sockets": daemons.at_socket}
+        return [
+            daemons.Daemons(f"{build.name}, {way}", build, self.ports(2), self.work / f"attached-{index}", begin=begin)
+            for index, (way, begin) in enumerate(ways.items())
+        ]
+
     def interleave(self, systems, what, note=None):
         """Has the systems take turns, one event each; their spans, or what `note` makes of each event."""
         found = {system: [] for system in systems}
@@ -174,15 +190,13 @@ class Benchmark:
             time.sleep(1)
             gc.collect()
             gc.disable()
-            due = time.monotonic()
             for number in range(1, events + 1):
                 for system in systems:
-                    due += slot
-                    time.sleep(max(0, due + jitter.uniform(0, JITTER) - time.monotonic()))
+                    # Whatever held up the event before, the next ones don't catch up: too early a start of typing waits.
+                    time.sleep(slot + jitter.uniform(0, JITTER))
                     spans = system.sample(number)
                     if spans is None:
                         lost[system] += 1
-                        due = time.monotonic()
                     elif number > WARM_UP:
                         found[system].append(note(system, spans) if note else spans)
         finally:
@@ -361,7 +375,7 @@ def parsed(arguments):
         description="Measure Inkling beside other systems, in a network namespace of its own, and print one table.",
         epilog="parts:\n" + "\n".join(f"  {part:14}{text}" for part, text in PARTS.items()) + """
 
-All systems of the first five parts take turns in one run, so that whatever else the machine does meets all of them.
+All systems of the first six parts take turns in one run, so that whatever else the machine does meets all of them.
 Close what else runs: the figures in the column "99 of 100" depend on it most. Samples begin with the time at which the
 measuring program is about to write a line or a key. Zenoh and Cyclone DDS are measured from Python, which takes
 some tens of microseconds at either end.

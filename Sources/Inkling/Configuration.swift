@@ -1,28 +1,30 @@
 import InklingModel
 import InklingWire
 
-/// How a node is set up.
+/// How a node is set up. ``Node/start(_:logger:)`` checks it; changes after that have no effect.
 public struct Configuration: Sendable {
-    /// The display name, 1 to 64 bytes of UTF-8 in NFC, without control characters.
+    /// The display name. Trimmed and in NFC, it must have 1 to 64 bytes of UTF-8 and no control characters (W-29). It need not
+    /// be unique.
     public var name: String
-    /// Where identity and known peers are kept; nil for ``defaultStateDirectory``.
+    /// The directory where the identity and the known peers are kept; nil for ``defaultStateDirectory``. It is made if it is
+    /// missing, and one node uses it at a time.
     public var stateDirectory: String?
     /// Whether the identity is new and never saved. The state directory is not touched then.
     public var isEphemeral = false
     /// Whether to use the kept identity even if another node of this user may be using it: then both are one person
     /// to others, and don't see each other. Otherwise a second node gets a temporary identity.
     public var sharesIdentity = false
-    /// The UDP port; 0 for a free one.
+    /// The UDP port, 1 to 65,535; 0 for a free one, which suits all nodes but those that others name by hand.
     public var port: UInt16 = 0
-    /// The only address of this host to use; nil for all.
+    /// The only address of this host to use, IPv4 or IPv6, a link-local one as `fe80::1%eth0`; nil for all.
     public var bindAddress: String?
     /// The names of the interfaces to use; empty for all but those of containers and tunnels.
     public var interfaces: [String] = []
     /// The names of interfaces to leave out; only where ``interfaces`` is empty.
     public var excludedInterfaces: [String] = []
-    /// Whether peers are looked for and the node is advertised.
+    /// Whether peers are looked for, and the node is advertised, over DNS-SD. Without it only peers named by hand are found.
     public var discovery = true
-    /// Peers named by hand, as `HOST:PORT` or `[IPV6]:PORT`.
+    /// Peers named by hand, as `HOST:PORT` or `[IPV6]:PORT`, in addition to those that discovery finds (D-11).
     public var peers: [String] = []
     /// Whether anybody may ask for this node and open to it from beyond the networks that this host is attached to (D-16).
     /// Otherwise those named by hand may, and those with whom it has a link.
@@ -31,9 +33,9 @@ public struct Configuration: Sendable {
     public var lastWill = true
     /// The helper's program; nil for `inkling-lastwill` next to the running program.
     public var lastWillHelper: String?
-    /// Whether others see that this user is typing.
+    /// Whether others see that this user is typing. If not, they are told that nobody types.
     public var sendsTyping = true
-    /// Whether this user sees that others are typing.
+    /// Whether this user sees that others are typing. If not, no lists of typists are reported.
     public var showsTyping = true
 
     /// How often the time together with those who are there is counted and written.
@@ -43,6 +45,10 @@ public struct Configuration: Sendable {
     package var readerPatience = NodeLimits.readerPatience
 
     /// A configuration with a name, and defaults that suit most programs.
+    ///
+    /// - Parameters:
+    ///   - name: The display name; see ``name``.
+    ///   - stateDirectory: Where state is kept; see ``stateDirectory``.
     public init(name: String, stateDirectory: String? = nil) {
         self.name = name
         self.stateDirectory = stateDirectory
@@ -61,7 +67,7 @@ public struct Configuration: Sendable {
     /// A display name in NFC.
     ///
     /// - Throws: ``NodeError/name(_:)``.
-    static func checked(name: String) throws(NodeError) -> String {
+    package static func checked(name: String) throws(NodeError) -> String {
         let normal = Blanks.trimmed(NormalForm.canonical(name))
         if let fault = NameFault(of: normal, maximumSize: Limits.maximumNameSize) { throw .name(fault) }
         return normal

@@ -57,7 +57,7 @@ extension FailureReason {
 }
 
 extension Secret {
-    /// A new secret, from the system's random source.
+    /// A new secret, from the system's unpredictable random source.
     public static func random() -> Secret {
         var generator = SystemRandomNumberGenerator()
         return Secret(using: &generator)
@@ -65,6 +65,6 @@ extension Secret {
 }
 
 extension NodeError: LocalizedError {
-    /// The same line as `description`, for `localizedDescription`.
+    /// As ``NodeError/description``, for `localizedDescription`.
     public var errorDescription: String? { description }
 }

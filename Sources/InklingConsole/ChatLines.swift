@@ -270,7 +270,9 @@ package enum ChatLines {
         case .will: "quit"
         case .stalled: "did not answer"
         case .full: "too many links"
-        case .lostState, .replaced: "restarted"
+        // Theirs or this one was started again, or was stopped for longer than the others wait.
+        case .lostState: "connection lost"
+        case .replaced: "restarted"
         case .blocked: "blocked"
         }
     }

@@ -58,6 +58,12 @@ package struct LineEditor: Sendable {
         /// Nothing typed yet.
         package init() {}
 
+        /// A text with the cursor behind it.
+        package init(_ text: String) {
+            characters = Array(text)
+            cursor = characters.count
+        }
+
         package var isEmpty: Bool { characters.isEmpty }
     }
 

@@ -1,16 +1,32 @@
-/// A line of input of the JSON interface.
+import InklingModel
+
+/// What a line of input of the JSON interface asks for.
 package enum JSONCommand: Sendable {
     case compose(String, chat: String?)
     case send(String, tag: String?, chat: String?)
-    case join(chat: String, secret: String?)
+    case join(JSONJoin)
     case leave(chat: String)
     case open(chat: String)
+    case read(chat: String?)
     case setAway(Bool)
+    case nick(String)
     case block(user: String)
     case unblock(user: String)
+    /// For good.
+    case setBlocked(Bool, key: String)
+    case setVerified(Bool, key: String)
     case who(chat: String?)
+    case people(areBlocked: Bool)
+    case fingerprint(key: String)
+    case invite(chat: String?)
+    case sightings(chat: String?)
+    case subscribe(Subscription)
+    case chats
+    case status
+    case identity
     case stats
     case quit
+    case stop
 
     /// Why a line is not a command.
     package struct Refusal: Error {
@@ -19,77 +35,149 @@ package enum JSONCommand: Sendable {
         package init(text: String) { self.text = text }
     }
 
-    private struct Fields {
-        let `do`: String
-        let text: String?
-        let tag: String?
-        let chat: String?
-        let secret: String?
-        let user: String?
-
-        init(_ members: JSONMembers) throws(Refusal) {
-            // A member that is null is not the same as a missing one: nobody joins an open chat whose secret got lost.
-            func optional(_ name: String) throws(Refusal) -> String? {
-                switch members[name] {
-                case .string(let text): return text
-                case .other: throw Refusal(text: "\"\(name)\" must be a string")
-                case nil: return nil
-                }
-            }
-            guard let `do` = try optional("do") else { throw Refusal(text: "\"do\" is missing") }
-            self.do = `do`
-            (text, tag, chat) = (try optional("text"), try optional("tag"), try optional("chat"))
-            (secret, user) = (try optional("secret"), try optional("user"))
-        }
+    /// Reads a line. Members that a command does not know are ignored.
+    package init(_ line: [UInt8]) throws(Refusal) {
+        self = try JSONRequest(line).command.get()
     }
 
     /// The tag of a line with a `send`, even of one that is refused; nil for all else.
-    package static func tag(of line: [UInt8]) -> String? {
-        guard
-            let members = try? JSONMembers(line), members["do"] == .string("send"),
-            case .string(let tag) = members["tag"]
-        else { return nil }
-        return tag
+    package static func tag(of line: [UInt8]) -> String? { JSONRequest(line).tag }
+}
+
+/// A `join`, and what is to become of the chat.
+package struct JSONJoin: Hashable, Sendable {
+    package enum Chat: Hashable, Sendable {
+        case named(String, secret: String?)
+        case invite(String)
     }
 
-    /// Reads a line. Members that a command does not know are ignored.
-    package init(_ line: [UInt8]) throws(Refusal) {
-        let fields = try Self.fields(of: line)
-        switch fields.do {
-        case "compose": self = .compose(try Self.need(fields.text, "text"), chat: fields.chat)
-        case "send": self = .send(try Self.need(fields.text, "text"), tag: fields.tag, chat: fields.chat)
-        case "join": self = .join(chat: try Self.need(fields.chat, "chat"), secret: fields.secret)
-        case "leave": self = .leave(chat: try Self.need(fields.chat, "chat"))
-        case "open": self = .open(chat: try Self.need(fields.chat, "chat"))
-        case "away": self = .setAway(true)
-        case "back": self = .setAway(false)
-        case "block": self = .block(user: try Self.need(fields.user, "user"))
-        case "unblock": self = .unblock(user: try Self.need(fields.user, "user"))
-        case "who": self = .who(chat: fields.chat)
-        case "stats": self = .stats
-        case "quit": self = .quit
-        default:
-            // Scalars: a character may be as long as a line.
-            throw Refusal(text: "there is no command \"\(String(fields.do.unicodeScalars.prefix(40)))\"")
-        }
-    }
+    package var chat: Chat
+    /// Whether it is to become the open chat, unless there is one.
+    package var opens = true
+    /// Whether the node is to be in it without this front end too.
+    package var isKept = false
 
-    private static func need(_ value: String?, _ name: String) throws(Refusal) -> String {
-        guard let value else { throw Refusal(text: "\"\(name)\" is missing") }
-        return value
+    package init(_ chat: Chat, opens: Bool = true, isKept: Bool = false) {
+        self.chat = chat
+        self.opens = opens
+        self.isKept = isKept
     }
+}
 
-    private static func fields(of line: [UInt8]) throws(Refusal) -> Fields {
+/// A line of input: what it asks for, and what its answer is known by.
+package struct JSONRequest: Sendable {
+    /// Nil if it has none, or one that is not valid.
+    package let id: RequestID?
+    /// That of a `send`, even of one that is refused; nil for all else.
+    package let tag: String?
+    package let command: Result<JSONCommand, JSONCommand.Refusal>
+
+    package init(_ line: [UInt8]) {
         let members: JSONMembers
         do {
-            members = try JSONMembers(line)
+            members = try JSONMembers(line, holding: JSONFields.names)
         } catch {
-            throw switch error {
-            case .notUTF8: Refusal(text: "the line is not UTF-8")
-            case .notObject: Refusal(text: "the line is not a JSON object")
-            case .unexpected(let offset): Refusal(text: "the line is not valid JSON: see its byte \(offset + 1)")
-            }
+            (id, tag) = (nil, nil)
+            command = .failure(.init(text: error.text))
+            return
         }
-        return try Fields(members)
+        if case .string(let text) = members["tag"], members["do"] == .string("send") { tag = text } else { tag = nil }
+        let given = members["id"]
+        let id = given.flatMap { RequestID($0) }
+        self.id = id
+        guard given == nil || id != nil else {
+            command = .failure(.init(text: "\"id\" must be an integer from 0 to 2^53 - 1, or a text of 1 to 64 bytes"))
+            return
+        }
+        do {
+            command = .success(try JSONCommand(JSONFields(members)))
+        } catch {
+            command = .failure(error)
+        }
+    }
+}
+
+/// What a request was given to know its answer by.
+package enum RequestID: Hashable, Sendable {
+    /// From 0 to ``greatest``.
+    case number(UInt64)
+    /// 1 to ``longest`` bytes.
+    case text(String)
+
+    /// The highest number.
+    static let greatest: UInt64 = (1 << 53) - 1
+    /// Bytes of the longest text.
+    static let longest = 64
+
+    init?(_ element: JSONElement) {
+        switch element {
+        case .number(let digits):
+            guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt64(digits),
+                number <= Self.greatest
+            else { return nil }
+            self = .number(number)
+        case .string(let text):
+            guard (1...Self.longest).contains(text.utf8.count) else { return nil }
+            self = .text(text)
+        case .boolean, .null, .array, .object, .skipped: return nil
+        }
+    }
+
+    var value: JSONValue {
+        switch self {
+        case .number(let number): .unsigned(number)
+        case .text(let text): .string(text)
+        }
+    }
+}
+
+extension JSONMembers.Failure {
+    fileprivate var text: String {
+        switch self {
+        case .notUTF8: "the line is not UTF-8"
+        case .notObject: "the line is not a JSON object"
+        case .unexpected(let offset): "the line is not valid JSON: see its byte \(offset + 1)"
+        }
+    }
+}
+
+extension JSONCommand {
+    fileprivate init(_ fields: JSONFields) throws(Refusal) {
+        switch fields.do {
+        case "compose": self = .compose(try fields.need(fields.text, "text"), chat: fields.chat)
+        case "send": self = .send(try fields.need(fields.text, "text"), tag: fields.tag, chat: fields.chat)
+        case "join": self = .join(try fields.join())
+        case "leave": self = .leave(chat: try fields.need(fields.chat, "chat"))
+        case "open": self = .open(chat: try fields.need(fields.chat, "chat"))
+        case "read": self = .read(chat: fields.chat)
+        case "away": self = .setAway(true)
+        case "back": self = .setAway(false)
+        case "nick": self = .nick(try fields.string("name"))
+        case "block", "unblock": self = try fields.block(fields.do == "block")
+        case "verify": self = .setVerified(true, key: try fields.key())
+        case "unverify": self = .setVerified(false, key: try fields.key())
+        case "who": self = .who(chat: fields.chat)
+        case "people": self = .people(areBlocked: try fields.boolean("blocked") ?? false)
+        case "fingerprint": self = .fingerprint(key: try fields.key())
+        case "invite": self = .invite(chat: fields.chat)
+        case "sightings": self = .sightings(chat: fields.chat)
+        case "subscribe": self = .subscribe(try fields.subscription())
+        default: self = try Self.plain(fields.do)
+        }
+    }
+
+    /// A command without members.
+    private static func plain(_ name: String) throws(Refusal) -> JSONCommand {
+        switch name {
+        case "chats": return .chats
+        case "status": return .status
+        case "identity": return .identity
+        case "stats": return .stats
+        case "quit": return .quit
+        case "stop": return .stop
+        default:
+            // Scalars: a character may be as long as a line.
+            throw Refusal(text: "there is no command \"\(String(name.unicodeScalars.prefix(40)))\"")
+        }
     }
 }

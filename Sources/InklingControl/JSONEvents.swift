@@ -16,8 +16,10 @@ package struct JSONEvents: Sendable {
         self.notice = notice
     }
 
-    package func line(for timed: TimedEvent) -> JSONLine {
-        switch timed.event {
+    /// - Parameter hasWaited: Whether it is about messages that came while nobody looked.
+    package func line(for timed: TimedEvent, hasWaited: Bool = false) -> JSONLine {
+        let waited: [(String, JSONValue?)] = hasWaited ? [("waited", .boolean(true))] : []
+        return switch timed.event {
         case .peer(let chat, let peer, let why):
             JSONLine(
                 on: "peer", at: timed.at,
@@ -25,7 +27,7 @@ package struct JSONEvents: Sendable {
                     ("chat", .string(chat)), ("user", .string(peer.user.description)),
                     ("name", .string(peer.name)), ("presence", .string(peer.presence.rawValue)),
                     ("why", .string(why.rawValue)),
-                ])
+                ] + JSONValue.known(of: peer))
         case .typing(let chat, let people):
             JSONLine(
                 on: "typing", at: timed.at,
@@ -39,7 +41,7 @@ package struct JSONEvents: Sendable {
                 [
                     ("chat", .string(chat)), ("from", .person(from)), ("message", .unsigned(number)),
                     ("text", .string(text)),
-                ])
+                ] + waited)
         case .delivered(let chat, let message, let user):
             JSONLine(
                 on: "delivered", at: timed.at,
@@ -53,34 +55,41 @@ package struct JSONEvents: Sendable {
                 ])
         case .notice(let about):
             JSONLine(
-                on: "notice", at: timed.at, [("code", .string(about.code)), ("text", .string(notice(about)))])
+                on: "notice", at: timed.at,
+                [("code", .string(about.code)), ("text", .string(notice(about)))] + Self.members(of: about))
         case .missed(let chat, let messages, let outcomes):
             JSONLine(
                 on: "missed", at: timed.at,
-                [("chat", .string(chat)), ("messages", .integer(messages)), ("outcomes", .integer(outcomes))])
+                [("chat", .string(chat)), ("messages", .integer(messages)), ("outcomes", .integer(outcomes))] + waited)
         }
+    }
+
+    /// A message that another front end of this user sent.
+    func line(for own: OwnMessage, from person: Person) -> JSONLine {
+        JSONLine(
+            on: "message", at: own.at,
+            [
+                ("chat", .string(own.chat)), ("from", .person(person)), ("own", .boolean(true)),
+                ("sent", .unsigned(own.message)), ("text", .string(own.text)),
+            ])
+    }
+
+    private static func members(of notice: Notice) -> [(String, JSONValue?)] {
+        guard case .keyChanged(let person, let known, let isVerified) = notice else { return [] }
+        return JSONValue.members(of: person).map { ($0, $1) } + [
+            ("known", .string(known.description)), ("verified", .boolean(isVerified)),
+        ]
     }
 }
 
-extension JSONValue {
-    /// Somebody in a chat.
-    package static func person(_ person: Person) -> JSONValue { .object(members(of: person)) }
+/// The line of the event that was last told to somebody: it is the same for all who are told.
+final class EventLineCache {
+    private var last: (timed: TimedEvent, text: String)?
 
-    /// Somebody in a chat, among the members of an object.
-    package static func members(of person: Person) -> [(String, JSONValue)] {
-        [("user", .string(person.user.description)), ("name", .string(person.name))]
-    }
-
-    /// What a node knows of somebody, with further members after the key.
-    package static func peer(_ peer: Peer, _ further: [(String, JSONValue)] = []) -> JSONValue {
-        var members = members(of: peer.person)
-        members += [("presence", .string(peer.presence.rawValue)), ("key", .string(peer.key))] + further
-        if let lastSeen = peer.lastSeen { members.append(("lastSeen", .seconds(lastSeen))) }
-        if let since = peer.onlineSince { members.append(("onlineSince", .seconds(since))) }
-        if let roundTrip = peer.roundTrip {
-            // Milliseconds with three decimals.
-            members.append(("rtt", .raw(String((roundTrip / .microseconds(1)).rounded() / 1_000))))
-        }
-        return .object(members)
+    func text(for timed: TimedEvent, from events: JSONEvents) -> String {
+        if let last, last.timed == timed { return last.text }
+        let text = events.line(for: timed).text
+        last = (timed, text)
+        return text
     }
 }

@@ -11,5 +11,8 @@ package struct JSONLine: Sendable {
         }
     }
 
+    /// Something more of it, after all else.
+    mutating func add(_ name: String, _ value: JSONValue) { members.append((name, value)) }
+
     package var text: String { JSONValue.object(members).text }
 }

@@ -1,14 +1,24 @@
-/// The members of a JSON object that fills a line (RFC 8259).
+/// A value that was read from a line of JSON.
+enum JSONElement: Equatable {
+    case string(String)
+    /// As it was written.
+    case number(String)
+    case boolean(Bool)
+    case null
+    case array([JSONElement])
+    case object(JSONMembers)
+    /// One that nobody asks for, or that is nested too deep.
+    case skipped
+
+    /// How deep what a program asks for is nested: a list of people, each with a list of names in a member of theirs.
+    static let depth = 6
+}
+
+/// The members of a JSON object, such as the one that fills a line (RFC 8259).
 ///
 /// All of the line is checked, also the values of members that nobody asks for. Of two members of a name the first
 /// counts.
-struct JSONMembers {
-    enum Value: Equatable {
-        case string(String)
-        /// A value of another kind, which no command has.
-        case other
-    }
-
+struct JSONMembers: Equatable {
     /// Why a line is not an object.
     enum Failure: Error, Equatable {
         case notUTF8
@@ -17,199 +27,36 @@ struct JSONMembers {
         case unexpected(at: Int)
     }
 
-    private var values: [String: Value] = [:]
+    private var values: [String: JSONElement] = [:]
 
-    init(_ line: [UInt8]) throws(Failure) {
+    init() {}
+
+    /// - Parameter names: The members that are held; nil for all.
+    init(_ line: [UInt8], holding names: Set<String>? = nil) throws(Failure) {
         guard String(validating: line, as: UTF8.self) != nil else { throw .notUTF8 }
         var scanner = JSONScanner(line)
         scanner.skipBlanks()
-        guard scanner.take("{") else { throw .notObject }
-        scanner.skipBlanks()
-        if !scanner.take("}") {
-            repeat {
-                let name = try scanner.name()
-                let value = try scanner.value()
+        guard scanner.isAtObject else { throw .notObject }
+        var values: [String: JSONElement] = [:]
+        try scanner.readMembers { scanner, name throws(Failure) in
+            if names?.contains(name) ?? true {
+                let value = try scanner.value(depth: JSONElement.depth)
                 if values[name] == nil { values[name] = value }
-                scanner.skipBlanks()
-            } while scanner.take(",")
-            guard scanner.take("}") else { throw scanner.failure }
+            } else {
+                _ = try scanner.skipped()
+            }
         }
         scanner.skipBlanks()
         guard scanner.isAtEnd else { throw scanner.failure }
+        self.values = values
     }
 
-    subscript(name: String) -> Value? { values[name] }
-}
-
-/// Reads JSON from the front of a line that is UTF-8.
-private struct JSONScanner {
-    private let bytes: [UInt8]
-    private var offset = 0
-
-    init(_ bytes: [UInt8]) {
-        self.bytes = bytes
+    mutating func add(_ value: JSONElement, _ name: String) {
+        if values[name] == nil { values[name] = value }
     }
 
-    var isAtEnd: Bool { offset == bytes.count }
+    subscript(name: String) -> JSONElement? { values[name] }
 
-    /// That what comes next can't be there.
-    var failure: JSONMembers.Failure { .unexpected(at: offset) }
-
-    private var next: UInt8? { isAtEnd ? nil : bytes[offset] }
-
-    mutating func take(_ character: Unicode.Scalar) -> Bool {
-        guard next == UInt8(ascii: character) else { return false }
-        offset += 1
-        return true
-    }
-
-    mutating func skipBlanks() {
-        while let byte = next, byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D { offset += 1 }
-    }
-
-    /// A member's name and the colon after it.
-    mutating func name() throws(JSONMembers.Failure) -> String {
-        skipBlanks()
-        let name = try string()
-        skipBlanks()
-        guard take(":") else { throw failure }
-        return name
-    }
-
-    /// A value of any kind. Objects and arrays are not held, and may be nested as deep as a line is long.
-    mutating func value() throws(JSONMembers.Failure) -> JSONMembers.Value {
-        skipBlanks()
-        if next == UInt8(ascii: "\"") { return .string(try string()) }
-        // Whether each that is open is an object; the others are arrays.
-        var open: [Bool] = []
-        repeat {
-            skipBlanks()
-            let isObject = next == UInt8(ascii: "{")
-            if take("{") || take("[") {
-                skipBlanks()
-                if !take(isObject ? "}" : "]") {
-                    open.append(isObject)
-                    if isObject { _ = try name() }
-                    continue
-                }
-            } else {
-                try skipScalar()
-            }
-            try close(&open)
-        } while !open.isEmpty
-        return .other
-    }
-
-    /// Goes on after a value: ends what ends there, or takes the comma before the next value.
-    private mutating func close(_ open: inout [Bool]) throws(JSONMembers.Failure) {
-        while let isObject = open.last {
-            skipBlanks()
-            if take(",") {
-                if isObject { _ = try name() }
-                return
-            }
-            guard take(isObject ? "}" : "]") else { throw failure }
-            open.removeLast()
-        }
-    }
-
-    private mutating func skipScalar() throws(JSONMembers.Failure) {
-        switch next {
-        case UInt8(ascii: "\""): _ = try string()
-        case UInt8(ascii: "t"): try skip("true")
-        case UInt8(ascii: "f"): try skip("false")
-        case UInt8(ascii: "n"): try skip("null")
-        default: try skipNumber()
-        }
-    }
-
-    private mutating func skip(_ word: String) throws(JSONMembers.Failure) {
-        for scalar in word.unicodeScalars {
-            guard take(scalar) else { throw failure }
-        }
-    }
-
-    private mutating func skipNumber() throws(JSONMembers.Failure) {
-        _ = take("-")
-        if !take("0") { try skipDigits() }
-        if take(".") { try skipDigits() }
-        if take("e") || take("E") {
-            _ = take("+") || take("-")
-            try skipDigits()
-        }
-    }
-
-    /// One digit at least.
-    private mutating func skipDigits() throws(JSONMembers.Failure) {
-        let start = offset
-        while let byte = next, (0x30...0x39).contains(byte) { offset += 1 }
-        guard offset > start else { throw failure }
-    }
-
-    private mutating func string() throws(JSONMembers.Failure) -> String {
-        guard take("\"") else { throw failure }
-        var text: [UInt8] = []
-        while let byte = next {
-            switch byte {
-            case UInt8(ascii: "\""):
-                offset += 1
-                // The line is UTF-8, and what escapes add is too.
-                return String(decoding: text, as: UTF8.self)
-            case UInt8(ascii: "\\"):
-                offset += 1
-                text.append(contentsOf: Character(try escaped()).utf8)
-            case 0x00...0x1F: throw failure
-            default:
-                text.append(byte)
-                offset += 1
-            }
-        }
-        throw failure
-    }
-
-    /// The character of an escape, after its backslash.
-    private mutating func escaped() throws(JSONMembers.Failure) -> Unicode.Scalar {
-        guard let byte = next else { throw failure }
-        switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"):
-            offset += 1
-            return Unicode.Scalar(byte)
-        case UInt8(ascii: "u"): return try escapedScalar()
-        default:
-            guard let scalar = JSONScanner.controls[byte] else { throw failure }
-            offset += 1
-            return scalar
-        }
-    }
-
-    private static let controls: [UInt8: Unicode.Scalar] = [
-        UInt8(ascii: "b"): "\u{8}", UInt8(ascii: "f"): "\u{C}", UInt8(ascii: "n"): "\n", UInt8(ascii: "r"): "\r",
-        UInt8(ascii: "t"): "\t",
-    ]
-
-    /// The scalar of `u` and four hex digits, or of two such escapes that are a surrogate pair.
-    private mutating func escapedScalar() throws(JSONMembers.Failure) -> Unicode.Scalar {
-        let start = offset
-        let first = try codeUnit()
-        if let scalar = Unicode.Scalar(first) { return scalar }
-        if first < 0xDC00, take("\\"), next == UInt8(ascii: "u") {
-            let second = try codeUnit()
-            if (0xDC00...0xDFFF).contains(second) {
-                let number = 0x1_0000 + (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00)
-                if let scalar = Unicode.Scalar(number) { return scalar }
-            }
-        }
-        throw .unexpected(at: start)
-    }
-
-    private mutating func codeUnit() throws(JSONMembers.Failure) -> UInt16 {
-        guard take("u") else { throw failure }
-        var unit: UInt16 = 0
-        for _ in 0..<4 {
-            guard let byte = next, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { throw failure }
-            unit = unit << 4 | UInt16(digit)
-            offset += 1
-        }
-        return unit
-    }
+    /// All of them.
+    var all: [String: JSONElement] { values }
 }

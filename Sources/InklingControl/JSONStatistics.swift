@@ -1,27 +1,27 @@
-import Inkling
+import InklingModel
 
 extension Statistics {
-    /// The counters as a line, beside "on" and "at" in one object, by their names and in their order.
-    package var line: String {
-        JSONLine(
-            on: "stats",
-            [
-                ("bytesReceived", .integer(bytesReceived)), ("bytesSent", .integer(bytesSent)),
-                ("datagramsReceived", Self.counts(datagramsReceived)), ("datagramsSent", Self.counts(datagramsSent)),
-                ("drops", Self.counts(drops)), ("handshakesCompleted", .integer(handshakesCompleted)),
-                ("indicatedShare", Self.number(indicatedShare)), ("lateTimers", .integer(lateTimers)),
-                ("links", .integer(links)), ("linksLostToSilence", .integer(linksLostToSilence)),
-                ("linksMade", .integer(linksMade)), ("messagesDelivered", .integer(messagesDelivered)),
-                ("messagesFailed", .integer(messagesFailed)), ("messagesReceived", .integer(messagesReceived)),
-                ("messagesSent", .integer(messagesSent)), ("retransmissions", .integer(retransmissions)),
-                ("roundTripMaximum", roundTripMaximum.map(Self.number)),
-                ("roundTripMinimum", roundTripMinimum.map(Self.number)),
-                ("sendErrors", Self.counts(sendErrors)), ("staleClears", .integer(staleClears)),
-                ("typingStartsLimited", .integer(typingStartsLimited)),
-                ("typingStartsReceived", .integer(typingStartsReceived)),
-                ("typingStartsSent", .integer(typingStartsSent)),
-            ]
-        ).text
+    /// The counters as a line.
+    package var line: JSONLine { JSONLine(on: "stats", members) }
+
+    /// The counters as members of a line, by their names and in their order.
+    private var members: [(String, JSONValue?)] {
+        [
+            ("bytesReceived", .integer(bytesReceived)), ("bytesSent", .integer(bytesSent)),
+            ("datagramsReceived", Self.counts(datagramsReceived)), ("datagramsSent", Self.counts(datagramsSent)),
+            ("drops", Self.counts(drops)), ("handshakesCompleted", .integer(handshakesCompleted)),
+            ("indicatedShare", Self.number(indicatedShare)), ("lateTimers", .integer(lateTimers)),
+            ("links", .integer(links)), ("linksLostToSilence", .integer(linksLostToSilence)),
+            ("linksMade", .integer(linksMade)), ("messagesDelivered", .integer(messagesDelivered)),
+            ("messagesFailed", .integer(messagesFailed)), ("messagesReceived", .integer(messagesReceived)),
+            ("messagesSent", .integer(messagesSent)), ("retransmissions", .integer(retransmissions)),
+            ("roundTripMaximum", roundTripMaximum.map(Self.number)),
+            ("roundTripMinimum", roundTripMinimum.map(Self.number)),
+            ("sendErrors", Self.counts(sendErrors)), ("staleClears", .integer(staleClears)),
+            ("typingStartsLimited", .integer(typingStartsLimited)),
+            ("typingStartsReceived", .integer(typingStartsReceived)),
+            ("typingStartsSent", .integer(typingStartsSent)),
+        ]
     }
 
     private static func counts<Kind: RawRepresentable<String>>(_ counts: [Kind: Int]) -> JSONValue {

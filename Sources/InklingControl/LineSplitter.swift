@@ -1,6 +1,6 @@
 /// Cuts input into lines, and holds no more than a line may have.
 package struct LineSplitter: Sendable {
-    /// In bytes, without the line feed.
+    /// In bytes, without the line feed (J-4).
     package static let longestLine = 1 << 20
 
     package enum Piece: Equatable, Sendable {
@@ -8,11 +8,15 @@ package struct LineSplitter: Sendable {
         case tooLong(number: Int)
     }
 
+    private let longest: Int
     private var held: [UInt8] = []
     private var overflown = false
     private var number = 1
 
-    package init() {}
+    /// - Parameter longest: The bytes that a line may have, without the line feed.
+    package init(longest: Int = longestLine) {
+        self.longest = longest
+    }
 
     package mutating func feed(_ bytes: [UInt8]) -> [Piece] {
         var pieces: [Piece] = []
@@ -32,7 +36,7 @@ package struct LineSplitter: Sendable {
     }
 
     private mutating func hold(_ bytes: ArraySlice<UInt8>) {
-        if held.count + bytes.count > Self.longestLine {
+        if held.count + bytes.count > longest {
             overflown = true
             held = []
         }

@@ -15,10 +15,12 @@ public struct Secret: Hashable, Sendable {
         self.wire = wire
     }
 
-    /// A new secret, from an unpredictable random source.
+    /// A new secret.
+    ///
+    /// - Parameter generator: Where its 128 bits come from. It must be unpredictable: anybody who can repeat it is a member.
     public init(using generator: inout some RandomNumberGenerator) { wire = ChatSecret(using: &generator) }
 
-    /// The 26 characters.
+    /// The 26 characters that ``init(_:)`` reads. Whoever has them is a member: keep them out of logs and arguments.
     public var text: String { wire.base32 }
 }
 
@@ -26,9 +28,9 @@ public struct Secret: Hashable, Sendable {
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Says that there is a secret, and reveals nothing of it.
     public var description: String { "Secret(…)" }
-    /// The same.
+    /// As ``description``.
     public var debugDescription: String { description }
-    /// Without children.
+    /// A mirror without children, so that a dump reveals nothing.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
@@ -39,6 +41,11 @@ public struct Chat: Hashable, Sendable {
     /// Nil for an open chat, which anybody on the network may join.
     public let secret: Secret?
 
+    /// A chat of that name, open if there is no secret. Members of a secret chat can each call it by another name (W-9).
+    ///
+    /// - Parameters:
+    ///   - name: Is brought into NFC.
+    ///   - secret: Nil for an open chat.
     /// - Throws: ``NodeError/chatName(_:)`` for a name that is empty or too long, holds a control, format or separator
     ///   character other than the space, or is an invite.
     public init(_ name: String, secret: Secret? = nil) throws(NodeError) {
@@ -54,7 +61,7 @@ public struct Chat: Hashable, Sendable {
         self.secret = secret
     }
 
-    /// Whether anybody on the network may join it.
+    /// Whether anybody on the network may join it and read it. Whoever shows such a chat to a user has to say so (S-4).
     public var isOpen: Bool { secret == nil }
 
     /// What the protocol derives from it.

@@ -64,18 +64,18 @@ package struct NodeIdentity: Hashable, Sendable {
 
 /// What a front end asks a node for. All about a chat fails with ``NodeError/unknownChat(_:)`` where the node is not in it.
 package enum ServiceRequest: Hashable, Sendable {
-    /// To be in a chat for as long as the front end is there. Answered by ``ServiceAnswer/peers(_:)``: those who are there,
-    /// and those who were met there before.
+    /// To be in a chat for as long as the front end is there. Without a secret, a chat of that name that the node is in is
+    /// meant, secret or not. Answered by ``ServiceAnswer/joined(_:_:)``.
     case join(Chat)
-    /// The same, until somebody leaves the chat, over restarts of the node too. A node that ends with its front end keeps
-    /// no chat: it joins.
+    /// The same, until somebody leaves the chat, over restarts of the node too; also where the front end is in it already.
+    /// A node that ends with its front end keeps no chat, and refuses.
     case keep(Chat)
-    /// To be in a chat no longer, nor to keep it. It goes on for other front ends that are in it.
+    /// To be in a chat no longer, nor to keep it. The node stays in it for other front ends that are in it.
     case leave(chat: String)
     /// The user looks at this chat from now on, and at no other: the input field of the one before is empty. What waited
     /// for somebody to look follows the answer, as ``ServiceOutput/waited(_:)``.
     case open(chat: String)
-    /// The user has seen what waited in a chat.
+    /// The user has seen what this front end was told of those messages of a chat that waited.
     case read(chat: String)
     /// The input field of a chat holds another text.
     case compose(String, chat: String)
@@ -105,6 +105,13 @@ package enum ServiceRequest: Hashable, Sendable {
     case blockedPeople
     /// What this user and the owner of a key compare. Answered by ``ServiceAnswer/fingerprint(_:)``.
     case fingerprint(key: String)
+    /// What to give to people who should join a chat. Answered by ``ServiceAnswer/invite(_:)``.
+    case invite(chat: String)
+    /// What discovery has found in a chat. Answered by ``ServiceAnswer/sightings(instance:_:)``.
+    case sightings(chat: String)
+    /// Which events the front end gets from now on, in place of those of all the chats that it is in. Of what it did not
+    /// get before, the present state follows the answer.
+    case subscribe(Subscription)
     /// Answered by ``ServiceAnswer/chats(_:)``.
     case chats
     /// Answered by ``ServiceAnswer/status(_:)``.
@@ -119,6 +126,8 @@ package enum ServiceRequest: Hashable, Sendable {
 package enum ServiceAnswer: Hashable, Sendable {
     case done
     case failed(NodeError)
+    /// The chat as the node has it, and those who are there and those who were met there before, by name.
+    case joined(Chat, [Peer])
     /// The message has that number, and goes to so many people.
     case sent(message: UInt64, recipients: Int)
     /// By name; those who are offline with when they were last seen.
@@ -127,46 +136,14 @@ package enum ServiceAnswer: Hashable, Sendable {
     case knownPeers([KnownPeer])
     /// Groups of digits.
     case fingerprint([String])
+    /// Nil for a chat without a secret.
+    case invite(String?)
+    /// The own instance's name, nil without discovery; and all who are announced.
+    case sightings(instance: String?, [Sighting])
     /// Those that the node is in, in the order in which it joined them.
     case chats([ChatStatus])
     case status(NodeStatus)
     case statistics(Statistics)
-}
-
-/// A chat that a node is in.
-package struct ChatStatus: Hashable, Sendable {
-    package var chat: Chat
-    /// Whether the node stays in it without a front end, over restarts too.
-    package var isKept: Bool
-    /// How many messages wait for somebody to read them.
-    package var waiting: Int
-    /// How many others are there.
-    package var present: Int
-
-    package init(chat: Chat, isKept: Bool = false, waiting: Int = 0, present: Int = 0) {
-        self.chat = chat
-        self.isKept = isKept
-        self.waiting = waiting
-        self.present = present
-    }
-}
-
-/// How a node is doing.
-package struct NodeStatus: Hashable, Sendable {
-    /// When it was started, in seconds since 1970.
-    package var since: Double
-    /// Whether others are told that the user is away.
-    package var isAway: Bool
-    /// How many front ends it has.
-    package var frontEnds: Int
-    package var chats: [ChatStatus]
-
-    package init(since: Double, isAway: Bool, frontEnds: Int, chats: [ChatStatus]) {
-        self.since = since
-        self.isAway = isAway
-        self.frontEnds = frontEnds
-        self.chats = chats
-    }
 }
 
 /// A message that another front end of the node sent.
@@ -186,12 +163,30 @@ package struct OwnMessage: Hashable, Sendable {
     }
 }
 
+/// What front ends of one node have in common of its user.
+package struct UserState: Hashable, Sendable {
+    /// When it came to be so, in seconds since 1970.
+    package var at: Double
+    /// The display name, in NFC.
+    package var name: String
+    /// Whether the user said that they are away, by whatever front end.
+    package var isAway: Bool
+
+    package init(at: Double, name: String, isAway: Bool) {
+        self.at = at
+        self.name = name
+        self.isAway = isAway
+    }
+}
+
 /// What a node tells a front end.
 package enum ServiceOutput: Hashable, Sendable {
     case event(TimedEvent)
     /// A message that came while no front end had its chat open, or how many of these were lost.
     case waited(TimedEvent)
     case own(OwnMessage)
+    /// The name of the user has changed, or whether they are away, by whatever front end.
+    case user(UserState)
     case answer(ServiceAnswer, to: ServiceRequest)
     /// Nothing more comes.
     case ended(ServiceEnd)

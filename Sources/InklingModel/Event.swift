@@ -1,25 +1,27 @@
 /// Something that happened in a chat or to the node.
 public enum Event: Sendable, Hashable {
-    /// A presence, or a name, changed. It says all that is known of them.
+    /// Somebody's presence or name changed. The ``Peer`` has all that is known of them now.
     case peer(chat: String, Peer, why: PresenceReason)
-    /// Who is typing: the complete list, in the order in which to name people, on each change.
+    /// Who is typing changed: the complete list, in the order in which to name people, the latest start first (T-20).
     case typing(chat: String, [Person])
-    /// A message came, whole and in order. `number` counts the messages that this node received.
+    /// A message came, whole and in the order in which its author sent them. `number` counts the messages that this node has
+    /// received, from 1 on; `text` is 1 to 65,536 bytes of UTF-8, as sent.
     case message(chat: String, from: Person, number: UInt64, text: String)
-    /// A message of ours was acknowledged whole.
+    /// A message that this node sent, with the number that ``Node/send(_:to:)`` returned, was acknowledged whole by that
+    /// person's node (M-17).
     case delivered(chat: String, message: UInt64, user: UserID)
-    /// It is not known whether a message of ours was delivered.
+    /// A message that this node sent may not have reached that person (M-17): nothing more will be known.
     case failed(chat: String, message: UInt64, user: UserID, why: FailureReason)
-    /// Something that a person may want to know, or its end.
+    /// Something about the node that its user may want to know, or that it is over.
     case notice(Notice)
-    /// The reader of these events did not get everything: so many messages came in the chat, and so many
-    /// ``delivered(chat:message:user:)`` and ``failed(chat:message:user:why:)`` were due, that it is not told.
+    /// The reader of these events took nothing for too long and did not get everything: in that chat `messages` messages, and
+    /// `outcomes` times ``delivered(chat:message:user:)`` or ``failed(chat:message:user:why:)``, are left out here.
     case missed(chat: String, messages: Int, outcomes: Int)
 }
 
 /// An event, and when the node learned of it.
 public struct TimedEvent: Sendable, Hashable {
-    /// Seconds since 1970, with microseconds.
+    /// The time of day in seconds since 1970, with microseconds.
     public let at: Double
     /// What happened.
     public let event: Event

@@ -1,9 +1,10 @@
 /// Invites: a chat and its secret in one line of text, for people to pass on.
 extension Chat {
-    /// Reads an invite, `inkling:NAME#SECRET` with the name percent-encoded: as people pass them on, with blanks and
-    /// line ends around it, and the scheme in any letters (W-11).
+    /// The secret chat of an invite (W-11).
     ///
-    /// - Throws: ``NodeError/invite(_:)``, ``NodeError/chatName(_:)`` or ``NodeError/secret(_:)``.
+    /// - Parameter invite: `inkling:NAME#SECRET` with the name percent-encoded. As people pass it on, it may have blanks and
+    ///   line ends around it, and the scheme in capitals.
+    /// - Throws: ``NodeError/invite(_:)``, ``NodeError/chatName(_:)`` or ``NodeError/secret(_:)``, by what is wrong with it.
     public init(invite: String) throws(NodeError) {
         guard let rest = Self.body(ofInvite: invite) else { throw .invite(.scheme) }
         guard let separator = rest.firstIndex(of: "#") else { throw .invite(.separator) }
@@ -12,7 +13,8 @@ extension Chat {
         try self.init(normal: NormalForm.canonical(name), secret: secret)
     }
 
-    /// Whether a text is meant as an invite, well-formed or not, rather than as the name of a chat.
+    /// Whether a text is meant as an invite, well-formed or not, rather than as the name of a chat: whether it begins with
+    /// `inkling:`, in letters of either case, after any blanks.
     public static func isInvite(_ text: String) -> Bool { body(ofInvite: text) != nil }
 
     /// Whether a text that was given as a chat's name ends as the names of files with an invite do.
@@ -20,7 +22,8 @@ extension Chat {
         !isInvite(text) && text.lowercased().hasSuffix(".invite")
     }
 
-    /// What to give to people who should join; nil for an open chat.
+    /// What to give to people who should join, in a form that ``init(invite:)`` reads; nil for an open chat. Whoever sees it
+    /// can join: pass it on through a channel that you trust.
     public var invite: String? {
         secret.map { Self.scheme + PercentEncoding.encode(name) + "#" + $0.text }
     }

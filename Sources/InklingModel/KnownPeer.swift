@@ -1,3 +1,5 @@
+import InklingWire
+
 /// Somebody this user's nodes have met, in this run or an earlier one, or whom the user verified or blocked by key.
 public struct KnownPeer: Hashable, Sendable {
     /// Whose identity it is.
@@ -31,3 +33,6 @@ public struct KnownPeer: Hashable, Sendable {
         self.isBlocked = isBlocked
     }
 }
+
+/// Whether a text is a static public key in base64url: 43 characters, in the canonical form alone (W-6).
+package func isStaticKey(_ text: String) -> Bool { PublicKey(base64url: text) != nil }

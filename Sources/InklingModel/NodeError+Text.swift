@@ -63,7 +63,7 @@ extension NodeError: CustomStringConvertible {
         }
     }
 
-    /// Both.
+    /// Fact and advice, with a blank between them.
     public var description: String { joined(fact, advice) }
 }
 
@@ -143,6 +143,6 @@ extension StateDirectoryFault: CustomStringConvertible {
         }
     }
 
-    /// Both.
+    /// Fact and advice, with a blank between them.
     public var description: String { joined(fact, advice) }
 }

@@ -2,28 +2,28 @@ import InklingWire
 
 /// Why something could not be done. Nothing was changed then.
 ///
-/// `fact` says what happened, and `advice` what to do about it. A program that has its own options for that can
-/// name them instead of the advice.
+/// ``fact`` says what happened, and ``advice`` what to do about it. A program that has its own option for the problem
+/// can name that instead of the advice. Both are safe to print.
 public enum NodeError: Error, Hashable, Sendable {
-    /// This can't be a display name.
+    /// A text can't be a display name, for this reason (W-29).
     case name(NameFault)
-    /// This can't be the name of a chat.
+    /// A text can't be the name of a chat, for this reason (W-2).
     case chatName(NameFault)
-    /// A text is not the secret of a chat.
+    /// A text is not the secret of a chat, for this reason (W-7).
     case secret(SecretFault)
-    /// A text is not an invite.
+    /// A text is not an invite, for this reason (W-11).
     case invite(InviteFault)
     /// The node is not in the chat of that name.
     case unknownChat(String)
     /// The node is in a chat of that name already, or in one with the same secret.
     case chatExists(String)
-    /// The node is in 32 chats.
+    /// The node is in 32 chats, which is the maximum (L-39).
     case tooManyChats
-    /// A message without text.
+    /// A message has no text (M-1).
     case messageEmpty
-    /// A message of more than 65,536 bytes: how many it has.
+    /// A message is longer than 65,536 bytes of UTF-8 (M-1); `bytes` is how many it has.
     case messageTooLong(bytes: Int)
-    /// More than 4 MiB would wait for that peer (M-14).
+    /// With this message more than 4 MiB of text would wait for that person (M-14). It was sent to nobody.
     case queueFull(UserID)
     /// Another program, or node, has the UDP port.
     case portTaken(UInt16)
@@ -33,7 +33,7 @@ public enum NodeError: Error, Hashable, Sendable {
     case bindAddress(String)
     /// An address to bind to is a link-local one without its interface.
     case bindAddressWithoutInterface(String)
-    /// The system can't create a UDP socket, for this reason.
+    /// The system can't create a UDP socket, for this reason in its own words.
     case socket(String)
     /// The state directory would put the identity at risk, or can't be used.
     case stateDirectory(StateDirectoryFault)
@@ -58,9 +58,11 @@ public enum NodeError: Error, Hashable, Sendable {
 
 /// Why a text can't name a person or a chat.
 public enum NameFault: Hashable, Sendable {
+    /// It has no characters.
     case empty
     /// It has this many bytes in NFC, more than `maximum`.
     case tooLong(bytes: Int, maximum: Int)
+    /// It has a character of the general category Cc, such as a line break or an escape.
     case controlCharacter
     /// It has this character, which is invisible or changes how others are shown. A person's name may have it.
     case invisibleCharacter(Unicode.Scalar)
@@ -107,9 +109,9 @@ public enum NameFault: Hashable, Sendable {
 
 /// Why a text is not the secret of a chat.
 public enum SecretFault: Hashable, Sendable {
-    /// It has this many characters.
+    /// It has this many characters, not 26.
     case length(Int)
-    /// It has a character other than a-z and 2-7, or its last character has spare bits set.
+    /// It has a character other than `a` to `z` and `2` to `7`, or its last character has spare bits set.
     case characters
 
     /// How many characters a secret has.
@@ -118,9 +120,9 @@ public enum SecretFault: Hashable, Sendable {
 
 /// Why a text is not an invite.
 public enum InviteFault: Hashable, Sendable {
-    /// It does not begin with the scheme.
+    /// It does not begin with `inkling:`.
     case scheme
-    /// It has no "#" before the secret.
+    /// It has no `#` between the name and the secret.
     case separator
     /// Its name is not percent-encoded UTF-8.
     case encoding
@@ -128,9 +130,9 @@ public enum InviteFault: Hashable, Sendable {
 
 /// Why a text is not the address of a peer.
 public enum PeerAddressFault: Hashable, Sendable {
-    /// There is no port from 1 to 65535.
+    /// It has no port from 1 to 65,535.
     case port
-    /// The host can't be found; `reason` is the resolver's.
+    /// Its host can't be found; `reason` is the resolver's.
     case unknownHost(reason: String)
     /// It is not the address of one host.
     case notUnicast

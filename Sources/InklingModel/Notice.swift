@@ -1,19 +1,21 @@
 /// Something about the node itself that a person may want to know, or its end.
 ///
-/// `fact` says what happened, and `advice` what to do about it. A program that has its own options for that
-/// can name them instead of the advice. The texts may contain names as their owners sent them.
+/// ``fact`` says what happened, and ``advice`` what to do about it. A program that has its own option for the problem
+/// can name that instead of the advice. The texts may contain names as their owners sent them: make them safe before you
+/// print them.
 public enum Notice: Hashable, Sendable {
-    /// Automatic discovery has become unavailable.
+    /// Automatic discovery has become unavailable, for this reason. Peers that are linked stay so, and those named by hand
+    /// are still found.
     case discoveryDown(DiscoveryOutage)
     /// Automatic discovery is available again.
     case discoveryUp
-    /// The identity ends with this node.
+    /// The identity ends with this node, for this reason: to others the user is somebody new.
     case identityTemporary(TemporaryIdentity)
-    /// If this process is killed, others notice late.
+    /// The helper that says goodbye does not run, for this reason: if this process is killed, others notice after 3 s.
     case lastWillOff(LastWillOutage)
     /// A peer named by hand is this node itself, or another device with the same identity.
     case peerIsOneself
-    /// Somebody uses a name that is known with a different key; sent just before their ``Event/peer(chat:_:_:why:)``.
+    /// Somebody uses a name that is known with a different key; sent just before their ``Event/peer(chat:_:why:)``.
     /// Of those known under the name, `known` was there last; `isVerified` if any of them is verified.
     case keyChanged(Person, known: UserID, isVerified: Bool)
     /// Anybody who reaches this UDP port may open to this node, from beyond its networks as well.
@@ -27,7 +29,8 @@ public enum Notice: Hashable, Sendable {
     case knownPeersNewer(directory: String)
     /// Known peers can't be kept in that directory; `reason` is the system's.
     case knownPeersUnkept(directory: String, reason: String)
-    /// Something else, in the words of another version of this library, or of another program.
+    /// Something else, in the words of another version of this library, or of another program: a word for programs to act
+    /// upon, and what happened and what to do.
     case other(code: String, text: String)
 }
 
@@ -110,7 +113,7 @@ extension Notice: CustomStringConvertible {
         }
     }
 
-    /// Both.
+    /// Fact and advice, with a blank between them.
     public var description: String { joined(fact, advice) }
 }
 
@@ -135,7 +138,7 @@ extension DiscoveryOutage: CustomStringConvertible {
         }
     }
 
-    /// Both.
+    /// Fact and advice, with a blank between them.
     public var description: String { joined(fact, advice) }
 }
 
@@ -163,7 +166,7 @@ extension TemporaryIdentity: CustomStringConvertible {
         }
     }
 
-    /// Both.
+    /// Fact and advice, with a blank between them.
     public var description: String { joined(fact, advice) }
 }
 

@@ -4,7 +4,7 @@
 public struct Person: Hashable, Sendable {
     /// Whose identity it is.
     public let user: UserID
-    /// Valid UTF-8 of at most 64 bytes, otherwise as sent; it may be empty.
+    /// The display name: valid UTF-8 of at most 64 bytes (W-29), otherwise as sent. It may be empty.
     public let name: String
 
     /// Somebody with that identity and name.
@@ -16,11 +16,11 @@ public struct Person: Hashable, Sendable {
 
 /// Whether somebody can be reached.
 public enum Presence: String, Sendable, Hashable, Codable, CaseIterable {
-    /// In the chat, and there.
+    /// In the chat, and heard lately.
     case online
-    /// In the chat, but marked as away. Messages arrive.
+    /// In the chat, and says that they are elsewhere. Messages arrive.
     case away
-    /// Not in the chat, or out of reach.
+    /// Not in the chat, or out of reach. Messages don't arrive, and don't wait.
     case offline
 }
 
@@ -28,7 +28,7 @@ public enum Presence: String, Sendable, Hashable, Codable, CaseIterable {
 public struct Peer: Hashable, Sendable {
     /// Whose identity it is.
     public let user: UserID
-    /// As the peer sent it: make it safe before you print it.
+    /// The display name, as the peer sent it: make it safe before you print it.
     public let name: String
     /// Whether they can be reached.
     public let presence: Presence
@@ -38,9 +38,9 @@ public struct Peer: Hashable, Sendable {
     public let lastSeen: Double?
     /// Since when the peer has been there, in seconds since 1970; nil while it is offline.
     public let onlineSince: Double?
-    /// The smoothed round trip, if one was measured.
+    /// The smoothed round trip between this node and theirs; nil if none was measured.
     public let roundTrip: Duration?
-    /// When the key was first met, in any chat and run, in seconds since 1970.
+    /// When the key was first met, in any chat and run, in seconds since 1970; nil if it was never met.
     public let firstSeen: Double?
     /// Whether the user has compared fingerprints with them.
     public let isVerified: Bool
@@ -51,9 +51,9 @@ public struct Peer: Hashable, Sendable {
     public let namesakes: [UserID]
     /// The one of these for whom this one is most likely to be mistaken: the first.
     public let namesake: Namesake?
-    /// The names that the key has had, the latest first, at most 4; as sent. Empty if the key was never met.
+    /// The names that the key has had, the latest first, at most 4; as sent. Empty if it was never met.
     public let names: [String]
-    /// When the key first had its present name, in seconds since 1970.
+    /// When the key first had its present name, in seconds since 1970; nil if it was never met.
     public let namedSince: Double?
 
     /// Somebody known for whom another could be mistaken because of the name.
@@ -106,7 +106,7 @@ public struct Peer: Hashable, Sendable {
             && left.namedSince == right.namedSince
     }
 
-    /// By user and presence.
+    /// Takes user and presence alone.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(user)
         hasher.combine(presence)

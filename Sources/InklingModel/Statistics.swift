@@ -1,4 +1,4 @@
-/// Counters of a node since its start (R28).
+/// Counters of a node since its start.
 public struct Statistics: Codable, Sendable, Hashable {
     /// Datagrams received, by kind.
     public var datagramsReceived: [ReceivedKind: Int] = [:]
@@ -10,19 +10,19 @@ public struct Statistics: Codable, Sendable, Hashable {
     public var bytesSent: Int = 0
     /// Datagrams that were dropped, by reason.
     public var drops: [Drop: Int] = [:]
-    /// Errors of the socket, by the system's name for them.
+    /// Errors of the socket when it sent, by the system's name for them, such as `ENETUNREACH`.
     public var sendErrors: [String: Int] = [:]
-    /// Statuses that ended because no evidence came for 3 s.
+    /// Typing states that ended because no status said so any more for 3 s (T-15).
     public var staleClears: Int = 0
-    /// Records that were sent again.
+    /// Records, of which messages are made, that were sent again (M-11, M-12).
     public var retransmissions: Int = 0
     /// Starts of typing that were announced.
     public var typingStartsSent: Int = 0
     /// Starts of typing that peers announced.
     public var typingStartsReceived: Int = 0
-    /// Starts of peers that came too fast and were dropped.
+    /// Starts of typing that came too fast and were dropped (T-16).
     public var typingStartsLimited: Int = 0
-    /// Messages that the app sent.
+    /// Messages that this node was asked to send.
     public var messagesSent: Int = 0
     /// Messages that came whole.
     public var messagesReceived: Int = 0
@@ -38,13 +38,13 @@ public struct Statistics: Codable, Sendable, Hashable {
     public var linksMade: Int = 0
     /// Links that ended because the peer fell silent.
     public var linksLostToSilence: Int = 0
-    /// How often this node's own timer was more than 500 ms late.
+    /// How often this node's own timer was more than 500 ms late (L-30): the process or the machine was stopped, or too busy.
     public var lateTimers: Int = 0
-    /// The links that are up.
+    /// The links that are up now.
     public var links: Int = 0
-    /// The lowest smoothed round trip of a peer, in milliseconds.
+    /// The lowest smoothed round trip of a peer, in milliseconds; nil if none was measured.
     public var roundTripMinimum: Double?
-    /// The highest smoothed round trip of a peer, in milliseconds.
+    /// The highest smoothed round trip of a peer, in milliseconds; nil if none was measured.
     public var roundTripMaximum: Double?
 
     /// Nothing was counted.
@@ -54,53 +54,89 @@ public struct Statistics: Codable, Sendable, Hashable {
 extension Statistics {
     /// What kind of datagram came, as it shows on the wire (W-13).
     public enum ReceivedKind: String, CaseIterable, Codable, CodingKeyRepresentable, Hashable, Sendable {
-        case initiation, response, sealed, retry, ask, tell
+        /// The first datagram of a handshake.
+        case initiation
+        /// The answer to an initiation.
+        case response
+        /// All that is sent once there is a session: statuses, messages and acknowledgements.
+        case sealed
+        /// A cookie in place of an answer, by a node under load.
+        case retry
+        /// The question for the key of whoever is at an address.
+        case ask
+        /// The answer to an ask.
+        case tell
     }
 
     /// What a datagram was sent for: its kind on the wire, and of a sealed one the frame that it was made for.
     public enum SentKind: String, CaseIterable, Codable, CodingKeyRepresentable, Hashable, Sendable {
-        case initiation, response, retry, ask, tell, hello, heartbeat, typing, message, ack, ping, pong, bye
+        /// The first datagram of a handshake.
+        case initiation
+        /// The answer to an initiation.
+        case response
+        /// A cookie in place of an answer, under load.
+        case retry
+        /// The question for the key of whoever is at an address.
+        case ask
+        /// The answer to an ask.
+        case tell
+        /// Name and streams, on a new session or because the name changed.
+        case hello
+        /// The status at regular times.
+        case heartbeat
+        /// A start or a stop of typing, and its copies.
+        case typing
+        /// A message, or a part of one.
+        case message
+        /// What was received of the peer's messages.
+        case ack
+        /// The question whether a peer is still there, or at a new address.
+        case ping
+        /// The answer to a ping.
+        case pong
+        /// A farewell, and its copies.
+        case bye
     }
 
     /// Why a datagram was dropped.
     public enum Drop: String, CaseIterable, Codable, CodingKeyRepresentable, Hashable, Sendable {
-        /// It is not a datagram of the protocol.
+        /// It is not a datagram of this version of the protocol (W-12 to W-14).
         case malformed
-        /// It is for a chat that this node is not in.
+        /// It is for a chat that this node is not in (L-8).
         case unknownChat
-        /// It is for a session that is not there.
+        /// It is for a session or handshake that this node does not hold (W-15).
         case unknownIndex
-        /// It came once before.
+        /// Its counter came before, or is too old to tell (W-22).
         case replayed
-        /// It was not made with the key that it claims.
+        /// It does not authenticate: it was altered, or made without the key (W-23).
         case unauthenticated
-        /// What it carries is not well-formed.
+        /// It authenticates, but its frames are not well-formed (W-24).
         case frames
-        /// Its source is not the address of one host.
+        /// Its source is not a unicast address.
         case notUnicast
-        /// It is from a node of the same identity.
+        /// It is from a node of the same identity (T-17).
         case ownIdentity
-        /// This user has blocked who sent it.
+        /// This user has blocked who sent it (L-36).
         case blocked
-        /// Its cookie is not one of this node.
+        /// Its cookie is not one of this node, or is too old (L-11).
         case cookie
-        /// More were answered lately than may be.
+        /// More initiations were answered lately than may be (L-10).
         case answerLimit
-        /// More responses to its handshake came than are opened.
+        /// More responses to its handshake came than are opened (L-49).
         case responseLimit
-        /// More handshakes came from its source lately than may.
+        /// More initiations came from its source lately than may (L-10).
         case sourceLimit
-        /// The node has as many links as it may.
+        /// The node has as many links as it may, and none gives way (L-39, L-52, L-53).
         case linkLimit
-        /// More came on its link lately than may.
+        /// More came on its link lately than may (L-25).
         case peerLimit
         /// It does not fit the state of its handshake or link.
         case unexpected
         /// The node is suspended.
         case suspended
-        /// It asks or opens from beyond the networks of this host.
+        /// It asks or opens from beyond the networks of this host (D-16).
         case offLink
-        /// It arrived over an interface that is not used.
+        /// It arrived over an interface that is not used (D-15).
         case interface
     }
 }

@@ -29,7 +29,7 @@ public enum DisplayWidth {
         text.reduce(0) { $0 + of($1) }
     }
 
-    /// The longest beginning of a text that fits, cut between grapheme clusters.
+    /// The longest beginning of a text that fits into so many columns, cut between grapheme clusters.
     public static func prefix(of text: String, columns: Int) -> Substring {
         var used = 0
         var end = text.startIndex

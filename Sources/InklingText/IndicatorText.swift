@@ -1,28 +1,35 @@
-/// How the names of several people who are typing are combined (R17).
+/// How the names of several people who are typing are combined. ``IndicatorText`` says what of.
 public enum IndicatorStyle: String, CaseIterable, Sendable {
-    /// Up to three names, from four on two names and a count.
+    /// Up to three names; from four people on, two names and a count: "Alice, Bob, and 2 others are typing".
     case standard
-    /// Up to two names, from three on one name and a count.
+    /// Up to two names; from three people on, one name and a count: "Alice and 2 others are typing".
     case short
-    /// Up to two names, from three on two names and a count.
+    /// Up to two names; from three people on, two names and a count: "Alice, Bob, and 1 more are typing".
     case list
 }
 
-/// The text that says who is typing.
+/// The text that says who is typing, such as "Alice and Bob are typing".
 public enum IndicatorText {
-    /// The longest name that is shown in full, in characters as a person counts them (R19).
+    /// The longest name that is shown in full, in characters as a person counts them: grapheme clusters.
     public static let longestName = 15
 
     /// Says who is typing, without dots; empty when nobody is.
     ///
-    /// - Parameter names: safe names in the order in which they are to be named, the latest start first;
-    ///   an empty one is a person whose name can't be shown.
+    /// - Parameters:
+    ///   - names: Names that ``SafeText/name(_:)`` made safe, in the order in which to name people, the latest start first.
+    ///     An empty one is a person whose name can't be shown.
+    ///   - style: How several names are combined.
     public static func text(names: [String], style: IndicatorStyle = .standard) -> String {
         if names.count > 1 && names.allSatisfy(\.isEmpty) { return "\(names.count) people are typing" }
         return text(shown: names.map(shortened), style: style)
     }
 
-    /// Says who is typing, by their labels: names are shortened, suffixes and the mark of somebody verified are not.
+    /// Says who is typing, by their labels; empty when nobody is. Names are shortened; suffixes and the mark of somebody
+    /// verified are not.
+    ///
+    /// - Parameters:
+    ///   - people: Their labels, in the order in which to name them.
+    ///   - style: How several names are combined.
     public static func text(people: [Labels.Label], style: IndicatorStyle = .standard) -> String {
         text(shown: people.map { $0.marked(shortened($0.name)) }, style: style)
     }
@@ -45,7 +52,11 @@ public enum IndicatorText {
         }
     }
 
-    /// The dots after the text: one to three in turn, or always three if motion is unwanted (R20).
+    /// The dots after the text: one to three in turn, or always three if motion is unwanted.
+    ///
+    /// - Parameters:
+    ///   - step: Any number; the next one gives the next of the turn.
+    ///   - reducedMotion: Whether the user wants nothing to move.
     public static func dots(step: Int, reducedMotion: Bool) -> String {
         guard !reducedMotion else { return "..." }
         let turn = ((step % 3) + 3) % 3

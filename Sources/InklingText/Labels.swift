@@ -12,7 +12,7 @@ import InklingModel
 ///   shorter one, and if both are verified, neither;
 /// - where a known name has a different key, until it is verified;
 /// - where the name is the user's own or a word of the program, or has it as a part;
-/// - where the name has brackets, commas, quotes or signs such as stars and locks (``marked``), more than 8 words, or a
+/// - where the name has brackets, commas, quotes or signs such as stars and locks (``Label/marked``), more than 8 words, or a
 ///   word of 16 letters and digits or more, or mixes scripts that share their shapes;
 /// - where the name can't be shown as sent: it begins like a line of the program, has a colon or a check mark, or has a
 ///   user ID in it, in whose place "..." is shown.
@@ -85,7 +85,7 @@ public struct Labels: Sendable {
         }
     }
 
-    /// Who a text names.
+    /// Whom a text names; see ``Labels/find(_:)``.
     public enum Match: Equatable, Sendable {
         /// The user ID of the only person it names.
         case one(String)
@@ -119,31 +119,35 @@ public struct Labels: Sendable {
     /// How many verified people have a name with this part.
     private var verifiedParts: [String: Int] = [:]
 
-    /// No people yet; the user has that name.
+    /// Labels for a chat in which nobody is known yet.
+    ///
+    /// - Parameter ownName: The name of the user, for which nobody else should be mistaken.
     public init(ownName: String) { setOwnName(ownName) }
 
-    /// The user's own name has changed.
+    /// Takes a new name of the user's own. Labels of others may change with it.
     public mutating func setOwnName(_ name: String) {
         ownLikenesses = Set((Self.ownWords + [name]).map { NameLikeness(of: Self.shown($0) ?? "").whole })
         ownLikenesses.remove("")
         for person in entries.values.map(\.person).sorted(by: { $0.user < $1.user }) { enrol(person) }
     }
 
-    /// Somebody became known in the chat, or changed. Returns those whose label has changed.
+    /// Takes somebody who became known in the chat, or changed.
+    ///
+    /// - Returns: The labels that have changed, of this person and of others.
     @discardableResult
     public mutating func update(_ person: Person) -> [Label] {
         entries[person.user]?.person == person ? [] : enrol(person)
     }
 
-    /// Somebody is no longer known in the chat.
+    /// Forgets somebody, by user ID, who is no longer known in the chat.
     public mutating func remove(_ user: String) {
         if let entry = entries.removeValue(forKey: user) { withdraw(entry) }
     }
 
-    /// Whether somebody is known in the chat.
+    /// Whether somebody is known in the chat, by user ID.
     public func contains(_ user: String) -> Bool { entries[user] != nil }
 
-    /// What the person is called; somebody unknown is "Someone".
+    /// What the person with that user ID is called; somebody unknown is "Someone".
     public func label(of user: String) -> Label {
         entries[user]?.label ?? Label(user: user, name: "Someone", suffix: Self.suffix(of: user, Self.suffixLength))
     }

@@ -1,13 +1,13 @@
 /// A line about people who came, left or changed in the same way.
 public struct PresenceLine: Hashable, Sendable {
-    /// Who did, one or more.
+    /// The people, one or more, in the order in which to name them.
     public var labels: [Labels.Label]
     /// What they did.
     public var change: PresenceChange
     /// Whether it is about somebody who comes and goes: it says so, and not where they are now.
     public var isRepeated: Bool
 
-    /// That these people did that.
+    /// A line that says that these people did that.
     public init(labels: [Labels.Label], change: PresenceChange, isRepeated: Bool = false) {
         self.labels = labels
         self.change = change

@@ -3,13 +3,13 @@
 ///
 /// Time is in milliseconds of a clock that never goes back.
 public struct PresenceLines: Sendable {
-    /// How long a change waits for more of its kind.
+    /// How long a change waits for more of its kind, in milliseconds.
     public static let firstWait: Int64 = 500
-    /// How long it waits once there is more of its kind.
+    /// How long it waits once there is more of its kind, in milliseconds.
     public static let burst: Int64 = 2_000
-    /// How many changes of one person within `flapWindow` are coming and going: whoever came back once has three.
+    /// How many changes of one person within ``flapWindow`` are coming and going: whoever came back once has three.
     public static let flapChanges = 4
-    /// How long somebody has to stay as they are after coming and going.
+    /// How long somebody has to stay as they are after coming and going, in milliseconds.
     public static let flapWindow: Int64 = 30_000
 
     private struct Pending {
@@ -42,7 +42,7 @@ public struct PresenceLines: Sendable {
     /// Nothing was reported yet.
     public init() {}
 
-    /// When to call `due(at:)`, if at all.
+    /// When to call ``due(at:)``, in milliseconds; nil if nothing waits.
     public var nextDeadline: Int64? {
         let flaps = records.values.compactMap { record in
             record.flapping == nil ? nil : record.changes.last.map { $0 + Self.flapWindow }
@@ -50,7 +50,13 @@ public struct PresenceLines: Sendable {
         return ([release] + flaps).compactMap { $0 }.min()
     }
 
-    /// Somebody's presence has changed. Returns what has to be reported at once.
+    /// Takes a change of somebody's presence.
+    ///
+    /// - Parameters:
+    ///   - label: What the person is called.
+    ///   - change: What changed.
+    ///   - now: The time in milliseconds.
+    /// - Returns: The lines to show at once.
     public mutating func take(_ label: Labels.Label, _ change: PresenceChange, at now: Int64) -> [PresenceLine] {
         var lines = due(at: now)
         var record = records[label.user] ?? Record()
@@ -72,7 +78,9 @@ public struct PresenceLines: Sendable {
         return lines
     }
 
-    /// Returns what has to be reported by now.
+    /// The lines to show by now, which wait no longer.
+    ///
+    /// - Parameter now: The time in milliseconds.
     public mutating func due(at now: Int64) -> [PresenceLine] {
         var lines: [PresenceLine] = []
         if let release, release <= now { lines += flush() }
@@ -90,7 +98,7 @@ public struct PresenceLines: Sendable {
         return lines
     }
 
-    /// Tells what waits, so that a message of somebody never comes before the line that they are here.
+    /// All lines that wait, to show at once: so a message of somebody never comes before the line that they are here.
     public mutating func flush() -> [PresenceLine] {
         var lines: [PresenceLine] = []
         let entries = pending.filter { entry in
@@ -106,6 +114,9 @@ public struct PresenceLines: Sendable {
         }
         return lines
     }
+
+    /// What waits is not told, because they have done nothing.
+    package mutating func discard() { pending = [] }
 
     private var release: Int64? {
         switch pending.count {

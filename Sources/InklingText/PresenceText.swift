@@ -1,15 +1,15 @@
 import InklingModel
 
-/// What a person's presence reads like (R23).
+/// The text that says whether somebody is there, such as "Active now" or "5m ago".
 public enum PresenceText {
-    /// Of somebody who is there.
+    /// The text for somebody who is online.
     public static let online = "Active now"
-    /// Of somebody who says that they are elsewhere.
+    /// The text for somebody who is away.
     public static let away = "Away"
 
     /// The text for somebody who is offline.
     ///
-    /// - Parameter age: how long ago the person was last seen; `nil` if nobody knows.
+    /// - Parameter age: How long ago they were last seen; nil if that is not known.
     public static func lastSeen(age: Duration?) -> String {
         guard let age else { return "Last seen recently" }
         switch age.components.seconds {
@@ -24,8 +24,9 @@ public enum PresenceText {
     /// The text for somebody with that presence.
     ///
     /// - Parameters:
-    ///   - lastSeen: when they were last there, in seconds since 1970; nil if nobody knows, or while they are.
-    ///   - now: the time, in seconds since 1970.
+    ///   - presence: Whether they can be reached.
+    ///   - seen: When they were last there, in seconds since 1970; nil while they are there, or if that is not known.
+    ///   - now: The time of day, in seconds since 1970.
     public static func text(_ presence: Presence, lastSeen seen: Double?, now: Double) -> String {
         switch presence {
         case .online: online

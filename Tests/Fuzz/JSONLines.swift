@@ -1,27 +1,60 @@
 import Foundation
-import InklingControl
+import InklingModel
 
-/// The strings of a command: the member names of the interface and their values.
-private func members(_ command: JSONCommand) -> [(String, String?)] {
-    switch command {
-    case .compose(let text, let chat): [("do", "compose"), ("text", text), ("chat", chat)]
-    case .send(let text, let tag, let chat): [("do", "send"), ("text", text), ("tag", tag), ("chat", chat)]
-    case .join(let chat, let secret): [("do", "join"), ("chat", chat), ("secret", secret)]
-    case .leave(let chat): [("do", "leave"), ("chat", chat)]
-    case .open(let chat): [("do", "open"), ("chat", chat)]
-    case .setAway(let isAway): [("do", isAway ? "away" : "back")]
-    case .block(let user): [("do", "block"), ("user", user)]
-    case .unblock(let user): [("do", "unblock"), ("user", user)]
-    case .who(let chat): [("do", "who"), ("chat", chat)]
-    case .stats: [("do", "stats")]
-    case .quit: [("do", "quit")]
+@testable import InklingControl
+
+/// The members of a command as the interface names them, in lines of output.
+private func members(_ command: JSONCommand) -> [(String, JSONValue?)] {
+    func text(_ text: String?) -> JSONValue? { text.map { .string($0) } }
+    return switch command {
+    case .compose(let value, let chat): [("do", .string("compose")), ("text", text(value)), ("chat", text(chat))]
+    case .send(let value, let tag, let chat):
+        [("do", .string("send")), ("text", text(value)), ("tag", text(tag)), ("chat", text(chat))]
+    case .join(let join): [("do", .string("join"))] + members(join)
+    case .leave(let chat): [("do", .string("leave")), ("chat", text(chat))]
+    case .open(let chat): [("do", .string("open")), ("chat", text(chat))]
+    case .read(let chat): [("do", .string("read")), ("chat", text(chat))]
+    case .setAway(let isAway): [("do", .string(isAway ? "away" : "back"))]
+    case .nick(let name): [("do", .string("nick")), ("name", text(name))]
+    case .block(let user): [("do", .string("block")), ("user", text(user))]
+    case .unblock(let user): [("do", .string("unblock")), ("user", text(user))]
+    case .setBlocked(let isBlocked, let key): [("do", .string(isBlocked ? "block" : "unblock")), ("key", text(key))]
+    case .setVerified(let isVerified, let key):
+        [("do", .string(isVerified ? "verify" : "unverify")), ("key", text(key))]
+    case .who(let chat): [("do", .string("who")), ("chat", text(chat))]
+    case .people(let areBlocked): [("do", .string("people")), ("blocked", .boolean(areBlocked))]
+    case .fingerprint(let key): [("do", .string("fingerprint")), ("key", text(key))]
+    case .invite(let chat): [("do", .string("invite")), ("chat", text(chat))]
+    case .sightings(let chat): [("do", .string("sightings")), ("chat", text(chat))]
+    case .subscribe(let subscription): [("do", .string("subscribe"))] + members(subscription)
+    case .chats: [("do", .string("chats"))]
+    case .status: [("do", .string("status"))]
+    case .identity: [("do", .string("identity"))]
+    case .stats: [("do", .string("stats"))]
+    case .quit: [("do", .string("quit"))]
+    case .stop: [("do", .string("stop"))]
     }
+}
+
+private func members(_ join: JSONJoin) -> [(String, JSONValue?)] {
+    let chat: [(String, JSONValue?)] =
+        switch join.chat {
+        case .named(let name, let secret): [("chat", .string(name)), ("secret", secret.map { .string($0) })]
+        case .invite(let invite): [("invite", .string(invite))]
+        }
+    return chat + [("open", .boolean(join.opens)), ("keep", .boolean(join.isKept))]
+}
+
+private func members(_ subscription: Subscription) -> [(String, JSONValue?)] {
+    let kinds = subscription.kinds.map(\.rawValue).sorted().map { JSONValue.string($0) }
+    guard case .named(let names) = subscription.chats else { return [("events", .array(kinds))] }
+    return [("events", .array(kinds)), ("chats", .array(names.sorted().map { .string($0) }))]
 }
 
 /// Whether two commands have the same members with the same bytes.
 private func areIdentical(_ left: JSONCommand, _ right: JSONCommand) -> Bool {
     members(left).elementsEqual(members(right)) {
-        $0.0 == $1.0 && ($0.1 == nil) == ($1.1 == nil) && areIdentical($0.1 ?? "", $1.1 ?? "")
+        $0.0 == $1.0 && ($0.1 == nil) == ($1.1 == nil) && areIdentical($0.1?.text ?? "", $1.1?.text ?? "")
     }
 }
 
@@ -31,8 +64,8 @@ private func checkLine(_ line: [UInt8]) {
     do {
         let command = try JSONCommand(line)
         checkReference(line, members(command))
-        let strings = members(command).compactMap { name, text in text.map { (name, JSONValue.string($0)) } }
-        let written = Array(JSONValue.object(strings).text.utf8)
+        let given = members(command).compactMap { name, value in value.map { (name, $0) } }
+        let written = Array(JSONValue.object(given).text.utf8)
         check(written.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "a control character in a line of output")
         let again = try? JSONCommand(written)
         check(again.map { areIdentical($0, command) } == true, "another command from its own line")
@@ -42,11 +75,14 @@ private func checkLine(_ line: [UInt8]) {
     }
 }
 
-private func checkReference(_ line: [UInt8], _ members: [(String, String?)]) {
+private func checkReference(_ line: [UInt8], _ members: [(String, JSONValue?)]) {
     guard line.count(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "{") }) <= 512 else { return }
     let reference = try? JSONSerialization.jsonObject(with: Data(line)) as? [String: Any]
     guard let reference else { fatalError("taken, but not JSON") }
-    for (name, text) in members {
+    for (name, value) in members {
+        // Of other values the types are checked where they are read.
+        let text: String?
+        if case .string(let string) = value { text = string } else if value == nil { text = nil } else { continue }
         let quoted = Array("\"\(name)\"".utf8)
         // Of a name that is there twice Foundation may take another one, and a name may be written in escapes.
         guard line.firstRange(of: quoted) != nil, !line.contains(UInt8(ascii: "\\")) else { continue }
@@ -54,6 +90,26 @@ private func checkReference(_ line: [UInt8], _ members: [(String, String?)]) {
         // Foundation takes a byte order mark at the beginning of a string away, which is a character like any other there.
         guard line.firstRange(of: [0xEF, 0xBB, 0xBF]) == nil else { continue }
         check(areIdentical(reference[name] as? String ?? "", text ?? ""), "another \(name) than Foundation's")
+    }
+}
+
+/// A line that a daemon may have written: whatever it holds it is read, and the texts of a message are those that
+/// Foundation reads.
+private func checkOutput(_ line: [UInt8]) {
+    guard let members = try? JSONMembers(line) else { return }
+    _ = (members.identity, members.statistics, AttachedEvents.end(members))
+    _ = (members.list("peers", \.peer), members.list("people", \.knownPeer), members.list("found", \.sighting))
+    _ = members.list("chats", \.chatStatus)
+    switch AttachedEvents.output(members) {
+    case .own(let own): checkReference(line, [("chat", .string(own.chat)), ("text", .string(own.text))])
+    case .event(let timed), .waited(let timed):
+        check(timed.at.isFinite, "a time that is none")
+        guard case .message(let chat, let person, _, let text) = timed.event else { return }
+        check(UserID(person.user.description) == person.user, "a user ID that is none")
+        checkReference(line, [("chat", .string(chat)), ("text", .string(text))])
+    case .user: break
+    case .answer, .ended: fatalError("an answer or an end, by itself")
+    case nil: break
     }
 }
 
@@ -95,14 +151,17 @@ private func checkLongLine(_ bytes: [UInt8]) {
     }
 }
 
-/// Input of the JSON interface, as a stream of lines; behind a byte that begins no line, the end of a very long one.
+/// Input of the JSON interface on either side, as a stream of lines; behind a byte that begins no line, the end of a very long one.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzJSONLines(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = input(data, count)
     if bytes.first == 0xFF {
         checkLongLine(Array(bytes.dropFirst()))
     } else {
-        for case .line(let line, _) in checkSplitting(bytes) { checkLine(line) }
+        for case .line(let line, _) in checkSplitting(bytes) {
+            checkLine(line)
+            checkOutput(line)
+        }
     }
     return 0
 }

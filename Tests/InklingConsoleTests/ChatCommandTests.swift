@@ -247,7 +247,7 @@ struct ChatCommandTests {
                     + "For a private chat: inkling invite",
                 "12:00 * Looking for others. Messages reach only people who are online.",
             ])
-        #expect(stage.asked.suffix(2) == [.join(ChatStage.chat("lobby")), .compose("", chat: "kitchen")])
+        #expect(stage.asked.suffix(2) == [.join(ChatStage.chat("lobby")), .open(chat: "lobby")])
         #expect(stage.model.prompt == "lobby (open, Dora: Last seen just now)> ")
         #expect(stage.enter("/join kitchen") == ["* You are already in kitchen (open)"])
         #expect(stage.model.prompt == "kitchen (open, Bob: Active now)> ")
@@ -282,7 +282,7 @@ struct ChatCommandTests {
         #expect(
             stage.newLines()
                 == ["* You are now in kitchen (open)", "--- new messages ---", "12:00 Bob: one", "12:00 Bob: two"])
-        #expect(stage.newRequests() == [.compose("", chat: "lobby")], "coming back to a draft is not typing")
+        #expect(stage.newRequests() == [.open(chat: "kitchen")], "coming back to a draft is not typing")
         #expect(stage.model.editor.text == "" && stage.model.prompt == "kitchen (open, Bob: Active now)> ")
         #expect(stage.enter("/open lobby") == ["* You are now in lobby (open)"], "nothing is new there")
         #expect(stage.model.editor.text == "for the lobby")

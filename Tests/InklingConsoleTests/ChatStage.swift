@@ -24,10 +24,12 @@ struct ChatStage: ModelStage {
 
     init(
         _ chat: Chat? = nil, as name: String = "Alice", form: ChatDisplay.Form = .screen, folds: Bool = true,
-        columns: Int = 80, rows: Int = 24, decorated: Bool = false, rings: Bool = false, reducedMotion: Bool = false
+        columns: Int = 80, rows: Int = 24, decorated: Bool = false, rings: Bool = false, reducedMotion: Bool = false,
+        outlivesNode: Bool = false
     ) {
         let display = ChatDisplay(
-            form: form, folds: folds, reducedMotion: reducedMotion, decorated: decorated, ringsForMentions: rings)
+            form: form, folds: folds, reducedMotion: reducedMotion, decorated: decorated, ringsForMentions: rings,
+            outlivesNode: outlivesNode)
         model = ChatModel(
             chat ?? Self.chat("kitchen"), identity: Self.identity(name), display: display, texts: Self.texts,
             columns: columns, at: Moment(steady: 0, wall: Self.noon))
@@ -86,11 +88,12 @@ struct ChatStage: ModelStage {
     /// Begins, and lets others be found.
     static func begun(
         _ people: [StagePerson] = [], as name: String = "Alice", form: ChatDisplay.Form = .screen, folds: Bool = true,
-        columns: Int = 80, decorated: Bool = false, rings: Bool = false, reducedMotion: Bool = false
+        columns: Int = 80, decorated: Bool = false, rings: Bool = false, reducedMotion: Bool = false,
+        outlivesNode: Bool = false
     ) -> ChatStage {
         var stage = ChatStage(
             as: name, form: form, folds: folds, columns: columns, decorated: decorated, rings: rings,
-            reducedMotion: reducedMotion)
+            reducedMotion: reducedMotion, outlivesNode: outlivesNode)
         stage.begin()
         for person in people { stage.come(person) }
         stage.advance(by: 3_000)
@@ -116,7 +119,8 @@ struct ChatStage: ModelStage {
             case .clearScreen:
                 self.effects.append(effect)
                 terminal.write(screen.clear())
-            case .bell, .suspend, .complain, .cannotStart, .beginEnd, .end: self.effects.append(effect)
+            case .bell, .suspend, .complain, .cannotStart, .reattach, .beginEnd, .end:
+                self.effects.append(effect)
             }
         }
     }
@@ -197,24 +201,27 @@ struct StageNode {
 
     mutating func answer(_ request: ServiceRequest) -> ServiceAnswer {
         switch request {
-        case .compose, .startTyping, .stopTyping, .setAway, .open, .read, .measureRoundTrips: return .done
+        case .compose, .startTyping, .stopTyping, .setAway, .open, .read, .measureRoundTrips:
+            return .done
         case .join, .keep, .leave, .send, .rename, .setVerified, .setBlocked, .block, .unblock, .peers, .knownPeers,
-            .blockedPeople, .fingerprint, .chats, .status, .statistics, .shutDown:
+            .blockedPeople, .fingerprint, .invite, .sightings, .subscribe, .chats, .status, .statistics, .shutDown:
             if !failures.isEmpty { return .failed(failures.removeFirst()) }
         }
         switch request {
-        case .join, .keep: return .peers(met)
+        case .join(let chat), .keep(let chat): return .joined(chat, met)
         case .send:
             sent += 1
             return .sent(message: sent, recipients: people.count)
         case .peers: return .peers(people.values.map { $0.peer(.online) }.sorted { $0.name < $1.name })
         case .blockedPeople, .knownPeers: return .knownPeers(blocked)
         case .fingerprint: return .fingerprint((1...8).map { "0000\($0)" })
+        case .invite: return .invite(nil)
+        case .sightings: return .sightings(instance: nil, [])
         case .chats: return .chats([])
         case .status: return .status(NodeStatus(since: 0, isAway: false, frontEnds: 1, chats: []))
         case .statistics: return .statistics(Statistics())
         case .leave, .open, .read, .compose, .startTyping, .stopTyping, .setAway, .measureRoundTrips, .rename,
-            .setVerified, .setBlocked, .block, .unblock, .shutDown:
+            .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown:
             return .done
         }
     }

@@ -31,7 +31,7 @@ struct PipeModelTests {
                 case .ask(let request):
                     if case .send(let text, _) = request, node.failures.isEmpty { sent.append(text) }
                     queue += model.take(.answer(node.answer(request), to: request), at: moment)
-                case .draw, .bell, .clearScreen, .suspend, .complain, .cannotStart, .beginEnd, .end:
+                case .draw, .bell, .clearScreen, .suspend, .complain, .cannotStart, .reattach, .beginEnd, .end:
                     self.effects.append(effect)
                 }
             }

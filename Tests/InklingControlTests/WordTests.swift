@@ -25,7 +25,8 @@ struct WordTests {
             (
                 .peer(chat: "c", peer, why: .hello),
                 #""on":"peer","at":1.500000,"chat":"c","user":"mfrggzdfmztwq2lk","name":"Bob","presence":"online","#
-                    + #""why":"hello""#
+                    + #""why":"hello","key":"\#(peer.key)","verified":true,"blocked":false,"onlineSince":1.000000,"#
+                    + #""firstSeen":1.000000,"names":["Bob","Bobby"],"namedSince":1.000000"#
             ),
             (
                 .typing(chat: "c", [bob]),
@@ -42,6 +43,11 @@ struct WordTests {
             (
                 .failed(chat: "c", message: 7, user: bob.user, why: .lostState),
                 #""on":"failed","at":1.500000,"chat":"c","message":7,"user":"mfrggzdfmztwq2lk","why":"lost-state""#
+            ),
+            (
+                .notice(.keyChanged(bob, known: Self.fallback, isVerified: true)),
+                #""on":"notice","at":1.500000,"code":"key-changed","text":"text","user":"mfrggzdfmztwq2lk","name":"Bob","#
+                    + #""known":"aaaaaaaaaaaaaaaa","verified":true"#
             ),
             (.notice(.discoveryUp), #""on":"notice","at":1.500000,"code":"discovery-up","text":"text""#),
             (

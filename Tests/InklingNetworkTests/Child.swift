@@ -42,11 +42,18 @@ final class Child: Sendable {
     private let end = Mutex<Ending?>(nil)
     /// Of its output and its errors, so many have not come to their end.
     private let openStreams = Mutex(2)
+    private let whenEnded: @Sendable () -> Void
 
     /// Starts a program that is found along `PATH`.
     ///
-    /// - Parameter splitsLines: whether its output is taken line by line, rather than as it comes.
-    init(_ command: [String], environment: [String: String] = [:], splitsLines: Bool = true) throws {
+    /// - Parameters:
+    ///   - splitsLines: whether its output is taken line by line, rather than as it comes.
+    ///   - whenEnded: called once, on a thread of its own.
+    init(
+        _ command: [String], environment: [String: String] = [:], splitsLines: Bool = true,
+        whenEnded: @escaping @Sendable () -> Void = {}
+    ) throws {
+        self.whenEnded = whenEnded
         let streams = try Child.spawning.withLock { _ in try Child.spawn(command, environment: environment) }
         processID = streams.processID
         input = Mutex(streams.input)
@@ -204,6 +211,7 @@ final class Child: Sendable {
             let signal = status & 0x7f
             ending = signal == 0 ? .exited((status >> 8) & 0xff) : .signalled(signal)
         }
+        whenEnded()
     }
 }
 

@@ -37,7 +37,9 @@ extension NetworkTests {
                 environment: ["XDG_CONFIG_HOME": "/run/config", "LOGNAME": "tool"])
         }
 
-        @Test("peers, send and watch are the person whose chat is open, and say what they find")
+        @Test(
+            "peers, send and watch are the person whose chat is open, and say what they find",
+            .standalone("beside a daemon they attach, see DaemonCommandTests"))
         func aroundAnOpenChat() async throws {
             try await Network.with(hosts: 2) { network in
                 let nodes = try await startNodes(["Alice", "Bob"], on: network.hosts, chat: "kitchen")
@@ -211,7 +213,9 @@ extension NetworkTests {
             }
         }
 
-        @Test("commands go by the name of the last chat, and leave out interfaces that are not there")
+        @Test(
+            "commands go by the name of the last chat, and leave out interfaces that are not there",
+            .standalone("beside a daemon they attach, see DaemonCommandTests"))
         func lastName() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 let bob = try await NodeProcess(

@@ -76,7 +76,9 @@ extension NetworkTests {
         }
 
         // J-6, J-10
-        @Test("what is open at the end is told, however much it is; what comes after quit changes nothing")
+        @Test(
+            "what is open at the end is told, however much it is; what comes after quit changes nothing",
+            .standalone("a front end is not told what becomes of its messages after its end (A-16)"))
         func end() async throws {
             try await Network.with(DriverTests.alone) { network in
                 let ports = (40_001...40_005).map { "\($0)" }
@@ -104,7 +106,9 @@ extension NetworkTests {
         }
 
         // J-11, R29
-        @Test("a usage error exits with 64, a taken port with 1 and one line that names it")
+        @Test(
+            "a usage error exits with 64, a taken port with 1 and one line that names it",
+            .standalone("a front end has no port"))
         func failures() async throws {
             try await Network.with(DriverTests.alone) { network in
                 _ = try await NodeProcess("Alice", on: network[0], ["--no-discovery", "--port", "40001"])

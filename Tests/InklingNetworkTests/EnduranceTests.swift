@@ -148,9 +148,9 @@ extension NetworkTests {
 }
 
 extension NodeProcess {
-    /// The process IDs of the program and of its helper, as this process sees them.
+    /// The process IDs of the program, of its helper and of its front end, as this process sees them.
     fileprivate func processes() throws -> [pid_t] {
         guard let program else { throw HarnessError("\(name) has ended") }
-        return [program, try helper()]
+        return [program, try helper()] + (frontEnd.map { [$0] } ?? [])
     }
 }

@@ -32,6 +32,7 @@ struct Event: Decodable, Sendable {
     let code: String?
     let line: Int?
     let key: String?
+    let version: String?
     let peers: [Listed]?
     let links: Int?
     let datagramsSent, datagramsReceived, drops: [String: Int]?
@@ -46,30 +47,46 @@ struct Event: Decodable, Sendable {
     }
 }
 
-/// `inkling chat … --json` on a host.
+/// `inkling chat … --json` on a host. If ``isAttached``, its node is that of a daemon of its own: what is said of the
+/// node, such as its process, is the daemon's, and its lines are read and written by the front end.
 final class NodeProcess: Sendable {
     let name: String
     let host: Host
     /// Just before the program was started.
     let started: Double
+    private let daemon: DaemonProcess?
     private let child: Child
     private let decoded = Mutex<[Event]>([])
 
     /// Starts a node and waits until it is ready. Its state lies in the host's `/run`, and is gone with the host.
     ///
-    /// - Parameter script: a shell script that reads the node's output; what it writes is taken for it.
+    /// - Parameters:
+    ///   - program: the program's path; nil for the one that was built together with the tests.
+    ///   - script: a shell script that reads the node's output; what it writes is taken for it.
     init(
         _ name: String, on host: Host, chat: String? = nil, state: String? = nil, _ arguments: [String] = [],
-        environment: [String: String] = [:], readBy script: String? = nil
+        environment: [String: String] = [:], program: String? = nil, readBy script: String? = nil
     ) async throws {
         self.name = name
         self.host = host
-        var command = [try NodeProcess.program(), "chat"]
-        if let chat { command.append(chat) }
-        command += ["--json", "--name", name, "--state-dir", "/run/inkling-\(state ?? name)"] + arguments
-        if let script { command = ["sh", "-c", "\"$@\" | {\n\(script)\n}", "sh"] + command }
+        let directory = "/run/inkling-\(state ?? name)"
+        let state = ["--state-dir", directory]
+        var command = [try program ?? NodeProcess.program(), "chat"] + (chat.map { [$0] } ?? []) + ["--json"] + state
         started = now()
-        child = try Child(host.command(command), environment: environment)
+        // Older programs have no daemon.
+        if isAttached, program == nil {
+            let arguments = AttachedArguments(arguments)
+            daemon = try await DaemonProcess(
+                on: host, socket: directory + "/socket",
+                state + ["--name", name, "--no-config"] + arguments.daemon, environment: environment)
+            command += ["--attach"] + arguments.frontEnd
+        } else {
+            daemon = nil
+            command += ["--name", name] + arguments
+        }
+        if let script { command = ["sh", "-c", "\"$@\" | {\n\(script)\n}", "sh"] + command }
+        // Where a node of its own would have ended by now, the daemon does.
+        child = try Child(host.command(command), environment: environment) { [daemon] in daemon?.signal(SIGTERM) }
         try await wait("ready") { $0.on == "ready" }
     }
 
@@ -116,22 +133,39 @@ final class NodeProcess: Sendable {
     }
 
     /// Signals the program itself, and returns the time just before.
+    ///
+    /// A daemon is told to end as a service manager does it, and its front end as a terminal does it; what happens to a
+    /// machine, or to a process without its knowing, happens to both.
     @discardableResult
     func signal(_ number: Int32) throws -> Double {
-        guard let program else { throw HarnessError("\(name) has ended") }
+        guard program != nil, let frontEnd = child.onlyChild else { throw HarnessError("\(name) has ended") }
         let time = now()
-        kill(program, number)
+        if number != SIGINT, number != SIGHUP, number != SIGTSTP, let daemon { daemon.signal(number) }
+        if daemon == nil || number != SIGTERM { kill(frontEnd, number) }
         // What stands in front of the program stops along with it.
         if number == SIGCONT { child.signal(SIGCONT) }
         return time
     }
 
-    func waitForEnd() async throws -> Child.Ending { try await child.waitForEnd() }
+    /// Waits for the end of the program, and of its daemon.
+    func waitForEnd() async throws -> Child.Ending {
+        let ending = try await child.waitForEnd()
+        _ = try await daemon?.waitForEnd()
+        return self.ending ?? ending
+    }
 
-    var ending: Child.Ending? { child.ending }
-    /// The process ID of the program itself, as this process sees it.
-    var program: pid_t? { child.onlyChild }
-    var errorText: String { child.errorText }
+    /// How it ended; with a daemon, how the first of the two that did not end well did.
+    var ending: Child.Ending? {
+        guard let ending = child.ending, let daemon else { return child.ending }
+        guard let last = daemon.ending else { return nil }
+        return ending == .exited(0) ? last : ending
+    }
+
+    /// The process ID of the node's program itself, as this process sees it.
+    var program: pid_t? { if let daemon { daemon.program } else { child.onlyChild } }
+    /// That of the front end, where it is another.
+    var frontEnd: pid_t? { daemon == nil ? nil : child.onlyChild }
+    var errorText: String { [daemon?.errorText ?? "", child.errorText].filter { !$0.isEmpty }.joined(separator: "\n") }
 
     // MARK: - Output
 
@@ -204,7 +238,8 @@ extension Event {
         self.init(
             on: "unreadable", at: line.arrival, user: nil, name: nil, port: nil, chat: nil, presence: nil, why: nil,
             users: nil, text: line.text, from: nil, message: nil, tag: nil, to: nil, code: nil, line: nil, key: nil,
-            peers: nil, links: nil, datagramsSent: nil, datagramsReceived: nil, drops: nil, bytesSent: nil,
+            version: nil, peers: nil, links: nil, datagramsSent: nil, datagramsReceived: nil, drops: nil,
+            bytesSent: nil,
             bytesReceived: nil, messages: nil, outcomes: nil)
     }
 }

@@ -65,7 +65,9 @@ extension NetworkTests {
         }
 
         // R24, R11
-        @Test("two nodes on one host see each other, of two users and of one")
+        @Test(
+            "two nodes on one host see each other, of two users and of one",
+            .standalone("a daemon holds its state directory for itself alone (A-14)"))
         func oneHost() async throws {
             try await Network.with(hosts: 1) { network in
                 let alice = try await NodeProcess("Alice", on: network[0])

@@ -6,10 +6,17 @@ extension NetworkTests {
         @Test("what is typed shows while 100 messages a second come: how fast, is told")
         func echo() async throws {
             try await Network.with(hosts: 2) { network in
-                let program = "\(try NodeProcess.program()) chat kitchen --name Alice"
+                var program = "\(try NodeProcess.program()) chat kitchen"
+                if isAttached {
+                    _ = try await DaemonProcess.atHome("/run/home", on: network[0], ["--name", "Alice"])
+                    program += " --attach"
+                } else {
+                    program += " --name Alice"
+                }
                 let alice = try Child(
                     network[0].command(["sh", "-c", "script -qefc 'stty cols 80 rows 24; exec \(program)' /dev/null"]),
-                    environment: ["TERM": "xterm", "HOME": "/run/home", "LC_ALL": "C.UTF-8"], splitsLines: false)
+                    environment: ["TERM": "xterm", "HOME": "/run/home", "XDG_RUNTIME_DIR": "", "LC_ALL": "C.UTF-8"],
+                    splitsLines: false)
                 defer { alice.signal(SIGTERM) }
                 let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
                 try await bob.wait("Alice") { $0.isPresence("online", of: "Alice") }

@@ -135,7 +135,9 @@ extension NetworkTests {
             }
         }
 
-        @Test("whoever ends the input instead of giving a name joins nothing, as with Ctrl-C")
+        @Test(
+            "whoever ends the input instead of giving a name joins nothing, as with Ctrl-C",
+            .standalone("a front end asks for no name"))
         func noName() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 let terminal = try await RealTerminal(on: network[0])
@@ -156,7 +158,9 @@ extension NetworkTests {
             }
         }
 
-        @Test("a new name for which the settings have another is told to hold until the next start")
+        @Test(
+            "a new name for which the settings have another is told to hold until the next start",
+            .standalone("its chat has a node of its own"))
         func settledName() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 let terminal = try await RealTerminal(on: network[0], columns: 120)

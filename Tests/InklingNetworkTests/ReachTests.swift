@@ -21,7 +21,7 @@ extension NetworkTests {
             return (ask.payload, initiation.payload)
         }
 
-        // D-15
+        // R38, D-15
         @Test("over an interface that was left out neither an ask nor an initiation is answered, whatever its address")
         func leftOut() async throws {
             try await Network.with(ReachTests.withoutDiscovery) { network in
@@ -56,7 +56,7 @@ extension NetworkTests {
             }
         }
 
-        // D-16
+        // R38, D-16
         @Test("from beyond a router only hosts that were named are answered, or with --routed all")
         func routed() async throws {
             try await Network.with(ReachTests.withoutDiscovery) { network in

@@ -1,27 +1,41 @@
 import Foundation
+import Synchronization
 
 /// A terminal on a host, with a shell in it: what somebody would see who sat there. tmux plays the terminal.
 final class RealTerminal: Sendable {
     private let host: Host
     private let socket: String
+    private let home: String
+    /// That of the chats, if they are attached to one.
+    private let daemon = Mutex<DaemonProcess?>(nil)
 
     /// Opens a terminal and starts a command in its shell, where its end leaves the shell.
     init(on host: Host, columns: Int = 80, rows: Int = 24, home: String = "home") async throws {
         self.host = host
+        self.home = home
         socket = "/run/terminal-\(home)"
         try await host.run(
             """
             mkdir -p /run/\(home)
             printf 'set -g history-limit 10000\\nset -g status off\\nset -sg escape-time 0\\n' >/run/terminal.conf
             cd /run/\(home)
-            env -u XDG_CONFIG_HOME -u XDG_STATE_HOME -u NO_COLOR -u TMUX HOME=/run/\(home) PS1='$ ' LC_ALL=C.UTF-8 tmux -u -S \(socket) -f /run/terminal.conf \
+            env -u XDG_CONFIG_HOME -u XDG_STATE_HOME -u XDG_RUNTIME_DIR -u NO_COLOR -u TMUX HOME=/run/\(home) PS1='$ ' LC_ALL=C.UTF-8 tmux -u -S \(socket) -f /run/terminal.conf \
             new-session -d -x \(columns) -y \(rows) sh
             """)
     }
 
-    /// Starts a node of that name in the chat.
+    /// Starts a chat under that name; if ``isAttached``, at a daemon, which is started before the first one.
     func chat(_ chat: String, as name: String, _ options: String = "") async throws {
-        try await type("\(try NodeProcess.program()) chat \(chat) --name \(name) \(options)")
+        var words = ["--name", name] + options.split(separator: " ").map(String.init)
+        if isAttached {
+            let arguments = AttachedArguments(words)
+            if daemon.withLock({ $0 == nil }) {
+                let started = try await DaemonProcess.atHome("/run/\(home)", on: host, arguments.daemon)
+                daemon.withLock { $0 = started }
+            }
+            words = ["--attach"] + arguments.frontEnd
+        }
+        try await type("\(try NodeProcess.program()) chat \(chat) \(words.joined(separator: " "))")
         try await press("Enter")
     }
 

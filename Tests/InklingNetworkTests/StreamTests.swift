@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 extension NetworkTests {
@@ -13,7 +14,9 @@ extension NetworkTests {
                 ending: ending, text: child.output.map(\.text).joined(separator: "\n"), errors: child.errorText)
         }
 
-        @Test("output that can't be written is a failure, and one that nobody reads ends a watch")
+        @Test(
+            "output that can't be written is a failure, and one that nobody reads ends a watch",
+            .standalone("it is about the commands' own output"))
         func output() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 for place in [">/dev/full", ">&-"] {
@@ -35,10 +38,21 @@ extension NetworkTests {
             }
         }
 
+        private static let alice = ["--name", "Alice", "--no-discovery", "--peer", "127.0.0.1:40001"]
+
         /// Runs Alice, whose chat is with Bob on the same host, with these redirections, to her end.
         private static func chat(_ redirections: String, on host: Host) async throws -> CommandTests.Answer {
-            try await shell(
-                "\"$0\" chat kitchen --name Alice --no-discovery --peer 127.0.0.1:40001 \(redirections)", on: host)
+            guard isAttached else {
+                return try await shell("\"$0\" chat kitchen \(alice.joined(separator: " ")) \(redirections)", on: host)
+            }
+            let state = ["--state-dir", "/run/inkling-Alice"]
+            let daemon = try await DaemonProcess(
+                on: host, socket: "/run/inkling-Alice/socket", alice + state + ["--no-config"])
+            let answer = try await shell(
+                "\"$0\" chat kitchen --attach \(state.joined(separator: " ")) \(redirections)", on: host)
+            daemon.signal(SIGTERM)
+            #expect(try await daemon.waitForEnd() == .exited(0), "\(daemon.errorText)")
+            return answer
         }
 
         private static func bob(on host: Host) async throws -> NodeProcess {
@@ -55,7 +69,9 @@ extension NetworkTests {
                 #expect(answer.text.contains("Bob is here"), "\(answer)")
                 let left = try await bob.wait("Alice's goodbye") { $0.isPresence("offline", of: "Alice") }
                 #expect(left.why == "bye")
-                #expect(bob.events.filter { $0.on == "peer" }.map(\.presence) == ["online", "offline"])
+                // Nobody looks at a pipe, so the user of a daemon stays away (A-26).
+                let coming = isAttached ? "away" : "online"
+                #expect(bob.events.filter { $0.on == "peer" }.map(\.presence) == [coming, "offline"])
             }
         }
 
@@ -80,7 +96,9 @@ extension NetworkTests {
                 // A pipe that is open for writing too never ends.
                 try await network[0].run("seq 500 >/run/lines; mkfifo /run/pipe")
                 _ = try await StreamTests.bob(on: network[0])
-                for words in ["", "--json "] {
+                // With a daemon, the first line is written after such an input has ended: then nothing is lost by it.
+                let isHarmless = isAttached && input == "</dev/null"
+                for words in isHarmless ? ["--json "] : ["", "--json "] {
                     let answer = try await StreamTests.chat("\(words)\(input) >/dev/full", on: network[0])
                     #expect(answer.ending == .exited(1), "\(words)")
                     #expect(

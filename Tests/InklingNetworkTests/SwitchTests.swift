@@ -76,7 +76,7 @@ import Testing
 
 extension NetworkTests {
     @Suite(
-        "Switch of bad networks", .serialized, .sideBySide,
+        "Switch of bad networks", .serialized, .sideBySide, .standalone("no node runs here"),
         .enabled(if: hasTAP, "left out: there is no /dev/net/tun"))
     struct UserSpaceSwitchTests {
         @Test("of 1,000 datagrams it loses, doubles and reorders as many as it says, and in another run the same ones")

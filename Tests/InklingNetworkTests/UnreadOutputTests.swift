@@ -2,7 +2,10 @@ import Foundation
 import Testing
 
 extension NetworkTests {
-    @Suite("Output that nobody reads", .serialized, .alone) struct UnreadOutputTests {
+    @Suite(
+        "Output that nobody reads", .serialized, .alone,
+        .standalone("a daemon cuts off a front end that does not read for 10 s (A-29)"))
+    struct UnreadOutputTests {
         /// The first lines are passed on, then none for 15 s, then all.
         private static let script = """
             lines=0
@@ -15,7 +18,7 @@ extension NetworkTests {
         private static let rate = 125
         private static let text = String(repeating: "x", count: 3_400)
 
-        // J-14, M-20
+        // R37, J-14, M-20
         @Test("a node whose output is not read for 15 s under 500 messages a second holds back, stays, and counts")
         func unread() async throws {
             try await Network.with(Network.Options(hosts: 1, discovery: false)) { network in

@@ -10,6 +10,7 @@ struct SettingsFileTests {
         let text = """
             name = "Älice"
             chat = "kitchen"
+            on-message = ["notify", "--quiet"]
 
             [indicator]
             style = "short"
@@ -24,6 +25,7 @@ struct SettingsFileTests {
             [privacy]
             send-typing = false
             show-typing = true
+            auto-away = false
             """
         var expected = SettingsFile()
         expected.name = "Älice"
@@ -34,6 +36,8 @@ struct SettingsFileTests {
         expected.ringsForMentions = true
         expected.sendsTyping = false
         expected.showsTyping = true
+        expected.messageHook = ["notify", "--quiet"]
+        expected.goesAwayAlone = false
         #expect(try SettingsFile(text, path: "config.toml") == expected)
     }
 
@@ -89,6 +93,10 @@ struct SettingsFileTests {
             Wrong("indicator.reduce-motion = 1", "indicator.reduce-motion takes true or false"),
             Wrong("indicator.style = \"loud\"", "indicator.style takes one of \"standard\", \"short\", \"list\""),
             Wrong("interfaces.use = \"eth0\"", "interfaces.use takes a list of names"),
+            Wrong("on-message = \"notify\"", "on-message takes a list of words"),
+            Wrong("on-message = []", "on-message takes a program and its arguments"),
+            Wrong("on-message = [\"\", \"x\"]", "on-message takes a program and its arguments"),
+            Wrong("privacy.auto-away = 1", "privacy.auto-away takes true or false"),
             Wrong("interfaces.use = [1]", "interfaces.use takes a list of names"),
             Wrong("interfaces.use = []\ninterfaces.leave-out = []", "interfaces.leave-out can't be combined with"),
             Wrong("name = \"a\"\n\nname = \"b\"", "line 3"),

@@ -70,7 +70,10 @@ struct TextsTests {
             ("per", "did you mean: inkling peers"), ("Send x y", "did you mean: inkling send"),
             ("identity shwo", "did you mean: inkling identity show"),
             ("identity exprot x", "did you mean: inkling identity export"),
-            ("kitchen", "the commands are chat, invite, peers, send, watch, doctor, identity"),
+            (
+                "kitchen",
+                "the commands are chat, invite, peers, send, watch, daemon, status, join, leave, chats, doctor, identity"
+            ), ("deamon", "did you mean: inkling daemon"),
             ("identity x", "the commands are show, export, import"), ("help snd", "did you mean: inkling send"),
             ("help identity shwo", "did you mean: inkling identity show"),
         ])

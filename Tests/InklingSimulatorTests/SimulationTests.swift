@@ -22,7 +22,7 @@ struct SimulationTests {
         return results.withLock { $0 }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    @Test("every promise holds in every scenario that a seed draws (R4, R10 to R16, R22, R24 to R26)")
+    @Test("every promise holds in every scenario that a seed draws (R4, R10 to R16, R22, R24 to R26, R36, R37)")
     func seeds() {
         let shared = Mutex(SeedSum())
         concurrently(Self.seeds) { seed in

@@ -174,6 +174,18 @@ struct EventQueueTests {
         #expect(queue.isEmpty, "the list is what was told")
     }
 
+    @Test("of a chat that ended for the reader nothing waits but messages, and it is known what was told")
+    func endedChat() {
+        var queue = EventQueue()
+        Self.add([Self.peer(Self.bob, .online), .typing(chat: "c", [Self.bob])], to: &queue)
+        _ = Self.taken(from: &queue)
+        Self.add([Self.peer(Self.carol, .online), .typing(chat: "c", [Self.carol])], to: &queue)
+        let told = queue.end(chat: "c")
+        #expect(told.present == [Self.bob.user] && told.isTyping && queue.isEmpty && queue.otherCount == 0)
+        let again = queue.end(chat: "c")
+        #expect(again.present.isEmpty && !again.isTyping)
+    }
+
     @Test("100,000 people who come and go leave nothing, whether they typed or wrote nothing")
     func comingAndGoing() {
         var queue = EventQueue()

@@ -109,6 +109,35 @@ struct KeyStoreTests {
         #expect(fourth.temporary == nil && fourth.privateKey == first.privateKey)
     }
 
+    @Test("whether a node uses a directory can be asked, which makes nothing there and keeps nobody from using it")
+    func inUse() async throws {
+        let scratch = try Scratch()
+        #expect(!KeyStore.isInUse(directory: scratch.path + "/nowhere"))
+        #expect(access(scratch.path + "/nowhere", F_OK) != 0)
+        #expect(!KeyStore.isInUse(directory: scratch.path) && access(scratch.path + "/lock", F_OK) != 0)
+        let store = try KeyStore.open(directory: scratch.path)
+        #expect(KeyStore.isInUse(directory: scratch.path))
+        store.close()
+        #expect(!KeyStore.isInUse(directory: scratch.path))
+
+        // Somebody who looks holds the lock for a moment. How long that is on a busy machine, nobody can say.
+        var attempts = 0
+        while attempts < 50 {
+            attempts += 1
+            let looker = Glibc.open(scratch.path + "/lock", O_RDONLY | O_CLOEXEC)
+            try #require(flock(looker, LOCK_SH | LOCK_NB) == 0)
+            let released = Task.detached {
+                try await Task.sleep(for: .milliseconds(1))
+                Glibc.close(looker)
+            }
+            let second = try KeyStore.open(directory: scratch.path)
+            second.close()
+            try await released.value
+            if second.temporary == nil { break }
+        }
+        #expect(attempts < 50)
+    }
+
     @Test("where no directory can be made, the identity is temporary and says why (R29)")
     func unwritable() throws {
         let scratch = try Scratch()

@@ -198,6 +198,7 @@ struct KnownPeersTests {
 
     // MARK: - Fingerprints
 
+    //
     @Test("both sides of a pair see the same fingerprint, and every other pair and key another")
     func fingerprints() throws {
         let keys = try (1...3).map { try Self.key($0) }
@@ -215,6 +216,7 @@ struct KnownPeersTests {
         }
         // Computed elsewhere: SHA-256 of the label and both keys, modulo 10^60.
         #expect(all[0].groups.joined() == "040305024255041859833905646701436347695479543270445599366995")
+        #expect(all[0].groups.prefix(2) == ["04030", "50242"], "the highest digits first, with their zeros")
     }
 }
 
@@ -485,13 +487,25 @@ extension NodeTests {
         for node in [again, bob, carol] { await node.stop() }
     }
 
-    @Test("somebody who was never met can be blocked by key, oneself can't")
+    //
+    @Test("somebody who was never met can be verified and blocked by key, oneself can't")
     func blockedUnmet() async throws {
         let alice = try await NodeTests.node("Alice")
         let key = try KnownPeersTests.key(1).base64url
         try await alice.setBlocked(true, key: key)
         #expect(await alice.knownPeer(key: key)?.isBlocked == true)
-        await #expect(throws: NodeError.unknownPeer(alice.key)) { try await alice.setBlocked(true, key: alice.key) }
+        try await alice.setBlocked(false, key: key)
+        try await alice.setVerified(true, key: key)
+        #expect(await alice.knownPeer(key: key)?.isBlocked == false)
+        #expect(await alice.knownPeer(key: key)?.isVerified == true)
+        for value in [true, false] {
+            await #expect(throws: NodeError.unknownPeer(alice.key)) {
+                try await alice.setBlocked(value, key: alice.key)
+            }
+            await #expect(throws: NodeError.unknownPeer(alice.key)) {
+                try await alice.setVerified(value, key: alice.key)
+            }
+        }
         await alice.stop()
     }
 
@@ -517,18 +531,22 @@ extension NodeTests {
     }
 
     // R13
-    @Test("a block that is kept holds after a restart, until it is taken back")
+    //
+    @Test("a block or a verification by key holds after a restart, met or not, until it is taken back")
     func keptBlock() async throws {
         let directory = try TemporaryDirectory()
+        let stranger = try KnownPeersTests.key(1).base64url
         var alice = try await NodeTests.keeping("Alice", in: directory)
         let bob = try await NodeTests.node("Bob", peers: [alice])
         await NodeTests.meet(alice, bob)
         try await alice.setBlocked(true, key: bob.key)
+        try await alice.setVerified(true, key: stranger)
         let gone = await NodeTests.first(of: alice.presence(in: "lobby")) { $0.first?.presence == .offline }
         #expect(gone?.first?.isBlocked == true)
         await alice.stop()
 
         alice = try await NodeTests.keeping("Alice", in: directory, peers: [bob])
+        #expect(await alice.knownPeer(key: stranger)?.isVerified == true)
         #expect(await alice.peer(bob.user, in: "lobby")?.isBlocked == true)
         for _ in 0..<100 where await alice.statistics().drops[.blocked, default: 0] == 0 {
             try await Task.sleep(for: .milliseconds(20))

@@ -161,7 +161,7 @@ struct LocalNodeTests {
                             #expect(pthread_equal(pthread_self(), thread) != 0)
                             switch output {
                             case .answer(let answer, _): told.append("\(answer)")
-                            case .event, .waited, .own: told.append("event")
+                            case .event, .waited, .own, .user: told.append("event")
                             case .ended: told.append("ended")
                             }
                         }
@@ -181,10 +181,13 @@ struct LocalNodeTests {
         }
         #expect(
             told == [
-                "peers([])", "sent(message: 1, recipients: 0)", "asked", "stopping", "ended", "stopped",
+                "joined(InklingModel.Chat(name: \"lobby\", secret: nil), [])", "sent(message: 1, recipients: 0)",
+                "asked",
+                "stopping", "ended", "stopped",
             ])
     }
 
+    //
     @Test("each request has one answer, in the order of the requests; a bad one says why")
     func answers() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")
@@ -203,8 +206,15 @@ struct LocalNodeTests {
             (.open(chat: "attic"), .failed(.unknownChat("attic"))),
             (.read(chat: "lobby"), .done),
             (.read(chat: "attic"), .failed(.unknownChat("attic"))),
-            (.keep(try Chat("lobby")), .failed(.chatExists("lobby"))),
-            (.chats, .chats([ChatStatus(chat: try Chat("lobby"))])),
+            (
+                .keep(try Chat("lobby")),
+                .failed(.other(code: "unsupported", text: "This node ends with its front end, and keeps no chat."))
+            ),
+            (.invite(chat: "lobby"), .invite(nil)),
+            (.invite(chat: "attic"), .failed(.unknownChat("attic"))),
+            (.sightings(chat: "lobby"), .sightings(instance: nil, [])),
+            (.sightings(chat: "attic"), .failed(.unknownChat("attic"))),
+            (.chats, .chats([ChatStatus("lobby")])),
             (.peers(chat: "attic"), .failed(.unknownChat("attic"))),
             (.send("", chat: "lobby"), .failed(.messageEmpty)),
             (.send("x", chat: "lobby"), .sent(message: 1, recipients: 0)),
@@ -232,7 +242,7 @@ struct LocalNodeTests {
                 continue
             }
             #expect(request == asked[place])
-            if case .knownPeers(let people) = answer, place == 25 {
+            if case .knownPeers(let people) = answer, place == 29 {
                 #expect(people.map(\.key) == [bob.key])
             } else {
                 #expect(answer == expected[place], "\(request)")
@@ -321,6 +331,34 @@ struct LocalNodeTests {
         try await bob.wait { $0.last?.typists == 0 }
         #expect(begin.duration(to: .now) < .seconds(2), "sooner than it ends by itself")
         try await bob.stop()
+        try await alice.stop()
+    }
+
+    @Test(
+        "a front end gets what it subscribes to, from the present state on; messages that it does not get hold up nobody"
+    )
+    func subscribing() async throws {
+        let alice = try await TestFrontEnd.inLobby("Alice")
+        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        try await alice.meet(bob.user)
+        await bob.startTyping(in: "lobby")
+        try await alice.wait { $0.last?.typists == 1 }
+        try await alice.run { $0.ask(.subscribe(Subscription(kinds: [.typing], chats: .all))) }
+        try await alice.forget()
+        _ = try await bob.send("hello", to: "lobby")
+        try await alice.wait { $0.last?.typists == 0 }
+        try await NodeEventsTests.wait { await alice.node.statistics().messagesReceived == 1 }
+        #expect(await alice.node.heldText == 0)
+        await bob.startTyping(in: "lobby")
+        try await alice.wait { $0.last?.typists == 1 }
+        try await alice.run { $0.ask(.subscribe(Subscription(kinds: [.peer, .message], chats: .named(["lobby"])))) }
+        let outputs = try await alice.outputs
+        #expect(outputs.allSatisfy { $0.text == nil })
+        #expect(outputs.suffix(2).first?.answer == .done)
+        #expect(outputs.last?.peer?.user == bob.user && outputs.last?.peer?.presence == .online)
+        try await alice.run { $0.ask(.subscribe(Subscription())) }
+        #expect(try await alice.outputs.last?.typists == 1)
+        await bob.stop()
         try await alice.stop()
     }
 
@@ -484,7 +522,8 @@ struct LocalNodeTests {
         try await alice.stop()
     }
 
-    @Test("another name shows on the others at once, and is the node's own (L-57)")
+    //
+    @Test("another name shows on the others at once, and is the node's own; one of 0 or 65 bytes is refused (L-57)")
     func rename() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")
         let bob = try await NodeTests.node("Bob", peers: [alice.node])
@@ -502,6 +541,9 @@ struct LocalNodeTests {
         await #expect(throws: NodeError.name(.tooLong(bytes: 65, maximum: 64))) {
             try await bob.setName(String(repeating: "x", count: 65))
         }
+        #expect(bob.name == "Bobby")
+        try await bob.setName(String(repeating: "é", count: 32))
+        #expect(bob.name.utf8.count == 64)
         await bob.stop()
         await #expect(throws: NodeError.stopped) { try await bob.setName("Bob") }
         try await alice.stop()

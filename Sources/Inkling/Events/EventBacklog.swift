@@ -54,6 +54,9 @@ package struct EventBacklog: Sendable {
         return queue.giveUpMessages()
     }
 
+    /// The reader knows nothing of who types in a chat.
+    package mutating func forgetTyping(in chat: String) { queue.forgetTyping(in: chat) }
+
     /// The reader is gone.
     ///
     /// - Returns: The messages that waited for it, and what it was not told.

@@ -99,6 +99,28 @@ package struct EventQueue: Sendable {
         if !people.isEmpty { typing[chat] = TypingList(latest: people, at: 0, told: people) }
     }
 
+    /// The reader knows nothing of who types in a chat.
+    package mutating func forgetTyping(in chat: String) {
+        typing[chat] = nil
+        agenda[.typing(chat)] = nil
+    }
+
+    /// The reader is told no more of who is there and who types in a chat.
+    ///
+    /// - Returns: Whom it was told to be there, and whether it was told that somebody types.
+    package mutating func end(chat: String) -> (present: Set<UserID>, isTyping: Bool) {
+        var present: Set<UserID> = []
+        for member in Array(members.keys) where member.chat == chat {
+            if members[member]?.isThere == true { present.insert(member.user) }
+            members[member]?.isThere = false
+            members[member]?.after = nil
+            place(nil, of: member)
+        }
+        let isTyping = typing[chat]?.told.isEmpty == false
+        forgetTyping(in: chat)
+        return (present, isTyping)
+    }
+
     // MARK: What came
 
     /// Something happened that the reader is to be told.
@@ -335,32 +357,5 @@ package struct EventQueue: Sendable {
     private static func isThere(_ change: TimedEvent) -> Bool {
         guard case .peer(_, let peer, _) = change.event else { return false }
         return peer.presence != .offline
-    }
-}
-
-/// What a notice is about: of several on one subject the latest is enough.
-private enum NoticeSubject: Hashable {
-    case discoveryDown, discoveryUp, identity, lastWill, oneself, reach, damage, newer, unkept
-    case person(UserID)
-    case other(code: String)
-
-    init(_ notice: Notice) {
-        switch notice {
-        case .discoveryDown: self = .discoveryDown
-        case .discoveryUp: self = .discoveryUp
-        case .identityTemporary: self = .identity
-        case .lastWillOff: self = .lastWill
-        case .peerIsOneself: self = .oneself
-        case .keyChanged(let person, _, _): self = .person(person.user)
-        case .reachableFromAnywhere, .reachableOnLink: self = .reach
-        case .knownPeersDamaged: self = .damage
-        case .knownPeersNewer: self = .newer
-        case .knownPeersUnkept: self = .unkept
-        case .other(let code, _): self = .other(code: code)
-        }
-    }
-
-    var isPerson: Bool {
-        if case .person = self { true } else { false }
     }
 }

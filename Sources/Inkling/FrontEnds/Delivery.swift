@@ -1,6 +1,6 @@
 import InklingModel
 
-/// What became of a message.
+/// What became of a message that ``Node/deliver(_:to:within:)`` sent, by person.
 public struct DeliveryOutcome: Hashable, Sendable {
     /// The number of the message, as events report it.
     public let message: UInt64
@@ -10,7 +10,7 @@ public struct DeliveryOutcome: Hashable, Sendable {
     public fileprivate(set) var delivered: [Peer] = []
     /// Who doesn't have it, or may not have it, in the order in which that became known.
     public fileprivate(set) var failed: [Failure] = []
-    /// Who did not answer in time.
+    /// Who did not answer in time. They may still get the message.
     public fileprivate(set) var unanswered: [Peer] = []
 
     /// Somebody who may not have the message.

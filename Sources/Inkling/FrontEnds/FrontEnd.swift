@@ -20,6 +20,8 @@ final class FrontEnd {
     private var end = End.open
     /// The messages that the sink was called with, or will not get, since the node last asked.
     private var settled: [UInt64] = []
+    /// Which events the sink gets.
+    var subscription = Subscription()
     /// Whether events go to the sink, as far as there is one.
     var takesEvents = true {
         didSet { if takesEvents, sink != nil { backlog.attend() } }
@@ -38,6 +40,9 @@ final class FrontEnd {
         self.sink = sink
         backlog.attend()
     }
+
+    /// The sink knows nothing of who types in a chat.
+    func forgetTyping(in chat: String) { backlog.forgetTyping(in: chat) }
 
     /// Something is to be told after all that came before it.
     func add(_ output: ServiceOutput) {
@@ -99,9 +104,13 @@ final class FrontEnd {
     private func place(_ output: ServiceOutput) {
         switch output {
         case .event(let timed):
+            guard subscription.wants(timed.event, isMember: { _ in true }) else {
+                if case .message(_, _, let number, _) = timed.event { settled.append(number) }
+                return
+            }
             guard !backlog.add(timed), case .message(_, _, let number, _) = timed.event else { return }
             settled.append(number)
-        case .waited, .own, .answer, .ended:
+        case .waited, .own, .user, .answer, .ended:
             guard let sink else { preconditionFailure("a front end listens before it asks") }
             sink(output)
         }

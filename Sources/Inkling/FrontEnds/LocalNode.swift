@@ -76,9 +76,38 @@ package final class LocalNode: ChatService {
         case .setAway(let isAway): self.isAway = isAway
         case .open(let chat): openChat = chat
         case .leave(openChat): openChat = nil
+        case .subscribe(let subscription): subscribe(subscription)
         default: break
         }
     }
+
+    /// What the front end did not get before, it gets the present state of.
+    private func subscribe(_ subscription: Subscription) {
+        let former = frontEnd.subscription
+        frontEnd.subscription = subscription
+        func isNew(_ kind: Subscription.Kind, _ chat: String) -> Bool {
+            subscription.wants(kind, in: chat, isMember: true) && !former.wants(kind, in: chat, isMember: true)
+        }
+        var events: [Event] = []
+        for (chat, people, typing) in node.assumeIsolated({ $0.presentState }) {
+            if isNew(.peer, chat) {
+                events += people.map { .peer(chat: chat, $0, why: $0.presence == .away ? .away : .hello) }
+            }
+            guard isNew(.typing, chat) else { continue }
+            frontEnd.forgetTyping(in: chat)
+            if !typing.isEmpty { events.append(.typing(chat: chat, typing)) }
+        }
+        if subscription.kinds.contains(.notice), !former.kinds.contains(.notice) {
+            events += node.assumeIsolated { $0.standingNotices.all }.map { .notice($0) }
+        }
+        for event in events { frontEnd.add(.event(TimedEvent(at: Node.wallClock(), event: event))) }
+    }
+
+    /// Whether an input field with that text means that somebody types (T-9).
+    package static func countsAsTyping(_ text: String) -> Bool { InklingCore.countsAsTyping(text) }
+
+    /// Why the identity ends with the node; nil if it is kept.
+    package var temporary: TemporaryIdentity? { node.assumeIsolated { $0.keyStore?.temporary } }
 
     // MARK: Its life
 
@@ -124,9 +153,10 @@ extension Node {
     /// - Returns: Nil for a question.
     private func perform(_ request: ServiceRequest) throws(NodeError) -> ServiceAnswer? {
         switch request {
-        case .join(let chat), .keep(let chat):
+        case .join(let chat):
             try join(chat)
-            return .peers(peers(in: chat.name))
+            return .joined(chat, peers(in: chat.name))
+        case .keep: throw .other(code: "unsupported", text: "This node ends with its front end, and keeps no chat.")
         case .leave(let chat): try leave(chat)
         case .open(let chat), .read(let chat): try requireMember(chat)
         case .compose(let text, let chat):
@@ -150,8 +180,10 @@ extension Node {
         case .setBlocked(let isBlocked, let key): try setBlocked(isBlocked, key: key)
         case .block(let user): block(user)
         case .unblock(let user): unblock(user)
+        case .subscribe: break
         case .shutDown: stop {}
-        case .peers, .knownPeers, .blockedPeople, .fingerprint, .chats, .status, .statistics: return nil
+        case .peers, .knownPeers, .blockedPeople, .fingerprint, .invite, .sightings, .chats, .status, .statistics:
+            return nil
         }
         return .done
     }
@@ -164,6 +196,12 @@ extension Node {
         case .knownPeers: return .knownPeers(allKnownPeers)
         case .blockedPeople: return .knownPeers(allKnownPeers.filter(\.isBlocked))
         case .fingerprint(let key): return .fingerprint(try fingerprint(with: key).groups)
+        case .invite(let chat):
+            try requireMember(chat)
+            return .invite(joinedChat(chat)?.chat.invite)
+        case .sightings(let chat):
+            try requireMember(chat)
+            return .sightings(instance: discovery == nil ? nil : instance(in: chat), sightings(in: chat))
         case .chats: return .chats(chatStatuses)
         case .statistics: return .statistics(statistics())
         default: return .status(NodeStatus(since: started, isAway: isAway, frontEnds: 1, chats: chatStatuses))
@@ -171,5 +209,15 @@ extension Node {
     }
 
     /// The chats that the node is in, in the order in which it joined them.
-    private var chatStatuses: [ChatStatus] { joined.map { ChatStatus(chat: $0.chat, present: $0.present.count) } }
+    private var chatStatuses: [ChatStatus] {
+        joined.map { ChatStatus($0.name, hasSecret: !$0.chat.isOpen, present: $0.present.count) }
+    }
+
+    /// Who is there and who types, in each chat.
+    fileprivate var presentState: [(chat: String, people: [Peer], typing: [InklingModel.Person])] {
+        joined.map { entry in
+            let people = peers(in: entry.name).filter { $0.presence != .offline }
+            return (entry.name, people, typingPeople(in: entry.name))
+        }
+    }
 }

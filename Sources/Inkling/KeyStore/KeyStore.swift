@@ -53,6 +53,13 @@ package final class KeyStore: Sendable {
         return store
     }
 
+    /// Whether a node uses a state directory, in whatever process. Nothing is made or changed there.
+    ///
+    /// - Parameter directory: The one that the user named; nil for the default one.
+    package static func isInUse(directory: String?) -> Bool {
+        (directory ?? defaultDirectory).map { StateDirectory.isInUse($0) } ?? false
+    }
+
     private init(key: [UInt8], directory: String) {
         privateKey = key
         self.directory = directory

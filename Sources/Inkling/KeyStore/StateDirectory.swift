@@ -14,6 +14,11 @@ struct StateDirectory: Sendable {
         case unwritable(reason: String)
     }
 
+    /// How many times a lock that is held is tried again: it may be held by somebody who only looks, for a moment.
+    private static let looks = 10
+    /// Microseconds between two of them.
+    private static let lookPause: UInt32 = 5_000
+
     let path: String
     /// The open directory: files are found through it, whatever becomes of its path.
     private let descriptor: Int32
@@ -47,6 +52,18 @@ struct StateDirectory: Sendable {
         let directory = StateDirectory(path: path, descriptor: descriptor, lock: -1)
         defer { directory.close() }
         return try directory.existingKey()
+    }
+
+    /// Whether a node holds the lock of a directory. Nothing is made or changed there.
+    static func isInUse(_ path: String) -> Bool {
+        let lock = Glibc.open("\(path)/lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        guard lock >= 0 else { return false }
+        defer { Glibc.close(lock) }
+        // For this moment it keeps a node that starts from taking it, which is why one tries more than once.
+        while flock(lock, LOCK_SH | LOCK_NB) != 0 {
+            if errno != EINTR { return errno == EWOULDBLOCK }
+        }
+        return false
     }
 
     /// Drops the lock.
@@ -122,9 +139,15 @@ struct StateDirectory: Sendable {
             lock = openat(descriptor, "lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         }
         guard lock >= 0 else { return .unwritable(reason: reason(code)) }
+        var rest = looks
         while flock(lock, LOCK_EX | LOCK_NB) != 0 {
             let code = errno
             if code == EINTR { continue }
+            if code == EWOULDBLOCK, rest > 0 {
+                rest -= 1
+                usleep(lookPause)
+                continue
+            }
             Glibc.close(lock)
             return code == EWOULDBLOCK ? .inUse : .unwritable(reason: reason(code))
         }

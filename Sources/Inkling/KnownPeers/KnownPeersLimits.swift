@@ -1,4 +1,5 @@
-/// The limits of what is remembered of people. They are this program's own: no peer notices them.
+/// The limits of what is remembered of people. They are this program's own: no peer notices them, and
+/// front ends the two alone that have a clause.
 package enum KnownPeersLimits {
     /// People who are not yet worth keeping; when there are more, one of them goes, at random. A rule that could be
     /// foreseen would tell a stranger with many keys how to push somebody out.
@@ -9,9 +10,9 @@ package enum KnownPeersLimits {
     package static let provingTime = Duration.seconds(600)
     /// Seconds from the beginning of one day that counts to that of the next.
     package static let day: Double = 86_400
-    /// Names kept of a key; the oldest goes.
+    /// Names kept of a key; the oldest goes.
     package static let names = 4
-    /// How many of those for whom somebody may be mistaken are told.
+    /// How many of those for whom somebody may be mistaken are told.
     package static let namesakes = 8
     /// Chats in which a key was seen; the one longest ago goes.
     package static let chats = 32

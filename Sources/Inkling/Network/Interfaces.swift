@@ -42,7 +42,7 @@ package struct NetworkInterface: Hashable, Sendable {
 }
 
 /// Which network interfaces a node uses.
-public enum InterfaceSelection: Hashable, Sendable {
+package enum InterfaceSelection: Hashable, Sendable {
     /// Those that are up and have an address, without containers and tunnels; these, if nothing else is there;
     /// loopback, if not even they are.
     case automatic

@@ -14,6 +14,7 @@ extension Node {
     /// An open chat (``Chat/isOpen``) keeps nothing secret: anybody on the network can join and read it. Whoever shows the
     /// chat to a user has to say so (S-4).
     ///
+    /// - Parameter chat: The chat, of which neither the name nor the secret is that of a chat that the node is in.
     /// - Throws: ``NodeError/chatExists(_:)`` (the name, or the secret, is in use by a chat of this node),
     ///   ``NodeError/tooManyChats``, ``NodeError/stopped``.
     public func join(_ chat: Chat) throws(NodeError) {
@@ -38,8 +39,10 @@ extension Node {
         drain()
     }
 
-    /// Leaves a chat: its peers get a farewell, and nothing is kept except when they were last seen.
+    /// Leaves a chat: its peers get a farewell, and nothing is kept except when they were last seen. Messages that were not
+    /// acknowledged yet fail with ``FailureReason/left``.
     ///
+    /// - Parameter chat: The name of a chat that the node is in.
     /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/stopped``.
     public func leave(_ chat: String) throws(NodeError) {
         let entry = try member(chat)
@@ -57,22 +60,30 @@ extension Node {
 
     // MARK: Typing
 
-    /// The input field of a chat now holds this text. Only whether somebody types leaves the node, never the text.
-    /// Nothing happens for a chat that the node is not in.
+    /// Tells the node what the input field of a chat holds now. Call it on every change.
+    ///
+    /// From the texts the node tells whether the user types, and announces that (T-1 to T-10). The text itself never leaves
+    /// it.
+    ///
+    /// - Parameters:
+    ///   - text: All that the field holds; empty when it was cleared. It may be of any length.
+    ///   - chat: The name of a chat. Nothing happens in one that the node is not in.
     public func compose(_ text: String, in chat: String) {
         guard let entry = joinedChat(chat), !isStopped else { return }
         try? endpoint.compose(text, in: entry.tag, now: clock.now)
         drain()
     }
 
-    /// The user edited a message that this node is not shown. It counts as one edit: 2.9 s later typing ends.
+    /// Tells the node that the user edited a message whose text it is not shown. Call it with each edit: 2.9 s after the last
+    /// one typing ends (T-9). Nothing happens for a chat that the node is not in.
     public func startTyping(in chat: String) {
         guard let entry = joinedChat(chat), !isStopped else { return }
         try? endpoint.startTyping(in: entry.tag, now: clock.now)
         drain()
     }
 
-    /// The user emptied or gave up a message.
+    /// Tells the node that the user emptied or gave up the message of ``startTyping(in:)``: typing ends at once. Nothing happens
+    /// for a chat that the node is not in.
     public func stopTyping(in chat: String) {
         guard let entry = joinedChat(chat), !isStopped else { return }
         try? endpoint.stopTyping(in: entry.tag, now: clock.now)
@@ -81,9 +92,11 @@ extension Node {
 
     // MARK: Messages
 
-    /// Sends a message to all who are online in a chat; typing ends with it.
+    /// Sends a message to all who are online or away in a chat; the user's typing ends with it (T-10).
     ///
-    /// - Parameter text: 1 to 65,536 bytes of UTF-8.
+    /// - Parameters:
+    ///   - text: 1 to 65,536 bytes of UTF-8.
+    ///   - chat: The name of a chat that the node is in.
     /// - Returns: The number under which ``Event/delivered(chat:message:user:)`` and ``Event/failed(chat:message:user:why:)``
     ///   report it, and how many people it goes to. People who are offline don't get it later.
     /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/messageEmpty``, ``NodeError/messageTooLong(bytes:)``,
@@ -109,7 +122,7 @@ extension Node {
 
     // MARK: Presence
 
-    /// Marks the user as away or back. Going away ends typing at once.
+    /// Marks the user as away, or back, in all chats. Going away ends typing at once (T-6, T-21).
     public func setAway(_ away: Bool) {
         guard !isStopped else { return }
         endpoint.setAway(away, now: clock.now)
@@ -124,7 +137,7 @@ extension Node {
         drain()
     }
 
-    /// Undoes a block.
+    /// Undoes a block while this node runs. Somebody whom ``setBlocked(_:key:)`` blocked is blocked again in the next run.
     public func unblock(_ user: UserID) {
         guard !isStopped else { return }
         endpoint.unblock(user, now: clock.now)
@@ -144,7 +157,7 @@ extension Node {
         afterFarewells { [self] in assumeIsolated { $0.saveKnownPeers(completion) } }
     }
 
-    /// Resumes after ``suspend()``.
+    /// Goes on after ``suspend()``: peers are looked for again, and the node is the same person in the same run.
     public func resume() {
         guard !isStopped else { return }
         endpoint.resume(now: clock.now)
@@ -176,10 +189,11 @@ extension Node {
         return entry.met.map { peer($0, $1, in: entry) }.sorted { ($0.name, $0.key) < ($1.name, $1.key) }
     }
 
-    /// Somebody in a chat; nil if the node has not met them there.
+    /// What is known of somebody in a chat; nil if this user's nodes have not met them there.
     public func peer(_ user: UserID, in chat: String) -> Peer? { peers([user], in: chat).first }
 
-    /// Several at once, in the order of `users`; those not met are left out.
+    /// What is known of several people in a chat, in the order of `users`; those whom this user's nodes have not met there are
+    /// left out.
     public func peers(_ users: [UserID], in chat: String) -> [Peer] {
         guard let entry = joinedChat(chat) else { return [] }
         let wanted = Set(users)
@@ -221,7 +235,7 @@ extension Node {
         return endpoint.typing(in: entry.tag).map(Person.init)
     }
 
-    /// The counters since the start.
+    /// What the node has counted since its start.
     public func statistics() -> Statistics {
         let present = joined.flatMap { endpoint.present(in: $0.tag) }
         return Statistics(
@@ -229,7 +243,8 @@ extension Node {
             roundTrips: present.compactMap(\.roundTrip))
     }
 
-    /// Measures the round trip to all peers of a chat again; the answers show in ``peers(in:)`` a moment later.
+    /// Measures the round trip to all peers of a chat again, with a ping to each. The answers show as ``Peer/roundTrip`` in
+    /// ``peers(in:)`` a moment later.
     public func measureRoundTrips(in chat: String) {
         guard let entry = joinedChat(chat), !isStopped else { return }
         endpoint.measureRoundTrip(in: entry.tag, now: clock.now)
@@ -278,7 +293,7 @@ extension Node {
         return stream
     }
 
-    /// Ends all sequences; what waits in them can be read still.
+    /// Ends all sequences of ``events()``, ``typing(in:)`` and ``presence(in:)``. What waits in them can still be read.
     public func stopObserving() {
         observers.finish()
         take(readers.finish())

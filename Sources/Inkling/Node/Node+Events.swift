@@ -151,6 +151,7 @@ extension Node {
         case .peer, .typing, .message, .notice, .missed: break
         }
         let timed = TimedEvent(at: Node.wallClock(), event: event)
+        if case .notice(let notice) = event { standingNotices.note(notice) }
         frontEnd?.value.add(.event(timed))
         for number in readers.tell(timed, isAnswered: isAnswered) { endpoint.messageTaken(number) }
         if readers.isEmpty, case .notice = event {

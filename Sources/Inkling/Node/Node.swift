@@ -5,12 +5,15 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A node: one identity, any number of chats, and the only place that performs what the protocol asks for.
+/// A node: one identity in up to 32 chats (L-39), and the only place that performs what the protocol asks for.
+///
+/// Start one with ``start(_:logger:)``, read ``events()``, and ``join(_:)`` a chat. From then on chats go by their names.
+/// Everything may be called from any task.
 ///
 /// The actor runs on the event loop of its socket. Between an input to the protocol and the draining of its outputs
 /// nothing suspends, so datagrams leave and events arrive in the order that the protocol decided.
 public actor Node {
-    /// The event loop of the socket.
+    /// The event loop of the socket, on which everything in the node happens.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     /// This node's user ID.
@@ -19,11 +22,12 @@ public actor Node {
     public nonisolated let key: String
     /// This node's display name, in NFC.
     public nonisolated var name: String { currentName.withLock { $0 } }
-    /// The fingerprint of this node's key.
+    /// The fingerprint of this node's key. To compare with somebody, use ``fingerprint(with:)``.
     public nonisolated let fingerprint: Fingerprint
-    /// The UDP port.
+    /// The UDP port that the node receives on, 1 to 65,535.
     public nonisolated let port: UInt16
-    /// Whether the identity ends with this node.
+    /// Whether the identity ends with this node: because it was configured so, or because of
+    /// ``Notice/identityTemporary(_:)``.
     public nonisolated let isTemporary: Bool
 
     private nonisolated let executor: any NIOSerialEventLoopExecutor
@@ -74,6 +78,8 @@ public actor Node {
     var datagramsElsewhere = 0
     /// Notices that came before anybody listened.
     var earlyNotices: [TimedEvent] = []
+    /// Notices that still hold.
+    var standingNotices = StandingNotices()
     var lifecycle = Lifecycle.running
     private var wake: (at: Instant, task: Scheduled<Void>)?
     private var interfaceMonitor: InterfaceMonitor?
@@ -95,10 +101,15 @@ public actor Node {
 
     // MARK: Starting
 
-    /// Starts a node: opens the state directory, binds the socket, and begins discovery. It is in no chat yet. It lives
+    /// Starts a node: opens the state directory, binds the socket, and begins discovery. It is in no chat yet. It runs
     /// until ``stop()``, even if nothing refers to it any more.
     ///
-    /// - Throws: ``NodeError`` with one line that says what to do.
+    /// - Parameters:
+    ///   - configuration: How it is set up.
+    ///   - logger: Where it logs what helps to find faults. Secrets, keys, drafts and texts are in no log (S-2).
+    /// - Throws: ``NodeError/name(_:)``, ``NodeError/stateDirectory(_:)``, ``NodeError/portTaken(_:)``,
+    ///   ``NodeError/portNotAllowed(_:)``, ``NodeError/bindAddress(_:)``, ``NodeError/bindAddressWithoutInterface(_:)``,
+    ///   ``NodeError/interface(_:known:)``, ``NodeError/peerAddress(_:_:)`` or ``NodeError/socket(_:)``. Nothing runs then.
     public static func start(_ configuration: Configuration, logger: Logger) async throws(NodeError) -> Node {
         let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
         do {

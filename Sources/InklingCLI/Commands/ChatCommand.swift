@@ -30,7 +30,10 @@ struct ChatCommand: ParsableCommand {
     @Flag(help: "Print only whole lines: no cursor movement, no colour, no animation.")
     var plain = false
 
-    @OptionGroup var options: NodeOptions
+    @OptionGroup var options: ChatOptions
+
+    @Flag(help: "Be somebody new, who is forgotten at the end.")
+    var ephemeral = false
 
     @Option(help: "Choose how several typists are named (default: standard).")
     var indicator: IndicatorStyle?
@@ -46,9 +49,12 @@ struct ChatCommand: ParsableCommand {
 
     func validate() throws {
         guard !(json && plain) else { throw ValidationError("--json and --plain are mutually exclusive.") }
-        guard !options.readsStandardInput else {
+        guard !options.secrets.readsStandardInput else {
             throw ValidationError(
                 "Standard input is for the messages; give the secret or invite in a file or in the environment.")
+        }
+        guard !(ephemeral && options.attachment.attach) else {
+            throw ValidationError("--ephemeral and --attach are mutually exclusive: a daemon has its own identity.")
         }
         try options.validate(chat: chat, isForProgram: json)
     }
@@ -61,27 +67,44 @@ struct ChatCommand: ParsableCommand {
 
     private func settings() throws -> ChatSettings {
         let file = try options.settingsOptions.settings(isForProgram: json)
-        var node = options.configuration(file, isCommand: false)
+        var node = options.node.configuration(file, isCommand: false)
+        node.isEphemeral = ephemeral
         node.sendsTyping = sendTyping ?? file.sendsTyping ?? true
         node.showsTyping = showTyping ?? file.showsTyping ?? true
         let mode = ChatSettings.mode(json: json, plain: plain)
         let given = chat
-        let chat = try options.chatToJoin(given, default: file.chat)
-        if mode == .terminal, options.name == nil, file.name == nil, RememberedName.read(in: node.stateDirectory) == nil
+        let chat = try options.secrets.chatToJoin(given, default: file.chat)
+        let daemon = try daemon()
+        if mode == .terminal, daemon == nil, !ephemeral, options.node.name == nil, file.name == nil,
+            RememberedName.read(in: node.stateDirectory) == nil
         {
             node.name = try DisplayNamePrompt.ask(
                 proposal: node.name, keepingIn: options.settingsOptions.pathToMake, beside: node.stateDirectory)
         }
         return ChatSettings(
-            node: node, chat: chat, arguments: options.arguments(naming: chat, given: given), mode: mode,
+            node: node, chat: chat, arguments: options.secrets.arguments(naming: chat, given: given), mode: mode,
             indicator: indicator ?? file.indicator ?? .standard,
             reducedMotion: reduceMotion ?? file.reducedMotion ?? false || mode != .terminal,
             decorated: (ChatSettings.environment("NO_COLOR") ?? "").isEmpty,
             ringsForMentions: file.ringsForMentions ?? false,
-            logLevel: options.logLevel ?? (mode == .json ? .warning : .error),
+            logLevel: options.node.logLevel ?? (mode == .json ? .warning : .error),
+            daemon: daemon,
             settledName: file.name.flatMap { name in
                 options.settingsOptions.path(isForProgram: json).map { (NormalForm.canonical(name), $0) }
             },
-            interfacesPath: options.interfacesPath(file, isForProgram: json))
+            interfacesPath: options.node.interfacesPath(file, isForProgram: json))
+    }
+
+    /// The daemon to attach to. A second node of the same person would be a stranger to others, and set off their
+    /// warning about a known name with a different key.
+    private func daemon() throws -> DaemonConnection? {
+        guard !ephemeral else { return nil }
+        guard options.attachment.standalone else { return try options.daemon() }
+        guard KeyStore.isInUse(directory: options.node.stateDir) else { return nil }
+        throw CommandFailure(
+            text: "a node of yours runs here already, a daemon or a chat: to others, a second one would be a stranger "
+                + "who has taken your name; leave --standalone out to use the daemon, end the other chat, or add "
+                + "--ephemeral to be somebody new",
+            status: 64)
     }
 }

@@ -4,23 +4,18 @@ import Logging
 
 /// What commands are run with that are in a chat for a while. They share the identity with a chat that the user has open:
 /// for the others both are one person.
-extension NodeOptions {
+extension ChatOptions {
     /// - Parameter given: How the chat was named, if it was.
     func commandSettings(chat given: String?, indicator: IndicatorStyle? = nil) throws -> ChatSettings {
         let file = try settingsOptions.settings()
-        let chat = try chatToJoin(given, default: file.chat)
-        // S-4
-        if chat.isOpen {
-            Output.error.write(
-                line: "inkling: \(SafeText.line(chat.name)) is an open chat: anybody on this network can join and "
-                    + "read it")
-        }
-        var node = configuration(file, isCommand: true)
+        let chat = try secrets.chatToJoin(given, default: file.chat)
+        var node = self.node.configuration(file, isCommand: true)
         node.sendsTyping = false
         return ChatSettings(
-            node: node, chat: chat, arguments: arguments(naming: chat, given: given), mode: .plain,
+            node: node, chat: chat, arguments: secrets.arguments(naming: chat, given: given), mode: .plain,
             indicator: indicator ?? file.indicator ?? .standard, reducedMotion: true, decorated: false,
-            logLevel: logLevel ?? .error, interfacesPath: interfacesPath(file))
+            logLevel: self.node.logLevel ?? .error, daemon: try daemon(), interfacesPath: self.node.interfacesPath(file)
+        )
     }
 }
 

@@ -10,8 +10,9 @@ struct DoctorCommand: ParsableCommand {
         discussion: """
             Run it on both machines, with the same chat and options as the chat itself, while somebody else is in \
             the chat. It takes a few seconds; meanwhile you appear in the chat as away. As root it also reads the \
-            firewall's rules, and writes nothing to another user's home. The exit status is 0 if all is \
-            well, and 1 if there are problems.
+            firewall's rules, and writes nothing to another user's home. It ends with one sentence \
+            that you can read to the other person on the telephone. The exit status is 0 if all is well, and 1 if there \
+            are problems.
 
             inkling doctor kitchen
             inkling doctor kitchen --port 40123
@@ -25,24 +26,27 @@ struct DoctorCommand: ParsableCommand {
     @Flag(help: "Print one JSON object.")
     var json = false
 
-    @OptionGroup var options: NodeOptions
+    @OptionGroup var options: ChatOptions
 
     func validate() throws { try options.validate(chat: chat) }
 
     func run() throws {
         try CommandFailure.reporting {
             let settings = try options.settingsOptions.settings()
-            let chat = try options.chatToJoin(chat, default: settings.chat)
+            let chat = try options.secrets.chatToJoin(chat, default: settings.chat)
+            let (daemon, finding) = try daemon()
             let doctor = Doctor(
-                configuration: options.configuration(settings, isCommand: true), chat: chat,
-                arguments: options.arguments(naming: chat, given: self.chat), options: options.words,
-                logLevel: options.logLevel ?? .critical, isTalking: !json)
+                configuration: options.node.configuration(settings, isCommand: true), chat: chat,
+                daemon: daemon, finding, arguments: options.secrets.arguments(naming: chat, given: self.chat),
+                options: options.node.words,
+                logLevel: options.node.logLevel ?? .critical, isTalking: !json)
             let findings = try doctor.run()
             let problems = findings.count { $0.status == .problem }
             if json {
                 try Output.standard.answer(
                     json: [
                         ("ok", .boolean(problems == 0)), ("chat", .string(chat.name)),
+                        ("version", .string(programVersion)), ("summary", .string(doctor.summary)),
                         ("checks", .array(findings.map(\.value))),
                     ])
             } else {
@@ -53,8 +57,27 @@ struct DoctorCommand: ParsableCommand {
                     default: "There are \(problems) problems. Begin with the first."
                     }
                 try Output.standard.answer(end)
+                try Output.standard.answer("To read out on the telephone: \(doctor.summary)")
             }
             if problems > 0 { throw ExitCode(1) }
         }
+    }
+
+    /// The daemon whose node is asked, if one runs, and what there is to say of it. Unlike other commands it starts none.
+    private func daemon() throws -> (DaemonConnection?, Finding?) {
+        guard !options.attachment.standalone else { return (nil, nil) }
+        guard !options.attachment.attach, options.node.ownWords.isEmpty else {
+            let daemon = try options.daemon()
+            return (daemon, daemon.flatMap(Self.finding))
+        }
+        switch DaemonSearch(stateDirectory: options.node.stateDir) {
+        case .noNode: return (nil, .noDaemon(isNodeThere: false))
+        case .failure(let failure): return (nil, .daemon(failure))
+        case .found(let daemon): return (daemon, Self.finding(daemon))
+        }
+    }
+
+    private static func finding(_ daemon: DaemonConnection) -> Finding? {
+        daemon.daemon.map { .daemon(version: $0.version, program: programVersion, port: $0.port) }
     }
 }

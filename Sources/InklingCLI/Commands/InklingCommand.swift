@@ -2,8 +2,8 @@ import ArgumentParser
 import Inkling
 import InklingText
 
-/// The program's version.
-let programVersion = "0.1.0"
+/// The program's version: what `--version`, `ready` and the control socket say, and the package is called.
+let programVersion = "0.2.0"
 
 package struct InklingCommand: ParsableCommand {
     package static let configuration = CommandConfiguration(
@@ -18,6 +18,7 @@ package struct InklingCommand: ParsableCommand {
         version: programVersion,
         subcommands: [
             ChatCommand.self, InviteCommand.self, PeersCommand.self, SendCommand.self, WatchCommand.self,
+            DaemonCommand.self, StatusCommand.self, JoinCommand.self, LeaveCommand.self, ChatsCommand.self,
             DoctorCommand.self, IdentityCommand.self,
         ])
 

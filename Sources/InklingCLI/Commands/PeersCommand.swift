@@ -27,7 +27,7 @@ struct PeersCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Set how long to look.", valueName: "seconds"))
     var wait: Seconds = Seconds(3)
 
-    @OptionGroup var options: NodeOptions
+    @OptionGroup var options: ChatOptions
 
     func validate() throws { try options.validate(chat: chat) }
 
@@ -41,7 +41,7 @@ struct PeersCommand: ParsableCommand {
                 try Output.standard.answer(
                     json: [
                         ("chat", .string(settings.chat.name)),
-                        ("peers", .array(peers.map { .peer($0, [("verified", .boolean($0.isVerified))]) })),
+                        ("peers", .array(peers.map { .peer($0) })),
                     ])
                 return
             }

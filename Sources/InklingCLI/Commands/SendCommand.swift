@@ -28,7 +28,7 @@ struct SendCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Set how long to wait for somebody to be there.", valueName: "seconds"))
     var wait: Seconds = Seconds(5)
 
-    @OptionGroup var options: NodeOptions
+    @OptionGroup var options: ChatOptions
 
     private static let maximumBytes = 64 << 10
 
@@ -42,10 +42,10 @@ struct SendCommand: ParsableCommand {
     var message: String { given.text }
 
     func validate() throws {
-        guard text != nil || options.namesInvite && !Chat.isInvite(chat) else {
+        guard text != nil || options.secrets.namesInvite && !Chat.isInvite(chat) else {
             throw ValidationError("There is no message. Give the chat and the text: inkling send CHAT TEXT")
         }
-        guard given.text != "-" || !options.readsStandardInput else {
+        guard given.text != "-" || !options.secrets.readsStandardInput else {
             throw ValidationError("Standard input can't be both the message and the secret or invite.")
         }
         try options.validate(chat: given.chat)
@@ -106,7 +106,9 @@ struct SendCommand: ParsableCommand {
         case .silence: "out of reach"
         case .quit, .stalled: "no answer"
         case .full: "too many links"
-        case .lostState, .replaced: "restarted"
+        // Theirs or this one was started again, or was stopped for longer than the others wait.
+        case .lostState: "connection lost"
+        case .replaced: "restarted"
         case .bye, .will, .left, .blocked: "left"
         }
     }

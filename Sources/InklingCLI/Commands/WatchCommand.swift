@@ -9,11 +9,13 @@ struct WatchCommand: ParsableCommand {
         abstract: "Print who is typing, whenever it changes.",
         discussion: """
             Use it in status bars. It prints a line at the start and on each change, empty when nobody is typing. While \
-            it runs you are in the chat as away, unless you have it open elsewhere; messages are not shown.
+            it runs you are in the chat as away, unless you have it open elsewhere. With --messages it also prints \
+            what is said, each message on a line; it counts as unread all the same.
 
             inkling watch kitchen
             inkling watch kitchen --json | jq --unbuffered -r '.text'
             inkling watch kitchen --once
+            inkling watch kitchen --messages
             """)
 
     @Argument(help: "The name of the chat, or its invite (default: lobby).")
@@ -25,18 +27,25 @@ struct WatchCommand: ParsableCommand {
     @Flag(help: "Look for 2 s, print one line, and end.")
     var once = false
 
+    @Flag(help: "Print messages too.")
+    var messages = false
+
     @Option(help: "Choose how several typists are named (default: standard).")
     var indicator: IndicatorStyle?
 
-    @OptionGroup var options: NodeOptions
+    @OptionGroup var options: ChatOptions
 
-    func validate() throws { try options.validate(chat: chat) }
+    func validate() throws {
+        guard !(once && messages) else { throw ValidationError("--once and --messages are mutually exclusive.") }
+        try options.validate(chat: chat)
+    }
 
     func run() throws {
         try CommandFailure.reporting {
             let settings = try options.commandSettings(chat: chat, indicator: indicator)
             try ChatProgram.run(settings) { host, node in
-                WatchSession(host, identity: node.identity, asJSON: json, isOnce: once)
+                WatchSession(
+                    host, identity: node.identity, .init(asJSON: json, isOnce: once, showsMessages: messages))
             }
         }
     }

@@ -50,7 +50,8 @@ extension Doctor {
             say(
                 .problem(
                     check, "\(reason): only nodes on this machine can be reached",
-                    fix: "ip -brief link    (then: sudo ip link set NAME up)"))
+                    fix: "ip -brief link    (then: sudo ip link set NAME up)",
+                    spoken: "My computer is not on a network: I have to connect it to the one that you use."))
         }
         return used
     }
@@ -147,7 +148,7 @@ extension Doctor {
                     check, "its rules can't be read; UDP port 5353 and the chat's port must be open",
                     fix: "sudo nft list ruleset    (shows why)"))
         }
-        let port = configuration.port == 0 ? nil : configuration.port
+        let port = nodePort == 0 ? nil : nodePort
         let obstacles = Firewall.obstacles(
             nftables: rules, port: port, chosen: HostTools.chosenPorts() ?? 32_768...60_999,
             interfaces: Set(interfaces.map(\.name)))
@@ -155,7 +156,10 @@ extension Doctor {
         isChatWalled = obstacles.contains(where: \.dropsChat)
         for obstacle in obstacles {
             let hint = port == nil ? "; with --port N one port is enough" : ""
-            say(.problem(check, "it may drop what others send: \(obstacle.rule)\(hint)", fix: obstacle.fix))
+            say(
+                .problem(
+                    check, "it may drop what others send: \(obstacle.rule)\(hint)", fix: obstacle.fix,
+                    spoken: "The firewall of my computer drops what others send to Inkling: I have to let it pass."))
         }
         let hasOlderRules = HostTools.hasOlderFirewallRules
         if hasOlderRules {

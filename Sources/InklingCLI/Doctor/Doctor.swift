@@ -9,6 +9,12 @@ import Logging
 final class Doctor {
     var configuration: Configuration
     private let chat: Chat
+    /// Whose node is asked who is in the chat; nil for one of the doctor's own.
+    private let daemon: DaemonConnection?
+    /// What there is to say of the daemon; nil where nobody asked for it.
+    private let daemonFinding: Finding?
+    /// How many others answer in the chat.
+    private var present = 0
     /// How a shell names the chat to a command, with a blank before it.
     let arguments: String
     /// The options that it was started with, in the same way.
@@ -23,11 +29,13 @@ final class Doctor {
     private static let searchTime = Duration.seconds(5)
 
     init(
-        configuration: Configuration, chat: Chat, arguments: String, options: String, logLevel: Logger.Level,
-        isTalking: Bool
+        configuration: Configuration, chat: Chat, daemon: DaemonConnection?, _ daemonFinding: Finding?,
+        arguments: String, options: String, logLevel: Logger.Level, isTalking: Bool
     ) {
         self.configuration = configuration
         self.chat = chat
+        self.daemon = daemon
+        self.daemonFinding = daemonFinding
         self.arguments = arguments
         self.options = options
         self.logLevel = logLevel
@@ -37,10 +45,12 @@ final class Doctor {
     /// - Throws: an `ExitCode` if it could not be finished.
     func run() throws -> [Finding] {
         examineState()
+        if let daemonFinding { say(daemonFinding) }
         var isReachable = configuration.discovery ? examineDaemons() : true
         let interfaces = examineInterfaces()
         examineMulticast(interfaces)
-        let (freePort, lost) = examinePort(interfaces)
+        // The port of a daemon is known to be its own.
+        let (freePort, lost) = daemon == nil ? examinePort(interfaces) : (0, [])
         examineFirewall(interfaces)
         tellOfLost(lost)
         if configuration.discovery {
@@ -51,6 +61,12 @@ final class Doctor {
         try examineChat(port: freePort, isReachable: isReachable)
         return findings
     }
+
+    /// The port of the node that is in the chat, or is to be; 0 for any.
+    var nodePort: UInt16 { daemon?.daemon?.port ?? configuration.port }
+
+    /// What it found, in one sentence for somebody on the telephone.
+    var summary: String { Summary.sentence(findings, present: present, chat: chat.name) }
 
     func say(_ finding: Finding) {
         findings.append(finding)
@@ -110,7 +126,10 @@ final class Doctor {
         if let reason = busFailure {
             let start = HostTools.start("dbus-daemon", without: HostTools.busStart, package: "dbus")
                 .replacing("start dbus-daemon", with: "start dbus")
-            say(.problem("D-Bus", "the system bus does not answer at \(bus) (\(reason))", fix: start))
+            say(
+                .problem(
+                    "D-Bus", "the system bus does not answer at \(bus) (\(reason))", fix: start,
+                    spoken: "D-Bus is not running on my computer, so nobody can be found: I have to start it."))
         } else {
             say(.ok("D-Bus", "the system bus answers"))
         }
@@ -118,7 +137,10 @@ final class Doctor {
         let fix = HostTools.start("avahi-daemon", without: HostTools.avahiStart, package: "avahi-daemon")
         if let reason = HostTools.failureToConnect("\(folder)/socket") {
             // Without a bus it can't be asked for anything, whether it runs or not.
-            say(.problem("Avahi", "the discovery daemon is not running (\(reason))", fix: fix))
+            say(
+                .problem(
+                    "Avahi", "the discovery daemon is not running (\(reason))", fix: fix,
+                    spoken: "Avahi is not running on my computer, so nobody can be found: I have to start it."))
             return false
         }
         let version = HostTools.output(of: ["avahi-daemon", "--version"])?.trimmed
@@ -169,10 +191,10 @@ final class Doctor {
         configuration.lastWill = false
         let settings = ChatSettings(
             node: configuration, chat: chat, arguments: arguments, mode: .plain, indicator: .standard,
-            reducedMotion: true, decorated: false, logLevel: logLevel)
+            reducedMotion: true, decorated: false, logLevel: logLevel, daemon: daemon)
         do {
-            let session = try ChatProgram.runCommand(settings) { host, node in
-                DoctorSession(host, node, looksElsewhere: configuration.discovery && isReachable)
+            let session = try ChatProgram.runCommand(settings) { host, _ in
+                DoctorSession(host, looksElsewhere: configuration.discovery && isReachable)
             }
             guard let seen = try session.result?.get() else { throw ExitCode(1) }
             let others = seen.sightings.filter { !$0.isOneself }
@@ -193,25 +215,7 @@ final class Doctor {
             say(.ok(check, "\(labels.marked(peer)) (\(peer.user)) answers\(time)"))
         }
         let silent = sightings.filter { !$0.isLinked }
-        for sighting in silent {
-            if isChatWalled {
-                say(
-                    .note(
-                        check,
-                        "\(sighting.user) is announced at \(sighting.addresses.joined(separator: ", ")), but does not "
-                            + "answer; fix the firewall first"))
-                continue
-            }
-            let port = sighting.addresses.first?.split(separator: ":").last.map(String.init) ?? "N"
-            say(
-                .problem(
-                    check,
-                    "\(sighting.user) is announced at \(sighting.addresses.joined(separator: ", ")), but does not "
-                        + "answer. A firewall there or here drops UDP, the wireless network isolates its devices, "
-                        + "they have blocked you, or they left without saying goodbye",
-                    fix: "run \"inkling doctor\" there; if a firewall is in the way: "
-                        + "sudo nft insert rule inet filter input udp dport \(port) accept"))
-        }
+        tellOfSilent(silent)
         if !configuration.peers.isEmpty, present.isEmpty {
             let text = "none of the peers named with --peer answers: \(configuration.peers.joined(separator: ", "))"
             guard !isChatWalled else { return say(.note(check, "\(text); fix the firewall first")) }
@@ -220,6 +224,7 @@ final class Doctor {
                     check, text,
                     fix: "on the other machine: inkling chat --port N\(arguments), with N open in its firewall"))
         }
+        self.present = present.count
         guard present.isEmpty, silent.isEmpty, configuration.peers.isEmpty else { return }
         let name = SafeText.line(chat.name)
         if elsewhere > 0 {
@@ -232,7 +237,9 @@ final class Doctor {
                         + "open chat of the same name",
                     fix: chat.isOpen
                         ? "inkling chat\(arguments)    (on all machines)"
-                        : "inkling chat --invite INVITE    (the same invite on all machines)"))
+                        : "inkling chat --invite INVITE    (the same invite on all machines)",
+                    spoken: "We can find each other, but are in different chats: please open the same one as I, "
+                        + (chat.isOpen ? "with the name \"\(name)\"." : "with the invite that I use.")))
         } else if isDiscoveryWalled {
             say(.note(check, "nobody else is announced; fix the firewall first"))
         } else {
@@ -243,6 +250,20 @@ final class Doctor {
                         + "not help, multicast does not pass between you: there is a firewall there, a wireless network "
                         + "that isolates its devices, or two separate networks",
                     fix: "inkling chat --peer HOST:N\(arguments)    (there: inkling chat --port N\(arguments))"))
+        }
+    }
+
+    private func tellOfSilent(_ silent: [Sighting]) {
+        // What a known wall keeps out needs no further look.
+        let reaches = silent.isEmpty || isChatWalled ? [:] : ReachProbe.run(silent.flatMap(\.addresses))
+        let isWireless = Interfaces.matching(selection, from: Interfaces.all()).contains {
+            HostTools.isWireless($0.name)
+        }
+        for sighting in silent {
+            let peer = SilentPeer(
+                user: sighting.user.description, addresses: sighting.addresses,
+                reach: .best(sighting.addresses.compactMap { reaches[$0] }), isWireless: isWireless)
+            say(peer.finding(isWalled: isChatWalled))
         }
     }
 }

@@ -11,7 +11,6 @@ final class DoctorSession: CommandSession {
     private static let measuring: Int64 = 3_000
 
     let host: SessionHost
-    private let node: LocalNode
     private let looksElsewhere: Bool
     private let began: Int64
     private let thread = NIOThreadPool(numberOfThreads: 1)
@@ -19,6 +18,7 @@ final class DoctorSession: CommandSession {
     /// Everybody who is announced, in whatever chat; nil while they are looked for.
     private var announced: Set<String>?
     private var present: [Peer]?
+    private var sightings: (own: String?, found: [Sighting])?
     private(set) var result: Result<Sights, NodeError>?
 
     /// What it saw at the end.
@@ -41,18 +41,20 @@ final class DoctorSession: CommandSession {
     }
 
     /// - Parameter looksElsewhere: whether announcements can be looked for.
-    init(_ host: SessionHost, _ node: LocalNode, looksElsewhere: Bool) {
+    init(_ host: SessionHost, looksElsewhere: Bool) {
         self.host = host
-        self.node = node
         self.looksElsewhere = looksElsewhere
         began = host.now.steady
     }
 
     private var chat: String { host.settings.chat.name }
 
+    /// The doctor has its own way of saying it.
+    func take(notice: String) {}
+
     func begin() {
-        node.ask(.setAway(true))
-        node.ask(.join(host.settings.chat))
+        if !host.isAttached { host.node?.ask(.setAway(true)) }
+        host.node?.ask(.join(host.settings.chat))
     }
 
     // MARK: What it finds
@@ -60,11 +62,13 @@ final class DoctorSession: CommandSession {
     func take(_ output: ServiceOutput) {
         switch output {
         case .answer(.failed(let error), to: .join): end(.failure(error))
-        case .answer(.peers, to: .join): lookElsewhere()
+        case .answer(.joined, to: .join): lookElsewhere()
         case .answer(.peers(let peers), to: .peers):
             present = peers.filter { $0.presence != .offline }
+        case .answer(.sightings(let own, let found), to: .sightings):
+            sightings = (own, found)
             conclude()
-        case .event, .waited, .own, .answer, .ended: break
+        case .event, .waited, .own, .user, .answer, .ended: break
         }
     }
 
@@ -84,12 +88,11 @@ final class DoctorSession: CommandSession {
     }
 
     private func conclude() {
-        guard case .asking = phase, let present, let announced else { return }
-        let (sightings, own) = node.node.assumeIsolated { [chat] in
-            ($0.sightings(in: chat), $0.instance(in: chat))
-        }
-        let known = Set(sightings.map(\.instance) + [own].compactMap { $0 })
-        end(.success(Sights(present: present, sightings: sightings, elsewhere: announced.subtracting(known).count)))
+        guard case .asking = phase, let present, let sightings, let announced else { return }
+        let known = Set(sightings.found.map(\.instance) + [sightings.own].compactMap { $0 })
+        end(
+            .success(
+                Sights(present: present, sightings: sightings.found, elsewhere: announced.subtracting(known).count)))
     }
 
     // MARK: Time
@@ -107,10 +110,11 @@ final class DoctorSession: CommandSession {
         switch phase {
         case .looking:
             phase = .measuring
-            node.ask(.measureRoundTrips(chat: chat))
+            host.node?.ask(.measureRoundTrips(chat: chat))
         case .measuring:
             phase = .asking
-            node.ask(.peers(chat: chat))
+            host.node?.ask(.peers(chat: chat))
+            host.node?.ask(.sightings(chat: chat))
         case .asking, .over: break
         }
     }

@@ -2,27 +2,30 @@ import InklingControl
 import InklingText
 
 /// What a doctor found out about one thing.
-struct Finding: Sendable {
-    enum Status: String, Sendable {
+package struct Finding: Equatable, Sendable {
+    package enum Status: String, Sendable {
         case ok, note, problem
     }
 
-    let check: String
-    let status: Status
-    let text: String
+    package let check: String
+    package let status: Status
+    package let text: String
     /// The line that fixes it.
-    let fix: String?
+    package let fix: String?
+    /// A problem as one tells it to somebody on the telephone: one sentence without commands; nil for what has none of its
+    /// own.
+    package var spoken: String?
 
-    static func ok(_ check: String, _ text: String) -> Finding {
+    package static func ok(_ check: String, _ text: String) -> Finding {
         Finding(check: check, status: .ok, text: text, fix: nil)
     }
 
-    static func note(_ check: String, _ text: String, fix: String? = nil) -> Finding {
+    package static func note(_ check: String, _ text: String, fix: String? = nil) -> Finding {
         Finding(check: check, status: .note, text: text, fix: fix)
     }
 
-    static func problem(_ check: String, _ text: String, fix: String?) -> Finding {
-        Finding(check: check, status: .problem, text: text, fix: fix)
+    package static func problem(_ check: String, _ text: String, fix: String?, spoken: String? = nil) -> Finding {
+        Finding(check: check, status: .problem, text: text, fix: fix, spoken: spoken)
     }
 
     var lines: [String] {

@@ -109,21 +109,12 @@ enum HostTools {
 
     /// The system's reason why nobody answers at a socket of the file system; nil if somebody does.
     static func failureToConnect(_ path: String) -> String? {
-        let socket = Glibc.socket(
-            AF_UNIX, Int32((SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)), 0)
-        guard socket >= 0 else { return String(cString: strerror(errno)) }
-        defer { close(socket) }
-        var name = sockaddr_un()
-        name.sun_family = sa_family_t(AF_UNIX)
-        let bytes = Array(path.utf8)
-        guard bytes.count < MemoryLayout.size(ofValue: name.sun_path) else { return "its path is too long" }
-        withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: bytes) }
-        let status = withUnsafePointer(to: &name) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
+        do {
+            close(try UnixSocket.connect(to: path))
+            return nil
+        } catch {
+            return error.text
         }
-        return status == 0 ? nil : String(cString: strerror(errno))
     }
 
     /// The own address that a datagram to the group of mDNS would leave from; nil without a route.
@@ -143,6 +134,11 @@ enum HostTools {
         }
         guard status, let text = inet_ntoa(name.sin_addr) else { return nil }
         return String(cString: text)
+    }
+
+    /// Whether an interface is one of a wireless network.
+    static func isWireless(_ interface: String) -> Bool {
+        ["wireless", "phy80211"].contains { access("/sys/class/net/\(interface)/\($0)", F_OK) == 0 }
     }
 
     /// The ports that the system chooses among.

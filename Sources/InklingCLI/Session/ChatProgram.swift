@@ -9,13 +9,13 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Starts a node and runs a session, both on the event loop of the calling thread.
+/// Runs a session on the event loop of the calling thread, with a node that is started there, or with that of a daemon.
 enum ChatProgram {
     /// - Parameter makeSession: makes the session once the node is up.
     /// - Throws: an `ExitCode` if the session has not ended well, and `NodeError` if there is no node, or
     ///   ``CommandFailure`` if that is the fault of a setting.
     static func run(
-        _ settings: ChatSettings, _ makeSession: @escaping (SessionHost, LocalNode) -> any Session
+        _ settings: ChatSettings, _ makeSession: @escaping (SessionHost, any ChatService) -> any Session
     ) throws {
         var outcome: Result<Int32, NodeError> = .success(0)
         MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop { loop in
@@ -37,7 +37,7 @@ enum ChatProgram {
     /// - Returns: the session, once it has ended well.
     /// - Throws: as ``run(_:_:)``.
     static func runCommand<S: Session>(
-        _ settings: ChatSettings, _ makeSession: @escaping (SessionHost, LocalNode) -> S
+        _ settings: ChatSettings, _ makeSession: @escaping (SessionHost, any ChatService) -> S
     ) throws -> S {
         var session: S?
         try run(settings) { host, node in
@@ -51,16 +51,15 @@ enum ChatProgram {
 
     private static func run(
         _ settings: ChatSettings, on loop: any EventLoop,
-        _ makeSession: @escaping (SessionHost, LocalNode) -> any Session,
+        _ makeSession: @escaping (SessionHost, any ChatService) -> any Session,
         finished: @escaping (Result<Int32, NodeError>) -> Void
     ) {
         let host = SessionHost(settings, on: loop) { finished(.success($0)) }
         let log = ScreenLog(on: loop, session: host)
-        LocalNode.start(settings.node, on: loop, logger: Logs.logger(settings, log)) { result in
+        NodeStart.start(settings, on: loop, logger: Logs.logger(settings, log)) { result in
             switch result {
             case .failure(let error): finished(.failure(error))
-            case .success(let node):
-                host.begin(node, makeSession(host, node))
+            case .success(let (node, daemon)): host.begin(node, of: daemon, makeSession(host, node))
             }
         }
     }
@@ -70,7 +69,7 @@ enum ChatProgram {
         let settings = host.settings
         if !identity.isTemporary { RememberedName.keep(identity.name, in: settings.node.stateDirectory) }
         return switch settings.mode {
-        case .json: JSONSession(host, identity: identity)
+        case .json: JSONSession(host)
         case .terminal: TerminalSession(host, identity: identity)
         case .plain where isatty(STDIN_FILENO) == 1:
             // Who can't ask for the rest gets everything.

@@ -9,6 +9,7 @@ import InklingText
 /// that edits them itself, or the messages in a pipe or a file.
 final class LineSession<Model: LineInputModel>: Session {
     private let host: SessionHost
+    private let display: ChatDisplay
     private var model: Model
     private var splitter = LineSplitter()
     private var effects = EffectQueue()
@@ -16,6 +17,7 @@ final class LineSession<Model: LineInputModel>: Session {
 
     init(_ host: SessionHost, identity: NodeIdentity, display: ChatDisplay) {
         self.host = host
+        self.display = display
         printer = LinePrinter(host.output)
         model = Model(
             host.settings.chat, identity: identity, display: display,
@@ -26,6 +28,7 @@ final class LineSession<Model: LineInputModel>: Session {
     func take(_ output: ServiceOutput) { perform(model.take(output, at: host.now)) }
     func tick() { perform(model.tick(at: host.now)) }
     func take(notice: String) { printer.print([ChatLines.notice(notice)]) }
+    func reattached(_ identity: NodeIdentity) { perform(model.reattached(identity, at: host.now)) }
 
     func outputAbandoned() {
         perform(model.outputFailed(Output.failureText(host.output.failure ?? EPIPE), at: host.now))
@@ -65,6 +68,7 @@ final class LineSession<Model: LineInputModel>: Session {
         }
     }
 
+    var outlivesNode: Bool { display.outlivesNode }
     var nextTick: Int64? { model.nextTick }
     var wantsInput: Bool { model.wantsInput }
 
@@ -83,6 +87,7 @@ final class LineSession<Model: LineInputModel>: Session {
             host.end(status: 1)
         case .end: host.end(status: model.exitStatus)
         case .bell: host.output.write([0x07])
+        case .reattach: host.reattach()
         case .beginEnd: host.stopHoldingBack()
         case .draw, .clearScreen, .suspend: break
         }

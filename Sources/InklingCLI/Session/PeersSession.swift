@@ -9,6 +9,8 @@ final class PeersSession: CommandSession {
     private let duration: Duration
     private var notices = NoticePrinter()
     private var phase = Phase.looking
+    /// Whether the node was in the chat before.
+    private var wasThere = false
     /// All who were ever met in the chat, by name, and what they are called; nil before that is known, and where it never
     /// will be.
     private(set) var result: (peers: [Peer], labels: Labels)?
@@ -33,7 +35,8 @@ final class PeersSession: CommandSession {
     private var chat: String { host.settings.chat.name }
 
     func begin() {
-        host.node?.ask(.setAway(true))
+        // Where others use the node as well, it may know already, and it is not for this one to say that the user is away.
+        host.node?.ask(host.isAttached ? .chats : .setAway(true))
         host.node?.ask(.join(host.settings.chat))
     }
 
@@ -41,10 +44,14 @@ final class PeersSession: CommandSession {
         switch output {
         case .event(let timed): if case .notice(let notice) = timed.event { notices.print(notice) }
         case .answer(.failed(let error), to: .join): fail(SafeText.line(error.text))
+        case .answer(.joined(let chat, _), to: .join):
+            host.warn(of: chat)
+            if wasThere { ask() }
+        case .answer(.chats(let chats), to: .chats): wasThere = chats.contains { $0.name == chat }
         case .answer(.peers(let peers), to: .peers):
             result = (peers, Labels(ownName: host.node?.identity.name ?? "", peers))
             end(status: 0)
-        case .waited, .own, .answer: break
+        case .waited, .own, .user, .answer: break
         case .ended: fail("the node has ended")
         }
     }
@@ -64,10 +71,14 @@ final class PeersSession: CommandSession {
             host.node?.ask(.measureRoundTrips(chat: chat))
             phase = .measuring
         case .measuring:
-            phase = .asking
-            host.node?.ask(.peers(chat: chat))
+            ask()
         case .asking, .over: break
         }
+    }
+
+    private func ask() {
+        phase = .asking
+        host.node?.ask(.peers(chat: chat))
     }
 
     private func fail(_ text: String) {

@@ -57,7 +57,7 @@ final class SendSession: CommandSession {
         case .answer(.failed(let error), to: .join), .answer(.failed(let error), to: .send):
             fail(SafeText.line(error.text))
         case .answer(let answer, _): take(answer)
-        case .waited, .own: break
+        case .waited, .own, .user: break
         case .ended: fail("the node has ended, and what became of the message is unknown")
         }
     }
@@ -76,9 +76,12 @@ final class SendSession: CommandSession {
 
     private func take(_ answer: ServiceAnswer) {
         switch (phase, answer) {
-        case (.joining, .peers(let peers)):
+        case (.joining, .joined(let chat, let peers)):
+            host.warn(of: chat)
             phase = .waiting
             peers.forEach(note)
+            // A node that was there before has found them.
+            if !present.isEmpty { send() }
         case (.asking, .peers(let peers)): phase = .asking(peers)
         case (.asking(let people), .sent(let message, let recipients)):
             let delivery = Delivery(message, to: chat, recipients: recipients, people: people)
@@ -110,13 +113,16 @@ final class SendSession: CommandSession {
         guard let time = nextTick, time <= host.now.steady else { return }
         switch phase {
         case .waiting where present.isEmpty: conclude(nil)
-        case .waiting:
-            phase = .asking([])
-            host.node?.ask(.peers(chat: chat))
-            host.node?.ask(.send(text, chat: chat))
+        case .waiting: send()
         case .delivering(let delivery, _): conclude(delivery.result)
         case .joining, .asking, .naming, .over: break
         }
+    }
+
+    private func send() {
+        phase = .asking([])
+        host.node?.ask(.peers(chat: chat))
+        host.node?.ask(.send(text, chat: chat))
     }
 
     // MARK: The end

@@ -1,6 +1,7 @@
 import Inkling
 import InklingConsole
 import InklingModel
+import InklingText
 
 /// One way of speaking with a user or a program. Everything is called on the event loop, and nothing waits.
 ///
@@ -10,6 +11,8 @@ protocol Session: AnyObject {
     func begin()
     /// The node says something.
     func take(_ output: ServiceOutput)
+    /// The node is back after it was gone, or another one is in its place: see ``SessionHost/reattach()``.
+    func reattached(_ identity: NodeIdentity)
     /// Something came on standard input.
     func take(_ piece: StandardInput.Piece)
     /// The time of ``nextTick`` has come.
@@ -25,6 +28,8 @@ protocol Session: AnyObject {
     /// Something that the user should know, not as safe text yet.
     func take(notice: String)
 
+    /// Whether it goes on without a node, and takes another one by ``reattached(_:)``.
+    var outlivesNode: Bool { get }
     /// When to call ``tick()``, in milliseconds of the steady clock; nil if never.
     var nextTick: Int64? { get }
     /// Whether the next piece of input is to be read.
@@ -35,10 +40,12 @@ protocol Session: AnyObject {
 extension Session {
     func take(_ piece: StandardInput.Piece) {}
     func tick() {}
+    func reattached(_ identity: NodeIdentity) {}
     func outputDrained() {}
     func take(log: String) {}
-    func take(notice: String) {}
+    func take(notice: String) { Output.error.write(line: "inkling: " + SafeText.line(notice)) }
 
+    var outlivesNode: Bool { false }
     var nextTick: Int64? { nil }
     var wantsInput: Bool { false }
 }

@@ -1,7 +1,9 @@
 import Glibc
 import Inkling
 import InklingConsole
+import InklingControl
 import InklingModel
+import InklingText
 import NIOCore
 
 /// What a session stands on: the node, standard input and output, signals and the time, all on one event loop.
@@ -16,6 +18,12 @@ final class SessionHost {
     private let finished: (Int32) -> Void
     /// Not any more at the end.
     private var holdsBack = true
+    /// The daemon that the node belongs to, if it does.
+    private var daemon: DaemonConnection?
+    private var hasWarned = false
+    private var hasToldVersion = false
+    /// Why the daemon that was found last is of no use.
+    private var toldFailure: AttachedNode.Failure?
     private var ticking: (at: Int64, task: Scheduled<Void>)?
     private var phase = Phase.running
 
@@ -31,6 +39,8 @@ final class SessionHost {
 
     /// How long the end may take before another signal ends the program at once.
     private static let patience: Int64 = 3_000
+    /// How often a daemon that is gone is looked for.
+    private static let lookStep = TimeAmount.milliseconds(500)
     /// Microseconds between two looks at the terminal.
     private static let backgroundStep: UInt32 = 100_000
 
@@ -45,11 +55,17 @@ final class SessionHost {
     /// The present time, as models take it.
     var now: Moment { Moment(steady: Clock.steady, wall: Clock.wall) }
 
+    /// Whether the node is a daemon's, which was there before and will be there afterwards.
+    var isAttached: Bool { daemon != nil }
+
     // MARK: Beginning
 
     /// The node is up: a session begins.
-    func begin(_ node: any ChatService, _ session: any Session) {
+    ///
+    /// - Parameter daemon: whose node it is, if it is not the program's own.
+    func begin(_ node: any ChatService, of daemon: DaemonConnection?, _ session: any Session) {
         self.node = node
+        self.daemon = daemon
         self.session = session
         output.drained = { [unowned self] in
             session.outputDrained()
@@ -68,6 +84,72 @@ final class SessionHost {
         node.attach { [unowned self] in take($0) }
         session.begin()
         settle()
+    }
+
+    /// A daemon of another version is used as far as it goes. That is said once a chat is joined, so that it does not
+    /// come before the prompt.
+    private func tellOfVersion() {
+        guard !hasToldVersion, let daemon = node as? AttachedNode else { return }
+        hasToldVersion = true
+        let text = VersionDifference.text(daemon: daemon.version, program: programVersion)
+        if let text { session?.take(notice: text) }
+    }
+
+    // MARK: A daemon that goes
+
+    /// The node is gone: it is looked for until it is back, and then `Session.reattached(_:)` is called.
+    func reattach() {
+        node = nil
+        look()
+    }
+
+    /// - Parameter isPrompt: whether it is looked for at once, as it was there a moment ago.
+    private func look(isPrompt: Bool = false) {
+        loop.assumeIsolated().scheduleTask(in: isPrompt ? .zero : Self.lookStep) { [self] in
+            guard case .running = phase, node == nil, let daemon else { return }
+            // Where a service manager listens for it, a connection would start what the user has ended.
+            guard daemon.isNodeThere, let connection = try? daemon.again() else { return missed(isPrompt) }
+            NodeStart.attach(connection, on: loop) { [self] result in
+                guard case .running = phase else { return }
+                switch result {
+                case .success(let node): attached(node)
+                case .failure(let failure):
+                    tellOf(failure)
+                    missed(isPrompt)
+                }
+            }
+        }
+    }
+
+    /// Another daemon is there, which is of no use here. It is said once.
+    private func tellOf(_ failure: AttachedNode.Failure) {
+        guard case .newerInterface = failure, toldFailure != failure else { return }
+        toldFailure = failure
+        session?.take(notice: SafeText.line(failure.error.text))
+    }
+
+    /// It is not there.
+    private func missed(_ isPrompt: Bool) {
+        if isPrompt { session?.take(.ended(.lost)) }
+        look()
+        settle()
+    }
+
+    private func attached(_ node: any ChatService) {
+        self.node = node
+        hasToldVersion = false
+        followOutput()
+        session?.reattached(node.identity)
+        node.attach { [unowned self] in take($0) }
+        settle()
+    }
+
+    /// Says what an open chat does not give (S-4); for sessions that say nothing else of the chat.
+    func warn(of chat: Chat) {
+        guard chat.isOpen, !hasWarned else { return }
+        hasWarned = true
+        Output.error.write(
+            line: "inkling: \(SafeText.line(chat.name)) is an open chat: anybody on this network can join and read it")
     }
 
     /// A line of the log is to be shown.
@@ -106,6 +188,7 @@ final class SessionHost {
             RememberedName.keep(name, in: settings.node.stateDirectory)
         }
         session?.take(said)
+        if case .answer(.joined, _) = said { tellOfVersion() }
         if case .answer(.done, to: .rename(let name)) = said { tellOfSettledName(beside: name) }
         followOutput()
         settle()
@@ -154,11 +237,21 @@ final class SessionHost {
     ///   - done: called with whether it goes on. If not, it was told to end while it was stopped; the terminal may be
     ///     another job's.
     func suspend(wholeJob: Bool, done: @escaping (_ goesOn: Bool) -> Void) {
-        guard let node else { return }
+        guard let node else {
+            defer { settle() }
+            return done(Self.stop(wholeJob: wholeJob))
+        }
+        let isLeft = isAttached && session?.outlivesNode == true
+        if isLeft {
+            // What goes on afterwards has a connection of its own.
+            node.attach { _ in }
+            self.node = nil
+        }
         node.suspend { [unowned self] in
             let goesOn = Self.stop(wholeJob: wholeJob)
-            if goesOn { node.resume() }
+            if goesOn, !isLeft { node.resume() }
             done(goesOn)
+            if goesOn, isLeft { look(isPrompt: true) }
             settle()
         }
     }

@@ -44,6 +44,7 @@ final class TerminalSession: Session {
 
     func take(_ output: ServiceOutput) { perform(model.take(output, at: host.now)) }
     func tick() { perform(model.tick(at: host.now)) }
+    func reattached(_ identity: NodeIdentity) { perform(model.reattached(identity, at: host.now)) }
     func take(log: String) { perform(model.take(notice: log, at: host.now)) }
     func take(notice: String) { perform(model.take(notice: notice, at: host.now)) }
     func outputAbandoned() { perform(model.finish(at: host.now)) }
@@ -77,6 +78,7 @@ final class TerminalSession: Session {
         }
     }
 
+    var outlivesNode: Bool { model.display.outlivesNode }
     var nextTick: Int64? { model.nextTick }
     var wantsInput: Bool {
         if case .suspended = phase { false } else { true }
@@ -102,6 +104,7 @@ final class TerminalSession: Session {
             giveTerminalBack()
             Output.error.write(line: "inkling: " + SafeText.line(error.text))
             host.end(status: 1)
+        case .reattach: host.reattach()
         case .beginEnd: host.stopHoldingBack()
         case .end:
             if case .drawing = phase { giveTerminalBack() }

@@ -1,61 +1,102 @@
 import Glibc
 import Inkling
+import InklingConsole
 import InklingControl
 import InklingModel
 import InklingText
 
-/// Prints who is typing, a line for each change, until it is ended or nobody reads.
+/// Prints who is typing, a line for each change, and what is said if that is wanted, until it is ended or nobody reads.
 final class WatchSession: Session {
     /// How long whoever types is looked for when that is asked for once.
     private static let onceTime: Int64 = 2_000
 
+    /// What is printed.
+    struct Wishes {
+        var asJSON = false
+        var isOnce = false
+        var showsMessages = false
+    }
+
     private let host: SessionHost
-    private let asJSON: Bool
-    private let onceAt: Int64?
+    private let wishes: Wishes
+    private var onceAt: Int64?
+    /// Whether the node was in the chat before; nil while that is not known.
+    private var wasThere: Bool?
     private var people: [Person] = []
     /// Whoever has left stays in them: a label doesn't get shorter while somebody looks at it.
     private var labels: Labels
     private var last: String?
     private var notices = NoticePrinter()
 
-    init(_ host: SessionHost, identity: NodeIdentity, asJSON: Bool, isOnce: Bool) {
+    init(_ host: SessionHost, identity: NodeIdentity, _ wishes: Wishes) {
         self.host = host
         labels = Labels(ownName: identity.name)
-        self.asJSON = asJSON
-        onceAt = isOnce ? host.now.steady + Self.onceTime : nil
+        self.wishes = wishes
+        if wishes.isOnce { onceAt = host.now.steady + Self.onceTime }
     }
 
     func begin() {
-        host.node?.ask(.setAway(true))
+        // Where others use the node as well, it is not for this one to say.
+        if !host.isAttached { host.node?.ask(.setAway(true)) }
+        if host.isAttached, wishes.isOnce { host.node?.ask(.chats) }
         host.node?.ask(.join(host.settings.chat))
+    }
+
+    func reattached(_ identity: NodeIdentity) {
+        labels.setOwnName(identity.name)
+        begin()
     }
 
     func take(_ output: ServiceOutput) {
         switch output {
-        case .event(let timed): take(timed.event)
+        case .event(let timed): take(timed.event, at: timed.at)
+        case .own(let message):
+            guard wishes.showsMessages, message.chat == chat, let identity = host.node?.identity else { return }
+            show(message.text, from: Person(user: identity.user, name: identity.name), label: "You", at: message.at)
         case .answer(.failed(let error), to: .join):
             Output.error.write(line: "inkling: " + SafeText.line(error.text))
             host.end(status: 1)
-        case .answer(.peers(let peers), to: .join):
+        case .answer(.joined(let chat, let peers), to: .join):
+            host.warn(of: chat)
             for peer in peers { labels.update(Labels.Person(peer)) }
-            if onceAt == nil { show() }
-        case .waited, .own, .answer: break
+            if !wishes.isOnce { show() }
+            // What a node knows that was there before comes before its next answer.
+            if wasThere == true { host.node?.ask(.chats) }
+        case .answer(.chats, _) where wasThere == true: onceAt = host.now.steady
+        case .answer(.chats(let chats), _): wasThere = chats.contains { $0.name == chat }
+        case .waited, .user, .answer: break
+        case .ended where host.isAttached && !wishes.isOnce:
+            people = []
+            show()
+            if host.node != nil { host.reattach() }
         case .ended: host.end(status: 0)
         }
     }
 
-    private func take(_ event: Event) {
+    private var chat: String { host.settings.chat.name }
+
+    /// - Parameter time: in seconds since 1970.
+    private func take(_ event: Event, at time: Double) {
         switch event {
-        case .peer(host.settings.chat.name, let peer, _): labels.update(Labels.Person(peer))
-        case .typing(host.settings.chat.name, let people):
+        case .peer(chat, let peer, _): labels.update(Labels.Person(peer))
+        case .typing(chat, let people):
             self.people = people
-            for person in people where !labels.contains(person.user.description) {
-                labels.update(Labels.Person(person))
-            }
-            if onceAt == nil { show() }
+            people.forEach(meet)
+            if !wishes.isOnce { show() }
+        case .message(chat, let person, _, let text):
+            guard wishes.showsMessages else { return }
+            meet(person)
+            show(text, from: person, label: labels.label(of: person.user.description).marked, at: time)
+        case .missed(chat, let messages, _):
+            guard wishes.showsMessages, messages > 0 else { return }
+            Output.error.write(line: "inkling: messages were left out, as nobody took them in time: \(messages)")
         case .notice(let notice): notices.print(notice)
         case .peer, .typing, .message, .delivered, .failed, .missed: break
         }
+    }
+
+    private func meet(_ person: Person) {
+        if !labels.contains(person.user.description) { labels.update(Labels.Person(person)) }
     }
 
     private func show() {
@@ -68,14 +109,27 @@ final class WatchSession: Session {
     private var line: String {
         let text = IndicatorText.text(
             people: people.map { labels.label(of: $0.user.description) }, style: host.settings.indicator)
-        guard asJSON else { return text }
+        guard wishes.asJSON else { return text }
         return JSONValue.object([
-            ("chat", .string(host.settings.chat.name)), ("text", .string(text)),
-            ("users", .array(people.map { .person($0) })),
+            ("chat", .string(chat)), ("text", .string(text)), ("users", .array(people.map { .person($0) })),
         ]).text
     }
 
+    /// - Parameter time: when it was said, in seconds since 1970.
+    private func show(_ text: String, from person: Person, label: String, at time: Double) {
+        guard wishes.asJSON else {
+            let isOwn = person.user == host.node?.identity.user
+            let name = isOwn ? ChatLines.shown(person.name) : nil
+            return host.output.write(line: ChatLines.line(text, by: label, orDoneBy: name))
+        }
+        host.output.write(
+            line: JSONValue.object([
+                ("chat", .string(chat)), ("from", .person(person)), ("message", .string(text)), ("at", .seconds(time)),
+            ]).text)
+    }
+
     func tick() {
+        guard let onceAt, onceAt <= host.now.steady else { return }
         show()
         host.end(status: 0)
     }
@@ -94,5 +148,6 @@ final class WatchSession: Session {
         host.end(status: 1)
     }
 
+    var outlivesNode: Bool { !wishes.isOnce }
     var nextTick: Int64? { onceAt }
 }

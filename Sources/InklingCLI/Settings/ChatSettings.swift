@@ -27,6 +27,8 @@ struct ChatSettings: Sendable {
     /// Whether the terminal rings when somebody mentions the user.
     var ringsForMentions = false
     var logLevel: Logger.Level
+    /// The daemon to attach to; nil for a node of the program's own.
+    var daemon: DaemonConnection?
     /// The name that the settings file gives the user, and the file's path; nil where it gives none.
     var settledName: (name: String, path: String)?
     /// The path of the settings file that names the interfaces to use; nil where it names none, or options do.
@@ -63,7 +65,7 @@ extension ChatSettings {
     func display(_ form: ChatDisplay.Form, folds: Bool) -> ChatDisplay {
         ChatDisplay(
             form: form, folds: folds, indicator: indicator, reducedMotion: reducedMotion, decorated: decorated,
-            ringsForMentions: ringsForMentions)
+            ringsForMentions: ringsForMentions, outlivesNode: daemon != nil && form != .pipe)
     }
 
     /// What the model of a chat can't know by itself.

@@ -17,6 +17,10 @@ package struct SettingsFile: Equatable, Sendable {
     package var showsTyping: Bool?
     /// Whether the terminal rings when somebody mentions the user.
     package var ringsForMentions: Bool?
+    /// The program, and its arguments, that the daemon starts for messages that nobody looks at; not empty.
+    package var messageHook: [String]?
+    /// Whether the daemon says that the user is away while no front end shows a chat.
+    package var goesAwayAlone: Bool?
 
     package static let maximumBytes = 64 << 10
 
@@ -82,7 +86,7 @@ package struct SettingsFile: Equatable, Sendable {
             throw refusal(line: line, Self.hint(text, line: line) ?? error.text)
         }
         var reader = Reader(path: path)
-        try reader.read(document.root, [.name, .chat, .indicator, .interfaces, .mentions, .privacy])
+        try reader.read(document.root, [.name, .chat, .onMessage, .indicator, .interfaces, .mentions, .privacy])
         name = reader.string(.name)
         chat = reader.string(.chat)
         if let style = reader.string(.style) {
@@ -101,6 +105,11 @@ package struct SettingsFile: Equatable, Sendable {
         sendsTyping = reader.bool(.sendTyping)
         ringsForMentions = reader.bool(.bell)
         showsTyping = reader.bool(.showTyping)
+        goesAwayAlone = reader.bool(.autoAway)
+        messageHook = reader.strings(.onMessage)
+        if let messageHook, messageHook.first?.isEmpty != false {
+            throw reader.refusal(.onMessage, "takes a program and its arguments, such as [\"notify-message\"]")
+        }
         if let name, !(1...64).contains(NormalForm.canonical(name).utf8.count) {
             throw reader.refusal(.name, "takes 1 to 64 bytes")
         }
@@ -158,6 +167,7 @@ extension SettingsFile {
     /// The settings that there are, by their full names.
     private enum Key: String, CaseIterable {
         case name, chat, indicator, interfaces, mentions, privacy
+        case onMessage = "on-message"
         case style = "indicator.style"
         case reduceMotion = "indicator.reduce-motion"
         case use = "interfaces.use"
@@ -165,16 +175,17 @@ extension SettingsFile {
         case bell = "mentions.bell"
         case sendTyping = "privacy.send-typing"
         case showTyping = "privacy.show-typing"
+        case autoAway = "privacy.auto-away"
 
         var kind: Kind {
             switch self {
             case .name, .chat, .style: .string
-            case .reduceMotion, .bell, .sendTyping, .showTyping: .bool
-            case .use, .leaveOut: .strings
+            case .reduceMotion, .bell, .sendTyping, .showTyping, .autoAway: .bool
+            case .use, .leaveOut, .onMessage: .strings
             case .indicator: .table([.style, .reduceMotion])
             case .interfaces: .table([.use, .leaveOut])
             case .mentions: .table([.bell])
-            case .privacy: .table([.sendTyping, .showTyping])
+            case .privacy: .table([.sendTyping, .showTyping, .autoAway])
             }
         }
     }
@@ -218,7 +229,11 @@ extension SettingsFile {
                 case .strings:
                     let texts = value.elements?.map(\.string)
                     guard let texts, !texts.contains(nil) else {
-                        throw refusal(key, "takes a list of names, such as [\"eth0\"]")
+                        throw refusal(
+                            key,
+                            key == .onMessage
+                                ? "takes a list of words, such as [\"notify-message\"]"
+                                : "takes a list of names, such as [\"eth0\"]")
                     }
                     values[key] = .strings(texts.compactMap { $0 })
                 case .table(let inner):

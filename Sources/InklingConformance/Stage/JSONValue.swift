@@ -14,6 +14,7 @@ package enum JSONValue: Equatable, Sendable {
 
     package var string: String? { if case .string(let value) = self { value } else { nil } }
     package var number: Double? { if case .number(let value) = self { value } else { nil } }
+    package var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
     package var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
     /// The number, if it is whole and fits.
     package var integer: Int? { number.flatMap { Int(exactly: $0) } }

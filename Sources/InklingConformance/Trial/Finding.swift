@@ -22,8 +22,10 @@ package struct Untried: Error, Sendable, Equatable {
     package let reason: String
 }
 
-/// What a driven node may leave out, by its words in `ready` (J-13).
+/// What a driven node may leave out, by its words in `ready` (J-13, A-31).
 package enum Feature: String, CaseIterable, Sendable {
-    case away, block, chats, discovery, load, messages, peer, secret, stats, suspend, who
+    case away, block, chats, discovery, load, messages, nick, people, peer, secret, sightings, stats, suspend, who
     case lastWill = "last-will"
+    /// The answers to requests: a node leaves them out by not naming its `interface`, and not by this word.
+    case interface
 }

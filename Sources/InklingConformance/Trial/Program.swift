@@ -22,7 +22,7 @@ package final class Program {
     package private(set) var lines: [Line] = []
     package private(set) var diagnostics: [String] = []
     package private(set) var exit: (at: Duration, status: ExitStatus)?
-    private unowned let trial: Trial
+    unowned let trial: Trial
     private var ready: JSONValue?
     /// How many lines were written to it.
     package private(set) var written = 0

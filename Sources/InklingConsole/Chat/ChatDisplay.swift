@@ -21,10 +21,12 @@ package struct ChatDisplay: Hashable, Sendable {
     package var decorated: Bool
     /// Whether the terminal rings when somebody mentions the user.
     package var ringsForMentions: Bool
+    /// Whether the node is a process of its own: one that goes is waited for.
+    package var outlivesNode: Bool
 
     package init(
         form: Form, folds: Bool, indicator: IndicatorStyle = .standard, reducedMotion: Bool = false,
-        decorated: Bool = false, ringsForMentions: Bool = false
+        decorated: Bool = false, ringsForMentions: Bool = false, outlivesNode: Bool = false
     ) {
         self.form = form
         self.folds = folds
@@ -32,6 +34,7 @@ package struct ChatDisplay: Hashable, Sendable {
         self.reducedMotion = reducedMotion
         self.decorated = decorated
         self.ringsForMentions = ringsForMentions
+        self.outlivesNode = outlivesNode
     }
 
     /// Whether own messages are shown as lines: a terminal that echoes has shown them.

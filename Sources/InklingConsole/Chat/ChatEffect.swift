@@ -19,6 +19,8 @@ package enum ChatEffect: Hashable, Sendable {
     case complain(String)
     /// The first chat could not be joined. Nothing follows.
     case cannotStart(NodeError)
+    /// The node is gone. Once there is one again, `reattached(_:at:)` is called.
+    case reattach
     /// The end has begun. It takes at most ``ChatModel/patience``.
     case beginEnd
     /// Nothing is left to be done but to stop the node. Nothing follows.

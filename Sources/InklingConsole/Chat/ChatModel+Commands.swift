@@ -48,17 +48,18 @@ extension ChatModel {
 
     /// An answer of the node came.
     mutating func take(_ answer: ServiceAnswer, to request: ServiceRequest) {
-        guard let purpose = pending.take(request) else { return }
+        guard let purpose = pending.take(request, at: moment.steady) else { return }
         defer { proceed() }
         switch (purpose, request, answer) {
         case (.begin, _, .failed(let error)): cannotStart(error)
-        case (.begin, _, .peers(let peers)): begun(peers)
+        case (.begin, _, .joined(let chat, let peers)): begun(chat, peers)
+        case (.rejoin, _, .joined(let chat, let peers)): rejoined(chat, peers)
         case (.send, .send(let text, let chat), _): take(answer, toSending: text, in: chat)
         case (.leave, .leave(let chat), _): left(chat, answer)
         case (.refresh, .peers(let chat), .peers(let peers)): refresh(peers, in: chat)
         case (.refresh, _, _): break
         case (_, _, .failed(let error)): self.answer(ChatLines.error(commandText(error, for: purpose)))
-        case (.join(let chat), _, .peers(let peers)): joined(chat, peers)
+        case (.join, _, .joined(let chat, let peers)): joined(chat, peers)
         case (.who, .peers(let chat), .peers(let peers)): self.answer(who(peers, in: chat))
         case (.fingerprint(let label), .fingerprint(let key), .fingerprint(let groups)):
             self.answer(fingerprint(groups, of: label, key: key))
@@ -133,7 +134,7 @@ extension ChatModel {
         ask(.rename(name), for: .rename)
     }
 
-    private mutating func renamed(_ name: String) {
+    mutating func renamed(_ name: String) {
         rename(name)
         answer(ChatLines.notice("Others see you as \(ChatLines.shown(name)) from now on"))
     }
@@ -178,7 +179,7 @@ extension ChatModel {
         add(chat, peers)
         let index = states.count - 1
         // Those who are there already come after the greeting.
-        let begin = [nowIn(chat)] + go(to: index) + states[index].greeting
+        let begin = [nowIn(chat)] + go(to: index) + states[index].greeting(isFound: Self.isFound(peers))
         show(begin)
         show(take(present: peers, in: index))
     }
@@ -196,11 +197,11 @@ extension ChatModel {
         guard index != openIndex else { return [] }
         let draft = keyboard.editor.exchange(states[index].draft)
         if let old = openIndex {
-            // Typing ends where one goes away from; coming back to a draft is not typing.
-            ask(.compose("", chat: states[old].chat.name))
             states[old].draft = draft
         }
         openIndex = index
+        // Typing ends where one goes away from; coming back to a draft is not typing.
+        lookAtOpenChat()
         return states[index].catchUp()
     }
 
@@ -227,7 +228,8 @@ extension ChatModel {
         let chat = states[index].chat
         last += states[index].abandon(isSeen: index == openIndex)
         if index != openIndex, !last.isEmpty { last.insert(heading(of: index), at: 0) }
-        last.append(ChatLines.notice("You have left \(ChatLines.chat(chat.name, isOpen: chat.isOpen))"))
+        let keeping = display.outlivesNode ? "; if the daemon kept it, it no longer does" : ""
+        last.append(ChatLines.notice("You have left \(ChatLines.chat(chat.name, isOpen: chat.isOpen))\(keeping)"))
         states.remove(at: index)
         guard index == openIndex else {
             if let open = openIndex, open > index { openIndex = open - 1 }

@@ -53,9 +53,11 @@ extension ChatModel {
     ///
     /// - Parameter peers: those whom the node knows there.
     mutating func add(_ chat: Chat, _ peers: [Peer]) {
+        // A node that has found somebody was in the chat before.
+        let age = Self.isFound(peers) ? 2 * ChatState.settling : 0
         states.append(
             ChatState(
-                chat, ownName: identity.name, met: peers.filter { $0.presence == .offline }, at: moment.steady))
+                chat, ownName: identity.name, met: peers.filter { $0.presence == .offline }, at: moment.steady - age))
         tellMuted()
     }
 

@@ -74,6 +74,7 @@ extension ChatModel {
         guard let index = openIndex else {
             return show([ChatLines.error("You are not in a chat. Join one: /join NAME")])
         }
+        guard !keepUnsent(text) else { return }
         let chat = states[index].chat.name
         guard !states[index].isSettling(at: moment.steady) else {
             ask(.compose("", chat: chat))
@@ -98,7 +99,8 @@ extension ChatModel {
         case .failed(let error):
             ask(.compose("", chat: chat))
             lines = [ChatLines.error(texts.error(error))]
-        case .done, .peers, .knownPeers, .fingerprint, .chats, .status, .statistics: return
+        case .done, .joined, .peers, .knownPeers, .fingerprint, .invite, .sightings, .chats, .status, .statistics:
+            return
         }
         if leaving[chat] != nil {
             leaving[chat]? += lines

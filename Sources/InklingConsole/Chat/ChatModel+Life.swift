@@ -6,18 +6,25 @@ extension ChatModel {
     // MARK: The beginning
 
     /// The first chat was joined.
-    mutating func begun(_ peers: [Peer]) {
-        add(firstChat, peers)
+    ///
+    /// - Parameter chat: as the node has it, with its secret if it was in it already.
+    mutating func begun(_ chat: Chat, _ peers: [Peer]) {
+        (firstChat, hasBegun) = (chat, true)
+        add(chat, peers)
         openIndex = 0
+        lookAtOpenChat()
         guard display.form != .pipe else {
             if firstChat.isOpen { show([ChatLines.openWarning(chat: firstChat.name)]) }
             return show(take(present: peers, in: 0))
         }
-        show((open?.greeting ?? []) + nameWarning)
+        show((open?.greeting(isFound: Self.isFound(peers)) ?? []) + nameWarning)
         show(take(present: peers, in: 0))
         aloneAt = moment.steady + Self.aloneTime
         if display.form == .screen { minuteAt = moment.steady + Self.minute }
     }
+
+    /// Whether the node, which was in a chat before, has found somebody there.
+    static func isFound(_ peers: [Peer]) -> Bool { peers.contains { $0.presence != .offline } }
 
     /// What there is to say to somebody whose name can't be shown.
     private var nameWarning: [Line] {
@@ -46,6 +53,8 @@ extension ChatModel {
             returnedAt = nil
             show(states.indices.flatMap { shown(states[$0].returned(at: now), in: $0) })
         }
+        if let time = readAt, time <= now { tellRead() }
+        if display.outlivesNode, pending.isOverdue(at: now) { show([Self.silence]) }
         if let time = aloneAt, time <= now {
             aloneAt = nil
             show(alone())
@@ -72,6 +81,7 @@ extension ChatModel {
         guard isRunning else { return }
         phase = .ending(since: moment.steady)
         emit(.beginEnd)
+        if readAt != nil { tellRead() }
         compose("")
         showing = .allChats(last: openIndex)
         for index in states.indices { sendWaiting(in: index) }

@@ -21,10 +21,10 @@ package struct ChatModel: Sendable {
     /// The least time between two rings of the terminal.
     private static let bellInterval: Int64 = 2_000
 
-    let display: ChatDisplay
+    package let display: ChatDisplay
     let texts: ChatTexts
     /// The chat that the program was started for.
-    let firstChat: Chat
+    var firstChat: Chat
     package private(set) var identity: NodeIdentity
     private(set) var moment: Moment
 
@@ -50,6 +50,14 @@ package struct ChatModel: Sendable {
     var reportedIndicator = ""
     private var effects: [ChatEffect] = []
 
+    /// Whether the first chat was joined.
+    var hasBegun = false
+    /// Whether the node is there.
+    var attachment = Attachment.attached
+    /// When the node is told that what waited was read.
+    var readAt: Int64?
+    /// Whether a line divides what waited in the open chat from what was there before.
+    var hasShownWaited = false
     var aloneAt: Int64?
     var minuteAt: Int64?
     var returnedAt: Int64?
@@ -96,10 +104,12 @@ package struct ChatModel: Sendable {
     package mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             switch output {
-            case .event(let timed), .waited(let timed): model.tell(timed.event)
-            case .own: break
+            case .event(let timed): model.tell(timed.event)
+            case .waited(let timed): model.take(waited: timed)
+            case .own(let message): model.take(message)
+            case .user(let user): model.take(user)
             case .answer(let answer, let request): model.take(answer, to: request)
-            case .ended: model.conclude()
+            case .ended(let why): model.ended(why)
             }
         }
     }
@@ -131,7 +141,7 @@ package struct ChatModel: Sendable {
     }
 
     /// What comes of a message is dealt with elsewhere: it could not be sent.
-    mutating func forget(_ request: ServiceRequest) { _ = pending.take(request) }
+    mutating func forget(_ request: ServiceRequest) { _ = pending.take(request, at: moment.steady) }
 
     /// The program itself has something to say, such as a line of its log.
     package mutating func take(notice: String, at moment: Moment) -> [ChatEffect] {
@@ -166,13 +176,14 @@ package struct ChatModel: Sendable {
         reacting(at: moment) { model in
             for index in model.states.indices { model.states[index].willSuspend() }
             model.returnedAt = nil
+            if model.display.outlivesNode { model.detachQuietly() }
         }
     }
 
     /// The program goes on after a stop.
     package mutating func resumed(at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
-            model.returnedAt = moment.steady + Self.returnWait
+            if !model.isDetached { model.awaitReturns() }
             model.keyboard.isStopped = false
             model.proceed()
         }
@@ -197,7 +208,8 @@ package struct ChatModel: Sendable {
         switch phase {
         case .running:
             let due = states.indices.compactMap { states[$0].nextDeadline(isSeen: $0 == openIndex) }
-            let times = [aloneAt, minuteAt, returnedAt, keyboard.nextDeadline]
+            let answers = display.outlivesNode ? pending.nextDeadline : nil
+            let times = [aloneAt, minuteAt, returnedAt, readAt, answers, keyboard.nextDeadline]
             return (due + (times + [nextDots]).compactMap { $0 }).min()
         case .ending(let since): return since + Self.patience
         case .over: return nil
@@ -268,7 +280,7 @@ package struct ChatModel: Sendable {
     // MARK: Effects
 
     /// Does what an input asks for, and returns the effects.
-    private mutating func reacting(at moment: Moment, _ body: (inout ChatModel) -> Void) -> [ChatEffect] {
+    mutating func reacting(at moment: Moment, _ body: (inout ChatModel) -> Void) -> [ChatEffect] {
         if case .over = phase { return [] }
         self.moment = moment
         body(&self)
@@ -287,7 +299,7 @@ package struct ChatModel: Sendable {
             switch effect {
             case .show, .draw: return true
             case .clearScreen: return false
-            case .ask, .bell, .suspend, .complain, .cannotStart, .beginEnd, .end: continue
+            case .ask, .bell, .suspend, .complain, .cannotStart, .reattach, .beginEnd, .end: continue
             }
         }
         return false
@@ -296,10 +308,13 @@ package struct ChatModel: Sendable {
     mutating func emit(_ effect: ChatEffect) { effects.append(effect) }
 
     /// Asks for something whose answer does not matter.
-    mutating func ask(_ request: ServiceRequest) { emit(.ask(request)) }
+    mutating func ask(_ request: ServiceRequest) {
+        if !isDetached { emit(.ask(request)) }
+    }
 
     mutating func ask(_ request: ServiceRequest, for purpose: PendingAnswers.Purpose) {
-        pending.add(request, for: purpose)
+        guard !isDetached else { return refuse(request) }
+        pending.add(request, for: purpose, at: moment.steady)
         emit(.ask(request))
     }
 
@@ -309,6 +324,12 @@ package struct ChatModel: Sendable {
     mutating func show(_ lines: [Line], isAnswer: Bool = false) {
         guard !lines.isEmpty else { return }
         emit(.show(isAnswer || !display.showsTimes ? lines : timeline.stamped(lines, at: localTime)))
+    }
+
+    /// Shows lines of another time than now.
+    mutating func show(_ lines: [Line], at time: LocalTime) {
+        guard !lines.isEmpty else { return }
+        emit(.show(display.showsTimes ? timeline.stamped(lines, at: time) : lines))
     }
 
     mutating func answer(_ lines: [Line]) { show(lines, isAnswer: true) }
@@ -344,6 +365,15 @@ package struct ChatModel: Sendable {
     }
 
     // MARK: The name
+
+    /// Those who were there have a moment to come back.
+    mutating func awaitReturns() { returnedAt = moment.steady + Self.returnWait }
+
+    /// Another node is in the place of the one before, or the same once more.
+    mutating func take(_ identity: NodeIdentity) {
+        self.identity = identity
+        rename(identity.name)
+    }
 
     /// Others know this user by another name from now on.
     mutating func rename(_ name: String) {

@@ -81,9 +81,11 @@ package struct ChatState {
     var foldedLabels: [Labels.Label] { folded.users.map { labels.label(of: $0) } }
 
     /// The lines that it begins with.
-    var greeting: [Line] {
+    ///
+    /// - Parameter isFound: whether somebody is there already.
+    func greeting(isFound: Bool) -> [Line] {
         let name = SafeText.line(chat.name)
-        return (chat.isOpen ? [ChatLines.openWarning(chat: name)] : []) + (anybodyOnline ? [] : [ChatLines.looking()])
+        return (chat.isOpen ? [ChatLines.openWarning(chat: name)] : []) + (isFound ? [] : [ChatLines.looking()])
     }
 
     /// Who is typing, without dots; empty when nobody is.
@@ -289,6 +291,27 @@ package struct ChatState {
         return [ChatLines.saidMyself(text, name: ownName, mark: sent[number]?.show())]
     }
 
+    // MARK: Other front ends
+
+    /// The user said something by another front end, which is told what becomes of it.
+    ///
+    /// - Parameter time: when it was sent.
+    package mutating func take(own text: String, time: LocalTime) -> [Line] {
+        let text = Self.composed(text)
+        transcript.add(Transcript.Message(text: text, time: time))
+        return told(presenceLines.flush()) + releaseHeld() + [ChatLines.saidMyself(text, name: ownName)]
+    }
+
+    /// The node is gone: nothing is known of anybody until it is back.
+    mutating func detach(at time: Double) {
+        awaited.formUnion(online)
+        for user in online { people[user] = people[user]?.gone(at: time) }
+        online = []
+        typing = []
+        // That others went a moment ago was the end of the node.
+        presenceLines.discard()
+    }
+
     // MARK: Stops
 
     /// The program is about to be stopped: that the others vanish then, and come back, is nothing to show.
@@ -419,11 +442,16 @@ package struct ChatState {
 
 extension Peer {
     /// The same peer, who went at that time, in seconds since 1970, unless it is known when.
-    fileprivate func seen(at time: Double) -> Peer {
-        guard lastSeen == nil else { return self }
-        return Peer(
-            user: user, name: name, presence: presence, key: key, lastSeen: time, onlineSince: onlineSince,
-            roundTrip: roundTrip, firstSeen: firstSeen, isVerified: isVerified, isBlocked: isBlocked,
+    fileprivate func seen(at time: Double) -> Peer { lastSeen == nil ? with(presence, lastSeen: time) : self }
+
+    /// The same peer, who is not there any more.
+    fileprivate func gone(at time: Double) -> Peer { with(.offline, lastSeen: time) }
+
+    private func with(_ presence: Presence, lastSeen: Double) -> Peer {
+        Peer(
+            user: user, name: name, presence: presence, key: key, lastSeen: lastSeen,
+            onlineSince: presence == .offline ? nil : onlineSince, roundTrip: roundTrip, firstSeen: firstSeen,
+            isVerified: isVerified, isBlocked: isBlocked,
             namesakes: namesakes, namesake: namesake, names: names, namedSince: namedSince)
     }
 }

@@ -30,6 +30,8 @@ package protocol LineInputModel {
     mutating func willSuspend(at moment: Moment) -> [ChatEffect]
     /// The program goes on after a stop.
     mutating func resumed(at moment: Moment) -> [ChatEffect]
+    /// The node is back after it was gone, or another one is in its place.
+    mutating func reattached(_ identity: NodeIdentity, at moment: Moment) -> [ChatEffect]
     /// It is to end before its input did.
     mutating func finish(at moment: Moment) -> [ChatEffect]
 

@@ -8,6 +8,8 @@ struct PendingAnswers: Sendable {
         /// The first chat.
         case begin(Chat)
         case join(Chat)
+        /// A chat is joined again after the node was gone.
+        case rejoin
         case leave
         case send
         case who
@@ -23,7 +25,12 @@ struct PendingAnswers: Sendable {
         case rename
     }
 
+    /// How long a daemon may take to answer before the user is told, in milliseconds.
+    static let patience: Int64 = 3_000
+
     private var entries: [(request: ServiceRequest, purpose: Purpose)] = []
+    /// Since when nothing was answered, in milliseconds of the steady clock; nil once the user was told.
+    private var silentSince: Int64?
 
     /// Whether an answer is due.
     var isEmpty: Bool { entries.isEmpty }
@@ -42,11 +49,31 @@ struct PendingAnswers: Sendable {
         }
     }
 
-    mutating func add(_ request: ServiceRequest, for purpose: Purpose) { entries.append((request, purpose)) }
+    /// When the user is to be told that nothing is answered.
+    var nextDeadline: Int64? { isEmpty ? nil : silentSince.map { $0 + Self.patience } }
+
+    mutating func add(_ request: ServiceRequest, for purpose: Purpose, at now: Int64) {
+        if isEmpty { silentSince = now }
+        entries.append((request, purpose))
+    }
+
+    /// Whether the user is to be told now that nothing is answered: once each time.
+    mutating func isOverdue(at now: Int64) -> Bool {
+        guard let deadline = nextDeadline, deadline <= now else { return false }
+        silentSince = nil
+        return true
+    }
+
+    /// No answer comes any more. Returns what was asked for.
+    mutating func takeAll() -> [(request: ServiceRequest, purpose: Purpose)] {
+        defer { entries = [] }
+        return entries
+    }
 
     /// An answer came. Returns what it is for, unless nobody waits for it.
-    mutating func take(_ request: ServiceRequest) -> Purpose? {
+    mutating func take(_ request: ServiceRequest, at now: Int64) -> Purpose? {
         guard let index = entries.firstIndex(where: { $0.request == request }) else { return nil }
+        silentSince = now
         return entries.remove(at: index).purpose
     }
 }

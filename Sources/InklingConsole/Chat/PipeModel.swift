@@ -113,6 +113,9 @@ package struct PipeModel: LineInputModel, Sendable {
         reacting(at: moment) { $0.effects += $0.chat.resumed(at: moment) }
     }
 
+    /// The node is back after it was gone: this is over by then.
+    package mutating func reattached(_ identity: NodeIdentity, at moment: Moment) -> [ChatEffect] { [] }
+
     /// It is to end before its input did: by a signal.
     package mutating func finish(at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.end(at: moment) }
@@ -200,7 +203,8 @@ package struct PipeModel: LineInputModel, Sendable {
             chat.forget(request)
             effects.append(.ask(.compose("", chat: chat.firstChat.name)))
             fail(chat.texts.error(error))
-        case .done, .sent, .peers, .knownPeers, .fingerprint, .chats, .status, .statistics:
+        case .done, .joined, .sent, .peers, .knownPeers, .fingerprint, .invite, .sightings, .chats, .status,
+            .statistics:
             effects += chat.take(.answer(answer, to: request), at: moment)
         }
         waiting.removeFirst()

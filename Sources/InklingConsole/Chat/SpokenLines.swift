@@ -38,6 +38,16 @@ extension ChatLines {
     /// What a message says, without what makes it a deed.
     static func spoken(_ text: String) -> String { deed(in: text) ?? text }
 
+    /// A message in one line of plain text, as `Bob: hello` or `Bob *waves*`.
+    ///
+    /// - Parameters:
+    ///   - label: what the author is called.
+    ///   - name: what the author of a deed is called, if not the same.
+    package static func line(_ text: String, by label: String, orDoneBy name: String? = nil) -> String {
+        if let deed = deed(in: text) { return "\(name ?? label) *\(SafeText.line(deed))*" }
+        return "\(label): \(SafeText.line(text))"
+    }
+
     /// What a message says that its author does.
     private static func deed(in text: String) -> String? {
         guard text.hasPrefix(action) else { return nil }

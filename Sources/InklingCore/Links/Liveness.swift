@@ -93,7 +93,7 @@ struct Liveness {
         switch state {
         case .alive(let until):
             guard until <= now else { return .none }
-            state = .suspect(pings: 1, next: now + Limits.pingInterval)
+            state = .suspect(pings: 1, next: Liveness.next(after: until, sent: now))
             return .ping
         case .suspect(let pings, let next):
             guard next <= now else { return .none }
@@ -102,8 +102,16 @@ struct Liveness {
                 state = .suspect(pings: pings, next: now + Limits.pingInterval)
                 return .none
             }
-            state = .suspect(pings: pings + 1, next: now + Limits.pingInterval)
+            // The answer to the last one has its whole time.
+            let isLast = pings + 1 == Limits.suspicionPings
+            let step = isLast ? now + Limits.pingInterval : Liveness.next(after: next, sent: now)
+            state = .suspect(pings: pings + 1, next: step)
             return .ping
         }
+    }
+
+    /// When the ping after one is due, so that late timers do not add up; at least half an interval lies between two.
+    private static func next(after due: Instant, sent now: Instant) -> Instant {
+        max(due + Limits.pingInterval, now + Limits.pingInterval / 2)
     }
 }

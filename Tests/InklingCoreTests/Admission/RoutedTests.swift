@@ -4,7 +4,7 @@ import InklingWire
 import Testing
 
 // H3 of the review of who may cost a node what
-@Suite("Peers from beyond the networks of the host (D-16)")
+@Suite("Peers from beyond the networks of the host (R38, D-16)")
 struct RoutedTests {
     private static let far = PeerByHandTests.far
     private static let ask = Ask(tag: VirtualLAN.lobby.tag, token: 1).encode()

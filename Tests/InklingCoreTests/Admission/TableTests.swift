@@ -47,7 +47,7 @@ struct TableTests {
         _ = try peer.link()
     }
 
-    @Test("strangers who fill the table from sixteen hosts keep no friend out, and no newcomer either (L-52, L-53)")
+    @Test("strangers who fill the table from sixteen hosts keep neither friends nor newcomers out (R36, L-52, L-53)")
     func fullOfStrangers() throws {
         let lan = lonely()
         let secret = try #require(ChatSecret(Array(repeating: 5, count: 16)))

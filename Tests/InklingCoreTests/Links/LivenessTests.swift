@@ -149,4 +149,24 @@ struct LivenessTests {
         #expect(liveness.nextDeadline == Instant.zero + Liveness.silence(of: .milliseconds(interval)))
         #expect(rest(of: liveness).down == Int(Liveness.end(of: .milliseconds(interval)).nanoseconds / 1_000_000))
     }
+
+    /// Each step comes so many milliseconds late.
+    @Test(
+        "pings that are late by less than half an interval do not put off each other (L-26, L-27)",
+        arguments: [(0, 3_000), (20, 3_040), (62, 3_124), (100, 3_537)])
+    func late(by lateness: Int, end: Int) {
+        var liveness = Liveness(now: .zero)
+        var sent: [Int] = []
+        while true {
+            let now = liveness.nextDeadline + .milliseconds(lateness)
+            let step = liveness.advance(now, isBehind: false)
+            if step == .ping { sent.append(now.milliseconds) }
+            if step == .down {
+                #expect(sent.count == 10 && now.milliseconds == end)
+                #expect(now.milliseconds - (sent.last ?? 0) >= 125, "the answer to the last one has its time")
+                break
+            }
+        }
+        #expect(zip(sent, sent.dropFirst()).allSatisfy { $1 - $0 >= 62 })
+    }
 }

@@ -1,0 +1,28 @@
+import InklingModel
+
+/// What a notice is about: of several on one subject the latest is enough.
+enum NoticeSubject: Hashable {
+    case discoveryDown, discoveryUp, identity, lastWill, oneself, reach, damage, newer, unkept
+    case person(UserID)
+    case other(code: String)
+
+    init(_ notice: Notice) {
+        switch notice {
+        case .discoveryDown: self = .discoveryDown
+        case .discoveryUp: self = .discoveryUp
+        case .identityTemporary: self = .identity
+        case .lastWillOff: self = .lastWill
+        case .peerIsOneself: self = .oneself
+        case .keyChanged(let person, _, _): self = .person(person.user)
+        case .reachableFromAnywhere, .reachableOnLink: self = .reach
+        case .knownPeersDamaged: self = .damage
+        case .knownPeersNewer: self = .newer
+        case .knownPeersUnkept: self = .unkept
+        case .other(let code, _): self = .other(code: code)
+        }
+    }
+
+    var isPerson: Bool {
+        if case .person = self { true } else { false }
+    }
+}

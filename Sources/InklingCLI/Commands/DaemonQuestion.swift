@@ -1,0 +1,44 @@
+import ArgumentParser
+import Inkling
+import InklingModel
+
+/// The options of commands that are for a daemon alone.
+struct DaemonOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Use the daemon of this state directory.", valueName: "dir"), completion: .directory)
+    var stateDir: String?
+
+    /// Asks the daemon one thing.
+    ///
+    /// - Returns: its answer, who it is, and the version of its program.
+    /// - Throws: `CommandFailure` where none runs, and an `ExitCode` where it refuses.
+    func ask(_ request: ServiceRequest) throws -> (answer: ServiceAnswer, daemon: NodeIdentity, version: String) {
+        let connection: DaemonConnection
+        do throws(DaemonConnection.Failure) {
+            connection = try DaemonConnection(stateDirectory: stateDir)
+        } catch {
+            throw CommandFailure(text: error.text)
+        }
+        return try ask(request, of: connection)
+    }
+
+    /// Asks the daemon at the other end of a connection.
+    func ask(
+        _ request: ServiceRequest, of connection: DaemonConnection
+    ) throws -> (answer: ServiceAnswer, daemon: NodeIdentity, version: String) {
+        let session = try ChatProgram.runCommand(try ChatSettings(asking: connection)) { host, node in
+            QuestionSession(host, node, request)
+        }
+        guard let answer = session.answer else { throw ExitCode(1) }
+        return (answer, session.identity, session.version)
+    }
+}
+
+extension ChatSettings {
+    /// What a command needs that asks a daemon for something, and is in no chat.
+    fileprivate init(asking daemon: DaemonConnection) throws {
+        self.init(
+            node: Configuration(name: ""), chat: try Chat("lobby"), arguments: "", mode: .plain, indicator: .standard,
+            reducedMotion: true, decorated: false, logLevel: .error, daemon: daemon)
+    }
+}

@@ -1,0 +1,113 @@
+import ArgumentParser
+import Inkling
+import InklingControl
+import InklingModel
+import InklingText
+
+struct JoinCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "join",
+        abstract: "Have the daemon be in a chat, and stay in it.",
+        discussion: """
+            It stays until you leave the chat, also when it is started again. Messages that come while you have the \
+            chat open nowhere wait for you in the daemon.
+
+            inkling join kitchen
+            inkling join --invite-file kitchen.invite
+            """)
+
+    @Argument(help: "The name of the chat, or its invite; left out where an option gives the invite.")
+    var chat: String?
+
+    @OptionGroup var secrets: SecretOptions
+
+    @OptionGroup var daemon: DaemonOptions
+
+    func validate() throws {
+        guard chat != nil || secrets.namesInvite else {
+            throw ValidationError("There is no chat. Give its name or invite: inkling join CHAT")
+        }
+        try secrets.validate(chat: chat)
+    }
+
+    func run() throws {
+        try CommandFailure.reporting {
+            let wanted = try secrets.chatToJoin(chat, default: nil)
+            guard case (.joined(let chat, let peers), _, _) = try daemon.ask(.keep(wanted)) else { throw ExitCode(1) }
+            if chat.isOpen {
+                Output.error.write(
+                    line: "inkling: \(SafeText.line(chat.name)) is an open chat: anybody on this network can join and "
+                        + "read it")
+            }
+            let present = peers.count { $0.presence != .offline }
+            try Output.standard.answer(
+                "The daemon is in \(SafeText.line(chat.name)) from now on; "
+                    + (present == 0 ? "nobody else is there yet" : "\(present) there now"))
+        }
+    }
+}
+
+struct LeaveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "leave", abstract: "Have the daemon leave a chat for good.",
+        discussion: """
+            A prompt that has the chat open stays in it until it ends.
+
+            inkling leave kitchen
+            """)
+
+    @Argument(help: "The name of the chat.")
+    var chat: String
+
+    @OptionGroup var daemon: DaemonOptions
+
+    func run() throws {
+        try CommandFailure.reporting {
+            let name = NormalForm.canonical(chat)
+            _ = try daemon.ask(.leave(chat: name))
+            try Output.standard.answer("The daemon no longer stays in \(SafeText.line(name))")
+        }
+    }
+}
+
+struct ChatsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "chats", abstract: "List the chats that the daemon is in.",
+        discussion: """
+            inkling chats
+            inkling chats --json | jq -r '.chats[] | select(.waiting > 0) | .chat'
+            """)
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    @OptionGroup var daemon: DaemonOptions
+
+    func run() throws {
+        try CommandFailure.reporting {
+            guard case (.chats(let chats), _, _) = try daemon.ask(.chats) else { throw ExitCode(1) }
+            if json { return try Output.standard.answer(json: [("chats", .array(chats.map(\.value)))]) }
+            if chats.isEmpty {
+                Output.error.write(line: "inkling: the daemon is in no chat; to join one: inkling join CHAT")
+            }
+            for chat in chats { try Output.standard.answer(chat.line) }
+        }
+    }
+}
+
+extension ChatStatus {
+    /// Such as "kitchen (open): 2 there, 3 unread, kept".
+    var line: String {
+        var parts = ["\(present) there"]
+        if waiting > 0 { parts.append("\(waiting) unread") }
+        if isKept { parts.append("kept") }
+        return "\(SafeText.line(name))\(hasSecret ? "" : " (open)"): \(parts.joined(separator: ", "))"
+    }
+
+    var value: JSONValue {
+        .object([
+            ("chat", .string(name)), ("secret", .boolean(hasSecret)), ("kept", .boolean(isKept)),
+            ("present", .integer(present)), ("waiting", .integer(waiting)),
+        ])
+    }
+}

@@ -1,0 +1,326 @@
+import Glibc
+import Inkling
+import InklingControl
+import InklingModel
+import InklingText
+import Logging
+import NIOCore
+import NIOPosix
+
+/// The daemon: one node for any number of front ends, on the event loop of the calling thread.
+final class DaemonProgram {
+    private var configuration: Configuration
+    private let path: String
+    private let options: NodeOptions
+    /// The settings that it was started with.
+    private let settings: SettingsFile
+    private let readSettings: () throws -> SettingsFile
+    private let loop: any EventLoop
+    private let logger: Logger
+    private let manager = ServiceManager(environment: ChatSettings.environment)
+    private let hook: MessageHook
+    private var goesAwayAlone: Bool
+    private let finished: (CommandFailure?) -> Void
+    private var phase = Phase.starting
+    private var speakers = SpeakerLabels()
+    private var signals: SignalPipe?
+    private var writer: KeptChatsWriter?
+    /// Whether the list of chats to stay in may be written.
+    private var mayKeep = true
+    private var hookTask: Scheduled<Void>?
+
+    private enum Phase {
+        case starting
+        /// Another node holds the state directory, and this one is started by whoever comes.
+        case waiting(ListeningSocket)
+        case running(LocalNode, NodeHub, ControlServer)
+        case ending
+    }
+
+    /// How often a socket of the service manager is looked at while another node holds the state directory.
+    private static let waitStep = TimeAmount.milliseconds(250)
+
+    /// Runs until it is told to end.
+    ///
+    /// - Parameters:
+    ///   - path: where to listen, unless the service manager does so already.
+    ///   - options: what it was started with.
+    ///   - readSettings: reads the settings anew.
+    static func run(
+        _ configuration: Configuration, _ settings: SettingsFile, at path: String, _ options: NodeOptions,
+        _ readSettings: @escaping () throws -> SettingsFile
+    ) throws {
+        var failure: CommandFailure?
+        MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop { loop in
+            var logger = Logger(label: "inkling") { _ in ErrorLogHandler() }
+            logger.logLevel = options.logLevel ?? .notice
+            let program = DaemonProgram(
+                configuration, settings, at: path, options, readSettings, on: loop, logger
+            ) { reason in
+                failure = reason
+                loop.shutdownGracefully { _ in }
+            }
+            program.start()
+        }
+        if let failure { throw failure }
+    }
+
+    private init(
+        _ configuration: Configuration, _ settings: SettingsFile, at path: String, _ options: NodeOptions,
+        _ readSettings: @escaping () throws -> SettingsFile, on loop: any EventLoop, _ logger: Logger,
+        finished: @escaping (CommandFailure?) -> Void
+    ) {
+        self.configuration = configuration
+        self.path = path
+        self.options = options
+        self.settings = settings
+        self.readSettings = readSettings
+        self.loop = loop
+        self.logger = logger
+        self.finished = finished
+        hook = MessageHook(settings.messageHook ?? []) { logger.error("the command of on-message: \($0)") }
+        goesAwayAlone = settings.goesAwayAlone ?? true
+    }
+
+    // MARK: Starting
+
+    private func start() {
+        let handedOver = ListeningSocket(
+            process: ChatSettings.environment("LISTEN_PID"), count: ChatSettings.environment("LISTEN_FDS"))
+        signals = SignalPipe(on: loop) { [self] in took(signal: $0) }
+        manager.watch(on: loop)
+        begin(handedOver)
+    }
+
+    /// - Parameter socket: that of the service manager, if it has one.
+    private func begin(_ socket: ListeningSocket?) {
+        if let obstacle { return refuse(obstacle, socket) }
+        LocalNode.start(configuration, on: loop, logger: logger) { [self] result in
+            switch result {
+            case .failure(let error): end(CommandFailure(text: SafeText.line(error.text)))
+            case .success(let node):
+                guard let temporary = node.temporary else { return serve(node, socket) }
+                node.stop { [self] in refuse(temporary, socket) }
+            }
+        }
+    }
+
+    /// Why the node would have no identity that lasts. It is looked at before there is a node: with the state directory,
+    /// another node may hold the port as well.
+    private var obstacle: TemporaryIdentity? {
+        guard let store = try? KeyStore.open(directory: configuration.stateDirectory) else { return nil }
+        defer { store.close() }
+        return store.temporary
+    }
+
+    private func refuse(_ reason: TemporaryIdentity, _ socket: ListeningSocket?) {
+        guard case .inUse = reason, let socket else { return end(CommandFailure(text: Self.text(reason))) }
+        logger.notice("another node uses the state directory; waiting for it to end")
+        phase = .waiting(socket)
+        manager.ready()
+        wait(socket)
+    }
+
+    /// Why there can be no daemon without an identity that lasts.
+    private static func text(_ reason: TemporaryIdentity) -> String {
+        guard case .inUse(let directory) = reason else { return SafeText.line(reason.text) }
+        return "another program of yours uses the identity in \(SafeText.line(directory)), a chat or a daemon: end it "
+            + "first, or name another --state-dir"
+    }
+
+    private func serve(_ node: LocalNode, _ handedOver: ListeningSocket?) {
+        do {
+            let socket = try handedOver ?? ListeningSocket(at: path)
+            let directory = configuration.stateDirectory ?? Configuration.defaultStateDirectory ?? "."
+            let hub = NodeHub(
+                node, kept: kept(in: directory), announcesAbsence: goesAwayAlone, counts: LocalNode.countsAsTyping,
+                NodeHub.Surroundings(
+                    steady: { Clock.steady }, wall: { Clock.wall },
+                    keep: { [unowned self] in keep($0, in: directory) },
+                    shutDown: { [unowned self] in stop() }))
+            hub.messageUnseen = { [unowned self] in unseen($0) }
+            let server = ControlServer(
+                hub, state: DaemonConnection.state(of: directory) ?? "", texts: JSONTexts(indicator: .standard),
+                on: loop,
+                steady: { Clock.steady }, report: { [logger] in logger.notice("\($0)") })
+            phase = .running(node, hub, server)
+            hub.begin()
+            server.listen(on: socket) { [self] error in
+                if let error { return fail("\(error)") }
+                SocketSignpost.put(in: directory, to: path)
+                RememberedName.keep(node.identity.name, in: configuration.stateDirectory)
+                logger.notice(
+                    "the daemon of \(SafeText.line(node.identity.name)) (\(node.identity.user)) listens, port \(node.identity.port)"
+                )
+                manager.ready()
+            }
+        } catch {
+            node.stop { [self] in
+                let reason = (error as? ListeningSocket.Failure)?.text ?? "\(error)"
+                end(CommandFailure(text: "can't listen at \(SafeText.line(path)): \(reason)"))
+            }
+        }
+    }
+
+    // MARK: Chats to stay in
+
+    private func keep(_ chats: [Chat], in directory: String) {
+        guard mayKeep else {
+            return logger.error("the list of chats to stay in is left as it is, and forgets this change")
+        }
+        let writer =
+            self.writer
+            ?? KeptChatsWriter(KeptChatsFile(in: directory), on: loop, threads: .alone()) { [logger] reason in
+                logger.error("the list of chats to stay in can't be written: \(reason)")
+            }
+        self.writer = writer
+        writer.write(chats)
+    }
+
+    private func kept(in directory: String) -> [Chat] {
+        switch KeptChatsFile(in: directory).read() {
+        case .missing: return []
+        case .chats(let chats): return chats
+        case .damaged:
+            logger.error("the list of chats to stay in was damaged, and is now \(KeptChatsFile.damagedName)")
+        case .newer:
+            mayKeep = false
+            logger.error("the list of chats to stay in is of a later version, and is not used")
+        case .unreadable(let reason):
+            mayKeep = false
+            logger.error("the list of chats to stay in can't be read: \(reason)")
+        }
+        return []
+    }
+
+    // MARK: While another node has the state directory
+
+    /// The next who comes finds out whether it is free.
+    private func wait(_ socket: ListeningSocket) {
+        loop.assumeIsolated().scheduleTask(in: Self.waitStep) { [self] in
+            guard case .waiting = phase else { return }
+            var readable = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&readable, 1, 0) > 0 else { return wait(socket) }
+            if obstacle != nil {
+                turnAway(socket)
+                return wait(socket)
+            }
+            LocalNode.start(configuration, on: loop, logger: logger) { [self] result in
+                guard case .success(let node) = result, case .waiting = phase else { return wait(socket) }
+                guard node.temporary != nil else { return serve(node, socket) }
+                node.stop { [self] in wait(socket) }
+            }
+        }
+    }
+
+    /// Whoever waits to be served is told why that can't be.
+    private func turnAway(_ socket: ListeningSocket) {
+        let line = JSONLine(
+            on: "error",
+            [
+                ("code", .string("state-in-use")),
+                ("text", .string("Another node uses the state directory, and has to end first.")),
+            ])
+        while true {
+            let connection = accept(socket.descriptor, nil, nil)
+            guard connection >= 0 else { return }
+            Output(descriptor: connection).offer(line: line.text)
+            close(connection)
+        }
+    }
+
+    // MARK: Messages that nobody looks at
+
+    private func unseen(_ timed: TimedEvent) {
+        guard !hook.command.isEmpty, case .message(let chat, let person, _, let text) = timed.event else { return }
+        let ownName = if case .running(let node, _, _) = phase { node.identity.name } else { "" }
+        let label = speakers.label(of: person, in: chat, ownName: ownName)
+        hook.run(chat: chat, label: label, text: text, at: Clock.steady)
+        followHook()
+    }
+
+    private func followHook() {
+        hookTask?.cancel()
+        guard let deadline = hook.nextDeadline else { return }
+        hookTask = loop.assumeIsolated().scheduleTask(in: .milliseconds(max(deadline - Clock.steady, 1))) { [self] in
+            guard case .running(_, let hub, _) = phase else { return }
+            hook.tick(at: Clock.steady) { hub.isUnseen($0) }
+            followHook()
+        }
+    }
+
+    // MARK: Signals
+
+    private func took(signal: Int32) {
+        switch signal {
+        case SIGTERM, SIGINT: stop()
+        case SIGHUP: reload()
+        case SIGTSTP: SignalPipe.stop()
+        default: break
+        }
+    }
+
+    private func reload() {
+        manager.reloading()
+        defer { manager.ready() }
+        do {
+            let change = SettingsChange(
+                from: settings, to: try readSettings(), isNamed: options.name != nil,
+                choosesInterfaces: options.choosesInterfaces)
+            apply(change)
+            logger.notice("the settings were read again")
+            let advice = change.advice(isService: manager.isThere, process: getpid(), options: options.words)
+            if let advice { logger.notice("\(advice)") }
+        } catch {
+            logger.error("the settings stay as they were: \((error as? CommandFailure)?.text ?? "\(error)")")
+        }
+    }
+
+    private func apply(_ change: SettingsChange) {
+        hook.command = change.messageHook
+        goesAwayAlone = change.goesAwayAlone
+        if let name = change.name { configuration.name = name }
+        guard case .running(let node, let hub, _) = phase else { return }
+        hub.announcesAbsence = change.goesAwayAlone
+        guard let name = change.name, node.identity.name != name else { return }
+        hub.rename(name)
+        RememberedName.keep(node.identity.name, in: configuration.stateDirectory)
+    }
+
+    // MARK: Ending
+
+    private func fail(_ reason: String) {
+        logger.error("\(reason)")
+        stop()
+    }
+
+    /// Says goodbye to everybody, and ends when the front ends were told and everything is written.
+    private func stop() {
+        switch phase {
+        case .starting, .waiting:
+            phase = .ending
+            end(nil)
+        case .running(let node, let hub, let server):
+            phase = .ending
+            manager.stopping()
+            hub.willEnd()
+            if let directory = configuration.stateDirectory ?? Configuration.defaultStateDirectory {
+                SocketSignpost.remove(from: directory)
+            }
+            server.stopListening()
+            RememberedName.keep(node.identity.name, in: configuration.stateDirectory)
+            node.stop { [self] in server.close { [self] in written { [self] in end(nil) } } }
+        case .ending: break
+        }
+    }
+
+    private func written(_ completion: @escaping () -> Void) {
+        guard let writer else { return completion() }
+        writer.whenIdle(completion)
+    }
+
+    private func end(_ failure: CommandFailure?) {
+        phase = .ending
+        finished(failure)
+    }
+}

@@ -1,0 +1,172 @@
+import Glibc
+import InklingModel
+import InklingText
+import NIOCore
+
+/// The command of the settings that is started for messages that nobody looks at, such as one that shows a notification.
+///
+/// It is started without a shell. What others chose is in its environment, made harmless, and never among its arguments,
+/// which all users of a machine can read.
+package final class MessageHook {
+    /// Milliseconds between two starts for the same chat.
+    package static let interval: Int64 = 2_000
+    /// How many of them may run at the same time.
+    package static let mostRunning = 8
+    /// How long a name or a text may be in the environment, in bytes of UTF-8: the system takes no more than 128 KiB.
+    package static let longestValue = 4_096
+    /// What the command has no business with.
+    private static let withheld = [
+        "INKLING_SECRET", "INKLING_INVITE", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID",
+        "LISTEN_FDS", "LISTEN_FDNAMES",
+    ]
+
+    /// The program and its arguments; empty for none.
+    package var command: [String]
+    /// When it was last started, by chat.
+    private var starts: [String: Int64] = [:]
+    private var running: Set<pid_t> = []
+    /// When those were last looked at.
+    private var lookedAt: Int64 = 0
+    /// The latest message of each chat for which it could not be started yet.
+    private var waiting: [String: (label: String, text: String)] = [:]
+    /// What is wrong with the command, each time that this changes.
+    private let report: (String) -> Void
+    private var reported: String?
+
+    /// - Parameter report: called with what is wrong when the command can't be started, or says by its exit status that
+    ///   it failed.
+    package init(_ command: [String], report: @escaping (String) -> Void = { _ in }) {
+        self.command = command
+        self.report = report
+    }
+
+    /// Somebody said something in a chat that nobody looks at. If it can't be started for that now, because it was a
+    /// moment ago or too many of them run, it is for the latest message of the chat at ``nextDeadline``.
+    ///
+    /// - Parameters:
+    ///   - label: what they are called.
+    ///   - now: milliseconds of a steady clock.
+    /// - Returns: Whether the command was started.
+    @discardableResult
+    package func run(chat: String, label: String, text: String, at now: Int64) -> Bool {
+        reap(at: now)
+        starts = starts.filter { $0.value + Self.interval > now }
+        waiting[chat] = nil
+        guard let program = command.first else { return false }
+        guard starts[chat] == nil, running.count < Self.mostRunning else {
+            waiting[chat] = (label, text)
+            return false
+        }
+        let values = [
+            "INKLING_CHAT": Self.value(SafeText.line(chat)), "INKLING_NAME": Self.value(SafeText.line(label)),
+            "INKLING_TEXT": Self.value(SafeText.message(text)),
+        ]
+        starts[chat] = now
+        switch Self.start(program, command, environment: Self.environment(with: values)) {
+        case .success(let child):
+            running.insert(child)
+            return true
+        case .failure(let error):
+            note("\(SafeText.line(program)) can't be started: \(String(cString: strerror(error.code)))")
+            return false
+        }
+    }
+
+    /// When ``tick(at:isUnseen:)`` is to be called: while a message waits, or the command runs.
+    package var nextDeadline: Int64? {
+        let due = waiting.keys.map { max(starts[$0] ?? 0, running.count < Self.mostRunning ? 0 : lookedAt) }
+        return (due + (running.isEmpty ? [] : [lookedAt])).min().map { $0 + Self.interval }
+    }
+
+    /// Starts it for what waited, where it is due.
+    ///
+    /// - Parameter isUnseen: whether still nobody looks at that chat.
+    package func tick(at now: Int64, isUnseen: (String) -> Bool) {
+        reap(at: now)
+        for (chat, message) in waiting.sorted(by: { $0.key < $1.key }) {
+            if !isUnseen(chat) {
+                waiting[chat] = nil
+            } else if (starts[chat] ?? 0) + Self.interval <= now {
+                run(chat: chat, label: message.label, text: message.text, at: now)
+            }
+        }
+    }
+
+    /// Takes note of those that have ended.
+    private func reap(at now: Int64) {
+        lookedAt = now
+        running = running.filter { child in
+            var status: Int32 = 0
+            guard waitpid(child, &status, WNOHANG) != 0 else { return true }
+            let code = (status >> 8) & 0xFF
+            if status & 0x7F != 0 {
+                note("it was ended by signal \(status & 0x7F)")
+            } else if code != 0 {
+                note("it ended with status \(code)")
+            } else {
+                reported = nil
+            }
+            return false
+        }
+    }
+
+    private func note(_ reason: String) {
+        guard reported != reason else { return }
+        reported = reason
+        report(reason)
+    }
+
+    private struct StartError: Error {
+        let code: Int32
+    }
+
+    /// As much of a text as a value may be long.
+    package static func value(_ text: String) -> String {
+        guard text.utf8.count > longestValue else { return text }
+        var cut = text.prefix(longestValue)
+        while cut.utf8.count > longestValue - 3 { cut.removeLast() }
+        return cut + "\u{2026}"
+    }
+
+    private static func environment(with values: [String: String]) -> [String] {
+        var inherited: [String] = []
+        var next = environ
+        while let entry = next.pointee {
+            let text = String(cString: entry)
+            let name = String(text.prefix { $0 != "=" })
+            if values[name] == nil, !withheld.contains(name) { inherited.append(text) }
+            next += 1
+        }
+        return inherited + values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+    }
+
+    /// Starts a program with nothing to read; what it prints goes where the daemon's errors go. All other descriptors of
+    /// the daemon close on exec.
+    private static func start(
+        _ program: String, _ arguments: [String], environment: [String]
+    ) -> Result<pid_t, StartError> {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // What the daemon ignores or blocks is its own concern; and it is not ended with the daemon by a terminal.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        for number in [SIGPIPE, SIGTTIN, SIGTTOU] { sigaddset(&signals, number) }
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
+        let words = arguments.map { strdup($0) } + [nil]
+        let variables = environment.map { strdup($0) } + [nil]
+        defer { (words + variables).forEach { free($0) } }
+        var child: pid_t = 0
+        let code = posix_spawnp(&child, program, &actions, &attributes, words, variables)
+        return code == 0 ? .success(child) : .failure(StartError(code: code))
+    }
+}

@@ -1,0 +1,58 @@
+import Glibc
+import Inkling
+import InklingControl
+import InklingModel
+import InklingText
+
+/// Asks the node one thing.
+final class QuestionSession: Session {
+    private let host: SessionHost
+    private let request: ServiceRequest
+    /// Nil before it came, and where it never will.
+    private(set) var answer: ServiceAnswer?
+    private var hasEnded = false
+    let identity: NodeIdentity
+    /// The version of the node's program.
+    let version: String
+
+    init(_ host: SessionHost, _ node: any ChatService, _ request: ServiceRequest) {
+        self.host = host
+        identity = node.identity
+        version = (node as? AttachedNode)?.version ?? programVersion
+        self.request = request
+    }
+
+    func begin() { host.node?.ask(request) }
+
+    func take(_ output: ServiceOutput) {
+        switch output {
+        case .answer(.failed(.unknownChat(let chat)), to: request):
+            end(status: 1, "the daemon is not in \(SafeText.line(chat)); to see where it is: inkling chats")
+        case .answer(.failed(let error), to: request):
+            end(status: 1, SafeText.line(error.text))
+        case .answer(let answer, to: request):
+            self.answer = answer
+            end(status: 0)
+        case .ended: end(status: 1, "the daemon has ended before it answered")
+        case .event, .waited, .own, .user, .answer: break
+        }
+    }
+
+    private func end(status: Int32, _ complaint: String? = nil) {
+        guard !hasEnded else { return }
+        hasEnded = true
+        if let complaint { Output.error.write(line: "inkling: " + complaint) }
+        host.end(status: status)
+    }
+
+    func take(signal: Int32) {
+        switch signal {
+        case SIGTSTP: host.suspend(wholeJob: false) { _ in }
+        case SIGINT, SIGTERM, SIGHUP: host.end(by: signal)
+        default: break
+        }
+    }
+
+    /// That nobody reads the answer shows when it is written.
+    func outputAbandoned() {}
+}

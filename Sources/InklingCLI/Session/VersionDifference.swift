@@ -1,0 +1,35 @@
+import InklingText
+
+/// What to say where a daemon and a front end are of different versions of the program.
+package enum VersionDifference {
+    /// Nil where they are of the same one. The front end goes on.
+    ///
+    /// - Parameters:
+    ///   - daemon: the daemon's version, as it says.
+    ///   - program: that of this program.
+    package static func text(daemon: String, program: String) -> String? {
+        guard daemon != program else { return nil }
+        let both = "The daemon has version \(shown(daemon)), and this program \(shown(program))"
+        guard let (own, others) = pair(program, daemon) else { return both }
+        return own.lexicographicallyPrecedes(others)
+            ? both + ": start this program again to use the new one" : both + ": restart the daemon to use the new one"
+    }
+
+    /// Why a front end can't go on, and which side to upgrade.
+    package static func newerInterface(of daemon: String, than program: String) -> String {
+        "The daemon has version \(shown(daemon)), and this program, with \(shown(program)), is too old to use it. "
+            + "Upgrade this program; or restart the daemon, if that runs from another installation."
+    }
+
+    private static func shown(_ version: String) -> String {
+        let text = SafeText.line(String(version.prefix(32)))
+        return text.isEmpty ? "unknown" : text
+    }
+
+    /// The numbers of two versions, such as "0.12.1"; nil where one has others.
+    private static func pair(_ first: String, _ second: String) -> ([Int], [Int])? {
+        let numbers = [first, second].map { $0.split(separator: ".", omittingEmptySubsequences: false).map { Int($0) } }
+        guard numbers.allSatisfy({ !$0.contains(nil) }) else { return nil }
+        return (numbers[0].compactMap { $0 }, numbers[1].compactMap { $0 })
+    }
+}

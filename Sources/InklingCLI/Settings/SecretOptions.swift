@@ -1,0 +1,159 @@
+import ArgumentParser
+import Inkling
+import InklingConsole
+import InklingModel
+import InklingText
+
+/// How a chat is named beside its name: by a secret or an invite, which an option or the environment gives.
+struct SecretOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Give the secret of the chat: 26 characters.", valueName: "secret"))
+    var secret: String?
+
+    @Option(
+        help: ArgumentHelp("Read the secret from a file; - for standard input.", valueName: "file"),
+        completion: .file())
+    var secretFile: String?
+
+    @Option(help: "Give an invite: inkling:NAME#SECRET.")
+    var invite: String?
+
+    @Option(
+        help: ArgumentHelp("Read the invite from a file; - for standard input.", valueName: "file"),
+        completion: .file())
+    var inviteFile: String?
+
+    func validate() throws {
+        let options = [secret, secretFile, invite, inviteFile].compactMap { $0 }
+        guard options.count <= 1 else {
+            throw ValidationError("Give only one of --secret, --secret-file, --invite and --invite-file.")
+        }
+    }
+
+    /// Refuses at once what needs no file to be refused.
+    ///
+    /// - Parameter isForProgram: Whether a program asked, which may use whatever names and paths it likes.
+    func validate(chat: String?, isForProgram: Bool = false) throws {
+        if !isForProgram, let chat, Self.isInviteFile(chat) {
+            throw ValidationError(
+                "\(SafeText.line(chat)) is a file, not the name of a chat. To join the chat of the invite in it: "
+                    + "--invite-file\(ShellQuoting.argument(chat))")
+        }
+        let isWithFile = secretFile != nil || inviteFile != nil
+        if !isWithFile || chat.map(Chat.isInvite) == true { _ = try chatToJoin(chat, default: nil) }
+    }
+
+    /// Whether the name of a chat is meant as the path of a file with an invite: it ends as such files do, or is the path
+    /// of a file in a folder, or of one that holds an invite.
+    private static func isInviteFile(_ chat: String) -> Bool {
+        guard !Chat.isInvite(chat) else { return false }
+        if Chat.endsAsInviteFile(chat) { return true }
+        guard SmallFile.mode(chat) != nil else { return false }
+        if chat.contains("/") { return true }
+        return (try? SmallFile.text(chat, maximumBytes: 4_096)).map(Chat.isInvite) ?? false
+    }
+
+    /// Whether an invite names the chat, so that no name has to.
+    var namesInvite: Bool {
+        if invite != nil || inviteFile != nil { return true }
+        guard secret == nil, secretFile == nil else { return false }
+        return ChatSettings.environment("INKLING_INVITE") != nil
+    }
+
+    /// Whether a secret or an invite comes from standard input.
+    var readsStandardInput: Bool {
+        SmallFile.isStandardInput(secretFile) || SmallFile.isStandardInput(inviteFile)
+    }
+
+    /// The chat that the options, the environment and, where those name none, the settings name. Wherever a name can
+    /// stand, an invite is taken as what it is.
+    func chatToJoin(_ chat: String?, default fallback: String?) throws -> Chat {
+        do {
+            if let chat, Chat.isInvite(chat) {
+                guard [secret, secretFile, self.invite, inviteFile].allSatisfy({ $0 == nil }) else {
+                    throw ValidationError(
+                        "The chat is named by an invite, which brings its own secret: leave the other option out.")
+                }
+                return try Chat(invite: chat)
+            }
+            let source = try secretSource()
+            if case .invite(let text) = source {
+                let invited = try Chat(invite: text)
+                if let chat, NormalForm.canonical(chat) != invited.name {
+                    throw ValidationError("The invite is for another chat than the one named; leave the name out.")
+                }
+                return invited
+            }
+            let name = NormalForm.canonical(chat ?? fallback ?? "lobby")
+            guard Chat.isInvite(name) else {
+                if case .secret(let text) = source { return try Chat(name, secret: try Secret(text)) }
+                return try Chat(name)
+            }
+            if case .secret = source {
+                throw ValidationError(
+                    "The settings name the chat by an invite, which has its own secret: leave the other one out.")
+            }
+            return try Chat(invite: name)
+        } catch let error as NodeError {
+            throw ValidationError(SafeText.line(error.text))
+        }
+    }
+
+    /// How a shell names the chat to a further command, with a blank before it. No secret is repeated.
+    ///
+    /// - Parameter given: The argument that named it here.
+    func arguments(naming chat: Chat, given: String?) -> String {
+        /// A pipe can't be named once more.
+        func word(_ file: String) -> String {
+            file == "-" || file.hasPrefix("/dev/") ? "FILE" : ShellQuoting.word(file)
+        }
+        if let inviteFile { return " --invite-file \(word(inviteFile))" }
+        if invite != nil || given.map(Chat.isInvite) == true { return " --invite INVITE" }
+        var words = ""
+        if let secretFile { words = " --secret-file \(word(secretFile))" }
+        if secret != nil { words = " --secret SECRET" }
+        // Of a secret chat that neither is named for, environment or settings know.
+        guard chat.isOpen || given != nil || !words.isEmpty else { return "" }
+        return words + ShellQuoting.argument(chat.name)
+    }
+
+    private enum SecretSource {
+        case none
+        case secret(String)
+        case invite(String)
+    }
+
+    private func secretSource() throws -> SecretSource {
+        if let secret { return .secret(secret) }
+        if let invite { return .invite(invite) }
+        if let secretFile { return .secret(try Self.contents(of: secretFile) { (try? Secret($0)) != nil }) }
+        if let inviteFile { return .invite(try Self.contents(of: inviteFile) { (try? Chat(invite: $0)) != nil }) }
+        switch (ChatSettings.environment("INKLING_SECRET"), ChatSettings.environment("INKLING_INVITE")) {
+        case (nil, nil): return .none
+        case (let secret?, nil): return .secret(secret)
+        case (nil, let invite?): return .invite(invite)
+        case (_?, _?): throw ValidationError("INKLING_SECRET and INKLING_INVITE are mutually exclusive; unset one.")
+        }
+    }
+
+    /// Reads a file, and warns if others can read what is to be kept from them.
+    ///
+    /// - Parameter opensChat: whether a chat can be joined by the text.
+    private static func contents(of path: String, opensChat: (String) -> Bool) throws -> String {
+        let shown = path == "-" ? "standard input" : SafeText.line(path)
+        let text: String
+        do throws(SmallFile.Failure) {
+            text = try SmallFile.text(path, maximumBytes: 4_096).trimmed
+        } catch {
+            switch error {
+            case .unreadable: throw CommandFailure(text: "can't read \(shown); check its path and permissions")
+            case .tooLong, .noText: throw CommandFailure(text: "\(shown) holds neither secret nor invite", status: 64)
+            }
+        }
+        if opensChat(text), let mode = SmallFile.mode(path), SmallFile.isReadableByOthers(mode) {
+            Output.error.write(
+                line: "inkling: others on this machine can read \(shown), and so join the chat; make it private: "
+                    + "chmod 600\(ShellQuoting.argument(path))")
+        }
+        return text
+    }
+}

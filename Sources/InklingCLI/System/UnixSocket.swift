@@ -1,0 +1,106 @@
+import Glibc
+
+/// Sockets of the file system.
+package enum UnixSocket {
+    /// Why a socket can't be reached.
+    package enum Failure: Error, Equatable {
+        case pathTooLong
+        /// By the system's code.
+        case system(Int32)
+
+        package var text: String {
+            switch self {
+            case .pathTooLong: "its path is too long"
+            case .system(let code): String(cString: strerror(code))
+            }
+        }
+    }
+
+    /// Connects to whoever listens at a path.
+    ///
+    /// - Returns: A descriptor that neither blocks nor is inherited.
+    package static func connect(to path: String) throws(Failure) -> Int32 {
+        let (name, length) = try Self.name(Array(path.utf8))
+        let socket = try open(SOCK_STREAM)
+        let status = withUnsafePointer(to: name) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(socket, $0, length) }
+        }
+        guard status == 0 else {
+            let code = errno
+            close(socket)
+            throw .system(code)
+        }
+        return socket
+    }
+
+    /// The first line that comes over a connection, which stays there to be read once more. It waits.
+    ///
+    /// - Parameters:
+    ///   - longest: how long to wait, in milliseconds.
+    ///   - maximumBytes: how long the line may be.
+    /// - Returns: The line without its line feed; nil if none comes.
+    package static func firstLine(of descriptor: Int32, within longest: Int32, maximumBytes: Int) -> [UInt8]? {
+        let end = Clock.steady + Int64(longest)
+        var bytes = [UInt8](repeating: 0, count: maximumBytes + 1)
+        while true {
+            var readable = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            let rest = end - Clock.steady
+            guard rest > 0, poll(&readable, 1, Int32(rest)) >= 0 || errno == EINTR else { return nil }
+            let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+            if count < 0, errno == EAGAIN || errno == EINTR { continue }
+            guard count > 0 else { return nil }
+            if let end = bytes[..<count].firstIndex(of: UInt8(ascii: "\n")) { return Array(bytes[..<end]) }
+            guard count < bytes.count else { return nil }
+            // What is there is there at once; the rest of the line is not announced.
+            usleep(linePause)
+        }
+    }
+
+    /// Microseconds between two looks at a part of a line.
+    private static let linePause: UInt32 = 2_000
+
+    /// The user ID of whoever is at the other end of a connection; nil if that is not known.
+    package static func user(of descriptor: Int32) -> uid_t? {
+        // A process, a user and a group: struct ucred.
+        var credentials: (pid_t, uid_t, gid_t) = (0, 0, 0)
+        var length = socklen_t(MemoryLayout.size(ofValue: credentials))
+        guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return nil }
+        return credentials.1
+    }
+
+    /// Sends a datagram to whoever receives at a path; one that begins with `@` is abstract.
+    ///
+    /// - Returns: Whether the system took it.
+    @discardableResult
+    package static func send(_ text: String, to path: String) -> Bool {
+        var path = Array(path.utf8)
+        if path.first == UInt8(ascii: "@") { path[0] = 0 }
+        guard let (name, length) = try? Self.name(path), let socket = try? open(SOCK_DGRAM) else { return false }
+        defer { close(socket) }
+        let bytes = Array(text.utf8)
+        let count = withUnsafePointer(to: name) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                sendto(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL), $0, length)
+            }
+        }
+        return count == bytes.count
+    }
+
+    private static func open(_ kind: __socket_type) throws(Failure) -> Int32 {
+        let flags = Int32(kind.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let socket = Glibc.socket(AF_UNIX, flags, 0)
+        guard socket >= 0 else { throw .system(errno) }
+        return socket
+    }
+
+    private static func name(_ path: [UInt8]) throws(Failure) -> (sockaddr_un, socklen_t) {
+        var name = sockaddr_un()
+        name.sun_family = sa_family_t(AF_UNIX)
+        guard !path.isEmpty, path.count < MemoryLayout.size(ofValue: name.sun_path) else { throw .pathTooLong }
+        withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path) }
+        let offset = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
+        // The name of an abstract socket ends with its length, and not with a NUL.
+        let isAbstract = path[0] == 0
+        return (name, socklen_t(offset + path.count + (isAbstract ? 0 : 1)))
+    }
+}

@@ -1,0 +1,175 @@
+import InklingModel
+import InklingText
+
+/// A node that other front ends use as well, and that may go while this one stays.
+extension ChatModel {
+    /// How long what waited for the user may lie on the screen before the node is told that it was read.
+    private static let readWait: Int64 = 200
+
+    enum Attachment {
+        case attached
+        /// The node is gone, as this front end was about to be stopped; it comes back with it.
+        case suspended
+        /// The node is gone, and waited for. The user knows.
+        case lost
+    }
+
+    var isDetached: Bool {
+        if case .attached = attachment { false } else { true }
+    }
+
+    // MARK: The node goes, and comes back
+
+    /// Nothing more comes from the node.
+    mutating func ended(_ why: ServiceEnd) {
+        guard isRunning, display.outlivesNode else { return conclude() }
+        if case .lost = attachment { return }
+        let lines = [
+            ChatLines.error(Self.text(why) + " What you type is kept, and it goes on when it is back."),
+            ChatLines.notice("To start it: inkling daemon"),
+        ]
+        let isLooking = isDetached
+        attachment = .lost
+        show(lines + (isLooking ? [] : detach()))
+        if !isLooking { emit(.reattach) }
+    }
+
+    /// The front end goes from the node before it is stopped.
+    mutating func detachQuietly() {
+        guard isRunning, !isDetached else { return }
+        attachment = .suspended
+        show(detach())
+    }
+
+    /// Nothing more is heard of what was asked for. Returns what there is to say of that.
+    private mutating func detach() -> [Line] {
+        let unsent = pending.takeAll().compactMap { request, purpose in
+            if case (.send(let text, _), .send) = (request, purpose) { text } else { nil }
+        }
+        leaving = [:]
+        readAt = nil
+        var lines: [Line] = []
+        for index in states.indices {
+            lines += shown(states[index].abandon(isSeen: index == openIndex), in: index)
+            states[index].detach(at: moment.wall)
+        }
+        return lines + unsent.map { ChatLines.error("It is not known whether this was sent: \($0)") }
+    }
+
+    private static func text(_ why: ServiceEnd) -> String {
+        switch why {
+        case .stopped: "The daemon has ended."
+        case .tooSlow: "The daemon gave up this prompt, because nothing was taken here for too long."
+        case .lost: "The daemon is gone."
+        }
+    }
+
+    /// The node is back, or another one is in its place: all chats are joined again.
+    package mutating func reattached(_ identity: NodeIdentity, at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { model in
+            guard model.isDetached, model.isRunning else { return }
+            let wasLost = if case .lost = model.attachment { true } else { false }
+            if wasLost { model.show([ChatLines.notice("The daemon is back")]) }
+            model.attachment = .attached
+            model.take(identity)
+            // One that was there all the time says whether the user is away.
+            if !wasLost { model.isAway = false } else if model.isAway { model.ask(.setAway(true)) }
+            model.awaitReturns()
+            guard model.hasBegun else { return model.ask(.join(model.firstChat), for: .begin(model.firstChat)) }
+            for state in model.states { model.ask(.join(state.chat), for: .rejoin) }
+            model.lookAtOpenChat()
+        }
+    }
+
+    /// The chat is joined again.
+    mutating func rejoined(_ chat: Chat, _ peers: [Peer]) {
+        guard let index = index(of: chat.name) else { return }
+        states[index].refresh(peers)
+        show(take(present: peers, in: index))
+    }
+
+    /// The node can't be asked.
+    mutating func refuse(_ request: ServiceRequest) {
+        switch request {
+        case .send(let text, _): answer(ChatLines.error("Not sent, because the daemon is gone: \(text)"))
+        case .leave(let chat):
+            leaving[chat] = nil
+            answer(ChatLines.error("The daemon is gone; leave the chat when it is back"))
+        case .peers: break
+        default: answer(ChatLines.error("The daemon is gone; try again when it is back"))
+        }
+    }
+
+    /// A line was entered that can't be sent: it is in the input field again.
+    ///
+    /// - Returns: Whether it is.
+    mutating func keepUnsent(_ text: String) -> Bool {
+        guard isDetached, display.form == .screen else { return false }
+        _ = keyboard.editor.exchange(LineEditor.Draft(text))
+        answer(ChatLines.error("The daemon is gone; your message is kept. Send it when it is back"))
+        return true
+    }
+
+    /// A daemon that is there and does not answer.
+    static let silence = ChatLines.error("The daemon does not answer. What you have entered waits until it does")
+
+    // MARK: What the user looks at
+
+    /// The node is told which chat the user looks at, so that what waited for them comes. Nobody looks at a pipe.
+    mutating func lookAtOpenChat() {
+        guard display.form != .pipe, let open else { return }
+        ask(.open(chat: open.chat.name))
+        hasShownWaited = false
+    }
+
+    /// Something came while nobody looked at its chat, on whatever front end.
+    mutating func take(waited timed: TimedEvent) {
+        let chat: String
+        var lines: [Line] = []
+        switch timed.event {
+        case .message(let name, let person, _, let text):
+            chat = name
+            guard let index = index(of: name) else { return }
+            _ = muted.take(messageFrom: person.user.description)
+            lines = states[index].take(
+                message: text, from: person, page: page, at: moment.steady, time: texts.localTime(timed.at))
+        case .missed(let name, let messages, _):
+            chat = name
+            lines = [
+                ChatLines.notice(
+                    "\(messages == 1 ? "1 message" : "\(messages) messages") that came before are not kept any more")
+            ]
+        default: return
+        }
+        guard let index = index(of: chat), index == openIndex else { return }
+        if !hasShownWaited, let last = lines.popLast() {
+            hasShownWaited = true
+            // Who is there comes first.
+            show(lines + [ChatLines.newMessages()])
+            lines = [last]
+        }
+        show(lines, at: texts.localTime(timed.at))
+        readAt = moment.steady + Self.readWait
+    }
+
+    /// What lies on the screen was read.
+    mutating func tellRead() {
+        readAt = nil
+        if let open { ask(.read(chat: open.chat.name)) }
+    }
+
+    /// The user changed their name, or said whether they are away, perhaps by another front end.
+    mutating func take(_ user: UserState) {
+        if user.name != identity.name { renamed(user.name) }
+        if user.isAway != isAway {
+            isAway = user.isAway
+            answer(ChatLines.notice(isAway ? "You are away now. To return: /back" : "You are back"))
+        }
+    }
+
+    /// The user said something by another front end.
+    mutating func take(_ message: OwnMessage) {
+        guard let index = index(of: message.chat) else { return }
+        show(shown(states[index].take(own: message.text, time: texts.localTime(message.at)), in: index))
+    }
+}

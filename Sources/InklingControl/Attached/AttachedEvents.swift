@@ -1,0 +1,82 @@
+import InklingModel
+
+/// What a daemon tells that is not an answer.
+enum AttachedEvents {
+    /// Nil for what is of no use here, or what a later version tells.
+    static func output(_ line: JSONMembers) -> ServiceOutput? {
+        guard let at = line["at"]?.double else { return nil }
+        if line["own"]?.boolean == true { return own(line, at) }
+        if line["on"]?.string == "self" { return user(line, at) }
+        guard let event = event(line) else { return nil }
+        let timed = TimedEvent(at: at, event: event)
+        return line["waited"]?.boolean == true ? .waited(timed) : .event(timed)
+    }
+
+    private static func own(_ line: JSONMembers, _ at: Double) -> ServiceOutput? {
+        guard let chat = line["chat"]?.string, let message = line["sent"]?.unsigned, let text = line["text"]?.string
+        else { return nil }
+        return .own(OwnMessage(at: at, chat: chat, message: message, text: text))
+    }
+
+    private static func user(_ line: JSONMembers, _ at: Double) -> ServiceOutput? {
+        guard let name = line["name"]?.string, let isAway = line["away"]?.boolean else { return nil }
+        return .user(UserState(at: at, name: name, isAway: isAway))
+    }
+
+    private static func event(_ line: JSONMembers) -> Event? {
+        guard let kind = line["on"]?.string else { return nil }
+        if kind == "notice" { return notice(line).map { .notice($0) } }
+        guard let chat = line["chat"]?.string else { return nil }
+        switch kind {
+        case "peer":
+            guard let peer = line.peer, let why = line["why"]?.string.flatMap({ PresenceReason(rawValue: $0) }) else {
+                return nil
+            }
+            return .peer(chat: chat, peer, why: why)
+        case "typing": return line.list("users", \.person).map { .typing(chat: chat, $0) }
+        case "message":
+            guard let from = line["from"]?.object?.person, let number = line["message"]?.unsigned,
+                let text = line["text"]?.string
+            else { return nil }
+            return .message(chat: chat, from: from, number: number, text: text)
+        case "delivered":
+            guard let message = line["message"]?.unsigned, let user = line["user"]?.user else { return nil }
+            return .delivered(chat: chat, message: message, user: user)
+        case "failed":
+            guard let message = line["message"]?.unsigned, let user = line["user"]?.user,
+                let why = line["why"]?.string.flatMap({ FailureReason(rawValue: $0) })
+            else { return nil }
+            return .failed(chat: chat, message: message, user: user, why: why)
+        case "missed":
+            return .missed(
+                chat: chat, messages: line["messages"]?.integer ?? 0, outcomes: line["outcomes"]?.integer ?? 0)
+        default: return nil
+        }
+    }
+
+    /// Notices that programs act upon come back as they were; of others the word and the text do.
+    private static func notice(_ line: JSONMembers) -> Notice? {
+        guard let code = line["code"]?.string else { return nil }
+        switch code {
+        // Whoever joins sees that a chat is open.
+        case "open-chat": return nil
+        case "discovery-up": return .discoveryUp
+        case "peer-is-oneself": return .peerIsOneself
+        case "key-changed":
+            guard let person = line.person, let known = line["known"]?.user else { break }
+            return .keyChanged(person, known: known, isVerified: line["verified"]?.boolean ?? false)
+        default: break
+        }
+        return .other(code: code, text: line["text"]?.string ?? "")
+    }
+
+    /// Why a daemon ends the connection, by its last line.
+    static func end(_ line: JSONMembers) -> ServiceEnd? {
+        guard line["on"]?.string == "error", line["line"] == nil, line["id"] == nil else { return nil }
+        return switch line["code"]?.string {
+        case "too-slow": .tooSlow
+        case "stopped": .stopped
+        default: .lost
+        }
+    }
+}

@@ -1,0 +1,311 @@
+import Inkling
+import InklingModel
+import NIOCore
+import NIOPosix
+
+/// The node of a daemon, as one of its front ends uses it: over a connection, on the event loop of the front end.
+///
+/// It is made, used and freed on that event loop alone. While it takes no events, it reads nothing, so answers wait too.
+package final class AttachedNode: ChatService {
+    /// Why a connection does not lead to the node.
+    package enum Failure: Error, Equatable {
+        /// The daemon has another state directory: this one.
+        case otherState(String)
+        /// The daemon has a later version of the interface than this program knows, and that version of the program.
+        case newerInterface(Int, version: String)
+        /// The daemon refused the connection, or can't be understood.
+        case refused(NodeError)
+        /// The connection ended.
+        case ended
+    }
+
+    private enum Phase {
+        /// The daemon has not said yet who the node is.
+        case beginning((Result<AttachedNode, Failure>) -> Void)
+        case running
+        case ended
+    }
+
+    private struct Pending {
+        let id: UInt64
+        let request: ServiceRequest
+        /// What it is answered without asking the daemon.
+        var answer: ServiceAnswer?
+    }
+
+    private let eventLoop: any EventLoop
+    /// Device and inode of the state directory that the daemon has to have; nil for any.
+    private let state: String?
+    private var phase: Phase
+    /// Nil until the daemon has said it.
+    private var known: NodeIdentity?
+    /// The version of the daemon's program, as it says.
+    package private(set) var version = ""
+    private var channel: (any Channel)?
+    private var sink: ((ServiceOutput) -> Void)?
+    /// What came before there was a sink.
+    private var early = CircularBuffer<ServiceOutput>()
+    private var splitter = LineSplitter(longest: AttachedNode.longestLine)
+    private var pending = CircularBuffer<Pending>()
+    /// The requests have numbers from 1 on.
+    private var lastID: UInt64 = 0
+    private var isFlushing = false
+    private var isStopping = false
+    /// The connection was given up with the terminal; that is told when it goes on.
+    private var isSuspended = false
+    private var isReading = false
+    private var stopped: [() -> Void] = []
+
+    /// For so long an end waits for what was asked for.
+    private static let patience = TimeAmount.seconds(1)
+    /// For so long a daemon may take to say who its node is.
+    private static let beginning = TimeAmount.seconds(3)
+    /// A line that lists all people a node knows, or a message that consists of escapes, has less.
+    private static let longestLine = 64 << 20
+
+    /// Attaches to a daemon; called on the event loop.
+    ///
+    /// - Parameters:
+    ///   - descriptor: A connected socket that does not block. It is closed in any case.
+    ///   - state: Device and inode of the state directory that the daemon has to have, as `ready` has them.
+    ///   - completion: Called on the event loop, once.
+    package static func attach(
+        _ descriptor: Int32, state: String?, on eventLoop: any EventLoop,
+        completion: @escaping (Result<AttachedNode, Failure>) -> Void
+    ) {
+        let node = AttachedNode(state: state, on: eventLoop, completion)
+        let box = NIOLoopBound(node, eventLoop: eventLoop)
+        ClientBootstrap(group: eventLoop)
+            .channelOption(.autoRead, value: false)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(AttachedHandler(box.value))
+                }
+            }
+            .withConnectedSocket(descriptor)
+            .assumeIsolated().whenFailure { _ in node.end(.lost) }
+        eventLoop.assumeIsolated().scheduleTask(in: beginning) {
+            guard case .beginning = node.phase else { return }
+            node.fail(.refused(.other(code: "no-answer", text: "The daemon does not answer.")))
+        }
+    }
+
+    private init(
+        state: String?, on eventLoop: any EventLoop, _ completion: @escaping (Result<AttachedNode, Failure>) -> Void
+    ) {
+        self.state = state
+        self.eventLoop = eventLoop
+        phase = .beginning(completion)
+    }
+
+    // MARK: The interface of front ends
+
+    package var identity: NodeIdentity {
+        guard let known else { preconditionFailure("nobody has the node before it is known who it is") }
+        return known
+    }
+
+    package func attach(_ sink: @escaping (ServiceOutput) -> Void) {
+        self.sink = sink
+        while let output = early.popFirst() { sink(output) }
+    }
+
+    package func ask(_ request: ServiceRequest) {
+        guard case .running = phase, !isStopping else { return }
+        lastID += 1
+        guard let members = AttachedRequest.members(request) else {
+            pending.append(Pending(id: lastID, request: request, answer: AttachedRequest.unsupported))
+            eventLoop.assumeIsolated().execute { self.answerOwn() }
+            return
+        }
+        pending.append(Pending(id: lastID, request: request))
+        write(members, id: lastID)
+    }
+
+    package var takesEvents = true {
+        didSet { read() }
+    }
+
+    /// Goes from the daemon, as far as others can see: after ``resume()`` the connection is lost.
+    package func suspend(_ completion: @escaping () -> Void) {
+        close(completion)
+    }
+
+    package func resume() { end(.lost) }
+
+    /// Goes from the daemon, once all that was asked for is answered; the node stays.
+    package func stop(_ completion: @escaping () -> Void) {
+        if case .ended = phase { return completion() }
+        stopped.append(completion)
+        guard !isStopping else { return }
+        isStopping = true
+        takesEvents = true
+        lastID += 1
+        write([("do", .string("quit"))], id: lastID)
+        read()
+        eventLoop.assumeIsolated().scheduleTask(in: Self.patience) { self.end(.stopped) }
+    }
+
+    // MARK: The connection
+
+    fileprivate func opened(_ channel: any Channel) {
+        self.channel = channel
+        read()
+    }
+
+    fileprivate func received(_ bytes: [UInt8]) {
+        for piece in splitter.feed(bytes) {
+            guard case .line(let line, _) = piece, let members = try? JSONMembers(line) else {
+                return fail(.refused(.other(code: "bad-line", text: "The daemon can't be understood.")))
+            }
+            take(members)
+        }
+    }
+
+    fileprivate func readCompleted() {
+        isReading = false
+        read()
+    }
+
+    fileprivate func closed() {
+        channel = nil
+        guard !isSuspended else { return }
+        end(isStopping ? .stopped : .lost)
+    }
+
+    private func close(_ completion: @escaping () -> Void) {
+        isSuspended = true
+        guard let channel else { return completion() }
+        channel.close().assumeIsolated().whenComplete { _ in completion() }
+    }
+
+    private func read() {
+        guard takesEvents, !isReading, let channel else { return }
+        isReading = true
+        channel.read()
+    }
+
+    private func write(_ members: [(String, JSONValue)], id: UInt64) {
+        guard let channel else { return }
+        let line = JSONValue.object(members + [("id", .unsigned(id))]).text + "\n"
+        channel.write(ByteBuffer(string: line), promise: nil)
+        guard !isFlushing else { return }
+        isFlushing = true
+        // What is asked for in one go goes out in one piece.
+        eventLoop.assumeIsolated().execute {
+            self.isFlushing = false
+            self.channel?.flush()
+        }
+    }
+
+    // MARK: Lines
+
+    private func take(_ line: JSONMembers) {
+        switch phase {
+        case .beginning: begin(line)
+        case .running:
+            if let id = line["id"]?.unsigned {
+                answer(line, id)
+            } else if let why = AttachedEvents.end(line) {
+                end(isStopping ? .stopped : why)
+            } else if let output = AttachedEvents.output(line) {
+                say(output)
+            }
+        case .ended: break
+        }
+    }
+
+    /// The first line says whose daemon it is, the second one who the node is.
+    private func begin(_ line: JSONMembers) {
+        if line["on"]?.string == "identity" {
+            guard let identity = line.identity, case .beginning(let completion) = phase else { return }
+            known = identity
+            phase = .running
+            completion(.success(self))
+        } else if let greeting = DaemonGreeting(line) {
+            take(greeting)
+        } else if let output = AttachedEvents.output(line) {
+            early.append(output)
+        }
+    }
+
+    private func take(_ greeting: DaemonGreeting) {
+        switch greeting {
+        case .ready(let ready):
+            if let obstacle = ready.obstacle(state: state) { return fail(obstacle) }
+            version = ready.version
+            write([("do", .string("identity"))], id: 0)
+        case .refusal(let error): fail(.refused(error))
+        }
+    }
+
+    private func answer(_ line: JSONMembers, _ id: UInt64) {
+        guard let next = pending.first, next.id == id else { return }
+        pending.removeFirst()
+        let answer = AttachedRequest.answer(line, to: next.request)
+        if case .rename(let name) = next.request, answer == .done {
+            known?.name = (try? Configuration.checked(name: name)) ?? name
+        }
+        say(.answer(answer, to: next.request))
+        answerOwn()
+    }
+
+    private func answerOwn() {
+        while let next = pending.first, let answer = next.answer {
+            pending.removeFirst()
+            say(.answer(answer, to: next.request))
+        }
+    }
+
+    private func say(_ output: ServiceOutput) {
+        if case .user(let user) = output { known?.name = user.name }
+        if let sink { sink(output) } else { early.append(output) }
+    }
+
+    private func fail(_ failure: Failure) {
+        if case .beginning(let completion) = phase {
+            phase = .ended
+            channel?.close(promise: nil)
+            completion(.failure(failure))
+        } else {
+            end(.lost)
+        }
+    }
+
+    private func end(_ why: ServiceEnd) {
+        switch phase {
+        case .ended: return
+        case .beginning: return fail(.ended)
+        case .running: phase = .ended
+        }
+        channel?.close(promise: nil)
+        channel = nil
+        pending.removeAll()
+        say(.ended(why))
+        for completion in stopped { completion() }
+        stopped = []
+    }
+}
+
+/// The connection of an ``AttachedNode``.
+private final class AttachedHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let node: AttachedNode
+
+    init(_ node: AttachedNode) {
+        self.node = node
+    }
+
+    func channelActive(context: ChannelHandlerContext) { node.opened(context.channel) }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        node.received(Array(unwrapInboundIn(data).readableBytesView))
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) { node.readCompleted() }
+
+    func channelInactive(context: ChannelHandlerContext) { node.closed() }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}

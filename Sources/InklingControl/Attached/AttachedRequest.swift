@@ -1,0 +1,144 @@
+import Inkling
+import InklingModel
+
+/// A request to a daemon: what is written, and what is read in answer.
+enum AttachedRequest {
+    /// The members of the line; nil for what the interface of a daemon does not have.
+    static func members(_ request: ServiceRequest) -> [(String, JSONValue)]? {
+        switch request {
+        case .join(let chat): join(chat)
+        case .keep(let chat): join(chat) + [("keep", .boolean(true))]
+        case .leave(let chat): command("leave", chat: chat)
+        case .open(let chat): command("open", chat: chat)
+        case .read(let chat): command("read", chat: chat)
+        case .compose(let text, let chat): command("compose", chat: chat) + [("text", .string(text))]
+        // A draft is shown as it is.
+        case .startTyping, .stopTyping, .measureRoundTrips: nil
+        case .send(let text, let chat): command("send", chat: chat) + [("text", .string(text))]
+        case .setAway(let isAway): command(isAway ? "away" : "back")
+        case .rename(let name): command("nick") + [("name", .string(name))]
+        case .setVerified(let isVerified, let key): command(isVerified ? "verify" : "unverify", key: key)
+        case .setBlocked(let isBlocked, let key): command(isBlocked ? "block" : "unblock", key: key)
+        case .block(let user): command("block") + [("user", .string(user.description))]
+        case .unblock(let user): command("unblock") + [("user", .string(user.description))]
+        case .peers(let chat): command("who", chat: chat)
+        case .knownPeers: command("people")
+        case .blockedPeople: command("people") + [("blocked", .boolean(true))]
+        case .fingerprint(let key): command("fingerprint", key: key)
+        case .invite(let chat): command("invite", chat: chat)
+        case .sightings(let chat): command("sightings", chat: chat)
+        case .subscribe(let subscription): subscribe(subscription)
+        case .chats: command("chats")
+        case .status: command("status")
+        case .statistics: command("stats")
+        case .shutDown: command("stop")
+        }
+    }
+
+    private static func command(_ name: String) -> [(String, JSONValue)] { [("do", .string(name))] }
+
+    private static func command(_ name: String, chat: String) -> [(String, JSONValue)] {
+        command(name) + [("chat", .string(chat))]
+    }
+
+    private static func command(_ name: String, key: String) -> [(String, JSONValue)] {
+        command(name) + [("key", .string(key))]
+    }
+
+    /// What is open is said by a request of its own.
+    private static func join(_ chat: Chat) -> [(String, JSONValue)] {
+        let secret: [(String, JSONValue)] = chat.secret.map { [("secret", .string($0.text))] } ?? []
+        return command("join", chat: chat.name) + secret + [("open", .boolean(false))]
+    }
+
+    /// Nil for what was so before any `subscribe`, which no later one asks for.
+    private static func subscribe(_ subscription: Subscription) -> [(String, JSONValue)]? {
+        let events: [(String, JSONValue)] = [("events", .strings(subscription.kinds.map(\.rawValue).sorted()))]
+        return switch subscription.chats {
+        case .own: nil
+        case .all: command("subscribe") + events
+        case .named(let names): command("subscribe") + events + [("chats", .strings(names.sorted()))]
+        }
+    }
+
+    /// What is answered without asking the daemon.
+    static let unsupported = ServiceAnswer.failed(
+        .other(code: "unsupported", text: "A daemon is not asked for this."))
+
+    // MARK: Answers
+
+    /// What a line that answers a request says.
+    static func answer(_ line: JSONMembers, to request: ServiceRequest) -> ServiceAnswer {
+        guard line["on"]?.string != "error" else { return .failed(error(line, request)) }
+        return read(line, request) ?? .failed(.other(code: "bad-answer", text: "The daemon's answer can't be read."))
+    }
+
+    private static func read(_ line: JSONMembers, _ request: ServiceRequest) -> ServiceAnswer? {
+        switch request {
+        case .join(let chat), .keep(let chat):
+            guard let peers = line.list("peers", \.peer) else { return nil }
+            let given = line["invite"]?.string.flatMap { try? Chat(invite: $0) }
+            return .joined(given ?? chat, peers)
+        case .send:
+            guard let message = line["message"]?.unsigned, let recipients = line["to"]?.integer else { return nil }
+            return .sent(message: message, recipients: recipients)
+        case .peers: return line.list("peers", \.peer).map { .peers($0) }
+        case .knownPeers, .blockedPeople: return line.list("people", \.knownPeer).map { .knownPeers($0) }
+        case .fingerprint: return line["groups"]?.strings.map { .fingerprint($0) }
+        case .invite: return .invite(line["invite"]?.string)
+        case .sightings:
+            return line.list("found", \.sighting).map { .sightings(instance: line["instance"]?.string, $0) }
+        case .chats: return line.list("chats", \.chatStatus).map { .chats($0) }
+        case .status:
+            guard let since = line["since"]?.double, let chats = line.list("chats", \.chatStatus) else { return nil }
+            return .status(
+                NodeStatus(
+                    since: since, isAway: line["away"]?.boolean ?? false, frontEnds: line["frontEnds"]?.integer ?? 0,
+                    chats: chats))
+        case .statistics: return .statistics(line.statistics)
+        case .leave, .open, .read, .compose, .startTyping, .stopTyping, .measureRoundTrips, .setAway, .rename,
+            .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown:
+            return line["on"]?.string == "ok" ? .done : nil
+        }
+    }
+
+    /// Errors that programs act upon come back as they were; of others the word and the text do.
+    private static func error(_ line: JSONMembers, _ request: ServiceRequest) -> NodeError {
+        let code = line["code"]?.string ?? ""
+        let other = NodeError.other(code: code, text: line["text"]?.string ?? "")
+        switch (code, request) {
+        case ("unknown-chat", _): return chat(of: request).map { .unknownChat($0) } ?? other
+        case ("chat-exists", _): return chat(of: request).map { .chatExists($0) } ?? other
+        case ("too-many-chats", _): return .tooManyChats
+        case ("message-empty", _): return .messageEmpty
+        case ("message-too-long", _): return line["bytes"]?.integer.map { .messageTooLong(bytes: $0) } ?? other
+        case ("queue-full", _): return line["user"]?.user.map { .queueFull($0) } ?? other
+        case ("stopped", _): return .stopped
+        case ("unknown-peer", .setVerified(_, let key)), ("unknown-peer", .setBlocked(_, let key)),
+            ("unknown-peer", .fingerprint(let key)):
+            return .unknownPeer(key)
+        // What is wrong with the name is plain here too.
+        case ("bad-name", .rename(let name)): return fault(ofName: name) ?? other
+        default: return other
+        }
+    }
+
+    private static func fault(ofName name: String) -> NodeError? {
+        do {
+            _ = try Configuration.checked(name: name)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private static func chat(of request: ServiceRequest) -> String? {
+        switch request {
+        case .join(let chat), .keep(let chat): chat.name
+        case .leave(let chat), .open(let chat), .read(let chat), .compose(_, let chat), .startTyping(let chat),
+            .stopTyping(let chat), .send(_, let chat), .peers(let chat), .invite(let chat), .sightings(let chat):
+            chat
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import InklingModel
+
+/// The first line of a daemon: who it is, or why it serves nobody.
+package enum DaemonGreeting: Equatable, Sendable {
+    case ready(Ready)
+    case refusal(NodeError)
+
+    /// What a daemon says of itself.
+    package struct Ready: Equatable, Sendable {
+        /// Device and inode of its state directory.
+        package var state: String
+        /// The version of its program.
+        package var version: String
+        /// The version of its interface.
+        package var interface: Int
+        /// The UDP port of its node.
+        package var port: UInt16
+
+        package init(state: String, version: String, interface: Int, port: UInt16) {
+            self.state = state
+            self.version = version
+            self.interface = interface
+            self.port = port
+        }
+
+        /// Why a front end can't use it; nil if it can.
+        ///
+        /// - Parameter state: Device and inode of the state directory that it has to have; nil for any.
+        package func obstacle(state wanted: String?) -> AttachedNode.Failure? {
+            if let wanted, wanted != state { return .otherState(state) }
+            // What a later interface means is not known here; an earlier one has less (history.md).
+            return interface > interfaceVersion ? .newerInterface(interface, version: version) : nil
+        }
+    }
+
+    /// Nil for what no daemon writes first.
+    package init?(line: [UInt8]) {
+        guard let members = try? JSONMembers(line) else { return nil }
+        self.init(members)
+    }
+
+    init?(_ line: JSONMembers) {
+        switch line["on"]?.string {
+        case "ready":
+            guard let state = line["state"]?.string, let interface = line["interface"]?.integer,
+                let port = line["port"]?.integer.flatMap({ UInt16(exactly: $0) })
+            else { return nil }
+            self = .ready(Ready(state: state, version: line["version"]?.string ?? "", interface: interface, port: port))
+        case "error":
+            self = .refusal(.other(code: line["code"]?.string ?? "", text: line["text"]?.string ?? ""))
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import InklingModel
+
+// Members of lines that a daemon writes. What is missing, or is of another type, is nil.
+
+extension JSONElement {
+    var string: String? { if case .string(let text) = self { text } else { nil } }
+    var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
+    var unsigned: UInt64? { if case .number(let digits) = self { UInt64(digits) } else { nil } }
+    var integer: Int? { if case .number(let digits) = self { Int(digits) } else { nil } }
+    /// A finite one.
+    var double: Double? {
+        guard case .number(let digits) = self, let value = Double(digits), value.isFinite else { return nil }
+        return value
+    }
+    var strings: [String]? {
+        guard case .array(let elements) = self else { return nil }
+        let strings = elements.compactMap(\.string)
+        return strings.count == elements.count ? strings : nil
+    }
+    var objects: [JSONMembers]? {
+        guard case .array(let elements) = self else { return nil }
+        let objects = elements.compactMap { if case .object(let members) = $0 { members } else { nil } }
+        return objects.count == elements.count ? objects : nil
+    }
+    var object: JSONMembers? { if case .object(let members) = self { members } else { nil } }
+    var user: UserID? { string.flatMap { UserID($0) } }
+}
+
+extension JSONMembers {
+    /// All members that can be converted; nil if one can't.
+    func list<Value>(_ name: String, _ convert: (JSONMembers) -> Value?) -> [Value]? {
+        guard let objects = self[name]?.objects else { return nil }
+        let values = objects.compactMap(convert)
+        return values.count == objects.count ? values : nil
+    }
+
+    var person: Person? {
+        guard let user = self["user"]?.user, let name = self["name"]?.string else { return nil }
+        return Person(user: user, name: name)
+    }
+
+    var peer: Peer? {
+        guard let person, let key = self["key"]?.string,
+            let presence = self["presence"]?.string.flatMap({ Presence(rawValue: $0) })
+        else { return nil }
+        return Peer(
+            user: person.user, name: person.name, presence: presence, key: key, lastSeen: self["lastSeen"]?.double,
+            onlineSince: self["onlineSince"]?.double, roundTrip: self["rtt"]?.double.map { .microseconds($0 * 1_000) },
+            firstSeen: self["firstSeen"]?.double, isVerified: self["verified"]?.boolean ?? false,
+            isBlocked: self["blocked"]?.boolean ?? false,
+            namesakes: self["namesakes"]?.strings?.compactMap { UserID($0) } ?? [],
+            namesake: self["namesake"]?.object?.namesake, names: self["names"]?.strings ?? [],
+            namedSince: self["namedSince"]?.double)
+    }
+
+    private var namesake: Peer.Namesake? {
+        guard let user = self["user"]?.user, let names = self["names"]?.strings else { return nil }
+        return Peer.Namesake(user: user, names: names, isVerified: self["verified"]?.boolean ?? false)
+    }
+
+    var knownPeer: KnownPeer? {
+        guard let user = self["user"]?.user, let key = self["key"]?.string, let names = self["names"]?.strings,
+            let namedSince = self["namedSince"]?.double, let firstSeen = self["firstSeen"]?.double,
+            let lastSeen = self["lastSeen"]?.double
+        else { return nil }
+        return KnownPeer(
+            user: user, key: key, names: names, namedSince: namedSince, firstSeen: firstSeen, lastSeen: lastSeen,
+            isVerified: self["verified"]?.boolean ?? false, isBlocked: self["blocked"]?.boolean ?? false)
+    }
+
+    var chatStatus: ChatStatus? {
+        guard let name = self["chat"]?.string else { return nil }
+        return ChatStatus(
+            name, hasSecret: self["secret"]?.boolean ?? false, isKept: self["kept"]?.boolean ?? false,
+            waiting: self["waiting"]?.integer ?? 0, present: self["present"]?.integer ?? 0)
+    }
+
+    var sighting: Sighting? {
+        guard let instance = self["instance"]?.string, let user = self["user"]?.user,
+            let addresses = self["addresses"]?.strings
+        else { return nil }
+        return Sighting(
+            instance: instance, user: user, addresses: addresses, isOneself: self["self"]?.boolean ?? false,
+            isLinked: self["linked"]?.boolean ?? false)
+    }
+
+    var identity: NodeIdentity? {
+        guard let user = self["user"]?.user, let name = self["name"]?.string, let key = self["key"]?.string,
+            let port = self["port"]?.integer.flatMap({ UInt16(exactly: $0) })
+        else { return nil }
+        return NodeIdentity(
+            user: user, key: key, name: name, port: port, isTemporary: self["temporary"]?.boolean ?? false)
+    }
+
+    /// Counters that this version does not know are left out.
+    var statistics: Statistics {
+        func count(_ name: String) -> Int { self[name]?.integer ?? 0 }
+        func counts<Kind: RawRepresentable<String> & Hashable>(_ name: String, _ kinds: [Kind]) -> [Kind: Int] {
+            var counts: [Kind: Int] = [:]
+            for kind in kinds { counts[kind] = self[name]?.object?[kind.rawValue]?.integer }
+            return counts
+        }
+        var statistics = Statistics()
+        statistics.datagramsReceived = counts("datagramsReceived", Statistics.ReceivedKind.allCases)
+        statistics.datagramsSent = counts("datagramsSent", Statistics.SentKind.allCases)
+        statistics.drops = counts("drops", Statistics.Drop.allCases)
+        for (name, count) in self["sendErrors"]?.object?.all ?? [:] { statistics.sendErrors[name] = count.integer }
+        statistics.bytesReceived = count("bytesReceived")
+        statistics.bytesSent = count("bytesSent")
+        statistics.staleClears = count("staleClears")
+        statistics.retransmissions = count("retransmissions")
+        statistics.typingStartsSent = count("typingStartsSent")
+        statistics.typingStartsReceived = count("typingStartsReceived")
+        statistics.typingStartsLimited = count("typingStartsLimited")
+        statistics.messagesSent = count("messagesSent")
+        statistics.messagesReceived = count("messagesReceived")
+        statistics.indicatedShare = self["indicatedShare"]?.double ?? 0
+        statistics.messagesDelivered = count("messagesDelivered")
+        statistics.messagesFailed = count("messagesFailed")
+        statistics.handshakesCompleted = count("handshakesCompleted")
+        statistics.linksMade = count("linksMade")
+        statistics.linksLostToSilence = count("linksLostToSilence")
+        statistics.lateTimers = count("lateTimers")
+        statistics.links = count("links")
+        statistics.roundTripMinimum = self["roundTripMinimum"]?.double
+        statistics.roundTripMaximum = self["roundTripMaximum"]?.double
+        return statistics
+    }
+}

@@ -1,0 +1,267 @@
+import Glibc
+import InklingModel
+import NIOCore
+import NIOPosix
+
+/// The Unix socket of a daemon: each connection is a front end that speaks lines of JSON.
+///
+/// All of it happens on the event loop of the node. Nothing waits there: what a front end does not read stays in the hub,
+/// and is bounded there.
+package final class ControlServer {
+    private let hub: NodeHub
+    private let state: String
+    private let texts: JSONTexts
+    private let cache = EventLineCache()
+    private let eventLoop: any EventLoop
+    private let report: (String) -> Void
+    private let steady: () -> Int64
+    private var channel: (any Channel)?
+    private var socket: ListeningSocket?
+    private var connections: [ObjectIdentifier: ControlConnection] = [:]
+    private var timer: (at: Int64, task: Scheduled<Void>)?
+    private var closing: [() -> Void] = []
+    private var isClosing = false
+
+    /// - Parameters:
+    ///   - state: Device and inode of the state directory, as `ready` has them (A-15).
+    ///   - steady: The clock of the hub, in milliseconds.
+    ///   - report: Called with what is worth a line in the log.
+    package init(
+        _ hub: NodeHub, state: String, texts: JSONTexts, on eventLoop: any EventLoop, steady: @escaping () -> Int64,
+        report: @escaping (String) -> Void
+    ) {
+        self.hub = hub
+        self.state = state
+        self.texts = texts
+        self.eventLoop = eventLoop
+        self.steady = steady
+        self.report = report
+        hub.deadlineChanged = { [weak self] in self?.schedule() }
+    }
+
+    // MARK: Listening
+
+    /// Begins to take connections.
+    ///
+    /// - Parameter completion: Called on the event loop with what went wrong, or nil.
+    package func listen(on socket: ListeningSocket, completion: @escaping ((any Error)?) -> Void) {
+        self.socket = socket
+        let server = NIOLoopBound(self, eventLoop: eventLoop)
+        ServerBootstrap(group: eventLoop)
+            .childChannelOption(.autoRead, value: false)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(ControlConnection(server.value))
+                }
+            }
+            .withBoundSocket(socket.descriptor)
+            .assumeIsolated().whenComplete { result in
+                switch result {
+                case .success(let channel):
+                    self.channel = channel
+                    completion(nil)
+                case .failure(let error): completion(error)
+                }
+            }
+    }
+
+    /// Takes no further connections, and takes the name of the socket away. Those that are there go on.
+    package func stopListening() {
+        socket?.remove()
+        socket = nil
+        channel?.close(promise: nil)
+        channel = nil
+    }
+
+    /// Calls back when all connections are closed; they are given a second to read what was written.
+    package func close(_ completion: @escaping () -> Void) {
+        stopListening()
+        timer?.task.cancel()
+        timer = nil
+        guard !connections.isEmpty else { return completion() }
+        closing.append(completion)
+        guard !isClosing else { return }
+        isClosing = true
+        eventLoop.assumeIsolated().scheduleTask(in: .seconds(1)) {
+            for connection in self.connections.values { connection.abort() }
+        }
+    }
+
+    // MARK: Connections
+
+    /// A connection came. It is one of the front ends, or it is told why not.
+    fileprivate func accept(_ connection: ControlConnection, user: uid_t?) -> Result<HubFrontEnd, NodeError> {
+        connections[ObjectIdentifier(connection)] = connection
+        guard user == geteuid() else {
+            report("a front end of another user was turned away (\(user.map { "user ID \($0)" } ?? "unknown"))")
+            return .failure(.other(code: "other-user", text: "This daemon is another user's."))
+        }
+        guard !isClosing, let frontEnd = hub.attach() else {
+            report("a front end was turned away: there are \(hub.frontEndCount)")
+            return .failure(
+                .other(code: "too-many-front-ends", text: "This daemon has \(DaemonLimits.frontEnds) front ends."))
+        }
+        return .success(frontEnd)
+    }
+
+    fileprivate func interface(
+        _ frontEnd: HubFrontEnd, write: @escaping (String) -> Void, ended: @escaping (JSONInterface.End) -> Void
+    ) -> JSONInterface {
+        JSONInterface(frontEnd, .connection(state: state), texts: texts, cache: cache, write: write, ended: ended)
+    }
+
+    fileprivate func cutOff() { report("a front end that did not read was cut off") }
+
+    fileprivate func closed(_ connection: ControlConnection) {
+        connections[ObjectIdentifier(connection)] = nil
+        guard connections.isEmpty else { return }
+        for completion in closing { completion() }
+        closing = []
+    }
+
+    // MARK: Time
+
+    private func schedule() {
+        let deadline = isClosing ? nil : hub.nextDeadline
+        guard timer?.at != deadline else { return }
+        timer?.task.cancel()
+        timer = nil
+        guard let deadline else { return }
+        let delay = TimeAmount.milliseconds(max(deadline - steady(), 0))
+        let task = eventLoop.assumeIsolated().scheduleTask(in: delay) { [weak self] in
+            guard let self else { return }
+            timer = nil
+            hub.tick()
+            schedule()
+        }
+        timer = (deadline, task)
+    }
+}
+
+/// One connection of a daemon's socket.
+private final class ControlConnection: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let server: ControlServer
+    private var channel: (any Channel)?
+    private var frontEnd: HubFrontEnd?
+    private var interface: JSONInterface?
+    private var isReading = false
+    private var isFlushing = false
+    private var isClosing = false
+
+    init(_ server: ControlServer) {
+        self.server = server
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        channel = context.channel
+        switch server.accept(self, user: Self.user(of: context.channel)) {
+        case .failure(let error):
+            write(
+                JSONLine(on: "error", [("code", .string(error.code)), ("text", .string(error.description))]).text)
+            close(atOnce: false)
+        case .success(let frontEnd):
+            self.frontEnd = frontEnd
+            let interface = server.interface(
+                frontEnd, write: { [weak self] in self?.write($0) }, ended: { [weak self] in self?.ended($0) })
+            self.interface = interface
+            interface.begin()
+            frontEnd.attach { [weak self] output in
+                self?.interface?.take(output)
+                self?.read()
+            }
+            read()
+        }
+    }
+
+    /// Who is at the other end, as the system says.
+    private static func user(of channel: any Channel) -> uid_t? {
+        guard let provider = channel as? any SocketOptionProvider else { return nil }
+        var user: uid_t?
+        // A process, a user and a group: struct ucred.
+        let credentials: EventLoopFuture<(pid_t, uid_t, gid_t)> = provider.unsafeGetSocketOption(
+            level: .socket, name: .init(rawValue: SO_PEERCRED))
+        credentials.assumeIsolated().whenSuccess { user = $0.1 }
+        return user
+    }
+
+    // MARK: Input
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        interface?.take(Array(unwrapInboundIn(data).readableBytesView))
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        isReading = false
+        read()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .inputClosed = event as? ChannelEvent { interface?.endOfInput() }
+    }
+
+    /// While answers wait, or a request is not answered, nothing more is read.
+    private func read() {
+        guard !isReading, !isClosing, let channel, channel.isWritable, interface?.wantsInput == true else { return }
+        isReading = true
+        channel.read()
+    }
+
+    // MARK: Output
+
+    private func write(_ line: String) {
+        guard let channel, !isClosing else { return }
+        channel.write(ByteBuffer(string: line + "\n"), promise: nil)
+        guard !isFlushing else { return }
+        isFlushing = true
+        // What happens at once goes out in one piece.
+        channel.eventLoop.assumeIsolated().execute {
+            self.isFlushing = false
+            self.channel?.flush()
+        }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        interface?.isHeld = !context.channel.isWritable
+        // Answers that were held may have filled it again.
+        frontEnd?.takesEvents = context.channel.isWritable
+        read()
+    }
+
+    // MARK: The end
+
+    private func ended(_ end: JSONInterface.End) {
+        if end == .node(.tooSlow) { server.cutOff() }
+        frontEnd?.stop {}
+        frontEnd = nil
+        close(atOnce: end == .node(.tooSlow))
+    }
+
+    /// - Parameter atOnce: Whether what can't be written now is never written.
+    private func close(atOnce: Bool) {
+        guard !isClosing, let channel else { return }
+        isClosing = true
+        channel.flush()
+        guard !atOnce else { return abort() }
+        channel.writeAndFlush(ByteBuffer()).assumeIsolated().whenComplete { _ in self.channel?.close(promise: nil) }
+        channel.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(DaemonLimits.readerPatience)) {
+            self.abort()
+        }
+    }
+
+    func abort() { channel?.close(promise: nil) }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        channel = nil
+        isClosing = true
+        frontEnd?.stop {}
+        frontEnd = nil
+        interface = nil
+        server.closed(self)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}

@@ -1,0 +1,64 @@
+import InklingModel
+
+/// The chats that a daemon is in over restarts, as text: one JSON object.
+package struct KeptChats: Equatable, Sendable {
+    /// The version of the format.
+    static let version = 1
+
+    package enum Fault: Error, Equatable {
+        /// It is not what this writes.
+        case damaged
+        /// A later version wrote it.
+        case newer
+    }
+
+    /// In the order in which they were kept.
+    package var chats: [Chat]
+
+    package init(_ chats: [Chat] = []) {
+        self.chats = chats
+    }
+
+    package init(_ bytes: [UInt8]) throws(Fault) {
+        let members: JSONMembers
+        do {
+            members = try JSONMembers(bytes)
+        } catch {
+            throw .damaged
+        }
+        guard case .number(let digits) = members["version"], let version = Int(digits), version > 0 else {
+            throw .damaged
+        }
+        guard version == Self.version else { throw .newer }
+        guard case .array(let elements) = members["chats"], elements.count <= DaemonLimits.keptChats else {
+            throw .damaged
+        }
+        chats = []
+        for element in elements {
+            guard let chat = Self.chat(element), !chats.contains(where: { $0.name == chat.name }) else {
+                throw .damaged
+            }
+            chats.append(chat)
+        }
+    }
+
+    private static func chat(_ element: JSONElement) -> Chat? {
+        guard case .object(let members) = element, case .string(let name) = members["chat"] else { return nil }
+        switch members["secret"] {
+        case nil: return try? Chat(name)
+        case .string(let text): return (try? Secret(text)).flatMap { try? Chat(name, secret: $0) }
+        default: return nil
+        }
+    }
+
+    package var bytes: [UInt8] {
+        let chats = chats.map { chat -> JSONValue in
+            var members: [(String, JSONValue)] = [("chat", .string(chat.name))]
+            if let secret = chat.secret { members.append(("secret", .string(secret.text))) }
+            return .object(members)
+        }
+        return Array(JSONValue.object([("version", .integer(Self.version)), ("chats", .array(chats))]).text.utf8) + [
+            0x0A
+        ]
+    }
+}

@@ -1,0 +1,132 @@
+import Glibc
+
+/// The socket of a daemon in the file system, and how one is handed over by a service manager.
+package struct ListeningSocket: Sendable {
+    /// Why nobody can listen there.
+    package enum Failure: Error, Equatable {
+        case pathTooLong
+        /// Somebody listens there.
+        case inUse
+        /// Something else than a socket is there.
+        case notSocket
+        /// The folder is another user's, or others may write to it.
+        case folder
+        /// By the system's code.
+        case system(Int32)
+
+        package var text: String {
+            switch self {
+            case .pathTooLong: "its path is too long; name a shorter --state-dir"
+            case .inUse: "a daemon listens there already"
+            case .notSocket: "something else is in its place"
+            case .folder: "others may write to its folder, or own it; allow only yourself: chmod 700"
+            case .system(let code): String(cString: strerror(code))
+            }
+        }
+    }
+
+    /// How many connections may wait to be accepted.
+    private static let backlog: Int32 = 64
+    /// The first descriptor that a service manager hands over.
+    private static let firstHandedOver: Int32 = 3
+
+    package let descriptor: Int32
+    /// Where it was made; nil for one that was handed over.
+    private let path: String?
+
+    private init(descriptor: Int32, path: String?) {
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    /// Listens at a path, whose folder is made if it is missing. Whoever calls it holds the state directory.
+    package init(at path: String) throws(Failure) {
+        guard let slash = path.lastIndex(of: "/") else { throw .system(ENOTDIR) }
+        var name = try Self.name(path)
+        try Self.prepare(folder: slash == path.startIndex ? "/" : String(path[..<slash]))
+        try Self.removeStale(path, &name)
+        let socket = try Self.open()
+        do throws(Failure) {
+            // The file gets the mode of the socket.
+            guard fchmod(socket, 0o600) == 0, Self.call(&name, { bind(socket, $0, $1) }) == 0,
+                chmod(path, 0o600) == 0, listen(socket, Self.backlog) == 0
+            else { throw Failure.system(errno) }
+        } catch {
+            close(socket)
+            throw error
+        }
+        self.init(descriptor: socket, path: path)
+    }
+
+    /// The socket that a service manager hands over; nil if it hands over none to this process.
+    ///
+    /// - Parameters:
+    ///   - process: `LISTEN_PID`.
+    ///   - count: `LISTEN_FDS`.
+    package init?(process: String?, count: String?) {
+        guard process.flatMap({ pid_t($0) }) == getpid(), let count = count.flatMap({ Int($0) }), count >= 1 else {
+            return nil
+        }
+        let descriptor = Self.firstHandedOver
+        var (isListening, length) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+        guard getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &length) == 0, isListening != 0 else {
+            return nil
+        }
+        for other in descriptor..<descriptor + Int32(min(count, 64)) { _ = fcntl(other, F_SETFD, FD_CLOEXEC) }
+        let flags = fcntl(descriptor, F_GETFL)
+        guard fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0 else { return nil }
+        self.init(descriptor: descriptor, path: nil)
+    }
+
+    /// Takes its name away, unless a service manager made it. Closing is up to whoever has the descriptor.
+    package func remove() {
+        if let path { unlink(path) }
+    }
+
+    private static func prepare(folder: String) throws(Failure) {
+        if mkdir(folder, 0o700) != 0, errno != EEXIST { throw .system(errno) }
+        var status = stat()
+        guard stat(folder, &status) == 0 else { throw .system(errno) }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw .system(ENOTDIR) }
+        guard status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else { throw .folder }
+    }
+
+    /// A socket on which nobody listens goes; one on which somebody does stays.
+    private static func removeStale(_ path: String, _ name: inout (sockaddr_un, socklen_t)) throws(Failure) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        // A link is a signpost to a socket that was elsewhere.
+        guard [S_IFSOCK, S_IFLNK].contains(status.st_mode & S_IFMT) else { throw .notSocket }
+        let probe = try open()
+        defer { close(probe) }
+        let result = call(&name) { connect(probe, $0, $1) }
+        // Also when it has no room for one more connection somebody listens.
+        guard result != 0, errno == ECONNREFUSED || errno == ENOENT else { throw .inUse }
+        guard unlink(path) == 0 || errno == ENOENT else { throw .system(errno) }
+    }
+
+    private static func open() throws(Failure) -> Int32 {
+        let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
+        let descriptor = socket(AF_UNIX, Int32(kind), 0)
+        guard descriptor >= 0 else { throw .system(errno) }
+        return descriptor
+    }
+
+    private static func name(_ path: String) throws(Failure) -> (sockaddr_un, socklen_t) {
+        var name = sockaddr_un()
+        name.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        guard bytes.count < MemoryLayout.size(ofValue: name.sun_path) else { throw .pathTooLong }
+        withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: bytes) }
+        return (name, socklen_t(MemoryLayout<sockaddr_un>.size))
+    }
+
+    private static func call(
+        _ name: inout (sockaddr_un, socklen_t), _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        let length = name.1
+        return withUnsafePointer(to: &name.0) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+import InklingModel
+
+/// What front ends ask for.
+extension NodeHub {
+    func perform(_ request: ServiceRequest, for frontEnd: HubFrontEnd) {
+        switch request {
+        case .join(let chat): join(chat, isKept: false, frontEnd)
+        case .keep(let chat): join(chat, isKept: true, frontEnd)
+        case .leave(let chat):
+            guard mayLeave(chat, frontEnd) else { return frontEnd.answer(.failed(.unknownChat(chat))) }
+            ask(.peers(chat: chat), .part(frontEnd, chat))
+        case .open(let chat): open(chat, frontEnd)
+        case .read(let chat): read(chat, frontEnd)
+        case .compose(let text, let chat):
+            edit(chat, frontEnd) { $0.compose(text, in: chat, by: frontEnd.number, at: now) }
+        case .startTyping(let chat): edit(chat, frontEnd) { $0.type(in: chat, by: frontEnd.number, at: now) }
+        case .stopTyping(let chat): edit(chat, frontEnd) { $0.drop(in: chat, by: frontEnd.number, at: now) }
+        case .send(let text, let chat): ask(request, .send(frontEnd, text, chat: chat))
+        case .setAway(let isAway):
+            frontEnd.answer(.done)
+            setAway(isAway)
+        case .subscribe(let subscription): subscribe(subscription, frontEnd)
+        case .shutDown:
+            frontEnd.answer(.done)
+            surroundings.shutDown()
+        case .rename: ask(request, .rename(frontEnd))
+        case .setVerified, .setBlocked, .block, .unblock, .peers, .measureRoundTrips, .knownPeers,
+            .blockedPeople, .fingerprint, .invite, .sightings, .chats, .status, .statistics:
+            ask(request, .answer(frontEnd))
+        }
+    }
+
+    /// An answer of the node came.
+    func take(_ answer: ServiceAnswer, for purpose: Purpose) {
+        switch purpose {
+        case .none: break
+        case .answer(let frontEnd): frontEnd.answer(completed(answer))
+        case .join(let frontEnd, let chat, let isKept): joined(answer, chat, isKept: isKept, frontEnd)
+        case .enter(let frontEnd, let chat):
+            if case .peers(let peers) = answer { enter(chat, peers, frontEnd) } else { frontEnd.answer(answer) }
+        case .part(let frontEnd, let chat):
+            if case .peers(let peers) = answer { leave(chat, of: peers, frontEnd) } else { frontEnd.answer(answer) }
+        case .leave(let frontEnd, _): frontEnd.answer(answer)
+        case .send(let frontEnd, let text, let chat):
+            if case .sent(let message, let recipients) = answer {
+                sent(text, message, recipients: recipients, in: chat, by: frontEnd)
+            }
+            frontEnd.answer(answer)
+        case .present(let frontEnd, let chat):
+            if case .peers(let peers) = answer { tell(peers, in: chat, to: frontEnd) }
+        case .rename(let frontEnd):
+            frontEnd?.answer(answer)
+            if answer == .done { tellUser() }
+        case .restore(let chat): if case .joined = answer { joined[chat.name] = chat }
+        }
+    }
+
+    /// What the node knows, and what this knows beside it.
+    private func completed(_ answer: ServiceAnswer) -> ServiceAnswer {
+        switch answer {
+        case .chats(let chats): .chats(completed(chats))
+        case .status(let status):
+            .status(
+                NodeStatus(
+                    since: status.since, isAway: isAway, frontEnds: frontEnds.count, chats: completed(status.chats)))
+        default: answer
+        }
+    }
+
+    private func completed(_ chats: [ChatStatus]) -> [ChatStatus] {
+        chats.map { chat in
+            var chat = chat
+            chat.isKept = kept.contains { $0.name == chat.name }
+            chat.waiting = waiting.count(in: chat.name)
+            return chat
+        }
+    }
+
+    // MARK: Chats
+
+    private func join(_ chat: Chat, isKept: Bool, _ frontEnd: HubFrontEnd) {
+        guard let existing = joined[chat.name] else { return ask(.join(chat), .join(frontEnd, chat, isKept: isKept)) }
+        // Without a secret the chat of that name is meant.
+        guard chat.isOpen || chat == existing, isKept || !frontEnd.isIn(chat.name) else {
+            return frontEnd.answer(.failed(.chatExists(chat.name)))
+        }
+        if isKept { keep(existing) }
+        ask(.peers(chat: chat.name), .enter(frontEnd, existing))
+    }
+
+    private func joined(_ answer: ServiceAnswer, _ chat: Chat, isKept: Bool, _ frontEnd: HubFrontEnd) {
+        switch answer {
+        case .joined(let chat, let peers):
+            joined[chat.name] = chat
+            if isKept { keep(chat) }
+            enter(chat, peers, frontEnd)
+        // Another front end was faster.
+        case .failed(.chatExists) where joined[chat.name] != nil: join(chat, isKept: isKept, frontEnd)
+        default: frontEnd.answer(answer)
+        }
+    }
+
+    private func enter(_ chat: Chat, _ peers: [Peer], _ frontEnd: HubFrontEnd) {
+        guard frontEnds[frontEnd.number] != nil else {
+            // It went meanwhile.
+            return release(chat.name) { ask(.leave(chat: chat.name), .none) }
+        }
+        let wantedTyping = frontEnd.subscription.wants(.typing, in: chat.name, isMember: frontEnd.isIn(chat.name))
+        frontEnd.chats.insert(chat.name)
+        frontEnd.knows(peers, in: chat.name)
+        frontEnd.answer(.joined(chat, peers))
+        if !wantedTyping { tellTyping(in: chat.name, to: frontEnd) }
+    }
+
+    private func keep(_ chat: Chat) {
+        guard !kept.contains(where: { $0.name == chat.name }) else { return }
+        kept.append(chat)
+        surroundings.keep(kept)
+    }
+
+    private func isKept(_ chat: String) -> Bool { kept.contains { $0.name == chat } }
+
+    private func mayLeave(_ chat: String, _ frontEnd: HubFrontEnd) -> Bool { frontEnd.isIn(chat) || isKept(chat) }
+
+    /// For the front end everybody in the chat goes, as for a node that leaves it.
+    ///
+    /// - Parameter peers: Who is there.
+    private func leave(_ chat: String, of peers: [Peer], _ frontEnd: HubFrontEnd) {
+        guard frontEnds[frontEnd.number] != nil else { return }
+        // Another one may have been faster.
+        guard mayLeave(chat, frontEnd) else { return frontEnd.answer(.failed(.unknownChat(chat))) }
+        let isKept = isKept(chat)
+        perform(drafts.drop(in: chat, by: frontEnd.number, at: now).map { [$0] } ?? [])
+        if frontEnd.isIn(chat) { frontEnd.part(from: peers, in: chat, at: surroundings.wall()) }
+        frontEnd.chats.remove(chat)
+        if frontEnd.openChat == chat { frontEnd.openChat = nil }
+        if isKept {
+            kept.removeAll { $0.name == chat }
+            surroundings.keep(kept)
+        }
+        var isLeft = false
+        release(chat) {
+            isLeft = true
+            ask(.leave(chat: chat), .leave(frontEnd, chat))
+        }
+        if !isLeft { frontEnd.answer(.done) }
+        noteShown()
+    }
+
+    private func open(_ chat: String, _ frontEnd: HubFrontEnd) {
+        guard frontEnd.isIn(chat) else { return frontEnd.answer(.failed(.unknownChat(chat))) }
+        if let former = frontEnd.openChat, former != chat {
+            perform(drafts.drop(in: former, by: frontEnd.number, at: now).map { [$0] } ?? [])
+        }
+        let wasShown = frontEnd.shows(chat)
+        frontEnd.openChat = chat
+        let waited = wasShown ? [] : takeWaiting(in: chat, for: frontEnd)
+        frontEnd.answer(.done, then: waited)
+        noteShown()
+    }
+
+    /// What waited in a chat that a front end begins to show.
+    private func takeWaiting(in chat: String, for frontEnd: HubFrontEnd) -> [TimedEvent] {
+        guard frontEnd.shows(chat) else { return [] }
+        var events: [TimedEvent] = []
+        if let lost = waiting.lost(in: chat), lost.count > frontEnd.toldLost[chat] ?? 0 {
+            let count = lost.count - (frontEnd.toldLost[chat] ?? 0)
+            frontEnd.toldLost[chat] = lost.count
+            events.append(TimedEvent(at: lost.at, event: .missed(chat: chat, messages: count, outcomes: 0)))
+        }
+        let told = frontEnd.told[chat] ?? []
+        return events + waiting.messages(in: chat).filter { !told.contains($0.number) }.map(\.event)
+    }
+
+    private func read(_ chat: String, _ frontEnd: HubFrontEnd) {
+        guard joined[chat] != nil else { return frontEnd.answer(.failed(.unknownChat(chat))) }
+        waiting.read(frontEnd.told[chat] ?? [], in: chat)
+        for other in frontEnds.values { other.toldLost[chat] = nil }
+        frontEnd.forgetTold(in: chat)
+        frontEnd.answer(.done)
+    }
+
+    private func edit(_ chat: String, _ frontEnd: HubFrontEnd, _ body: (inout DraftUnion) -> DraftUnion.Edge?) {
+        guard frontEnd.isIn(chat) else { return frontEnd.answer(.failed(.unknownChat(chat))) }
+        if let edge = body(&drafts) { perform([edge]) }
+        frontEnd.answer(.done)
+    }
+
+    // MARK: Events
+
+    /// Of what the front end did not get before, the present state follows the answer.
+    private func subscribe(_ subscription: Subscription, _ frontEnd: HubFrontEnd) {
+        let former = frontEnd.subscription
+        let wasShown = frontEnd.openChat.map { frontEnd.shows($0) } ?? false
+        frontEnd.subscription = subscription
+        let waited = wasShown ? [] : frontEnd.openChat.map { takeWaiting(in: $0, for: frontEnd) } ?? []
+        frontEnd.answer(.done, then: waited)
+        for chat in joined.keys.sorted() {
+            func isNew(_ kind: Subscription.Kind) -> Bool {
+                let isMember = frontEnd.isIn(chat)
+                return subscription.wants(kind, in: chat, isMember: isMember)
+                    && !former.wants(kind, in: chat, isMember: isMember)
+            }
+            if isNew(.peer) { ask(.peers(chat: chat), .present(frontEnd, chat)) }
+            if isNew(.typing) { tellTyping(in: chat, to: frontEnd) }
+        }
+        if subscription.kinds.contains(.notice), !former.kinds.contains(.notice) { tellNotices(to: frontEnd) }
+        noteShown()
+    }
+
+    private func tellTyping(in chat: String, to frontEnd: HubFrontEnd) {
+        guard frontEnd.subscription.wants(.typing, in: chat, isMember: frontEnd.isIn(chat)) else { return }
+        frontEnd.forgetTyping(in: chat)
+        guard let people = typing[chat] else { return }
+        frontEnd.add(TimedEvent(at: surroundings.wall(), event: .typing(chat: chat, people)))
+    }
+
+    private func tell(_ peers: [Peer], in chat: String, to frontEnd: HubFrontEnd) {
+        for peer in peers where peer.presence != .offline {
+            let event = Event.peer(chat: chat, peer, why: peer.presence == .away ? .away : .hello)
+            if frontEnd.wants(event) { frontEnd.add(TimedEvent(at: surroundings.wall(), event: event)) }
+        }
+    }
+}

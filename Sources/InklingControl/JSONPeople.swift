@@ -1,0 +1,57 @@
+import InklingModel
+
+// People in lines of output.
+
+extension JSONValue {
+    /// Somebody in a chat.
+    package static func person(_ person: Person) -> JSONValue { .object(members(of: person)) }
+
+    /// Somebody in a chat, among the members of an object.
+    package static func members(of person: Person) -> [(String, JSONValue)] {
+        [("user", .string(person.user.description)), ("name", .string(person.name))]
+    }
+
+    /// What a node knows of somebody.
+    package static func peer(_ peer: Peer) -> JSONValue {
+        .object(members(of: peer.person) + [("presence", .string(peer.presence.rawValue))] + known(of: peer))
+    }
+
+    /// What is known of somebody beside user ID, name and presence.
+    static func known(of peer: Peer) -> [(String, JSONValue)] {
+        var members: [(String, JSONValue)] = [
+            ("key", .string(peer.key)), ("verified", .boolean(peer.isVerified)), ("blocked", .boolean(peer.isBlocked)),
+        ]
+        if let lastSeen = peer.lastSeen { members.append(("lastSeen", .seconds(lastSeen))) }
+        if let since = peer.onlineSince { members.append(("onlineSince", .seconds(since))) }
+        if let firstSeen = peer.firstSeen { members.append(("firstSeen", .seconds(firstSeen))) }
+        if !peer.names.isEmpty { members.append(("names", .strings(peer.names))) }
+        if let since = peer.namedSince { members.append(("namedSince", .seconds(since))) }
+        if let roundTrip = peer.roundTrip {
+            // Milliseconds with three decimals.
+            members.append(("rtt", .raw(String((roundTrip / .microseconds(1)).rounded() / 1_000))))
+        }
+        if !peer.namesakes.isEmpty { members.append(("namesakes", .strings(peer.namesakes.map(\.description)))) }
+        if let namesake = peer.namesake {
+            members.append(
+                (
+                    "namesake",
+                    .object([
+                        ("user", .string(namesake.user.description)), ("names", .strings(namesake.names)),
+                        ("verified", .boolean(namesake.isVerified)),
+                    ])
+                ))
+        }
+        return members
+    }
+
+    static func known(_ peer: KnownPeer) -> JSONValue {
+        .object([
+            ("key", .string(peer.key)), ("user", .string(peer.user.description)), ("names", .strings(peer.names)),
+            ("namedSince", .seconds(peer.namedSince)), ("firstSeen", .seconds(peer.firstSeen)),
+            ("lastSeen", .seconds(peer.lastSeen)), ("verified", .boolean(peer.isVerified)),
+            ("blocked", .boolean(peer.isBlocked)),
+        ])
+    }
+
+    static func strings(_ texts: some Sequence<String>) -> JSONValue { .array(texts.map { .string($0) }) }
+}

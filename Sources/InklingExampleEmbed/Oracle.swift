@@ -1,0 +1,92 @@
+import Dispatch
+@preconcurrency import Glibc
+import Inkling
+import InklingText
+import Logging
+
+/// An app that embeds the library: a person of its own in a chat, who answers questions, and is seen typing before.
+///
+///     swift run inkling-example-embed CHAT [HOST:PORT...]
+///
+/// Peers that discovery does not reach can be named as HOST:PORT. Ctrl-C ends it.
+@main struct Oracle {
+    let node: Node
+    let chat: Chat
+
+    static func main() async {
+        guard let name = CommandLine.arguments.dropFirst().first else {
+            return end("usage: inkling-example-embed CHAT [HOST:PORT...]", status: 64)
+        }
+        var configuration = Configuration(name: "Oracle")
+        // An identity apart from that of whoever starts the app, which it keeps: others know it again.
+        configuration.stateDirectory = Configuration.defaultStateDirectory.map { $0 + "-oracle" }
+        configuration.peers = Array(CommandLine.arguments.dropFirst(2))
+        let logger = Logger(label: "oracle") { StreamLogHandler.standardError(label: $0) }
+        do {
+            let chat = try Chat(name)
+            let oracle = Oracle(node: try await Node.start(configuration, logger: logger), chat: chat)
+            try await oracle.run()
+        } catch {
+            end("\(error)", status: 1)  // What happened, and what to do about it.
+        }
+    }
+
+    /// Reads events until the node is stopped.
+    private func run() async throws {
+        let signals = [SIGINT, SIGTERM].map { stop(on: $0) }
+        defer { signals.forEach { $0.cancel() } }
+        // Before joining, so that nothing is missed.
+        let events = await node.events()
+        try await node.join(chat)
+        // Answers take their time, and events are read all the while. Of many questions the latest is answered next.
+        let (questions, asked) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        defer { asked.finish() }
+        Task { for await _ in questions { await reply() } }
+        for await timed in events {
+            switch timed.event {
+            case .peer(_, let peer, let why): say("\(shown(peer.person)): \(peer.presence) (\(why))")
+            case .typing(_, let people): say(IndicatorText.text(names: people.map(shown)))
+            case .message(_, let author, _, let text):
+                say("\(shown(author)): \(SafeText.line(text))")
+                if text.hasSuffix("?") { asked.yield() }
+            case .delivered(_, let message, let user): say("\(user) has message \(message)")
+            case .failed(_, let message, let user, let why): say("\(user) may not have message \(message): \(why)")
+            case .notice(let notice): say(SafeText.line(notice.description))
+            case .missed(_, let messages, _): say("\(messages) messages came too fast")
+            }
+        }
+    }
+
+    private func reply() async {
+        // What a person does letter by letter: the others see "Oracle is typing" until the message is there.
+        await node.startTyping(in: chat.name)
+        try? await Task.sleep(for: .seconds(1))
+        do {
+            _ = try await node.send(["Yes.", "No.", "Ask again later."].randomElement() ?? "", to: chat.name)
+        } catch {
+            say("no answer: \(error.fact)")
+        }
+    }
+
+    /// Says goodbye to everybody; the events end then. For a process that is killed, `inkling-lastwill` does it.
+    private func stop(on number: Int32) -> any DispatchSourceSignal {
+        signal(number, SIG_IGN)
+        let source = DispatchSource.makeSignalSource(signal: number)
+        source.setEventHandler { Task { await node.stop() } }
+        source.resume()
+        return source
+    }
+
+    /// Names come as their owners chose them.
+    private func shown(_ person: Person) -> String { SafeText.name(person.name) ?? "Someone" }
+
+    private func say(_ line: String) {
+        print(line)
+        fflush(nil)
+    }
+
+    private static func end(_ text: String, status: Int32) {
+        fputs("inkling-example-embed: \(text)\n", stderr)
+        exit(status)
+    }
+}

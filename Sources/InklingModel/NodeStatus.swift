@@ -1,0 +1,37 @@
+/// A chat that a node is in.
+package struct ChatStatus: Hashable, Sendable {
+    package var name: String
+    package var hasSecret: Bool
+    /// Whether the node stays in it without a front end, over restarts too.
+    package var isKept: Bool
+    /// How many messages wait for somebody to read them.
+    package var waiting: Int
+    /// How many others are there.
+    package var present: Int
+
+    package init(_ name: String, hasSecret: Bool = false, isKept: Bool = false, waiting: Int = 0, present: Int = 0) {
+        self.name = name
+        self.hasSecret = hasSecret
+        self.isKept = isKept
+        self.waiting = waiting
+        self.present = present
+    }
+}
+
+/// How a node is doing.
+package struct NodeStatus: Hashable, Sendable {
+    /// When it was started, in seconds since 1970.
+    package var since: Double
+    /// Whether others are told that the user is away.
+    package var isAway: Bool
+    /// How many front ends it has.
+    package var frontEnds: Int
+    package var chats: [ChatStatus]
+
+    package init(since: Double, isAway: Bool, frontEnds: Int, chats: [ChatStatus]) {
+        self.since = since
+        self.isAway = isAway
+        self.frontEnds = frontEnds
+        self.chats = chats
+    }
+}

@@ -1,0 +1,50 @@
+/// Which events a front end gets. What comes of its own requests and messages it gets in any case.
+package struct Subscription: Hashable, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
+        case peer, typing
+        /// Messages, and how many were missed.
+        case message
+        case notice
+    }
+
+    package enum Chats: Hashable, Sendable {
+        /// Those that the front end is in.
+        case own
+        /// Those that the node is in, also later.
+        case all
+        /// By name; the node need not be in them.
+        case named(Set<String>)
+    }
+
+    package var kinds: Set<Kind>
+    package var chats: Chats
+
+    package init(kinds: Set<Kind> = Set(Kind.allCases), chats: Chats = .own) {
+        self.kinds = kinds
+        self.chats = chats
+    }
+
+    /// Whether events of that kind in that chat are wanted.
+    ///
+    /// - Parameter isMember: Whether the front end is in the chat.
+    package func wants(_ kind: Kind, in chat: String, isMember: Bool) -> Bool {
+        guard kinds.contains(kind) else { return false }
+        return switch chats {
+        case .own: isMember
+        case .all: true
+        case .named(let names): names.contains(chat)
+        }
+    }
+
+    /// - Parameter isMember: Whether the front end is in a chat.
+    package func wants(_ event: Event, isMember: (String) -> Bool) -> Bool {
+        switch event {
+        case .peer(let chat, _, _): wants(.peer, in: chat, isMember: isMember(chat))
+        case .typing(let chat, _): wants(.typing, in: chat, isMember: isMember(chat))
+        case .message(let chat, _, _, _): wants(.message, in: chat, isMember: isMember(chat))
+        case .missed(let chat, _, let outcomes): outcomes > 0 || wants(.message, in: chat, isMember: isMember(chat))
+        case .notice: kinds.contains(.notice)
+        case .delivered, .failed: true
+        }
+    }
+}

@@ -1,0 +1,262 @@
+import InklingConsole
+import InklingModel
+import Testing
+
+/// A prompt whose node is a daemon, which other front ends use too.
+@Suite("The prompt and its daemon")
+struct DaemonTests {
+    private static let gone = [
+        "12:00 ! The daemon is gone. What you type is kept, and it goes on when it is back.",
+        "12:00 * To start it: inkling daemon",
+    ]
+
+    private static func lost(_ stage: inout ChatStage, _ why: ServiceEnd = .lost) {
+        stage.perform(stage.model.take(.ended(why), at: stage.moment))
+    }
+
+    @Test("a daemon that goes is waited for: the draft stays, nothing is asked, and what can't be done is said")
+    func lost() {
+        var stage = ChatStage.begun([.bob], outlivesNode: true)
+        stage.type("half a se")
+        stage.typing(.bob)
+        _ = (stage.newRequests(), stage.newLines())
+        Self.lost(&stage)
+        #expect(stage.newLines() == Self.gone && stage.newEffects() == [.reattach])
+        #expect(stage.model.isRunning && stage.model.editor.text == "half a se" && stage.model.indicator == nil)
+        stage.type("ntence")
+        #expect(stage.model.editor.text == "half a sentence")
+        stage.type("\r")
+        #expect(stage.newLines() == ["! The daemon is gone; your message is kept. Send it when it is back"])
+        #expect(stage.model.editor.text == "half a sentence")
+        stage.type("\u{15}")
+        for command in ["/who", "/join garden", "/leave", "/nick Al"] {
+            #expect(stage.enter(command).allSatisfy { $0.hasPrefix("! The daemon is gone; ") }, "\(command)")
+        }
+        #expect(stage.enter("/away").count == 1)
+        #expect(stage.newRequests().isEmpty)
+        Self.lost(&stage)
+        #expect(stage.newLines().isEmpty, "it is said once")
+    }
+
+    @Test("what the end of the daemon does to others is not told")
+    func endOfOthers() {
+        var stage = ChatStage.begun([.bob], outlivesNode: true)
+        stage.come(.bob, .offline)
+        Self.lost(&stage)
+        stage.advance(by: 10_000)
+        #expect(stage.newLines() == Self.gone)
+    }
+
+    @Test("when the daemon is back the chats are joined again, and who did not come back with it is told")
+    func back() {
+        var stage = ChatStage.begun([.bob, .charlie], outlivesNode: true)
+        _ = stage.enter("/join garden")
+        _ = stage.enter("/away")
+        stage.type("draft")
+        _ = stage.newRequests()
+        Self.lost(&stage, .stopped)
+        #expect(
+            stage.newLines()[0]
+                == "12:00 ! The daemon has ended. What you type is kept, and it goes on when it is back.")
+        stage.node.met = [StagePerson.bob.peer(.online)]
+        var identity = ChatStage.identity("Alicia")
+        identity.port = 8
+        stage.perform(stage.model.reattached(identity, at: stage.moment))
+        #expect(
+            stage.newRequests() == [
+                .setAway(true), .join(ChatStage.chat("kitchen")), .join(ChatStage.chat("garden")),
+                .open(chat: "garden"),
+            ])
+        #expect(stage.newLines() == ["12:00 * The daemon is back"])
+        #expect(stage.model.identity == identity && stage.model.editor.text == "draft")
+        stage.advance(by: 5_000)
+        stage.type("\u{15}")
+        #expect(stage.enter("/open kitchen").contains { $0.hasSuffix("* Charlie has left") })
+        stage.say("hello", .bob)
+        #expect(stage.newLines() == ["12:00 Bob: hello"])
+    }
+
+    @Test("what was on its way when the daemon went is named")
+    func unanswered() {
+        var stage = ChatStage.begun([.bob], outlivesNode: true)
+        _ = stage.enter("first")
+        stage.answersAtOnce = false
+        _ = stage.enter("second")
+        Self.lost(&stage, .tooSlow)
+        let lines = stage.newLines()
+        #expect(
+            lines[0]
+                == "12:00 ! The daemon gave up this prompt, because nothing was taken here for too long. What you type "
+                + "is kept, and it goes on when it is back.")
+        #expect(lines.contains { $0.hasSuffix("first  (on its way)") || $0.hasSuffix("unknown: first") }, "\(lines)")
+        #expect(lines.last == "12:00 ! It is not known whether this was sent: second")
+        #expect(!stage.model.hasUnanswered)
+        stage.finish()
+        #expect(stage.newEffects() == [.reattach, .beginEnd, .end])
+    }
+
+    @Test("a stop leaves the daemon and comes back to it without a word, unless it is gone by then")
+    func stopped() {
+        var stage = ChatStage.begun([.bob], outlivesNode: true)
+        stage.type("draft")
+        _ = stage.newRequests()
+        func stop() {
+            stage.perform(stage.model.willSuspend(at: stage.moment))
+            stage.perform(stage.model.resumed(at: stage.moment))
+        }
+        stop()
+        stage.type("s")
+        #expect(stage.newRequests().isEmpty && stage.model.editor.text == "drafts")
+        stage.node.met = [StagePerson.bob.peer(.online)]
+        stage.perform(stage.model.reattached(ChatStage.identity("Alice"), at: stage.moment))
+        #expect(stage.newRequests() == [.join(ChatStage.chat("kitchen")), .open(chat: "kitchen")])
+        stage.advance(by: 10_000)
+        #expect(stage.newLines().isEmpty && stage.newEffects().isEmpty)
+        stop()
+        Self.lost(&stage)
+        #expect(stage.newLines() == Self.gone && stage.newEffects().isEmpty, "it is looked for already")
+        stage.perform(stage.model.reattached(ChatStage.identity("Alice"), at: stage.moment))
+        #expect(stage.newLines() == ["12:00 * The daemon is back"])
+    }
+
+    @Test("a node of one's own that ends is the end")
+    func ownNode() {
+        var stage = ChatStage.begun([.bob])
+        Self.lost(&stage)
+        #expect(stage.newEffects() == [.beginEnd, .end])
+    }
+
+    @Test("the node is told which chat the user looks at; a pipe looks at none")
+    func open() {
+        var stage = ChatStage()
+        stage.begin()
+        #expect(stage.newRequests() == [.join(ChatStage.chat("kitchen")), .open(chat: "kitchen")])
+        _ = stage.enter("/join garden")
+        #expect(stage.asked.suffix(1) == [.open(chat: "garden")])
+        _ = stage.enter("/leave")
+        #expect(stage.asked.suffix(2) == [.leave(chat: "garden"), .open(chat: "kitchen")])
+        var pipe = ChatStage(form: .pipe)
+        pipe.begin()
+        #expect(pipe.newRequests() == [.join(ChatStage.chat("kitchen"))])
+    }
+
+    @Test("messages that waited show with their times, below one line, and count as read a moment later")
+    func waited() {
+        var stage = ChatStage.begun([.bob])
+        func tell(_ event: Event, minutesAgo: Double) {
+            let timed = TimedEvent(at: ChatStage.noon - minutesAgo * 60, event: event)
+            stage.perform(stage.model.take(.waited(timed), at: stage.moment))
+        }
+        tell(.missed(chat: "kitchen", messages: 3, outcomes: 0), minutesAgo: 60)
+        tell(.message(chat: "kitchen", from: StagePerson.bob.person, number: 4, text: "one"), minutesAgo: 59)
+        tell(.message(chat: "kitchen", from: StagePerson.bob.person, number: 5, text: "two"), minutesAgo: 30)
+        tell(.message(chat: "garden", from: StagePerson.bob.person, number: 6, text: "elsewhere"), minutesAgo: 20)
+        #expect(
+            stage.newLines() == [
+                "12:00 --- new messages ---", "11:00 * 3 messages that came before are not kept any more",
+                "11:01 Bob: one", "11:30 Bob: two",
+            ])
+        #expect(stage.newRequests().isEmpty)
+        stage.advance(by: 200)
+        #expect(stage.newRequests() == [.read(chat: "kitchen")])
+        stage.advance(by: 10_000)
+        #expect(stage.newRequests().isEmpty)
+        tell(.message(chat: "kitchen", from: StagePerson.bob.person, number: 7, text: "three"), minutesAgo: 1)
+        stage.finish()
+        #expect(stage.newRequests() == [.read(chat: "kitchen"), .compose("", chat: "kitchen")])
+    }
+
+    @Test("whom the daemon has found is there from the beginning, and comes before what waited")
+    func found() {
+        var stage = ChatStage(outlivesNode: true)
+        stage.node.met = [StagePerson.bob.peer(.online)]
+        stage.begin()
+        #expect(stage.newLines().count == 1, "nobody is looked for")
+        let event = Event.message(chat: "kitchen", from: StagePerson.bob.person, number: 1, text: "one")
+        stage.perform(
+            stage.model.take(.waited(TimedEvent(at: ChatStage.noon - 60, event: event)), at: stage.moment))
+        #expect(stage.newLines() == ["12:00 * Bob is here", "12:00 --- new messages ---", "11:59 Bob: one"])
+        _ = stage.enter("two")
+        #expect(stage.asked.last == .send("two", chat: "kitchen"), "others need not be found first")
+    }
+
+    @Test("what the user says by another front end shows as said by the user, and is no unread message")
+    func own() {
+        var stage = ChatStage.begun([.bob])
+        _ = stage.enter("/join garden")
+        _ = stage.newLines()
+        func tell(_ text: String, _ chat: String) {
+            let message = OwnMessage(at: ChatStage.noon, chat: chat, message: 9, text: text)
+            stage.perform(stage.model.take(.own(message), at: stage.moment))
+        }
+        tell("here", "garden")
+        #expect(stage.newLines() == ["12:00 You: here"])
+        tell("there", "kitchen")
+        #expect(stage.newLines().isEmpty && !stage.model.prompt.contains("1"))
+        #expect(stage.enter("/open kitchen").contains { $0.hasSuffix("You: there") })
+        #expect(stage.enter("/find there").contains { $0.hasSuffix("You: there") })
+    }
+
+    @Test("a chat is what the node has it to be: its secret comes from there")
+    func secret() throws {
+        let secret = try Chat("kitchen", secret: Secret("abcdefghijklmnopqrstuvwxya"))
+        var stage = ChatStage()
+        stage.answersAtOnce = false
+        stage.begin()
+        stage.perform(
+            stage.model.take(.answer(.joined(secret, []), to: .join(ChatStage.chat("kitchen"))), at: stage.moment))
+        #expect(!stage.newLines().contains { $0.contains("open chat") })
+        #expect(stage.enter("/invite").last == secret.invite)
+    }
+
+    @Test("what the user said at another prompt shows at this one, and can be taken back here")
+    func user() {
+        var stage = ChatStage.begun([.bob], outlivesNode: true)
+        func hear(_ name: String, isAway: Bool) -> [String] {
+            stage.perform(stage.model.take(.user(UserState(at: 0, name: name, isAway: isAway)), at: stage.moment))
+            return stage.newLines()
+        }
+        #expect(hear("Alice", isAway: true) == ["* You are away now. To return: /back"])
+        #expect(stage.model.prompt.contains("(away)"))
+        #expect(stage.enter("/away") == ["* You are already away. To return: /back"])
+        _ = stage.newRequests()
+        #expect(stage.enter("/back") == ["* You are back"] && stage.newRequests().contains(.setAway(false)))
+        #expect(hear("Alice", isAway: false) == [], "it is known")
+        #expect(hear("Alicia", isAway: false) == ["* Others see you as Alicia from now on"])
+        #expect(stage.enter("/nick Alicia").first?.hasPrefix("* That is your name already") == true)
+    }
+
+    @Test("after a stop the daemon says whether the user is away; after its end the prompt does")
+    func awayAgain() {
+        for (isStop, requests) in [(true, [ServiceRequest]()), (false, [.setAway(true)])] {
+            var stage = ChatStage.begun([.bob], outlivesNode: true)
+            _ = stage.enter("/away")
+            if isStop { stage.perform(stage.model.willSuspend(at: stage.moment)) } else { Self.lost(&stage) }
+            _ = stage.newRequests()
+            stage.perform(stage.model.reattached(ChatStage.identity("Alice"), at: stage.moment))
+            let asked = stage.newRequests().filter { if case .setAway = $0 { true } else { false } }
+            #expect(asked == requests && stage.model.prompt.contains("(away)") == !isStop)
+        }
+    }
+
+    @Test("a daemon that does not answer is told of after 3 s, once, and not one that does, nor a node of its own")
+    func silence() {
+        let text = "! The daemon does not answer. What you have entered waits until it does"
+        for outlives in [true, false] {
+            var stage = ChatStage.begun([.bob], outlivesNode: outlives)
+            _ = stage.newLines()
+            stage.answersAtOnce = false
+            _ = stage.enter("hello")
+            stage.advance(by: 2_999)
+            #expect(!stage.newLines().contains { $0.hasSuffix(text) })
+            stage.advance(by: 1)
+            #expect(stage.newLines().contains { $0.hasSuffix(text) } == outlives)
+            stage.advance(by: 60_000)
+            #expect(!stage.newLines().contains { $0.hasSuffix(text) })
+        }
+        var stage = ChatStage.begun([.bob], outlivesNode: true)
+        _ = stage.enter("hello")
+        stage.advance(by: 10_000)
+        #expect(!stage.newLines().contains { $0.hasSuffix(text) })
+    }
+}

@@ -1,0 +1,116 @@
+import Inkling
+import InklingControl
+import InklingModel
+import Logging
+import NIOCore
+import NIOPosix
+import Testing
+
+/// A daemon over a real node, on the loopback, with another node that sees it as one person.
+@Suite("A daemon and its node", .serialized, .timeLimit(.minutes(2)))
+struct DaemonNodeTests {
+    private static let quiet = Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() }
+
+    private static func configuration(_ name: String, peers: [UInt16] = []) -> Configuration {
+        var configuration = Configuration(name: name)
+        configuration.isEphemeral = true
+        configuration.discovery = false
+        configuration.lastWill = false
+        configuration.bindAddress = "127.0.0.1"
+        configuration.peers = peers.map { "127.0.0.1:\($0)" }
+        return configuration
+    }
+
+    /// Starts a node of the daemon's event loop.
+    private static func startNode(_ loop: any EventLoop) async throws -> NIOLoopBound<LocalNode> {
+        let started = loop.makePromise(of: NIOLoopBound<LocalNode>.self)
+        loop.execute {
+            LocalNode.start(configuration("Alice"), on: loop, logger: quiet) { result in
+                started.completeWith(result.map { NIOLoopBound($0, eventLoop: loop) }.mapError { $0 as any Error })
+            }
+        }
+        return try await started.futureResult.get()
+    }
+
+    private static func wait(_ what: String, _ condition: () async throws -> Bool) async throws {
+        for _ in 0..<1_000 {
+            if try await condition() { return }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        Issue.record("it did not come to that: \(what)")
+    }
+
+    //
+    @Test("two front ends are one person: who types, what is sent, and what waited (R34, R35)")
+    func onePerson() async throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let local = try await Self.startNode(loop)
+        let port = try await loop.submit { local.value.identity.port }.get()
+        let stage = try await DaemonStage(on: loop) { local.value }
+        let bob = try await Node.start(Self.configuration("Bob", peers: [port]), logger: Self.quiet)
+        let lobby = try Chat("lobby")
+        try await bob.join(lobby)
+        let (first, second) = (try await stage.attach(), try await stage.attach())
+        _ = try await first.ask(.keep(lobby))
+        try await first.wait("Bob") { frontEnd in
+            frontEnd.events.contains {
+                if case .peer(_, let peer, .hello) = $0 { peer.user == bob.user } else { false }
+            }
+        }
+        try await Self.wait("Alice is there") { await bob.peers(in: "lobby").contains { $0.presence == .online } }
+        guard case .joined(lobby, let peers) = try await second.ask(.join(lobby)) else {
+            Issue.record("not joined")
+            return
+        }
+        #expect(peers.map(\.user) == [bob.user] && peers.first?.presence == .online)
+
+        // Nobody looks yet.
+        _ = try await bob.send("early", to: "lobby")
+        try await first.wait("the message") { $0.texts == ["early"] }
+        _ = try await second.ask(.open(chat: "lobby"))
+        try await second.wait("it is told once, as it comes to a member") { $0.texts == ["early"] && $0.waited.isEmpty }
+        let third = try await stage.attach()
+        _ = try await third.ask(.join(lobby))
+        _ = try await third.ask(.open(chat: "lobby"))
+        try await third.wait("what waited") { $0.waited.count == 1 }
+
+        // Both type, one of them is killed.
+        let typing = await bob.typing(in: "lobby")
+        let counts = Task { () -> [Int] in
+            var counts: [Int] = []
+            for await people in typing {
+                counts.append(people.count)
+                if counts.suffix(2) == [1, 0] { break }
+            }
+            return counts
+        }
+        _ = try await first.ask(.compose("a", chat: "lobby"))
+        _ = try await second.ask(.compose("b", chat: "lobby"))
+        try await second.run { $0.service.stop {} }
+        try await Task.sleep(for: .milliseconds(200))
+        let begin = ContinuousClock.now
+        try await first.run { $0.service.stop {} }
+        #expect(await counts.value == [0, 1, 0])
+        #expect(begin.duration(to: .now) < .seconds(1), "sooner than it ends by itself")
+
+        // Own messages.
+        let fourth = try await stage.attach()
+        _ = try await fourth.ask(.join(lobby))
+        let answer = try await third.ask(.send("hello", chat: "lobby"))
+        #expect(answer == .sent(message: 1, recipients: 1))
+        try await third.wait("delivery") { $0.events.last == .delivered(chat: "lobby", message: 1, user: bob.user) }
+        try await fourth.wait("own") { $0.own == ["hello"] }
+        #expect(
+            try await fourth.run { frontEnd in
+                frontEnd.events.allSatisfy { if case .delivered = $0 { false } else { true } }
+            })
+        await bob.stop()
+        try await third.wait("Bob goes") { frontEnd in
+            if case .peer(_, let peer, .bye) = frontEnd.events.last { peer.presence == .offline } else { false }
+        }
+        try await stage.end()
+        // The daemon has written that by now, and the front end may be about to read it.
+        try await third.wait("the end") { $0.end != nil }
+        #expect(try await third.run { $0.end } == .stopped)
+    }
+}

@@ -1,0 +1,115 @@
+import Inkling
+import InklingModel
+
+/// A node of which the tests decide what happens: it remembers what it was asked, and answers at once or when it is told
+/// to.
+final class FakeNode: ChatService {
+    var identity = NodeIdentity(
+        user: UserID("aaaaaaaaaaaaaaaa").unsafelyUnwrapped, key: String(repeating: "A", count: 43), name: "Alice",
+        port: 7_000, isTemporary: false)
+    var takesEvents = true
+    private(set) var requests: [ServiceRequest] = []
+    private(set) var stops = 0
+    /// What a request is answered that can't be answered by what is known here.
+    var answers: [ServiceRequest: ServiceAnswer] = [:]
+    /// The people of each chat.
+    var people: [String: [Peer]] = [:]
+    /// The chats that the node is in.
+    var chats: [Chat] = []
+    /// How many people a message goes to.
+    var recipients = 1
+    /// Whether its answers wait for ``release()``.
+    var isSlow = false
+    private var held: [ServiceOutput] = []
+    private var sent: UInt64 = 0
+    private var sink: ((ServiceOutput) -> Void)?
+    private var outputs: [ServiceOutput] = []
+    private var isDelivering = false
+
+    func attach(_ sink: @escaping (ServiceOutput) -> Void) { self.sink = sink }
+
+    func ask(_ request: ServiceRequest) {
+        requests.append(request)
+        let answer = ServiceOutput.answer(answer(request), to: request)
+        if isSlow { held.append(answer) } else { say(answer) }
+    }
+
+    /// The answers that wait are given.
+    func release() {
+        defer { held = [] }
+        held.forEach(say)
+    }
+
+    /// What was asked since this was last called.
+    func takeRequests() -> [ServiceRequest] {
+        defer { requests = [] }
+        return requests
+    }
+
+    /// Something happens.
+    func tell(_ event: Event, at time: Double = 1.5) { say(.event(TimedEvent(at: time, event: event))) }
+
+    /// As a node does: one after the other, never within itself.
+    func say(_ output: ServiceOutput) {
+        outputs.append(output)
+        guard !isDelivering else { return }
+        isDelivering = true
+        while !outputs.isEmpty { sink?(outputs.removeFirst()) }
+        isDelivering = false
+    }
+
+    private func answer(_ request: ServiceRequest) -> ServiceAnswer {
+        if let answer = answers[request] { return answer }
+        switch request {
+        case .join(let chat):
+            guard !chats.contains(where: { $0.name == chat.name }) else { return .failed(.chatExists(chat.name)) }
+            chats.append(chat)
+            return .joined(chat, people[chat.name] ?? [])
+        case .leave(let name):
+            guard let index = chats.firstIndex(where: { $0.name == name }) else { return .failed(.unknownChat(name)) }
+            chats.remove(at: index)
+            return .done
+        case .send(_, let name):
+            guard chats.contains(where: { $0.name == name }) else { return .failed(.unknownChat(name)) }
+            sent += 1
+            return .sent(message: sent, recipients: recipients)
+        case .peers(let name): return .peers(people[name] ?? [])
+        case .rename(let name):
+            identity.name = (try? Configuration.checked(name: name)) ?? name
+            return .done
+        case .chats: return .chats(statuses)
+        case .statistics: return .statistics(Statistics())
+        case .status: return .status(NodeStatus(since: 1.25, isAway: false, frontEnds: 1, chats: statuses))
+        default: return .done
+        }
+    }
+
+    private var statuses: [ChatStatus] { chats.map { ChatStatus($0.name, hasSecret: !$0.isOpen) } }
+
+    func suspend(_ completion: @escaping () -> Void) { completion() }
+
+    func resume() {}
+
+    func stop(_ completion: @escaping () -> Void) {
+        stops += 1
+        say(.ended(.stopped))
+        completion()
+    }
+}
+
+/// People that the tests speak of.
+enum Somebody {
+    static let bob = Person(user: UserID("bbbbbbbbbbbbbbbb").unsafelyUnwrapped, name: "Bob")
+    static let carol = Person(user: UserID("cccccccccccccccc").unsafelyUnwrapped, name: "Carol")
+
+    static func peer(_ person: Person, _ presence: Presence = .online) -> Peer {
+        Peer(
+            user: person.user, name: person.name, presence: presence, key: String(repeating: "B", count: 42) + "A",
+            lastSeen: presence == .offline ? 2.5 : nil, onlineSince: presence == .offline ? nil : 1.5, firstSeen: 0.5,
+            isVerified: true, names: [person.name, "x\u{1B}"], namedSince: 0.75)
+    }
+
+    static func message(_ number: UInt64, in chat: String = "kitchen", _ text: String = "hi") -> Event {
+        .message(chat: chat, from: bob, number: number, text: text)
+    }
+}

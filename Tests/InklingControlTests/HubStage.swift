@@ -1,0 +1,129 @@
+import InklingControl
+import InklingModel
+
+/// A daemon's hub over a node that the tests make do things, and under a clock of theirs.
+final class HubStage {
+    let node = FakeNode()
+    let hub: NodeHub
+    private let world = World()
+    private var frontEnds: [StageFrontEnd] = []
+
+    /// What surrounds the hub.
+    private final class World {
+        var now: Int64 = 1_000
+        var kept: [[Chat]] = []
+        var shutDowns = 0
+        var shutDown: () -> Void = {}
+    }
+
+    /// What was kept, each time that it changed.
+    var kept: [[Chat]] { world.kept }
+    /// How many times the end was asked for.
+    var shutDowns: Int { world.shutDowns }
+    /// What is done when it is.
+    var shutDown: () -> Void = {}
+
+    init(kept: [Chat] = [], announcesAbsence: Bool = false) {
+        hub = NodeHub(
+            node, kept: kept, announcesAbsence: announcesAbsence, counts: { !$0.isEmpty && !$0.hasPrefix("/") },
+            NodeHub.Surroundings(
+                steady: { [world] in world.now }, wall: { 5.5 }, keep: { [world] in world.kept.append($0) },
+                shutDown: { [world] in
+                    world.shutDowns += 1
+                    world.shutDown()
+                }))
+        world.shutDown = { [unowned self] in shutDown() }
+        hub.begin()
+    }
+
+    func frontEnd() -> StageFrontEnd {
+        guard let frontEnd = hub.attach().map({ StageFrontEnd($0) }) else { fatalError("no room") }
+        frontEnds.append(frontEnd)
+        return frontEnd
+    }
+
+    /// One that is in a chat, which is the open one if so said.
+    func frontEnd(in name: String, opens: Bool = true) throws -> StageFrontEnd {
+        let frontEnd = frontEnd()
+        frontEnd.ask(.join(try Chat(name)))
+        if opens { frontEnd.ask(.open(chat: name)) }
+        frontEnd.forget()
+        return frontEnd
+    }
+
+    /// So many milliseconds pass, with all that is due in them.
+    func pass(_ milliseconds: Int64) {
+        let end = world.now + milliseconds
+        while let deadline = hub.nextDeadline, deadline <= end {
+            world.now = max(world.now, deadline)
+            hub.tick()
+        }
+        world.now = end
+    }
+}
+
+/// A front end that remembers what it was told.
+final class StageFrontEnd {
+    let service: any ChatService
+    private(set) var outputs: [ServiceOutput] = []
+    private var depth = 0
+    private(set) var deepest = 0
+    /// What it does with each output.
+    var react: (ServiceOutput) -> Void = { _ in }
+
+    init(_ service: any ChatService) {
+        self.service = service
+        service.attach { [weak self] output in
+            guard let self else { return }
+            depth += 1
+            deepest = max(deepest, depth)
+            outputs.append(output)
+            react(output)
+            depth -= 1
+        }
+    }
+
+    /// - Returns: What it was told by then.
+    @discardableResult
+    func ask(_ request: ServiceRequest) -> ServiceAnswer? {
+        service.ask(request)
+        return answers.last
+    }
+
+    func forget() { outputs = [] }
+
+    /// What it was told since this was last called.
+    func take() -> [ServiceOutput] {
+        defer { outputs = [] }
+        return outputs
+    }
+
+    var answers: [ServiceAnswer] {
+        outputs.compactMap { if case .answer(let answer, _) = $0 { answer } else { nil } }
+    }
+
+    /// The events, with their times.
+    var timed: [TimedEvent] {
+        outputs.compactMap { if case .event(let timed) = $0 { timed } else { nil } }
+    }
+
+    var events: [Event] {
+        outputs.compactMap { if case .event(let timed) = $0 { timed.event } else { nil } }
+    }
+
+    var waited: [Event] {
+        outputs.compactMap { if case .waited(let timed) = $0 { timed.event } else { nil } }
+    }
+
+    var own: [String] {
+        outputs.compactMap { if case .own(let message) = $0 { message.text } else { nil } }
+    }
+
+    var texts: [String] {
+        events.compactMap { if case .message(_, _, _, let text) = $0 { text } else { nil } }
+    }
+
+    var end: ServiceEnd? {
+        if case .ended(let why) = outputs.last { why } else { nil }
+    }
+}

@@ -1,0 +1,25 @@
+import InklingControl
+import InklingModel
+import Testing
+
+/// What a hook for notifications is for.
+@Suite("Messages that nobody looks at")
+struct UnseenMessageTests {
+    @Test("those are told that come while no front end shows their chat")
+    func unseen() throws {
+        let stage = HubStage(kept: [try Chat("kitchen")])
+        var unseen: [UInt64] = []
+        stage.hub.messageUnseen = { timed in
+            if case .message(_, _, let number, _) = timed.event { unseen.append(number) }
+        }
+        stage.node.tell(Somebody.message(1))
+        let prompt = try stage.frontEnd(in: "kitchen")
+        stage.node.tell(Somebody.message(2))
+        let bar = try stage.frontEnd(in: "kitchen", opens: false)
+        prompt.service.stop {}
+        stage.node.tell(Somebody.message(3))
+        #expect(unseen == [1, 3])
+        bar.service.stop {}
+        #expect(unseen == [1, 3])
+    }
+}

@@ -1,0 +1,201 @@
+import Foundation
+import Glibc
+import Testing
+
+extension NetworkTests {
+    @Suite("The daemon and the commands that use it", .serialized, .sideBySide) struct DaemonCommandTests {
+        private static let directory = "/run/inkling-day"
+
+        /// Runs a command to its end, with the daemon's state directory.
+        private static func inkling(
+            _ arguments: [String], on host: Host, input: [String] = []
+        ) async throws -> (status: Child.Ending, text: String, errors: String, json: [String: Any]) {
+            let child = try Child(
+                host.command([try NodeProcess.program()] + arguments + ["--state-dir", directory]),
+                environment: ["XDG_CONFIG_HOME": "/run/config", "LOGNAME": "tool"])
+            input.forEach { child.write($0) }
+            child.closeInput()
+            let ending = try await child.waitForEndAndOutput(within: 20)
+            let text = child.output.map(\.text).joined(separator: "\n")
+            let json = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any]
+            return (ending, text, child.errorText, json ?? [:])
+        }
+
+        /// Starts a daemon called Alice, and waits until it serves front ends.
+        private static func daemon(
+            on host: Host, _ arguments: [String] = [], environment: [String: String] = [:]
+        ) async throws -> Child {
+            let child = try Child(
+                host.command(
+                    [
+                        try NodeProcess.program(), "daemon", "--state-dir", directory, "--name", "Alice",
+                        "--no-discovery", "--peer", "127.0.0.1:40001",
+                    ] + arguments),
+                environment: ["XDG_CONFIG_HOME": "/run/config", "LOGNAME": "tool"].merging(environment) { $1 })
+            let deadline = now() + 5
+            while try await inkling(["status"], on: host).status != .exited(0) {
+                if now() > deadline { throw HarnessError("no daemon: \(child.errorText)") }
+                try await pause(0.05)
+            }
+            return child
+        }
+
+        private static func end(_ daemon: Child, _ signal: Int32 = SIGTERM) async throws {
+            kill(try #require(daemon.onlyChild), signal)
+            daemon.closeInput()
+            #expect(try await daemon.waitForEnd() == (signal == SIGKILL ? .signalled(SIGKILL) : .exited(0)))
+        }
+
+        private static func bob(on host: Host) async throws -> NodeProcess {
+            try await NodeProcess("Bob", on: host, chat: "kitchen", ["--no-discovery", "--port", "40001"])
+        }
+
+        @Test("commands use the daemon that runs, at once, and are told what only the daemon can be told")
+        func commands() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let host = network[0]
+                func inkling(_ arguments: String...) async throws -> (
+                    status: Child.Ending, text: String, errors: String, json: [String: Any]
+                ) { try await Self.inkling(arguments, on: host) }
+                let none = try await inkling("status", "--json")
+                #expect(none.status == .exited(3) && none.json["running"] as? Bool == false)
+                #expect(try await inkling("send", "kitchen", "hi", "--attach").status == .exited(1))
+                let bob = try await Self.bob(on: host)
+                let daemon = try await Self.daemon(on: host)
+                #expect(try await inkling("join", "kitchen").status == .exited(0))
+                try await bob.wait("Alice") { $0.on == "peer" && $0.presence == "away" }
+
+                let mark = bob.mark
+                let start = now()
+                let sent = try await inkling("send", "kitchen", "tea is ready")
+                #expect(sent.status == .exited(0) && sent.text == "Delivered to Bob", "\(sent.errors)")
+                let peers = try await inkling("peers", "kitchen")
+                #expect(peers.text.hasPrefix("Bob ("), "\(peers.errors)")
+                #expect(try await inkling("watch", "kitchen", "--once").text == "")
+                #expect(now() - start < 1.5, "each of them alone takes longer without a daemon")
+                let message = try await bob.wait("the message", from: mark) { $0.on == "message" }
+                #expect(message.text == "tea is ready" && message.from?.name == "Alice")
+                #expect(bob.events.dropFirst(mark).allSatisfy { $0.on != "peer" }, "nobody came or went for it")
+
+                let status = try await inkling("status", "--json")
+                let chats = try #require(status.json["chats"] as? [[String: Any]])
+                #expect(status.json["name"] as? String == "Alice" && chats.count == 1)
+                #expect(chats[0]["chat"] as? String == "kitchen" && chats[0]["kept"] as? Bool == true)
+
+                for wrong in [
+                    ["send", "kitchen", "hi", "--port", "5"], ["peers", "--name", "Mallory"],
+                    ["chat", "kitchen", "--standalone"],
+                ] {
+                    let answer = try await Self.inkling(wrong, on: host)
+                    #expect(answer.status == .exited(64), "\(answer.errors)")
+                    #expect(answer.errors.contains("a daemon runs") || answer.errors.contains("a daemon or a chat"))
+                }
+                let second = try await inkling("daemon", "--no-discovery")
+                #expect(second.status == .exited(1) && second.errors.contains("another program of yours"))
+                let alone = try await inkling(
+                    "send", "kitchen", "hello", "--standalone", "--no-discovery", "--peer", "127.0.0.1:40001")
+                #expect(alone.status == .exited(0), "\(alone.errors)")
+
+                try await Self.end(daemon)
+                try await bob.wait("the end", from: mark) { $0.presence == "offline" && $0.why == "bye" }
+                #expect(try await inkling("status").status == .exited(3))
+            }
+        }
+
+        @Test("what comes while nobody looks waits, is counted, starts the hook, and shows at the next prompt")
+        func waiting() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let host = network[0]
+                try await host.run(
+                    """
+                    mkdir -p /run/config/inkling
+                    cat >/run/hook <<'END'
+                    #!/bin/sh
+                    printf '%s/%s/%s\\n' "$INKLING_CHAT" "$INKLING_NAME" "$INKLING_TEXT" >>/run/told
+                    END
+                    chmod 755 /run/hook
+                    echo 'on-message = ["/run/hook"]' >/run/config/inkling/config.toml
+                    """)
+                let bob = try await Self.bob(on: host)
+                let daemon = try await Self.daemon(on: host)
+                _ = try await Self.inkling(["join", "kitchen"], on: host)
+                try await bob.wait("Alice") { $0.on == "peer" && $0.presence == "away" }
+                bob.send("is the kettle on?")
+                bob.send("hello?")
+                try await bob.wait("the delivery") { $0.on == "delivered" && $0.message == 2 }
+                let chats = try await Self.inkling(["chats"], on: host)
+                #expect(chats.text == "kitchen (open): 1 there, 2 unread, kept")
+
+                let terminal = try await RealTerminal(on: host)
+                try await terminal.type("\(try NodeProcess.program()) chat kitchen --state-dir \(Self.directory)")
+                try await terminal.press("Enter")
+                try await terminal.wait("what waited") { screen in
+                    screen.has("Bob: is the kettle on?") && screen.has("Bob: hello?") && screen.has("new messages")
+                }
+                try await pause(0.5)
+                #expect(try await Self.inkling(["chats"], on: host).text == "kitchen (open): 1 there, kept")
+                #expect(try await host.run("cat /run/told") == "kitchen/Bob/is the kettle on?", "once in 2 s")
+                try await Self.end(daemon)
+            }
+        }
+
+        // R35, A-13
+        @Test("a front end of another user is turned away, which the log says, and the user's own go on")
+        func otherUser() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let host = network[0]
+                let daemon = try await Self.daemon(on: host)
+                // The modes of the directory and the socket keep others away; here they get as far as the daemon.
+                try await host.run("chmod 755 \(Self.directory) && chmod 666 \(Self.directory)/socket")
+                let other = try Child(
+                    host.command([
+                        "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", try NodeProcess.program(),
+                        "chats", "--state-dir", Self.directory,
+                    ]), environment: ["HOME": "/run", "XDG_CONFIG_HOME": "/run/config", "LOGNAME": "tool"])
+                other.closeInput()
+                #expect(try await other.waitForEndAndOutput(within: 20) == .exited(1))
+                #expect(other.errorText.contains("another user"), "\(other.errorText)")
+                let log = "a front end of another user was turned away (user ID 65534)"
+                #expect(daemon.errorText.contains(log), "\(daemon.errorText)")
+                #expect(try await Self.inkling(["status"], on: host).status == .exited(0))
+                try await Self.end(daemon)
+            }
+        }
+
+        @Test("a prompt outlives its daemon: the draft stays, and it goes on with the next one")
+        func survival() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let host = network[0]
+                let bob = try await Self.bob(on: host)
+                let first = try await Self.daemon(on: host)
+                let terminal = try await RealTerminal(on: host)
+                try await terminal.type("\(try NodeProcess.program()) chat kitchen --state-dir \(Self.directory)")
+                try await terminal.press("Enter")
+                try await terminal.wait("Bob") { $0.has("* Bob is here") }
+                try await terminal.type("half a sen")
+                try await bob.wait("typing") { $0.typists == ["Alice"] }
+                let mark = bob.mark
+                try await Self.end(first, SIGKILL)
+                try await terminal.wait("the loss") {
+                    $0.has("The daemon is gone.") && $0.last?.hasSuffix("half a sen") == true
+                }
+                try await bob.wait("the end", from: mark) { $0.presence == "offline" && $0.why == "will" }
+                let second = try await Self.daemon(on: host)
+                try await terminal.wait("the return") { $0.has("* The daemon is back") }
+                try await bob.wait("Alice", from: mark) { $0.presence == "online" }
+                try await terminal.type("tence")
+                try await terminal.press("Enter")
+                try await bob.wait("the message", from: mark) { $0.on == "message" && $0.text == "half a sentence" }
+                try await Self.end(second)
+            }
+        }
+    }
+}
+
+extension [String] {
+    /// Whether a screen has that line, however it is wrapped.
+    fileprivate func has(_ line: String) -> Bool {
+        let words = { (text: String) in text.replacing(/\s+/, with: "") }
+        return words(joined()).contains(words(line))
+    }
+}

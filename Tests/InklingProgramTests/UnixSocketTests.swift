@@ -1,0 +1,49 @@
+import Glibc
+import InklingCLI
+import Testing
+
+@Suite("The first line of a connection")
+struct UnixSocketTests {
+    /// Two ends of a connection.
+    private static func pair() throws -> (near: Int32, far: Int32) {
+        var ends: [Int32] = [0, 0]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends) == 0)
+        return (ends[0], ends[1])
+    }
+
+    private static func line(of descriptor: Int32, within time: Int32 = 5_000) -> String? {
+        let line = UnixSocket.firstLine(of: descriptor, within: time, maximumBytes: 100)
+        return line.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test("it is seen as soon as it is whole, and is there to be read all the same")
+    func seen() async throws {
+        let (near, far) = try Self.pair()
+        write(far, "read", 4)
+        Task.detached {
+            try await Task.sleep(for: .milliseconds(20))
+            write(far, "y\nmore", 6)
+        }
+        #expect(Self.line(of: near) == "ready" && Self.line(of: near) == "ready")
+        var bytes = [UInt8](repeating: 0, count: 100)
+        #expect(read(near, &bytes, 100) == 10)
+        close(near)
+        close(far)
+    }
+
+    @Test("one that does not come, or does not end, is not waited for")
+    func none() throws {
+        let (near, far) = try Self.pair()
+        #expect(Self.line(of: near, within: 20) == nil)
+        write(far, "half", 4)
+        #expect(Self.line(of: near, within: 20) == nil)
+        write(far, String(repeating: "x", count: 200), 200)
+        #expect(Self.line(of: near) == nil, "it is too long")
+        close(far)
+        let (other, end) = try Self.pair()
+        close(end)
+        #expect(Self.line(of: other) == nil, "nobody is there any more")
+        close(near)
+        close(other)
+    }
+}
