@@ -392,7 +392,7 @@ extension ServiceEnd {
     var line: JSONLine {
         let (code, text) =
             switch self {
-            case .stopped, .lost: ("stopped", "The node was stopped.")
+            case .stopped, .lost, .silent: ("stopped", "The node was stopped.")
             case .tooSlow: ("too-slow", "This front end does not read what happens.")
             }
         return JSONLine(on: "error", [("code", .string(code)), ("text", .string(text))])

@@ -198,6 +198,8 @@ package enum ServiceEnd: Hashable, Sendable {
     case stopped
     /// The front end took nothing of what happened for too long, and the node gave it up.
     case tooSlow
-    /// The node that it was attached to does not answer any more.
+    /// The connection to the node that it was attached to has ended.
     case lost
+    /// The node that it is attached to has not answered for too long.
+    case silent
 }

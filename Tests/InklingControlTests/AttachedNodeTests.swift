@@ -237,6 +237,33 @@ struct AttachedNodeTests {
         #expect(try await first.run { $0.answers.isEmpty })
     }
 
+    @Test("a daemon that leaves a request unanswered for too long counts as gone, and one that answers does not")
+    func unanswered() async throws {
+        let stage = try await DaemonStage()
+        let (patient, frontEnd, heard) = (
+            try await stage.attach(), try await stage.attach(), try await stage.attach()
+        )
+        func wait(_ time: TimeAmount, _ frontEnd: AttachedStage) async throws {
+            try await frontEnd.run { ($0.service as? AttachedNode)?.longestAnswer = time }
+        }
+        try await wait(.milliseconds(50), heard)
+        #expect(try await heard.ask(.chats) == .chats([]))
+        try await stage.run { world in
+            world.node.answers[.knownPeers] = .knownPeers([])
+            world.node.isSlow = true
+        }
+        try await wait(.milliseconds(50), frontEnd)
+        try await wait(.minutes(1), patient)
+        for stage in [frontEnd, patient] { try await stage.run { $0.service.ask(.knownPeers) } }
+        try await frontEnd.wait("the end") { $0.end == .silent }
+        try await stage.run { $0.node.release() }
+        try await patient.wait("the answer") { $0.answers == [.knownPeers([])] }
+        #expect(try await patient.run { $0.end } == nil)
+        #expect(try await heard.run { $0.end } == nil, "it asked for nothing that was not answered")
+        #expect(try await frontEnd.run { $0.answers.isEmpty })
+        try await stage.end()
+    }
+
     //
     @Test("the daemon of another state directory is no daemon for this front end")
     func otherState() async throws {

@@ -12,12 +12,15 @@ final class HubStage {
     private final class World {
         var now: Int64 = 1_000
         var kept: [[Chat]] = []
+        var refused: [Chat: NodeError] = [:]
         var shutDowns = 0
         var shutDown: () -> Void = {}
     }
 
     /// What was kept, each time that it changed.
     var kept: [[Chat]] { world.kept }
+    /// The chats that were kept and that the node can't be in, with why.
+    var refused: [Chat: NodeError] { world.refused }
     /// How many times the end was asked for.
     var shutDowns: Int { world.shutDowns }
     /// What is done when it is.
@@ -33,6 +36,7 @@ final class HubStage {
                     world.shutDown()
                 }))
         world.shutDown = { [unowned self] in shutDown() }
+        hub.chatRefused = { [world] chat, error in world.refused[chat] = error }
         hub.begin()
     }
 

@@ -98,6 +98,15 @@ struct NodeHubTests {
         #expect(stage.node.chats == [attic] && stage.kept.last == [], "somebody else is in it")
     }
 
+    //
+    @Test("a chat that was kept and that the node can't be in is told, and the others are there")
+    func refusedChat() throws {
+        let (open, secret) = (try Chat("kitchen"), try Chat("kitchen", secret: Self.secret.get()))
+        let stage = HubStage(kept: [open, secret, try Chat("attic")])
+        #expect(stage.node.chats.map(\.name) == ["kitchen", "attic"])
+        #expect(stage.refused == [secret: .chatExists("kitchen")])
+    }
+
     //
     @Test("a chat is kept also by who is in it already, with the secret that it has")
     func keepingLater() throws {

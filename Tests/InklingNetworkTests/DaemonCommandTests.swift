@@ -91,7 +91,7 @@ extension NetworkTests {
                     #expect(answer.errors.contains("a daemon runs") || answer.errors.contains("a daemon or a chat"))
                 }
                 let second = try await inkling("daemon", "--no-discovery")
-                #expect(second.status == .exited(1) && second.errors.contains("another program of yours"))
+                #expect(second.status == .exited(1) && second.errors.contains("is running already"))
                 let alone = try await inkling(
                     "send", "kitchen", "hello", "--standalone", "--no-discovery", "--peer", "127.0.0.1:40001")
                 #expect(alone.status == .exited(0), "\(alone.errors)")
@@ -99,6 +99,60 @@ extension NetworkTests {
                 try await Self.end(daemon)
                 try await bob.wait("the end", from: mark) { $0.presence == "offline" && $0.why == "bye" }
                 #expect(try await inkling("status").status == .exited(3))
+            }
+        }
+
+        @Test("a daemon that answers nothing more is not waited for longer than 5 s, and each command says so")
+        func silent() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let host = network[0]
+                let daemon = try await Self.daemon(on: host)
+                // Greets as the daemon does, and then says nothing.
+                let relay = try Child(
+                    host.command([
+                        "python3", "-c",
+                        """
+                        import os, socket
+                        path = "\(Self.directory)/socket"
+                        os.rename(path, path + ".real")
+                        server = socket.socket(socket.AF_UNIX)
+                        server.bind(path)
+                        server.listen(16)
+                        kept = []
+                        while True:
+                            front, _ = server.accept()
+                            back = socket.socket(socket.AF_UNIX)
+                            back.connect(path + ".real")
+                            lines = back.makefile("rb")
+                            front.sendall(lines.readline())
+                            back.sendall(b'{"do":"identity","id":0}\\n')
+                            front.sendall(lines.readline())
+                            kept += [front, back]
+                        """,
+                    ]))
+                let deadline = now() + 5
+                while try await host.run("ls \(Self.directory)/socket.real 2>/dev/null || :").isEmpty {
+                    if now() > deadline { throw HarnessError("nothing is in between: \(relay.errorText)") }
+                    try await pause(0.05)
+                }
+                let commands = [
+                    ["status"], ["send", "kitchen", "hi"], ["peers", "kitchen"], ["watch", "kitchen", "--once"],
+                    ["join", "kitchen"], ["chats"],
+                ]
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for command in commands {
+                        group.addTask {
+                            let answer = try await Self.inkling(command, on: host)
+                            #expect(answer.status == .exited(command == ["status"] ? 4 : 1), "\(command)")
+                            #expect(answer.errors.contains("the daemon does not answer"), "\(answer.errors)")
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                kill(try #require(relay.onlyChild), SIGKILL)
+                relay.closeInput()
+                _ = try await relay.waitForEnd()
+                try await Self.end(daemon)
             }
         }
 
@@ -189,13 +243,5 @@ extension NetworkTests {
                 try await Self.end(second)
             }
         }
-    }
-}
-
-extension [String] {
-    /// Whether a screen has that line, however it is wrapped.
-    fileprivate func has(_ line: String) -> Bool {
-        let words = { (text: String) in text.replacing(/\s+/, with: "") }
-        return words(joined()).contains(words(line))
     }
 }

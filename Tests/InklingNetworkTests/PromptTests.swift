@@ -516,11 +516,5 @@ extension [String] {
     /// A row, counted from the end.
     fileprivate func row(_ index: Int) -> String { count + index >= 0 ? self[count + index] : "" }
 
-    /// Whether a line of that text shows, whatever the time before it, and wherever the terminal's edge cut it.
-    fileprivate func has(_ line: String) -> Bool {
-        let words = { (text: String) in text.replacing(/\s+/, with: "") }
-        return words(joined()).contains(words(line))
-    }
-
     fileprivate func shows(_ text: String) -> Bool { contains { $0.contains(text) } }
 }

@@ -93,6 +93,19 @@ final class RealTerminal: Sendable {
     }
 }
 
+extension [String] {
+    /// Whether a line with that text shows, whatever the time before it, and wherever the terminal's edge cut it.
+    func has(_ text: String) -> Bool {
+        let words = { (text: String) in text.replacing(#/\s+/#, with: "") }
+        // A time begins a line, and is none of it: what comes before does not go on with its digits.
+        let lines = map { row in
+            let rest = row.trimmingPrefix(#/[0-9]{2}:[0-9]{2} /#)
+            return (rest.count < row.count ? "\n" : "") + words(String(rest))
+        }
+        return lines.joined().contains(words(text))
+    }
+}
+
 extension String {
     /// A terminal does not tell blanks at the end of a row from cells that were never written.
     var withoutBlankEnd: String { replacing(#/ +$/#, with: "") }

@@ -1,5 +1,6 @@
 import Glibc
 import InklingCLI
+import InklingControl
 import Testing
 
 @Suite("The first line of a connection")
@@ -45,5 +46,38 @@ struct UnixSocketTests {
         #expect(Self.line(of: other) == nil, "nobody is there any more")
         close(near)
         close(other)
+    }
+}
+
+@Suite("Whether somebody listens at a path")
+struct ListeningTests {
+    @Test("the system's list tells, of a path with blanks too, and not when nobody listens any more")
+    func listening() throws {
+        var template = Array("/tmp/inkling socket.XXXXXX".utf8CString)
+        let folder = String(cString: try #require(mkdtemp(&template)))
+        defer { rmdir(folder) }
+        let path = folder + "/a socket"
+        func isListening() throws -> Bool {
+            UnixSocket.isListening(at: path, in: try SmallFile.text("/proc/net/unix", maximumBytes: 16 << 20))
+        }
+        #expect(try !isListening())
+        let socket = try ListeningSocket(at: path)
+        #expect(try isListening())
+        socket.remove()
+        close(socket.descriptor)
+        #expect(try !isListening())
+    }
+
+    @Test("a connection is no listener, nor is a path that begins the same")
+    func others() {
+        let table = """
+            Num       RefCount Protocol Flags    Type St Inode Path
+            0000000000000000: 00000002 00000000 00010000 0001 01 71234 /run/user/5/inkling/socket
+            0000000000000000: 00000003 00000000 00000000 0001 03 71235 /run/user/6/inkling/socket
+            0000000000000000: 00000002 00000000 00010000 0001 01 71236
+            """
+        #expect(UnixSocket.isListening(at: "/run/user/5/inkling/socket", in: table))
+        #expect(!UnixSocket.isListening(at: "/run/user/6/inkling/socket", in: table))
+        #expect(!UnixSocket.isListening(at: "/run/user/5/inkling", in: table))
     }
 }

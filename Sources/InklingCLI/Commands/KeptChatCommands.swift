@@ -56,14 +56,14 @@ struct LeaveCommand: ParsableCommand {
             inkling leave kitchen
             """)
 
-    @Argument(help: "The name of the chat.")
+    @Argument(help: "The name of the chat, or its invite.")
     var chat: String
 
     @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
         try CommandFailure.reporting {
-            let name = NormalForm.canonical(chat)
+            let name = Chat.isInvite(chat) ? try Chat(invite: chat).name : NormalForm.canonical(chat)
             _ = try daemon.ask(.leave(chat: name))
             try Output.standard.answer("The daemon no longer stays in \(SafeText.line(name))")
         }

@@ -10,14 +10,19 @@ struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Tell whether a daemon runs, and what it does.",
         discussion: """
-            The exit status is 0 if one runs, and 3 if not.
+            It starts none. The exit status is 0 if one is running, 3 if not, and 4 if there is one that can't be \
+            asked.
 
             inkling status
             inkling status --json | jq '[.chats[].waiting] | add'
             """)
 
-    /// The exit status where none runs, as service managers have it.
+    /// The exit status where none is running, as service managers have it.
     private static let notRunning: Int32 = 3
+    /// The exit status where that can't be said, or one does not answer.
+    private static let unknown: Int32 = 4
+    /// How long the system's list of sockets may be, in bytes.
+    private static let longestTable = 16 << 20
 
     @Flag(help: "Print one JSON object.")
     var json = false
@@ -30,13 +35,21 @@ struct StatusCommand: ParsableCommand {
             // Who asks whether one runs does not start it.
             switch DaemonSearch(stateDirectory: daemon.stateDir) {
             case .found(let found): connection = found
-            case .noNode: throw try notRunning("no daemon runs; start one with: inkling daemon")
+            case .noNode where isListenedFor:
+                throw try notRunning("no daemon is running; the next command that needs one starts it", onDemand: true)
+            case .noNode: throw try notRunning("no daemon is running; to start one: inkling daemon")
             case .failure(let failure) where failure.isNobody:
-                throw try notRunning("no daemon runs; a chat of yours does, with the same identity")
-            case .failure(let failure): throw try notRunning(failure.text)
+                throw try notRunning("no daemon is running; a chat of yours is, with the same identity")
+            case .failure(let failure):
+                try answersNothing(isDaemon: failure.isDaemon)
+                throw CommandFailure(text: failure.text, status: Self.unknown)
             }
-            guard case (.status(let status), let identity, let version) = try daemon.ask(.status, of: connection) else {
-                throw ExitCode(1)
+            guard let (answer, identity, version) = try? daemon.ask(.status, of: connection),
+                case .status(let status) = answer
+            else {
+                // Why was said.
+                try answersNothing(isDaemon: true)
+                throw ExitCode(Self.unknown)
             }
             guard json else {
                 for line in Self.lines(status, identity, version) { try Output.standard.answer(line) }
@@ -44,8 +57,9 @@ struct StatusCommand: ParsableCommand {
             }
             try Output.standard.answer(
                 json: [
-                    ("running", .boolean(true)), ("user", .string(identity.user.description)),
-                    ("name", .string(identity.name)), ("port", .integer(Int(identity.port))),
+                    ("running", .boolean(true)), ("answers", .boolean(true)),
+                    ("user", .string(identity.user.description)), ("name", .string(identity.name)),
+                    ("port", .integer(Int(identity.port))),
                     ("since", .seconds(status.since)), ("version", .string(version)),
                     ("program", .string(programVersion)), ("away", .boolean(status.isAway)),
                     ("frontEnds", .integer(status.frontEnds - 1)), ("chats", .array(status.chats.map(\.value))),
@@ -53,8 +67,23 @@ struct StatusCommand: ParsableCommand {
         }
     }
 
-    private func notRunning(_ text: String) throws -> CommandFailure {
-        if json { try Output.standard.answer(json: [("running", .boolean(false))]) }
+    /// Whether a service manager listens for a daemon, to start it when somebody connects.
+    private var isListenedFor: Bool {
+        guard let table = try? SmallFile.text("/proc/net/unix", maximumBytes: Self.longestTable) else { return false }
+        return SocketPath.places(stateDirectory: daemon.stateDir).contains {
+            UnixSocket.isListening(at: $0, in: table)
+        }
+    }
+
+    private func answersNothing(isDaemon: Bool) throws {
+        guard json else { return }
+        try Output.standard.answer(json: [("running", .boolean(isDaemon)), ("answers", .boolean(false))])
+    }
+
+    private func notRunning(_ text: String, onDemand: Bool = false) throws -> CommandFailure {
+        if json {
+            try Output.standard.answer(json: [("running", .boolean(false)), ("onDemand", .boolean(onDemand))])
+        }
         return CommandFailure(text: text, status: Self.notRunning)
     }
 

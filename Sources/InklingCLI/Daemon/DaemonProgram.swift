@@ -114,7 +114,9 @@ final class DaemonProgram {
     }
 
     private func refuse(_ reason: TemporaryIdentity, _ socket: ListeningSocket?) {
-        guard case .inUse = reason, let socket else { return end(CommandFailure(text: Self.text(reason))) }
+        guard case .inUse = reason, let socket else {
+            return end(CommandFailure(text: Self.text(reason, stateDirectory: configuration.stateDirectory)))
+        }
         logger.notice("another node uses the state directory; waiting for it to end")
         phase = .waiting(socket)
         manager.ready()
@@ -122,8 +124,16 @@ final class DaemonProgram {
     }
 
     /// Why there can be no daemon without an identity that lasts.
-    private static func text(_ reason: TemporaryIdentity) -> String {
+    private static func text(_ reason: TemporaryIdentity, stateDirectory: String?) -> String {
         guard case .inUse(let directory) = reason else { return SafeText.line(reason.text) }
+        switch DaemonSearch(stateDirectory: stateDirectory) {
+        case .found(let daemon):
+            daemon.close()
+            return "a daemon of yours is running already; to see what it does: inkling status"
+        case .failure(let failure) where failure.isDaemon:
+            return "a daemon of yours is running already: \(failure.reason)"
+        case .failure, .noNode: break
+        }
         return "another program of yours uses the identity in \(SafeText.line(directory)), a chat or a daemon: end it "
             + "first, or name another --state-dir"
     }
@@ -139,6 +149,9 @@ final class DaemonProgram {
                     keep: { [unowned self] in keep($0, in: directory) },
                     shutDown: { [unowned self] in stop() }))
             hub.messageUnseen = { [unowned self] in unseen($0) }
+            hub.chatRefused = { [logger] chat, error in
+                logger.error("the daemon can't be in \(SafeText.line(chat.name)): \(SafeText.line(error.text))")
+            }
             let server = ControlServer(
                 hub, state: DaemonConnection.state(of: directory) ?? "", texts: JSONTexts(indicator: .standard),
                 on: loop,

@@ -146,7 +146,7 @@ extension DaemonConnection.Failure {
 
     /// What happened, and what to do.
     var text: String {
-        if isNobody { return "no daemon runs; start one with: inkling daemon" }
-        return isDaemon ? reason : "no daemon can be reached (\(reason)); start one with: inkling daemon"
+        if isNobody { return "no daemon is running; to start one: inkling daemon" }
+        return isDaemon ? reason : "no daemon can be reached (\(reason)); to start one: inkling daemon"
     }
 }

@@ -22,8 +22,14 @@ final class JSONSession: Session {
     func begin() { interface?.begin() }
 
     private func end(_ end: JSONInterface.End) {
-        guard case .start(let error) = end else { return self.end(status: 0) }
-        Output.error.write(line: "inkling: " + SafeText.line(error.text))
+        let complaint: String
+        switch end {
+        case .start(let error): complaint = SafeText.line(error.text)
+        // The input did not ask for it.
+        case .node(let why) where host.isAttached && !hasEnded: complaint = why.text
+        case .input, .node: return self.end(status: 0)
+        }
+        Output.error.write(line: "inkling: " + complaint)
         self.end(status: 1)
     }
 

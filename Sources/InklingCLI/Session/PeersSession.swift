@@ -52,7 +52,7 @@ final class PeersSession: CommandSession {
             result = (peers, Labels(ownName: host.node?.identity.name ?? "", peers))
             end(status: 0)
         case .waited, .own, .user, .answer: break
-        case .ended: fail("the node has ended")
+        case .ended(let end): fail(end.text)
         }
     }
 

@@ -1,12 +1,11 @@
-import Glibc
 import Inkling
 import InklingControl
 import InklingModel
 import InklingText
 
 /// Asks the node one thing.
-final class QuestionSession: Session {
-    private let host: SessionHost
+final class QuestionSession: CommandSession {
+    let host: SessionHost
     private let request: ServiceRequest
     /// Nil before it came, and where it never will.
     private(set) var answer: ServiceAnswer?
@@ -33,7 +32,7 @@ final class QuestionSession: Session {
         case .answer(let answer, to: request):
             self.answer = answer
             end(status: 0)
-        case .ended: end(status: 1, "the daemon has ended before it answered")
+        case .ended(let why): end(status: 1, why.text)
         case .event, .waited, .own, .user, .answer: break
         }
     }
@@ -45,14 +44,5 @@ final class QuestionSession: Session {
         host.end(status: status)
     }
 
-    func take(signal: Int32) {
-        switch signal {
-        case SIGTSTP: host.suspend(wholeJob: false) { _ in }
-        case SIGINT, SIGTERM, SIGHUP: host.end(by: signal)
-        default: break
-        }
-    }
-
-    /// That nobody reads the answer shows when it is written.
-    func outputAbandoned() {}
+    func abandon() { hasEnded = true }
 }

@@ -58,7 +58,7 @@ final class SendSession: CommandSession {
             fail(SafeText.line(error.text))
         case .answer(let answer, _): take(answer)
         case .waited, .own, .user: break
-        case .ended: fail("the node has ended, and what became of the message is unknown")
+        case .ended(let end): fail("\(end.text), and what became of the message is unknown")
         }
     }
 

@@ -2,6 +2,7 @@ import Inkling
 import InklingConsole
 import InklingModel
 import InklingText
+import NIOCore
 
 /// One way of speaking with a user or a program. Everything is called on the event loop, and nothing waits.
 ///
@@ -28,6 +29,8 @@ protocol Session: AnyObject {
     /// Something that the user should know, not as safe text yet.
     func take(notice: String)
 
+    /// For how long a daemon may leave unanswered what the session asks for; nil for any time. Then its node has ended.
+    var longestAnswer: TimeAmount? { get }
     /// Whether it goes on without a node, and takes another one by ``reattached(_:)``.
     var outlivesNode: Bool { get }
     /// When to call ``tick()``, in milliseconds of the steady clock; nil if never.
@@ -45,6 +48,7 @@ extension Session {
     func take(log: String) {}
     func take(notice: String) { Output.error.write(line: "inkling: " + SafeText.line(notice)) }
 
+    var longestAnswer: TimeAmount? { nil }
     var outlivesNode: Bool { false }
     var nextTick: Int64? { nil }
     var wantsInput: Bool { false }

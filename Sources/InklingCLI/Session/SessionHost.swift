@@ -39,6 +39,8 @@ final class SessionHost {
 
     /// How long the end may take before another signal ends the program at once.
     private static let patience: Int64 = 3_000
+    /// How long a daemon may take to answer a command that somebody waits for.
+    static let longestAnswer = TimeAmount.seconds(5)
     /// How often a daemon that is gone is looked for.
     private static let lookStep = TimeAmount.milliseconds(500)
     /// Microseconds between two looks at the terminal.
@@ -82,6 +84,7 @@ final class SessionHost {
             settle()
         }
         node.attach { [unowned self] in take($0) }
+        (node as? AttachedNode)?.longestAnswer = session.longestAnswer
         session.begin()
         settle()
     }
@@ -198,7 +201,7 @@ final class SessionHost {
     private func tellOfSettledName(beside name: String) {
         guard let settled = settings.settledName, settled.name != name else { return }
         session?.take(
-            notice: "the next start takes your name from \(settled.path) again; to keep this one, change \"name\" "
+            notice: "The next start takes your name from \(settled.path) again; to keep this one, change \"name\" "
                 + "there")
     }
 

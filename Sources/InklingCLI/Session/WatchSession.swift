@@ -4,6 +4,7 @@ import InklingConsole
 import InklingControl
 import InklingModel
 import InklingText
+import NIOCore
 
 /// Prints who is typing, a line for each change, and what is said if that is wanted, until it is ended or nobody reads.
 final class WatchSession: Session {
@@ -26,13 +27,15 @@ final class WatchSession: Session {
     /// Whoever has left stays in them: a label doesn't get shorter while somebody looks at it.
     private var labels: Labels
     private var last: String?
+    private let began: Int64
+    private var hasEnded = false
     private var notices = NoticePrinter()
 
     init(_ host: SessionHost, identity: NodeIdentity, _ wishes: Wishes) {
         self.host = host
         labels = Labels(ownName: identity.name)
         self.wishes = wishes
-        if wishes.isOnce { onceAt = host.now.steady + Self.onceTime }
+        began = host.now.steady
     }
 
     func begin() {
@@ -54,12 +57,11 @@ final class WatchSession: Session {
             guard wishes.showsMessages, message.chat == chat, let identity = host.node?.identity else { return }
             show(message.text, from: Person(user: identity.user, name: identity.name), label: "You", at: message.at)
         case .answer(.failed(let error), to: .join):
-            Output.error.write(line: "inkling: " + SafeText.line(error.text))
-            host.end(status: 1)
+            end(status: 1, SafeText.line(error.text))
         case .answer(.joined(let chat, let peers), to: .join):
             host.warn(of: chat)
             for peer in peers { labels.update(Labels.Person(peer)) }
-            if !wishes.isOnce { show() }
+            if wishes.isOnce { onceAt = began + Self.onceTime } else { show() }
             // What a node knows that was there before comes before its next answer.
             if wasThere == true { host.node?.ask(.chats) }
         case .answer(.chats, _) where wasThere == true: onceAt = host.now.steady
@@ -69,8 +71,15 @@ final class WatchSession: Session {
             people = []
             show()
             if host.node != nil { host.reattach() }
-        case .ended: host.end(status: 0)
+        case .ended(let why): end(status: 1, why.text)
         }
+    }
+
+    private func end(status: Int32, _ complaint: String? = nil) {
+        guard !hasEnded else { return }
+        hasEnded = true
+        if let complaint { Output.error.write(line: "inkling: " + complaint) }
+        host.end(status: status)
     }
 
     private var chat: String { host.settings.chat.name }
@@ -131,23 +140,23 @@ final class WatchSession: Session {
     func tick() {
         guard let onceAt, onceAt <= host.now.steady else { return }
         show()
-        host.end(status: 0)
+        end(status: 0)
     }
 
     func take(signal: Int32) {
         switch signal {
         case SIGTSTP: host.suspend(wholeJob: false) { _ in }
-        case SIGINT, SIGTERM, SIGHUP: host.end(status: 0)
+        case SIGINT, SIGTERM, SIGHUP: end(status: 0)
         default: break
         }
     }
 
     func outputAbandoned() {
-        guard let code = host.output.failure, code != EPIPE else { return host.end(status: 0) }
-        Output.error.write(line: "inkling: " + Output.failureText(code))
-        host.end(status: 1)
+        guard let code = host.output.failure, code != EPIPE else { return end(status: 0) }
+        end(status: 1, Output.failureText(code))
     }
 
+    var longestAnswer: TimeAmount? { wishes.isOnce ? SessionHost.longestAnswer : nil }
     var outlivesNode: Bool { !wishes.isOnce }
     var nextTick: Int64? { onceAt }
 }

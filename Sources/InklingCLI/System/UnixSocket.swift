@@ -68,6 +68,20 @@ package enum UnixSocket {
         return credentials.1
     }
 
+    /// Whether somebody listens at a path, by the system's list of sockets, `/proc/net/unix`. Who looks there starts
+    /// nothing.
+    package static func isListening(at path: String, in table: String) -> Bool {
+        table.split(separator: "\n").contains { line in
+            // Num RefCount Protocol Flags Type St Inode Path
+            let fields = line.split(separator: " ", maxSplits: 7)
+            guard fields.count == 8, fields[7] == path, let flags = UInt32(fields[3], radix: 16) else { return false }
+            return flags & acceptsConnections != 0
+        }
+    }
+
+    /// Of the flags in that list: `SO_ACCEPTCON` of `linux/net.h`.
+    private static let acceptsConnections: UInt32 = 1 << 16
+
     /// Sends a datagram to whoever receives at a path; one that begins with `@` is abstract.
     ///
     /// - Returns: Whether the system took it.

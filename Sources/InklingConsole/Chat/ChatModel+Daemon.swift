@@ -61,6 +61,7 @@ extension ChatModel {
         case .stopped: "The daemon has ended."
         case .tooSlow: "The daemon gave up this prompt, because nothing was taken here for too long."
         case .lost: "The daemon is gone."
+        case .silent: "The daemon does not answer."
         }
     }
 

@@ -29,6 +29,7 @@ package final class AttachedNode: ChatService {
     private struct Pending {
         let id: UInt64
         let request: ServiceRequest
+        let asked: NIODeadline
         /// What it is answered without asking the daemon.
         var answer: ServiceAnswer?
     }
@@ -55,6 +56,12 @@ package final class AttachedNode: ChatService {
     private var isSuspended = false
     private var isReading = false
     private var stopped: [() -> Void] = []
+    private var answerTask: Scheduled<Void>?
+
+    /// For how long the daemon may leave a request unanswered, before that is the end; nil for any time.
+    package var longestAnswer: TimeAmount? {
+        didSet { followAnswers() }
+    }
 
     /// For so long an end waits for what was asked for.
     private static let patience = TimeAmount.seconds(1)
@@ -114,12 +121,14 @@ package final class AttachedNode: ChatService {
         guard case .running = phase, !isStopping else { return }
         lastID += 1
         guard let members = AttachedRequest.members(request) else {
-            pending.append(Pending(id: lastID, request: request, answer: AttachedRequest.unsupported))
+            pending.append(
+                Pending(id: lastID, request: request, asked: .now(), answer: AttachedRequest.unsupported))
             eventLoop.assumeIsolated().execute { self.answerOwn() }
             return
         }
-        pending.append(Pending(id: lastID, request: request))
+        pending.append(Pending(id: lastID, request: request, asked: .now()))
         write(members, id: lastID)
+        followAnswers()
     }
 
     package var takesEvents = true {
@@ -257,6 +266,16 @@ package final class AttachedNode: ChatService {
         }
     }
 
+    /// Sees to it that a daemon which answers nothing is noticed.
+    private func followAnswers() {
+        guard case .running = phase, answerTask == nil, let longestAnswer, let first = pending.first else { return }
+        answerTask = eventLoop.assumeIsolated().scheduleTask(deadline: first.asked + longestAnswer) {
+            self.answerTask = nil
+            if let first = self.pending.first, first.asked + longestAnswer <= .now() { self.end(.silent) }
+            self.followAnswers()
+        }
+    }
+
     private func say(_ output: ServiceOutput) {
         if case .user(let user) = output { known?.name = user.name }
         if let sink { sink(output) } else { early.append(output) }
@@ -281,6 +300,8 @@ package final class AttachedNode: ChatService {
         channel?.close(promise: nil)
         channel = nil
         pending.removeAll()
+        answerTask?.cancel()
+        answerTask = nil
         say(.ended(why))
         for completion in stopped { completion() }
         stopped = []

@@ -17,7 +17,7 @@ package struct ListeningSocket: Sendable {
         package var text: String {
             switch self {
             case .pathTooLong: "its path is too long; name a shorter --state-dir"
-            case .inUse: "a daemon listens there already"
+            case .inUse: "a daemon of yours is listening there already; to see what it does: inkling status"
             case .notSocket: "something else is in its place"
             case .folder: "others may write to its folder, or own it; allow only yourself: chmod 700"
             case .system(let code): String(cString: strerror(code))

@@ -51,7 +51,12 @@ extension NodeHub {
         case .rename(let frontEnd):
             frontEnd?.answer(answer)
             if answer == .done { tellUser() }
-        case .restore(let chat): if case .joined = answer { joined[chat.name] = chat }
+        case .restore(let chat):
+            switch answer {
+            case .joined: joined[chat.name] = chat
+            case .failed(let error): chatRefused(chat, error)
+            default: break
+            }
         }
     }
 

@@ -50,6 +50,8 @@ package final class NodeHub {
     private let node: any ChatService
     /// Called with each message that comes while its chat is not shown.
     package var messageUnseen: (TimedEvent) -> Void = { _ in }
+    /// Called with a chat that was kept and that the node can't be in, and why.
+    package var chatRefused: (Chat, NodeError) -> Void = { _, _ in }
     /// Called when ``nextDeadline`` may have changed.
     package var deadlineChanged: () -> Void = {}
     let surroundings: Surroundings
