@@ -9,7 +9,8 @@ extension NodeError: CustomStringConvertible {
         case .secret(let fault): "This is not a chat secret: \(fault.reason)."
         case .invite(let fault): "This is not an invite: \(fault.reason)."
         case .unknownChat(let name): "This node is not in the chat \"\(name)\"."
-        case .chatExists(let name): "This node is already in the chat \"\(name)\", or in one with the same secret."
+        case .chatExists(let name):
+            "This node is already in a chat called \"\(name)\", or in one with the same secret."
         case .tooManyChats: "This node is in \(Limits.chatsPerNode) chats, which is the maximum."
         case .messageEmpty: "There is nothing to send: the message is empty."
         case .messageTooLong(let bytes):
@@ -41,7 +42,7 @@ extension NodeError: CustomStringConvertible {
         case .secret: "A secret is 26 random characters; a passphrase can't be one."
         case .invite: "An invite looks like inkling:NAME#SECRET."
         case .unknownChat: "Join it first."
-        case .chatExists: "Use that one."
+        case .chatExists: "Use that one, or leave it first."
         case .tooManyChats: "Leave one first."
         case .messageEmpty: "Write some text."
         case .messageTooLong: "Send it in parts."

@@ -74,6 +74,21 @@ struct ChatModelTests {
         #expect(stage.newLines().isEmpty && stage.model.nextTick == nil)
     }
 
+    @Test("who is alone without discovery is not told that they can be found, until it is back")
+    func aloneWithoutDiscovery() {
+        for (notices, reach) in [
+            ([Notice.discoveryDown(.gone)], "Discovery is unavailable, so others can't find this computer."),
+            ([.discoveryDown(.absent), .discoveryUp], "You can be found."),
+            ([.discoveryDown(.refused)], "You can be found."),
+        ] {
+            var stage = ChatStage(form: .lines)
+            stage.begin()
+            for notice in notices { stage.tell(.notice(notice)) }
+            stage.advance(by: 4_000)
+            #expect(stage.texts.contains("* Still alone in kitchen. \(reach)"))
+        }
+    }
+
     @Test("each edit is told first and then drawn; keys that change nothing are not told")
     func typing() {
         var stage = ChatStage.begun([.bob])

@@ -52,8 +52,8 @@ struct TextsTests {
     @Test(
         "so it does with notices",
         arguments: [
-            (Notice.discoveryDown(.absent), "--peer host:port."), (.discoveryDown(.gone), "--peer host:port."),
-            (.discoveryDown(.noThread), "--peer host:port."), (.discoveryDown(.refused), "or leave chats."),
+            (Notice.discoveryDown(.absent), "--peer HOST:PORT."), (.discoveryDown(.gone), "--peer HOST:PORT."),
+            (.discoveryDown(.noThread), "--peer HOST:PORT."), (.discoveryDown(.refused), "or leave chats."),
             (.identityTemporary(.inUse(directory: "/x")), "use /join in the other program"),
             (.identityTemporary(.noHome), "with --state-dir."), (.discoveryUp, "Discovery works again."),
             (.lastWillOff(.missing(path: "/x")), "Install inkling-lastwill beside this program."),

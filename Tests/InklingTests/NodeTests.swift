@@ -297,7 +297,8 @@ struct NodeTests {
     @Test(
         "an error ends with what to do",
         arguments: [
-            (NodeError.chatName(.empty), "Choose another."), (.chatExists("kitchen"), "Use that one."),
+            (NodeError.chatName(.empty), "Choose another."),
+            (.chatExists("kitchen"), "Use that one, or leave it first."),
             (.messageEmpty, "Write some text."), (.socket("no"), "permissions of this process."),
             (.stopped, "Start another."),
         ])

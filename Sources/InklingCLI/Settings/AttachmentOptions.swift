@@ -43,7 +43,8 @@ struct AttachmentOptions: ParsableArguments {
         throw CommandFailure(
             text: "\(attach ? "a daemon is to be used" : "a daemon runs here"), and \(option) can only be given to it: "
                 + "inkling daemon \(words.joined(separator: " "))\(node.name == nil ? "" : " (or /nick at the prompt)"); "
-                + "for a node of this command's own \(attach ? "use" : "add") --standalone",
+                + "for a node of this command's own \(attach ? "use" : "add") --standalone, and --ephemeral for an "
+                + "identity of its own too",
             status: 64)
     }
 }

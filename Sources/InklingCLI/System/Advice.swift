@@ -68,10 +68,10 @@ extension DiscoveryOutage {
     package var text: String {
         let advice =
             switch self {
-            case .absent: "Start dbus-daemon and avahi-daemon, or add peers with --peer host:port."
-            case .gone: "Start avahi-daemon again (it needs dbus-daemon), or add peers with --peer host:port."
+            case .absent: "Start dbus-daemon and avahi-daemon, or add peers with --peer HOST:PORT."
+            case .gone: "Start avahi-daemon again (it needs dbus-daemon), or add peers with --peer HOST:PORT."
             case .refused: advice
-            case .noThread: "Raise its limits, or add peers with --peer host:port."
+            case .noThread: "Raise its limits, or add peers with --peer HOST:PORT."
             }
         return fact + " " + advice
     }
@@ -83,7 +83,8 @@ extension TemporaryIdentity {
         let advice =
             switch self {
             case .inUse:
-                "To join another chat, use /join in the other program; for a separate identity, use --state-dir."
+                "To join another chat, use /join in the other program; to share one identity among programs, run \"inkling "
+                    + "daemon\"; for a separate identity, use --state-dir."
             case .unwritable: "Make it writable, or choose another with --state-dir."
             case .noHome: "Set HOME, or choose a directory with --state-dir."
             }

@@ -271,8 +271,9 @@ extension ChatModel {
         guard let open, !metAnybody else { return [] }
         let invitation =
             open.chat.isOpen ? "inkling chat" + ShellQuoting.argument(open.chat.name) : "the invite that /invite shows"
+        let reach = isDiscoveryDown ? "Discovery is unavailable, so others can't find this computer." : texts.reach()
         return [
-            ChatLines.notice("Still alone in \(SafeText.line(open.chat.name)). \(texts.reach())"),
+            ChatLines.notice("Still alone in \(SafeText.line(open.chat.name)). \(reach)"),
             ChatLines.notice("Others on the same network join with \(invitation)."),
             ChatLines.notice("If they have joined but don't appear: \(doctor(for: open.chat))"),
         ]

@@ -35,11 +35,20 @@ extension ChatModel {
             // The presence that follows reports it, with the label.
             return []
         case .notice(let notice):
+            note(notice)
             return [ChatLines.notice(texts.notice(notice))]
         case .missed(let chat, let messages, _):
             guard messages > 0, let index = index(of: chat) else { return [] }
             let what = messages == 1 ? "1 message was" : "\(messages) messages were"
             return shown([ChatLines.notice("\(what) left out: they came faster than they could be shown")], in: index)
+        }
+    }
+
+    private mutating func note(_ notice: Notice) {
+        switch notice {
+        case .discoveryDown(.absent), .discoveryDown(.gone), .discoveryDown(.noThread): isDiscoveryDown = true
+        case .discoveryUp: isDiscoveryDown = false
+        default: break
         }
     }
 

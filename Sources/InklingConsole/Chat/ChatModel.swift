@@ -59,6 +59,8 @@ package struct ChatModel: Sendable {
     /// Whether a line divides what waited in the open chat from what was there before.
     var hasShownWaited = false
     var aloneAt: Int64?
+    /// Whether others can't find this node by discovery, nor it them.
+    var isDiscoveryDown = false
     var minuteAt: Int64?
     var returnedAt: Int64?
     private var silentUntil: Int64?
