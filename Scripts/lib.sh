@@ -46,27 +46,6 @@ install() {
         die "could not install $missing: see above"
 }
 
-# make_manual GENERATOR PROGRAM OUTPUT [OPTION...]: the manual page and the shell completions of the program, in the folder
-# OUTPUT, by the argument parser's generators. The options go to the generator, such as `--date 2026-01-31`.
-make_manual() (
-    generator=$1
-    program=$2
-    output=$3
-    shift 3
-    mkdir -p "$output"
-    "$generator" "$program" --output-directory "$output" "$@" || die "the manual was not made: see above"
-    # Examples stay lines of their own.
-    awk '
-        /^(inkling|sudo -E inkling|make) / { if (!example) print ".Bd -literal -offset indent"; example = 1; print; next }
-        { if (example) print ".Ed"; example = 0 }
-        /^$/ { print ".Pp"; next }
-        { print }' "$output/inkling.1" >"$output/inkling.1.new"
-    mv -f "$output/inkling.1.new" "$output/inkling.1"
-    for shell in bash zsh fish; do
-        "$program" --generate-completion-script "$shell" >"$output/inkling.$shell"
-    done
-)
-
 bus_answers() {
     dbus-send --system --print-reply --reply-timeout=2000 --dest=org.freedesktop.DBus / \
         org.freedesktop.DBus.GetId >/dev/null 2>&1

@@ -21,7 +21,7 @@ struct ChatCommand: ParsableCommand {
             inkling chat --peer 192.0.2.7:40123       where peers don't find each other
             """)
 
-    @Argument(help: "The name of the chat, or its invite (default: lobby).")
+    @Argument(help: "The name of the chat, or its invite (default: that in the settings, else lobby).")
     var chat: String?
 
     @Flag(help: "Speak JSON, one object a line, on standard input and output.")
@@ -35,10 +35,10 @@ struct ChatCommand: ParsableCommand {
     @Flag(help: "Be somebody new, who is forgotten at the end.")
     var ephemeral = false
 
-    @Option(help: "Choose how several typists are named (default: standard).")
+    @Option(help: ArgumentHelp("Choose how several typists are named (default: standard).", valueName: "style"))
     var indicator: IndicatorStyle?
 
-    @Flag(inversion: .prefixedNo, help: "Keep the dots still.")
+    @Flag(inversion: .prefixedNo, help: "Keep the dots still (default: --no-reduce-motion).")
     var reduceMotion: Bool?
 
     @Flag(inversion: .prefixedNo, help: "Tell others that you are typing (default: --send-typing).")

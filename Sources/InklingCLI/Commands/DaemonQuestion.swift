@@ -5,7 +5,10 @@ import InklingModel
 /// The options of commands that are for a daemon alone.
 struct DaemonOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Use the daemon of this state directory.", valueName: "dir"), completion: .directory)
+        help: ArgumentHelp(
+            "Use the daemon of this state directory (default: inkling in $XDG_STATE_HOME or ~/.local/state).",
+            valueName: "dir"),
+        completion: .directory)
     var stateDir: String?
 
     /// Asks the daemon one thing.

@@ -20,7 +20,7 @@ struct DoctorCommand: ParsableCommand {
             inkling doctor --json | jq '.checks[] | select(.status == "problem")'
             """)
 
-    @Argument(help: "The name of the chat, or its invite (default: lobby).")
+    @Argument(help: "The name of the chat, or its invite (default: that in the settings, else lobby).")
     var chat: String?
 
     @Flag(help: "Print one JSON object.")

@@ -20,8 +20,10 @@ struct IdentityCommand: ParsableCommand {
 
     struct DirectoryOptions: ParsableArguments {
         @Option(
-            help: ArgumentHelp("Set where identity and known peers are kept.", valueName: "dir"), completion: .directory
-        )
+            help: ArgumentHelp(
+                "Set where identity and known peers are kept (default: inkling in $XDG_STATE_HOME or ~/.local/state).",
+                valueName: "dir"),
+            completion: .directory)
         var stateDir: String?
 
         var directory: String? { stateDir ?? Configuration.defaultStateDirectory }

@@ -15,7 +15,7 @@ struct PeersCommand: ParsableCommand {
             inkling peers kitchen --all     also those who were there before
             """)
 
-    @Argument(help: "The name of the chat, or its invite (default: lobby).")
+    @Argument(help: "The name of the chat, or its invite (default: that in the settings, else lobby).")
     var chat: String?
 
     @Flag(help: "Print one JSON object.")

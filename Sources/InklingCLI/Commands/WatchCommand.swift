@@ -18,7 +18,7 @@ struct WatchCommand: ParsableCommand {
             inkling watch kitchen --messages
             """)
 
-    @Argument(help: "The name of the chat, or its invite (default: lobby).")
+    @Argument(help: "The name of the chat, or its invite (default: that in the settings, else lobby).")
     var chat: String?
 
     @Flag(help: "Print one JSON object a line.")
@@ -30,7 +30,7 @@ struct WatchCommand: ParsableCommand {
     @Flag(help: "Print messages too.")
     var messages = false
 
-    @Option(help: "Choose how several typists are named (default: standard).")
+    @Option(help: ArgumentHelp("Choose how several typists are named (default: standard).", valueName: "style"))
     var indicator: IndicatorStyle?
 
     @OptionGroup var options: ChatOptions

@@ -9,7 +9,10 @@ extension Logger.Level: @retroactive ExpressibleByArgument {}
 
 /// The options of a node, in whatever chats it is.
 struct NodeOptions: ParsableArguments {
-    @Option(help: "Set your name (default: that of your last chat, or your login name).")
+    @Option(
+        help: """
+            Set your name (default: that in the settings, else the one you last had, else your login name).
+            """)
     var name: String?
 
     @Option(
@@ -23,7 +26,7 @@ struct NodeOptions: ParsableArguments {
     @Flag(help: "Accept peers from beyond your networks, whoever reaches the port.")
     var routed = false
 
-    @Option(help: ArgumentHelp("Use this address of your machine.", valueName: "address"))
+    @Option(help: ArgumentHelp("Use this address of your machine (default: all).", valueName: "address"))
     var bind: String?
 
     @Option(
@@ -40,12 +43,20 @@ struct NodeOptions: ParsableArguments {
     var noDiscovery = false
 
     @Option(
-        help: ArgumentHelp("Set where identity and known peers are kept.", valueName: "dir"), completion: .directory)
+        help: ArgumentHelp(
+            "Set where identity and known peers are kept (default: inkling in $XDG_STATE_HOME or ~/.local/state).",
+            valueName: "dir"),
+        completion: .directory)
     var stateDir: String?
 
     @OptionGroup var settingsOptions: SettingsOptions
 
-    @Option(help: "Set what is logged on standard error.")
+    @Option(
+        help: ArgumentHelp(
+            """
+            Set what is logged on standard error (default: error; notice in a daemon, warning in a chat with --json, \
+            critical in doctor).
+            """, valueName: "level"))
     var logLevel: Logger.Level?
 
     func validate() throws {

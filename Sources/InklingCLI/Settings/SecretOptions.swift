@@ -6,7 +6,9 @@ import InklingText
 
 /// How a chat is named beside its name: by a secret or an invite, which an option or the environment gives.
 struct SecretOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Give the secret of the chat: 26 characters.", valueName: "secret"))
+    @Option(
+        help: ArgumentHelp(
+            "Give the secret of the chat: 26 characters (default: $INKLING_SECRET).", valueName: "secret"))
     var secret: String?
 
     @Option(
@@ -14,7 +16,7 @@ struct SecretOptions: ParsableArguments {
         completion: .file())
     var secretFile: String?
 
-    @Option(help: "Give an invite: inkling:NAME#SECRET.")
+    @Option(help: "Give an invite: inkling:NAME#SECRET (default: $INKLING_INVITE).")
     var invite: String?
 
     @Option(

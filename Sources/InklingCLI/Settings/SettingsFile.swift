@@ -164,6 +164,16 @@ package struct SettingsFile: Equatable, Sendable {
 }
 
 extension SettingsFile {
+    /// What each setting takes, in words, by its full name. The manual page lists the same.
+    package static let values: [String: String] = Key.allCases.reduce(into: [:]) { values, key in
+        switch key.kind {
+        case .string: values[key.rawValue] = "text"
+        case .bool: values[key.rawValue] = "true or false"
+        case .strings: values[key.rawValue] = "list of texts"
+        case .table: break
+        }
+    }
+
     /// The settings that there are, by their full names.
     private enum Key: String, CaseIterable {
         case name, chat, indicator, interfaces, mentions, privacy

@@ -1,0 +1,251 @@
+"""manual.py PROGRAM OUTPUT [DATE]: makes the manual pages, and the program's completions for bash, zsh and fish, in the
+folder OUTPUT. What is said of commands and options is what the program says of them itself; all else is in *.1.in, beside
+this file. DATE is YYYY-MM-DD, today if it is missing."""
+
+import datetime
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import textwrap
+
+# The options that many commands share are explained once. Each group is that of an option, with what it is called.
+GROUPS = {"--secret": "chat options", "--name": "node options", "--attach": "daemon options"}
+EVERYWHERE = {"--help", "--version"}
+EXAMPLE = re.compile(r"(inkling|sudo|make) ")
+DEFAULT = re.compile(r" \(default: (.*)\)\.$", re.DOTALL)
+
+
+def escaped(text, literal=False):
+    """Text for man(7). Quotes that are to be copied from what is literal stay straight."""
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("~", "\\(ti").replace("^", "\\(ha")
+    if literal:
+        text = text.replace("'", "\\(aq").replace("`", "\\(ga")
+    return "\n".join("\\&" + line if line[:1] in (".", "'") else line for line in text.split("\n"))
+
+
+def bold(text):
+    return f"\\fB{escaped(text, literal=True)}\\fP"
+
+
+def italic(text):
+    return f"\\fI{escaped(text, literal=True)}\\fP"
+
+
+def listed(words):
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def negated(sentence):
+    """What the form of a flag with --no- does, from what the flag does."""
+    return "Do not " + sentence[:1].lower() + sentence[1:]
+
+
+def spelled(name):
+    return ("--" if name["kind"] == "long" else "-") + name["name"]
+
+
+def spellings(argument):
+    return [spelled(name) for name in argument.get("names", [])]
+
+
+def is_shown(item):
+    return item.get("shouldDisplay", True)
+
+
+class Command:
+    """A command without subcommands."""
+
+    def __init__(self, info):
+        self.info = info
+        self.path = " ".join(info.get("superCommands", []) + [info["commandName"]])
+        arguments = [a for a in info.get("arguments", []) if is_shown(a)]
+        self.operands = [a for a in arguments if a["kind"] == "positional"]
+        self.options = [a for a in arguments if a["kind"] != "positional" and not EVERYWHERE & set(spellings(a))]
+
+    def title(self):
+        parts = [bold(self.path)]
+        for operand in self.operands:
+            name = italic(operand["valueName"])
+            parts.append(f"[{name}]" if operand.get("isOptional") else name)
+        return " ".join(parts)
+
+
+def commands(info):
+    """The commands of the program that do something, and those above them that are explained."""
+    for inner in info.get("subcommands", []):
+        if is_shown(inner) and inner["commandName"] != "help":
+            yield Command(inner), [c for c in inner.get("subcommands", []) if c["commandName"] != "help"]
+            yield from commands(inner)
+
+
+def discussion(text):
+    """Prose, and examples that stay lines of their own."""
+    for paragraph in filter(None, re.split(r"\n\s*\n", text.strip())):
+        if EXAMPLE.match(paragraph):
+            yield f".PP\n.RS 4\n.EX\n{escaped(paragraph, literal=True)}\n.EE\n.RE"
+        else:
+            yield f".PP\n{escaped(paragraph)}"
+
+
+def described(argument, abstract, names):
+    """What an option or an argument is for, its values and its default."""
+    match = DEFAULT.search(abstract)
+    default = match and match[1]
+    sentences = [escaped(abstract[: match.start()] + "." if match else abstract)]
+    values = argument.get("allValues")
+    if values:
+        sentences.append(f"One of {', '.join(map(bold, values))}.")
+    default = default or argument.get("defaultValue")
+    if default and default in names:
+        sentences.append("This is the default.")
+    elif default and not default.startswith("--"):
+        sentences.append(f"Default: {escaped(default)}.")
+    if argument.get("discussion"):
+        sentences.append(escaped(argument["discussion"]))
+    return " ".join(sentences)
+
+
+def inverted(options):
+    """The names of flags that have a form with --no-, for which the parser has the same words."""
+    words = {name: option["abstract"] for option in options if option["kind"] == "flag" for name in spellings(option)}
+    return {name for name, text in words.items() if words.get(name.replace("--", "--no-", 1)) == text}
+
+
+def option_items(options):
+    pairs = inverted(options)
+    seen = set()
+    for option in options:
+        names = [name for name in spellings(option) if name not in seen]
+        seen.update(names)
+        opposites = [name for name in names if name.replace("--no-", "--", 1) in pairs and name not in pairs]
+        for some, abstract in (
+            ([name for name in names if name not in opposites], option["abstract"]),
+            (opposites, negated(option["abstract"])),
+        ):
+            if some:
+                value = f" {italic(option['valueName'])}" if option["kind"] == "option" else ""
+                yield f".TP\n{', '.join(map(bold, some))}{value}\n{described(option, abstract, some)}"
+
+
+def operand_items(operands):
+    for operand in operands:
+        yield f".TP\n{italic(operand['valueName'])}\n{described(operand, operand['abstract'], [])}"
+
+
+class Page:
+    def __init__(self, info, date, version):
+        self.info = info
+        self.commands = list(commands(info))
+        users = {}
+        for command, _ in self.commands:
+            for option in command.options:
+                users.setdefault(self.key(option), []).append(command.path)
+        self.groups = {}
+        grouped = set()
+        for name, title in GROUPS.items():
+            paths = max((paths for key, paths in users.items() if name in key[0]), key=len, default=None)
+            if not paths:
+                sys.exit(f"no command has the option {name}")
+            keys = [key for key, others in users.items() if set(paths) <= set(others) and key not in grouped]
+            grouped.update(keys)
+            self.groups[title] = (paths, keys)
+        sentence = info["abstract"].rstrip(".")
+        self.texts = {
+            "@DATE@": date,
+            "@VERSION@": version,
+            "@NAME@": escaped(sentence[:1].lower() + sentence[1:]),
+            "@SYNOPSIS@": self.synopsis(),
+            "@EXAMPLES@": "\n".join(discussion(info["discussion"])),
+            "@COMMANDS@": "\n".join(self.described_commands()),
+            "@OPTIONS@": "\n".join(self.shared_options()),
+        }
+
+    @staticmethod
+    def key(option):
+        return (tuple(spellings(option)), option["abstract"])
+
+    def synopsis(self):
+        lines = [c.title() + (f" [{italic('options')}]" if c.options else "") for c, inner in self.commands if not inner]
+        return "\n.br\n".join(lines)
+
+    def described_commands(self):
+        for command, inner in self.commands:
+            yield f".SS {command.title()}"
+            yield escaped(command.info["abstract"])
+            yield from discussion(command.info.get("discussion", ""))
+            if inner:
+                continue
+            yield from operand_items(command.operands)
+            groups = {title: keys for title, (paths, keys) in self.groups.items() if command.path in paths}
+            shared = {key for keys in groups.values() for key in keys}
+            yield from option_items([o for o in command.options if self.key(o) not in shared])
+            if groups:
+                yield f".PP\nIt also takes the {listed(list(groups))}; see\n.BR OPTIONS ."
+
+    def shared_options(self):
+        options = {self.key(o): o for command, _ in self.commands for o in command.options}
+        for title, (paths, keys) in self.groups.items():
+            names = [bold(path.split(" ", 1)[1]) for path in paths]
+            yield f".SS {title.capitalize()}\nFor {listed(names)}."
+            yield from option_items([options[key] for key in keys])
+        yield ".SS Options of all commands"
+        general = [o for o in self.info["arguments"] if EVERYWHERE & set(spellings(o))]
+        yield from option_items(general)
+
+    def text(self, template):
+        for word, text in self.texts.items():
+            template = template.replace(word, text)
+        lines = [line for line in template.split("\n") if line]
+        left = [line for line in lines if re.search(r"@[A-Z]+@", line)]
+        if left:
+            sys.exit(f"nothing is known that could take the place of {left[0]}")
+        return "\n".join(wrapped(lines)) + "\n"
+
+
+def wrapped(lines):
+    """The same, in lines of at most 80 columns, but for macros and examples."""
+    literal = False
+    for line in lines:
+        literal = line == ".EX" or literal and line != ".EE"
+        if literal or line.startswith("."):
+            yield line
+            continue
+        for part in textwrap.wrap(line, 79, break_long_words=False, break_on_hyphens=False):
+            yield "\\&" + part if part[0] in ".'" else part
+
+
+def with_opposites(script, pairs):
+    """Completions in which flags with --no- are described as what they are."""
+
+    def fixed(match):
+        return match[1] + negated(match[2])
+
+    for name in pairs:
+        opposite = re.escape(name.replace("--", "no-", 1))
+        script = re.sub(rf"(--{opposite}\[)(\w+)", fixed, script)
+        script = re.sub(rf"(-l '?{opposite}'? -d ')(\w+)", fixed, script)
+    return script
+
+
+def main():
+    program, output = pathlib.Path(sys.argv[1]).absolute(), pathlib.Path(sys.argv[2])
+    date = sys.argv[3] if len(sys.argv) > 3 else datetime.date.today().isoformat()
+
+    def said(*words):
+        return subprocess.run([program, *words], check=True, capture_output=True, text=True).stdout
+
+    info = json.loads(said("--experimental-dump-help"))["command"]
+    page = Page(info, date, said("--version").strip())
+    output.mkdir(parents=True, exist_ok=True)
+    for template in sorted(pathlib.Path(__file__).parent.glob("*.1.in")):
+        (output / template.stem).write_text(page.text(template.read_text(encoding="utf-8")), encoding="utf-8")
+    pairs = inverted([option for command, _ in page.commands for option in command.options])
+    for shell in ("bash", "zsh", "fish"):
+        script = with_opposites(said("--generate-completion-script", shell), pairs)
+        (output / f"inkling.{shell}").write_text(script, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
