@@ -69,8 +69,10 @@ class Attempt:
         """L-49."""
         if source not in self._responses_left:
             return self.node.stray_responses.take(self.node.now)
+        if self._responses_left[source] == 0:
+            return False
         self._responses_left[source] -= 1
-        return self._responses_left[source] >= 0
+        return True
 
     def response(self, response: Response, source: "Address") -> None:
         """L-7: one that does not open leaves everything as it was."""
