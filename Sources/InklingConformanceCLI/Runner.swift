@@ -36,9 +36,11 @@ final class Runner: Sendable {
         }
         var results: [(number: Int, result: CaseResult)] = []
         let numbered = Array(cases.enumerated())
-        for (load, width) in [(Case.Load.light, parallel), (.heavy, 1)] {
-            results += run(numbered.filter { $0.element.load == load }, width: width, report)
+        func tests(_ load: Case.Load) -> [(offset: Int, element: Case)] {
+            numbered.filter { $0.element.load == load }
         }
+        results += run(tests(.long) + tests(.light), width: parallel, report)
+        results += run(tests(.heavy), width: 1, report)
         results.sort { $0.number < $1.number }
         return (results.map(\.result), clock.now - start)
     }

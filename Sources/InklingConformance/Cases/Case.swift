@@ -12,6 +12,8 @@ package struct Case: Sendable {
     package enum Load: Sendable {
         /// It runs beside others.
         case light
+        /// The same, for half a minute or more: it begins first.
+        case long
         /// It sends or measures so much that it runs alone.
         case heavy
     }

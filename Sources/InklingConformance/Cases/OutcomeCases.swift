@@ -170,7 +170,7 @@ extension Catalogue {
         },
         Case(
             "M-19.1", "messages that wait for 30 s without an ack fail with `stalled`, and a new stream begins",
-            also: "M-18", group: .messages
+            also: "M-18", group: .messages, load: .long
         ) {
             trial in
             let program = try trial.start(needs: .messages)
@@ -194,7 +194,7 @@ extension Catalogue {
         },
         Case(
             "M-19.2", "a message that is unfinished after 60 s fails, although records are acknowledged",
-            also: "M-18", group: .messages
+            also: "M-18", group: .messages, load: .long
         ) {
             trial in
             let program = try trial.start(needs: .messages)
