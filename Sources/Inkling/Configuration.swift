@@ -38,6 +38,9 @@ public struct Configuration: Sendable {
     /// Whether this user sees that others are typing. If not, no lists of typists are reported.
     public var showsTyping = true
 
+    /// A state directory whose known people a node with a temporary identity knows too, without writing anything there.
+    package var knownPeersToRead: String?
+
     /// How often the time together with those who are there is counted and written.
     package var countingInterval = KnownPeersLimits.countingInterval
 

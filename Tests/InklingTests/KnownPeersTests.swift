@@ -177,6 +177,27 @@ struct KnownPeersTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [KnownPeersFile.name])
     }
 
+    @Test("who only looks reads the file and the identity, and leaves what is damaged as it is")
+    func peeking() throws {
+        let directory = try TemporaryDirectory()
+        let file = KnownPeersFile(directory: directory.path)
+        var random = SystemRandomNumberGenerator()
+        #expect(file.peek(using: &random) == nil && KeptIdentity.user(in: directory.path) == nil)
+        var table = KnownPeersTable()
+        table.met(try Self.key(1), name: "Alice", at: 1)
+        #expect(file.save(table.peers) == .saved(table.peers))
+        #expect(file.peek(using: &random) == table.peers)
+        for damaged in ["", "{\"version\":2,"] {
+            try directory.write(damaged, to: KnownPeersFile.name)
+            try directory.write(damaged, to: "identity")
+            #expect(file.peek(using: &random) == nil && KeptIdentity.user(in: directory.path) == nil)
+            #expect(directory.text(KnownPeersFile.name) == damaged && directory.text("identity") == damaged)
+        }
+        let text = String(decoding: Identity.text(of: Array(repeating: 7, count: 32)), as: UTF8.self)
+        try directory.write(text, to: "identity")
+        #expect(try KeptIdentity.user(in: directory.path) == KeptIdentity.read(directory: directory.path)?.user)
+    }
+
     @Test("a damaged file is moved aside, a later version's is left alone, and a link is not followed")
     func unreadable() throws {
         let directory = try TemporaryDirectory()

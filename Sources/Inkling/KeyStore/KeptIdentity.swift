@@ -41,6 +41,13 @@ public struct KeptIdentity: Sendable {
         return try KeptIdentity(key, directory: path)
     }
 
+    /// Whose identity a state directory keeps, for those who only want to know: nothing is changed there, and root sees that
+    /// of another user too. Nil if there is none, or it can't be read.
+    package static func user(in directory: String) -> UserID? {
+        guard let key = StateDirectory.peekedKey(directory) else { return nil }
+        return KeyPair(privateKey: key)?.publicKey.userID
+    }
+
     /// Puts an identity into a state directory, which is made if it is missing.
     ///
     /// - Parameters:

@@ -54,6 +54,20 @@ struct StateDirectory: Sendable {
         return try directory.existingKey()
     }
 
+    /// The private key that is kept in a directory, whoever owns it; nil if there is none, or it can't be read. Nothing is
+    /// made or changed there.
+    static func peekedKey(_ path: String) -> [UInt8]? {
+        let file = Glibc.open("\(path)/identity", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { return nil }
+        defer { Glibc.close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        var bytes: [UInt8] = Array(repeating: 0, count: Identity.maximumBytes)
+        let count = read(file, &bytes, bytes.count)
+        guard count > 0, case .key(let key) = Identity.read(Array(bytes.prefix(count))) else { return nil }
+        return key
+    }
+
     /// Whether a node holds the lock of a directory. Nothing is made or changed there.
     static func isInUse(_ path: String) -> Bool {
         let lock = Glibc.open("\(path)/lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)

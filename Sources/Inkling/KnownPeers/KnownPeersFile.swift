@@ -54,6 +54,19 @@ package struct KnownPeersFile: Sendable {
         }
     }
 
+    /// Reads the file for somebody who only looks: whoever owns it, and where it is damaged, it stays as it is.
+    package func peek(using generator: inout some RandomNumberGenerator) -> KnownPeers? {
+        let file = open("\(directory)/\(Self.name)", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= maximumBytes,
+            let bytes = try? content(of: file, size: Int(status.st_size)),
+            case .peers(let peers) = KnownPeers.read(bytes, using: &generator)
+        else { return nil }
+        return peers
+    }
+
     /// Writes the peers, together with those that are in the file, so that it is there as a whole or as it was.
     ///
     /// - Parameter now: Seconds since 1970.
@@ -109,20 +122,35 @@ package struct KnownPeersFile: Sendable {
         guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= maximumBytes else {
             return moveAside(directory, lock)
         }
-        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-        var count = 0
-        while count < bytes.count {
-            let more = bytes[count...].withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress, $0.count) }
-            if more < 0, errno == EINTR { continue }
-            guard more >= 0 else { return .unreadable(reason: errorText(errno)) }
-            if more == 0 { break }
-            count += more
+        let bytes: [UInt8]
+        do {
+            bytes = try content(of: file, size: Int(status.st_size))
+        } catch {
+            return .unreadable(reason: errorText(error.code))
         }
-        switch KnownPeers.read(Array(bytes.prefix(count)), using: &generator) {
+        switch KnownPeers.read(bytes, using: &generator) {
         case .peers(let peers): return .peers(peers)
         case .newer: return .newer
         case .damaged: return moveAside(directory, lock)
         }
+    }
+
+    /// The code of the system for what went wrong.
+    private struct SystemError: Error {
+        let code: Int32
+    }
+
+    private func content(of file: Int32, size: Int) throws(SystemError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: size)
+        var count = 0
+        while count < bytes.count {
+            let more = bytes[count...].withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress, $0.count) }
+            if more < 0, errno == EINTR { continue }
+            guard more >= 0 else { throw SystemError(code: errno) }
+            if more == 0 { break }
+            count += more
+        }
+        return Array(bytes.prefix(count))
     }
 
     private func moveAside(_ directory: Int32, _ lock: Lock) -> Reading {

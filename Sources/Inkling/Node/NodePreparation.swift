@@ -40,9 +40,17 @@ struct NodePreparation: Sendable {
         keyStore = try Self.openKeyStore(configuration)
         var random = SystemRandomNumberGenerator()
         identity = keyStore.flatMap { KeyPair(privateKey: $0.privateKey) } ?? KeyPair(using: &random)
-        knownPeers = keyStore?.knownPeers.map { directory, isWritable in
-            let file = KnownPeersFile(directory: directory)
-            return KnownPeersOpening(file: file, isWritable: isWritable, reading: file.read(using: &random))
+        if let keyStore {
+            knownPeers = keyStore.knownPeers.map { directory, isWritable in
+                let file = KnownPeersFile(directory: directory)
+                return KnownPeersOpening(file: file, isWritable: isWritable, reading: file.read(using: &random))
+            }
+        } else {
+            knownPeers = configuration.knownPeersToRead.map { directory in
+                let file = KnownPeersFile(directory: directory)
+                let reading = file.peek(using: &random).map { KnownPeersFile.Reading.peers($0) } ?? .missing
+                return KnownPeersOpening(file: file, isWritable: false, reading: reading)
+            }
         }
     }
 
