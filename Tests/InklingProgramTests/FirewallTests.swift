@@ -57,7 +57,14 @@ struct FirewallTests {
         let lines = ["table inet filter {", "\tchain input {"] + row.chain.map { "\t\t\($0)" } + ["\t}", "}"]
         let found = Firewall.obstacles(nftables: lines.joined(separator: "\n"), port: row.port)
         #expect(found.map(\.rule) == row.rules.map { "\($0) (chain inet filter input)" })
-        #expect(found.allSatisfy { $0.fix.hasPrefix("sudo nft insert rule inet filter input udp dport { 5353, ") })
+        for obstacle in found {
+            let chat = row.port.map { "\($0)" } ?? "32768-60999"
+            let ports =
+                !obstacle.dropsChat ? "5353" : obstacle.dropsDiscovery ? "{ 5353, \(chat) }" : chat
+            #expect(
+                obstacle.fix.hasPrefix("sudo nft insert rule inet filter input udp dport \(ports) accept    ("),
+                "\(obstacle.fix)")
+        }
     }
 
     @Test(
@@ -154,7 +161,7 @@ struct FirewallTests {
     func managed() {
         #expect(
             obstacles(Self.ufw, "") == [
-                ["policy drop (chain ip filter INPUT)", "sudo ufw allow proto udp to any port 5353,40001"]
+                ["policy drop (chain ip filter INPUT)", "sudo ufw allow proto udp to any port 40001"]
             ])
         #expect(
             obstacles(Self.ufw, "meta l4proto udp udp dport { 5353, 40001 } counter packets 0 bytes 0 accept").isEmpty)
@@ -162,7 +169,7 @@ struct FirewallTests {
             obstacles(Self.firewalld, "") == [
                 [
                     "reject with icmpx admin-prohibited (chain inet firewalld filter_INPUT)",
-                    "sudo firewall-cmd --add-service=mdns --add-port=40001/udp",
+                    "sudo firewall-cmd --permanent --add-port=40001/udp && sudo firewall-cmd --reload",
                 ]
             ])
         #expect(obstacles(Self.firewalld, "udp dport 40001 accept").isEmpty)
@@ -202,5 +209,43 @@ struct FirewallTests {
             }
             """
         #expect(Firewall.obstacles(nftables: rules, port: 40_001).isEmpty == passes)
+    }
+
+    @Test(
+        "what leaves has the own port as its source, and somebody else's as its destination",
+        arguments: [
+            ("udp dport 5353 drop", "drop", true, false), ("udp dport 40002 drop", "drop", false, true),
+            ("udp sport 40001 drop", "drop", false, true), ("udp sport 40002 drop", nil, false, false),
+            ("udp dport 53 drop", nil, false, false), ("meta l4proto udp drop", "drop", true, true),
+            ("oifname \"eth0\" udp dport 32768-60999 drop", "drop", false, true),
+            ("oifname \"lo\" drop", nil, false, false), ("udp sport { 5353, 40001 } accept; drop", nil, false, false),
+            ("udp dport 5353 accept; drop", "drop", false, true),
+        ] as [(String, String?, Bool, Bool)])
+    func output(_ rules: String, _ obstacle: String?, dropsDiscovery: Bool, dropsChat: Bool) {
+        let lines = rules.split(separator: ";").joined(separator: "\n")
+        let text =
+            "table ip filter {\nchain OUTPUT {\ntype filter hook output priority filter; policy accept;\n\(lines)\n}\n}"
+        let found = Firewall.obstacles(nftables: text, port: 40_001, interfaces: ["eth0"])
+        #expect(found.count == (obstacle == nil ? 0 : 1))
+        #expect(found.allSatisfy { !$0.isInput && $0.rule.hasSuffix("drop (chain ip filter OUTPUT)") })
+        #expect(found.allSatisfy { $0.dropsDiscovery == dropsDiscovery && $0.dropsChat == dropsChat })
+        #expect(
+            found.allSatisfy {
+                let ports = !dropsChat ? "5353" : dropsDiscovery ? "{ 5353, 40001 }" : "40001"
+                return $0.fix.hasPrefix("sudo nft insert rule ip filter OUTPUT udp sport \(ports) accept    (")
+                    && $0.fix.contains("gone after a reboot")
+            })
+    }
+
+    @Test("the line that opens a firewall opens it")
+    func opened() {
+        for hook in ["input", "output"] {
+            func rules(_ first: String) -> String {
+                "table inet filter {\nchain \(hook) {\ntype filter hook \(hook) priority 0; policy drop;\n\(first)\n}\n}"
+            }
+            let fix = Firewall.obstacles(nftables: rules(""), port: nil).first?.fix ?? ""
+            let rule = fix.split(separator: "filter \(hook) ").last?.prefix { $0 != "(" } ?? ""
+            #expect(rule.contains("accept") && Firewall.obstacles(nftables: rules(String(rule)), port: nil).isEmpty)
+        }
     }
 }

@@ -7,6 +7,10 @@ package enum Firewall {
     package struct Obstacle: Equatable {
         package let rule: String
         package let fix: String
+        /// Whether the line only shows more.
+        package let isLook: Bool
+        /// Whether it is about what comes, or what leaves.
+        package let isInput: Bool
         /// What it drops.
         package let dropsDiscovery: Bool
         package let dropsChat: Bool
@@ -24,27 +28,86 @@ package enum Firewall {
         let some = chosen.lowerBound + (chosen.upperBound - chosen.lowerBound) / 2
         let ports = [5_353] + (port.map { [$0] } ?? [chosen.lowerBound, some, chosen.upperBound])
         let wanted = port.map { $0...$0 } ?? chosen
-        var obstacles: [(fix: String, rules: [String], ports: Set<UInt16>)] = []
+        var found: [(place: FirewallPlace, rules: [String], ports: Set<UInt16>)] = []
         for table in FirewallTable.tables(in: rules) {
-            for (name, chain) in table.chains where chain.isInput != nil {
-                let fix = table.manager.fix(table: table.name, chain: name, ports: wanted)
+            for (name, chain) in table.chains {
+                guard let isInput = chain.isInput else { continue }
+                let place = FirewallPlace(manager: table.manager, table: table.name, chain: name, isInput: isInput)
                 for port in ports {
                     let walk = FirewallWalk(
-                        table: table, port: port, isInput: chain.isInput ?? true, interfaces: interfaces)
+                        table: table, port: port, isInput: isInput, others: chosen, interfaces: interfaces)
                     guard let rule = walk.obstacle(in: name) else { continue }
-                    if let index = obstacles.firstIndex(where: { $0.fix == fix }) {
-                        if !obstacles[index].rules.contains(rule) { obstacles[index].rules.append(rule) }
-                        obstacles[index].ports.insert(port)
+                    if let index = found.firstIndex(where: { $0.place.isOpenedWith(place) }) {
+                        if !found[index].rules.contains(rule) { found[index].rules.append(rule) }
+                        found[index].ports.insert(port)
                     } else {
-                        obstacles.append((fix, [rule], [port]))
+                        found.append((place, [rule], [port]))
                     }
                 }
             }
         }
-        return obstacles.map {
-            Obstacle(
-                rule: $0.rules.joined(separator: ", "), fix: $0.fix, dropsDiscovery: $0.ports.contains(5_353),
-                dropsChat: $0.ports != [5_353])
+        return found.map { place, rules, ports in
+            let (dropsDiscovery, dropsChat) = (ports.contains(5_353), ports != [5_353])
+            let fix = place.fix(discovery: dropsDiscovery, chat: dropsChat ? wanted : nil)
+            return Obstacle(
+                rule: rules.joined(separator: ", "), fix: fix.line, isLook: fix.isLook, isInput: place.isInput,
+                dropsDiscovery: dropsDiscovery, dropsChat: dropsChat)
+        }
+    }
+}
+
+/// The line that opens a firewall, or shows what closes it.
+private struct FirewallFix: Equatable {
+    var line: String
+    var isLook = false
+}
+
+/// The chain where something is dropped.
+private struct FirewallPlace {
+    let manager: FirewallTable.Manager
+    let table: String
+    let chain: String
+    let isInput: Bool
+
+    /// Whether one line opens both.
+    func isOpenedWith(_ other: FirewallPlace) -> Bool {
+        guard manager == other.manager, isInput == other.isInput else { return false }
+        return manager != .none || table == other.table && chain == other.chain
+    }
+
+    /// What leaves has the own port as that of its source; that of its destination is somebody else's.
+    ///
+    /// - Parameters:
+    ///   - discovery: whether mDNS is dropped.
+    ///   - chat: the ports of the chat, if they are dropped.
+    func fix(discovery: Bool, chat: ClosedRange<UInt16>?) -> FirewallFix {
+        func ports(_ sign: String) -> [String] {
+            let range = chat.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)\(sign)\($0.upperBound)" }
+            return (discovery ? ["5353"] : []) + [range].compactMap { $0 }
+        }
+        switch manager {
+        case .none:
+            let list = ports("-")
+            let set = list.count == 1 ? list[0] : "{ \(list.joined(separator: ", ")) }"
+            return FirewallFix(
+                line:
+                    "sudo nft insert rule \(table) \(chain) udp \(isInput ? "dport" : "sport") \(set) accept    (a rule "
+                    + "added by hand is gone after a reboot: to keep it, add it where your rules are kept, such as "
+                    + "/etc/nftables.conf)")
+        case .ufw:
+            let list = ports(":").joined(separator: ",")
+            return FirewallFix(
+                line: isInput
+                    ? "sudo ufw allow proto udp to any port \(list)"
+                    : "sudo ufw allow out proto udp from any port \(list) to any")
+        case .firewalld where isInput:
+            let services = discovery ? " --add-service=mdns" : ""
+            let added = chat == nil ? "" : ports("-").last.map { " --add-port=\($0)/udp" } ?? ""
+            return FirewallFix(
+                line: "sudo firewall-cmd --permanent\(services)\(added) && sudo firewall-cmd --reload")
+        case .firewalld:
+            return FirewallFix(
+                line: "sudo firewall-cmd --list-all-policies    (look for what drops UDP that leaves)", isLook: true)
         }
     }
 }
@@ -61,17 +124,6 @@ private struct FirewallTable {
     /// What made the rules, and would make them again.
     enum Manager {
         case none, ufw, firewalld
-
-        func fix(table: String, chain: String, ports: ClosedRange<UInt16>) -> String {
-            func range(_ sign: String) -> String {
-                ports.count == 1 ? "\(ports.lowerBound)" : "\(ports.lowerBound)\(sign)\(ports.upperBound)"
-            }
-            return switch self {
-            case .none: "sudo nft insert rule \(table) \(chain) udp dport { 5353, \(range("-")) } accept"
-            case .ufw: "sudo ufw allow proto udp to any port 5353,\(range(":"))"
-            case .firewalld: "sudo firewall-cmd --add-service=mdns --add-port=\(range("-"))/udp"
-            }
-        }
     }
 
     /// With its family, such as "inet filter".
@@ -112,6 +164,8 @@ private struct FirewallWalk {
     let table: FirewallTable
     let port: UInt16
     let isInput: Bool
+    /// The ports that others may have: what leaves for a chat goes to one of them.
+    let others: ClosedRange<UInt16>
     let interfaces: Set<String>?
 
     private var isMDNS: Bool { port == 5_353 }
@@ -182,7 +236,7 @@ private struct FirewallWalk {
         case "return": return match == .always ? .returns : .goesOn
         case "jump", "goto": return .leaves(chain: target, match: match, returns: rule[index].text == "jump")
         default:
-            let namesPort = conditions.contains { $0.text == "dport" }
+            let namesPort = conditions.contains { $0.text == "dport" || !isInput && $0.text == "sport" }
             return match == .always || namesPort ? .drops(place) : .goesOn
         }
     }
@@ -219,8 +273,10 @@ private struct FirewallWalk {
             case "tcp", "sctp", "dccp", "icmp", "icmpv6", "igmp", "esp", "ah", "arp": return .never
             case "iif", "iifname": test { isInput ? isOwn($0) : .never }
             case "oif", "oifname": test { isInput ? .never : isOwn($0) }
-            case "dport": test { holds($0, port) ? .always : .never }
-            case "sport": test { isMDNS ? (holds($0, 5_353) ? .always : .never) : isWide($0) ? .perhaps : .never }
+            // Both ports of mDNS are the same.
+            case "dport": test { isInput || isMDNS ? (holds($0, port) ? .always : .never) : holdsOthers($0) }
+            case "sport":
+                test { !isInput || isMDNS ? (holds($0, port) ? .always : .never) : isWide($0) ? .perhaps : .never }
             case "daddr":
                 test { $0.hasPrefix("224.0.0.") || $0.hasPrefix("ff02:") ? (isMDNS ? .always : .never) : .perhaps }
             // One host's address is not that of just anybody.
@@ -248,6 +304,13 @@ private struct FirewallWalk {
     }
 
     private func holds(_ text: String, _ port: UInt16) -> Bool { Self.range(text)?.contains(port) ?? false }
+
+    /// Whether what leaves for others goes to one of those ports. Many have the port that is used here.
+    private func holdsOthers(_ text: String) -> Match {
+        guard let range = Self.range(text) else { return .never }
+        if range.lowerBound <= others.lowerBound, range.upperBound >= others.upperBound { return .always }
+        return range.overlaps(others) || range.contains(port) ? .perhaps : .never
+    }
 
     private func isWide(_ text: String) -> Bool { (Self.range(text)?.count ?? 0) > 10_000 }
 
