@@ -302,7 +302,10 @@ extension NetworkTests {
                 let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
                 let healthy = try await doctor("kitchen", on: network[0])
                 #expect(try problems(healthy) == [])
-                #expect(healthy.text.contains("Bob (\(bob.events.first?.user ?? "")) answers"))
+                #expect(healthy.text.contains("Bob answers, round trip"), "\(healthy)")
+                // It is nobody that anybody knows.
+                let seen = bob.events.filter { $0.on == "peer" }
+                #expect(!seen.isEmpty && seen.allSatisfy { $0.name?.hasPrefix("doctor ") == true }, "\(seen)")
                 let other = try problems(await doctor("Kitchen", on: network[0]))
                 #expect(
                     other.count == 1 && other[0].hasPrefix("peers: nobody else is in the open chat Kitchen"), "\(other)"
@@ -319,7 +322,8 @@ extension NetworkTests {
                 async let there = doctor("kitchen", on: network[1])
                 let silent = try problems(await here)
                 // The doctor over there is as silent as Bob.
-                #expect(silent.contains { $0.hasPrefix("peers: \(bob.events.first?.user ?? "") is announced at") })
+                let stranger = "somebody you have not met (\(bob.events.first?.user ?? ""))"
+                #expect(silent.contains { $0.hasPrefix("peers: \(stranger) is announced at") }, "\(silent)")
                 #expect(silent.allSatisfy { $0.contains("but does not answer") }, "\(silent)")
                 let walled = try problems(await there)
                 #expect(walled.first?.hasPrefix("firewall: it may drop") == true, "\(walled)")
@@ -345,6 +349,88 @@ extension NetworkTests {
                 #expect(first.count == 1, "\(first)")
                 #expect(first.first?.hasPrefix("Avahi: the discovery daemon is not running") == true, "\(first)")
                 #expect(try problems(await noBus).first?.hasPrefix("D-Bus: the system bus does not answer") == true)
+            }
+        }
+
+        @Test(
+            "doctor counts the own chat as nobody else, alarms nobody, and suspects the own firewall first",
+            .standalone("beside a daemon it has no node of its own"))
+        func doctorBesideOneself() async throws {
+            try await Network.with(hosts: 2) { network in
+                let host = network[0]
+                func doctor(_ chat: String, user: String? = nil) async throws -> (
+                    checks: [[String: String]], summary: String
+                ) {
+                    let program = ["\(try NodeProcess.program())", "doctor", chat, "--json", "--no-config"]
+                    let state = ["--state-dir", user == nil ? "/run/inkling-Alice" : "/run/home/state"]
+                    let change = user.map { ["setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups"] } ?? []
+                    let child = try Child(
+                        host.command(change + program + state), environment: ["HOME": "/run/home", "LOGNAME": "Alice"])
+                    child.closeInput()
+                    _ = try await child.waitForEndAndOutput(within: 30)
+                    let text = child.output.map(\.text).joined(separator: "\n")
+                    let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+                    return (
+                        object?["checks"] as? [[String: String]] ?? [], object?["summary"] as? String ?? child.errorText
+                    )
+                }
+                func problems(_ checks: [[String: String]]) -> [String] {
+                    checks.filter { $0["status"] == "problem" }.map { "\($0["check"] ?? ""): \($0["text"] ?? "")" }
+                }
+                try await host.run("mkdir /run/home && chown 1000:1000 /run/home")
+                let alice = try await NodeProcess("Alice", on: host, chat: "kitchen")
+                let alone = try await doctor("kitchen")
+                #expect(alone.summary.contains("finds nobody in the chat"), "\(alone)")
+                #expect(alone.checks.contains { $0["text"] == "root's node is in the chat, and is not counted" })
+                let daemon = try #require(alone.checks.first { $0["check"] == "daemon" }?["text"])
+                #expect(daemon.hasPrefix("root runs none, but root has a chat open"))
+                let other = try await doctor("Kitchen")
+                #expect(problems(other.checks) == [], "the own chat is no other machine's")
+
+                let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
+                try await waitUntilAllOnline([alice, bob])
+                let both = try await doctor("kitchen")
+                #expect(both.summary.contains("1 person in the chat"), "\(both)")
+                let user = alice.events.first?.user
+                for event in bob.events where event.on == "peer" {
+                    #expect(event.user == user ? event.name == "Alice" : event.name?.hasPrefix("doctor ") == true)
+                }
+
+                // Not root, and a firewall that drops.
+                try await host.run(
+                    """
+                    nft add table inet wall
+                    nft add chain inet wall in '{ type filter hook input priority 0; }'
+                    nft add rule inet wall in iifname eth0 udp dport != 5353 drop
+                    """)
+                let unread = try await doctor("kitchen", user: "1000")
+                let first = try #require(problems(unread.checks).first)
+                #expect(first.hasPrefix("peers: somebody you have not met (") && first.contains("does not answer"))
+                #expect(first.contains("The first suspect is the firewall of this machine"), "\(first)")
+                #expect(unread.summary.contains("I have to look at the firewall of mine as root"), "\(unread.summary)")
+
+                // What leaves.
+                try await host.run(
+                    """
+                    nft flush ruleset
+                    nft add table inet wall
+                    nft add chain inet wall out '{ type filter hook output priority 0; }'
+                    nft add rule inet wall out meta l4proto udp drop
+                    """)
+                let refused = try await doctor("kitchen", user: "1000")
+                let outward = try #require(problems(refused.checks).first)
+                #expect(outward.hasPrefix("firewall: it does not let out"), "\(refused)")
+                let read = try await doctor("kitchen")
+                #expect(
+                    problems(read.checks).first?.hasPrefix(
+                        "firewall: it may drop what this machine sends: meta l4proto udp drop (chain inet wall out)")
+                        == true, "\(read)")
+                let fix = try #require(read.checks.first { $0["check"] == "firewall" }?["mend"])
+                #expect(fix.hasPrefix("nft insert rule inet wall out udp sport { 5353, "), "\(fix)")
+                // The line does what it says.
+                let line = try #require(fix.split(separator: "    (").first)
+                try await host.run(String(line.replacing("{", with: "'{").replacing("}", with: "}'")))
+                #expect(problems(try await doctor("kitchen").checks) == [])
             }
         }
 
@@ -387,11 +473,13 @@ extension NetworkTests {
 
                 let own = try await doctor(words, asRoot: false)
                 let advice = try #require(own.checks.first { $0["check"] == "firewall" }?["mend"])
-                #expect(advice == "sudo -E inkling doctor\(words)", "\(own.answer)")
+                // Where there is no sudo, it says so.
+                let line = advice.replacing("sudo -E ", with: "").replacing("    (as root)", with: "")
+                #expect(line == "inkling doctor\(words)" && line != advice, "\(own.answer)")
                 #expect(own.checks.first?["text"]?.contains("/run/home/.local/state/inkling") == true)
                 #expect(try await host.run("stat -c %u /run/home/.local/state/inkling/identity") == "1000")
                 let asRoot = try await doctor(
-                    String(advice.dropFirst("sudo -E inkling doctor".count)), asRoot: true)
+                    String(line.dropFirst("inkling doctor".count)), asRoot: true)
                 #expect(asRoot.checks.first { $0["check"] == "identity" }?["status"] == "note", "\(asRoot.answer)")
                 #expect(asRoot.checks.contains { $0["check"] == "firewall" && $0["text"]?.contains("40123") == true })
                 #expect(asRoot.checks.contains { $0["check"] == "peers" }, "\(asRoot.answer)")

@@ -52,30 +52,50 @@ package enum DiscoveryProbe {
     /// What the names of these services begin with, so that nobody counts them as nodes.
     private static let instancePrefix = "probe-"
 
-    /// The instance names of all Inkling nodes that are announced on the network at the end of that time, of whatever
-    /// chat.
-    package static func instances(within time: Duration) -> Set<String> {
+    /// How many instances are asked at most where they are.
+    private static let maximumResolved = 64
+
+    /// The Inkling nodes that are announced on the network at the end of that time, of whatever chat: the names of their
+    /// instances, with the name of the host; nil where it did not come in time.
+    package static func instances(within time: Duration) -> [String: String?] {
         setenv("AVAHI_COMPAT_NOWARN", "1", 1)
-        guard let browser = try? ServiceReference.browse(subtype: nil, interface: 0) else { return [] }
-        defer { browser.free() }
+        guard let browser = try? ServiceReference.browse(subtype: nil, interface: 0) else { return [:] }
+        var resolving: [String: ServiceReference] = [:]
+        defer { for reference in [browser] + resolving.values { reference.free() } }
         // They come and go once for each interface and address family.
         var counts: [String: Int] = [:]
-        var names: Set<String> { Set(counts.filter { $0.value > 0 && !$0.key.hasPrefix(instancePrefix) }.keys) }
+        var hosts: [String: String] = [:]
         let end = ContinuousClock.now + time
-        while ContinuousClock.now < end {
-            var readable = pollfd(fd: browser.descriptor, events: Int16(POLLIN), revents: 0)
-            guard poll(&readable, 1, 50) >= 0 else { break }
-            guard readable.revents != 0 else { continue }
+        looking: while ContinuousClock.now < end {
+            let names = Array(resolving.keys)
+            var readable = ([browser] + names.compactMap { resolving[$0] }).map {
+                pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0)
+            }
+            guard poll(&readable, nfds_t(readable.count), 50) >= 0 else { break }
+            for (name, status) in zip(names, readable.dropFirst()) where status.revents != 0 {
+                resolving[name]?.process()
+                for answer in resolving[name]?.takeAnswers() ?? [] {
+                    if case .resolved(let host, _, _) = answer { hosts[name] = host }
+                    resolving.removeValue(forKey: name)?.free()
+                }
+            }
+            guard readable[0].revents != 0 else { continue }
             browser.process()
             for answer in browser.takeAnswers() {
                 switch answer {
-                case .listed(let name, _, let added): counts[name, default: 0] += added ? 1 : -1
-                case .failed: return names
+                case .listed(let name, let interface, let added):
+                    counts[name, default: 0] += added ? 1 : -1
+                    guard added, !name.hasPrefix(instancePrefix), hosts[name] == nil, resolving[name] == nil,
+                        hosts.count + resolving.count < maximumResolved
+                    else { continue }
+                    resolving[name] = try? ServiceReference.resolve(name: name, interface: interface)
+                case .failed: break looking
                 case .registered, .resolved, .address: break
                 }
             }
         }
-        return names
+        let names = counts.filter { $0.value > 0 && !$0.key.hasPrefix(instancePrefix) }.keys
+        return Dictionary(uniqueKeysWithValues: names.map { ($0, hosts[$0]) })
     }
 }
 

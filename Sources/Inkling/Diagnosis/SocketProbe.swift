@@ -7,6 +7,9 @@ package enum SocketProbe {
         package let address: String
         /// What went wrong; nil if the datagram came back.
         package let failure: String?
+
+        /// Whether the system did not let it out, as a firewall's rule has it.
+        package var isRefused: Bool { failure == UDPSocket.errorText(EPERM) }
     }
 
     package enum Failure: Error, Equatable {

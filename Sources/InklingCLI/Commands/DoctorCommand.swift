@@ -9,7 +9,8 @@ struct DoctorCommand: ParsableCommand {
         abstract: "Find out why two machines don't see each other.",
         discussion: """
             Run it on both machines, with the same chat and options as the chat itself, while somebody else is in \
-            the chat. It takes a few seconds; meanwhile you appear in the chat as away. As root it also reads the \
+            the chat. It takes a few seconds; meanwhile it is in the chat itself, as "doctor" with a number and an \
+            identity of its own, unless your daemon runs, which it asks. As root it also reads the \
             firewall's rules, and writes nothing to another user's home. It ends with one sentence \
             that you can read to the other person on the telephone. The exit status is 0 if all is well, and 1 if there \
             are problems.
@@ -34,10 +35,12 @@ struct DoctorCommand: ParsableCommand {
         try CommandFailure.reporting {
             let settings = try options.settingsOptions.settings()
             let chat = try options.secrets.chatToJoin(chat, default: settings.chat)
-            let (daemon, finding) = try daemon()
+            let configuration = options.node.configuration(settings, isCommand: true)
+            let user = DoctorUser(stateDirectory: configuration.stateDirectory)
+            let arguments = options.secrets.arguments(naming: chat, given: self.chat)
+            let (daemon, ofDaemons) = try daemon(of: user, arguments: options.node.words + arguments)
             let doctor = Doctor(
-                configuration: options.node.configuration(settings, isCommand: true), chat: chat,
-                daemon: daemon, finding, arguments: options.secrets.arguments(naming: chat, given: self.chat),
+                configuration: configuration, chat: chat, user: user, daemon: daemon, ofDaemons, arguments: arguments,
                 options: options.node.words,
                 logLevel: options.node.logLevel ?? .critical, isTalking: !json)
             let findings = try doctor.run()
@@ -64,20 +67,34 @@ struct DoctorCommand: ParsableCommand {
     }
 
     /// The daemon whose node is asked, if one runs, and what there is to say of it. Unlike other commands it starts none.
-    private func daemon() throws -> (DaemonConnection?, Finding?) {
-        guard !options.attachment.standalone else { return (nil, nil) }
+    private func daemon(of user: DoctorUser, arguments: String) throws -> (DaemonConnection?, [Finding]) {
+        guard !options.attachment.standalone else { return (nil, []) }
+        // Whom root stands for has a daemon that root can't use.
+        let others = user.other.flatMap { other in
+            user.othersNode.map { Finding.daemon(of: other.name, $0, arguments: arguments) }
+        }
+        if user.isOthersDirectory, !options.attachment.attach { return (nil, [others].compactMap { $0 }) }
         guard !options.attachment.attach, options.node.ownWords.isEmpty else {
             let daemon = try options.daemon()
-            return (daemon, daemon.flatMap(Self.finding))
+            return (daemon, [daemon.flatMap { Self.finding($0, user) }].compactMap { $0 })
         }
-        switch DaemonSearch(stateDirectory: options.node.stateDir) {
-        case .noNode: return (nil, .noDaemon(isNodeThere: false))
-        case .failure(let failure): return (nil, .daemon(failure))
-        case .found(let daemon): return (daemon, Self.finding(daemon))
-        }
+        let (daemon, own): (DaemonConnection?, Finding?) =
+            switch DaemonSearch(stateDirectory: options.node.stateDir) {
+            case .noNode: (nil, .noDaemon(isNodeThere: false, ofRoot: user.isRoot))
+            case .failure(let failure):
+                (
+                    nil,
+                    .daemon(
+                        failure, ofRoot: user.isRoot, isManaged: ServiceUnit.isManagedForUser("inkling"))
+                )
+            case .found(let daemon): (daemon, Self.finding(daemon, user))
+            }
+        return (daemon, [own, others].compactMap { $0 })
     }
 
-    private static func finding(_ daemon: DaemonConnection) -> Finding? {
-        daemon.daemon.map { .daemon(version: $0.version, program: programVersion, port: $0.port) }
+    private static func finding(_ daemon: DaemonConnection, _ user: DoctorUser) -> Finding? {
+        daemon.daemon.map {
+            .daemon(version: $0.version, program: programVersion, port: $0.port, ofRoot: user.isRoot)
+        }
     }
 }

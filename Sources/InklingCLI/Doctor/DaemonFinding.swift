@@ -1,4 +1,3 @@
-import Glibc
 import InklingText
 
 /// What a doctor says of the daemon and its version.
@@ -8,47 +7,82 @@ extension Finding {
     /// - Parameters:
     ///   - version: the version of the daemon's program.
     ///   - port: the UDP port of its node.
-    package static func daemon(version: String, program: String, port: UInt16) -> Finding {
-        let text = "one runs, on UDP port \(port), and its node is asked who is in the chat"
+    ///   - root: whether it is root's, and not that of the person who asks.
+    package static func daemon(version: String, program: String, port: UInt16, ofRoot root: Bool = false) -> Finding {
+        let text = "\(root ? "root's" : "yours") runs, on UDP port \(port), and its node is asked who is in the chat"
         guard let difference = VersionDifference.text(daemon: version, program: program) else {
             return .ok(daemonCheck, text)
         }
         return .note(
             daemonCheck, "\(text). \(difference)",
-            fix: "inkling status    (shows since when it runs, and both versions)")
+            look: "inkling status    (shows since when it runs, and both versions)")
     }
 
-    /// No daemon runs.
+    /// No daemon of the user who runs the doctor runs.
     ///
     /// - Parameter isNodeThere: whether a chat uses the identity.
-    package static func noDaemon(isNodeThere: Bool) -> Finding {
-        isNodeThere
-            ? .ok(daemonCheck, "none runs, and a chat of yours does: to others, the doctor is the same person")
-            : .ok(daemonCheck, "none runs, and none is needed: the doctor has a node of its own")
+    package static func noDaemon(isNodeThere: Bool, ofRoot root: Bool = false) -> Finding {
+        let start = root ? "root runs none" : "you run none"
+        return isNodeThere
+            ? .ok(
+                daemonCheck,
+                "\(start), but \(root ? "root has" : "you have") a chat open: the doctor is beside it in the chat, under a "
+                    + "name of its own")
+            : .ok(daemonCheck, "\(start), and none is needed: the doctor has a node of its own")
+    }
+
+    /// What root finds of the daemon of somebody else, which it can't use.
+    ///
+    /// - Parameters:
+    ///   - user: the login name.
+    ///   - arguments: those of the doctor, with a blank before each.
+    package static func daemon(of user: String, _ node: OthersNode, arguments: String) -> Finding {
+        switch node {
+        case .none: .ok(daemonCheck, "\(user) runs none, and none is needed: the doctor has a node of its own")
+        case .chat:
+            .ok(
+                daemonCheck,
+                "\(user) runs none, but has a chat open: the doctor is beside it in the chat, under a name of its own")
+        case .daemon:
+            .note(
+                daemonCheck,
+                "\(user)'s runs, and root can't use it: the doctor is beside it in the chat, under a name of its own",
+                look: "inkling doctor\(arguments)    (as \(user): looks through that daemon)")
+        }
     }
 
     /// A node uses the state directory, and it can't be attached to.
-    static func daemon(_ failure: DaemonConnection.Failure) -> Finding {
-        let spoken = "My Inkling daemon runs, but my programs can't use it"
+    static func daemon(_ failure: DaemonConnection.Failure, ofRoot root: Bool, isManaged: Bool) -> Finding {
         switch failure {
-        case _ where failure.isNobody: return .noDaemon(isNodeThere: true)
-        case .daemon(.newerInterface):
-            return .problem(
-                daemonCheck, failure.reason, fix: "inkling --version    (of this program, which is the older one)",
-                spoken: spoken + ": this computer has two versions of Inkling, and I have to upgrade the older one.")
+        case _ where failure.isNobody: .noDaemon(isNodeThere: true, ofRoot: root)
+        case .daemon(.newerInterface): .olderProgram(failure.reason)
         case .daemon(.otherState):
-            return .note(
+            .note(
                 daemonCheck, "the one that listens has another state directory, and is not used",
-                fix: "inkling doctor --state-dir DIR    (the one that the daemon was started with)")
+                look: "inkling doctor --state-dir DIR    (the one that the daemon was started with)")
         case .daemon(.refused(.other("state-in-use", _))):
-            return .note(
+            .note(
                 daemonCheck, "it waits until a chat of yours ends, which uses the identity",
                 fix: "end that chat, and open it again: it then uses the daemon")
         case .otherUser, .noPlace, .socket, .silent, .hanging, .notDaemon, .daemon:
-            return .problem(
-                daemonCheck, "a node of yours runs, but no daemon can be used: \(failure.reason)",
-                fix: "inkling status; systemctl --user status inkling.service",
-                spoken: spoken + ", so I have to restart it.")
+            .unusableDaemon(failure.reason, isManaged: isManaged)
         }
+    }
+
+    private static func olderProgram(_ reason: String) -> Finding {
+        .problem(
+            daemonCheck, reason, look: "inkling --version    (of this program, which is the older one)",
+            spoken:
+                "My Inkling daemon runs, but my programs can't use it: this computer has two versions of Inkling, and I "
+                + "have to upgrade the older one.")
+    }
+
+    /// - Parameter isManaged: whether a service manager runs it.
+    package static func unusableDaemon(_ reason: String, isManaged: Bool) -> Finding {
+        .problem(
+            daemonCheck, "a node of yours runs, but no daemon can be used: \(reason)",
+            fix: isManaged
+                ? "systemctl --user restart inkling.service" : "end it, and start it again: inkling daemon",
+            spoken: "My Inkling daemon runs, but my programs can't use it, so I have to restart it.")
     }
 }

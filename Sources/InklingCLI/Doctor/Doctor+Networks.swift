@@ -15,7 +15,12 @@ extension Doctor {
         do {
             _ = try Interfaces.select(selection, from: all)
         } catch {
-            say(.problem(check, error.text, fix: "inkling chat --interface NAME"))
+            say(
+                .problem(
+                    check, error.text, fix: "inkling chat --interface NAME",
+                    spoken:
+                        "My computer does not have the network interface that I told Inkling to use: I have to choose "
+                        + "another."))
             // The rest is looked at as if none was named.
             configuration.interfaces = []
             configuration.excludedInterfaces = []
@@ -24,13 +29,19 @@ extension Doctor {
         for interface in used {
             let addresses = interface.networks.map(\.address.hostText).joined(separator: ", ")
             if interface.networks.isEmpty {
-                say(.problem(check, "\(interface.name) is used, but has no address", fix: Self.addressLine(interface)))
+                say(
+                    .problem(
+                        check, "\(interface.name) is used, but has no address", fix: Self.addressLine(interface),
+                        spoken: "My computer has no address on the network yet: I have to get it one."))
             } else if !interface.isMulticast && !interface.isLoopback {
                 say(
                     .problem(
                         check,
                         "\(interface.name) (\(addresses)) is used, but carries no multicast: nobody can be found on it",
-                        fix: "sudo ip link set \(interface.name) multicast on"))
+                        fix: "sudo ip link set \(interface.name) multicast on",
+                        spoken:
+                            "The network interface of my computer carries no multicast, so nobody can be found: I have "
+                            + "to turn that on."))
             } else {
                 say(.ok(check, "\(interface.name) is used: \(addresses)"))
             }
@@ -50,7 +61,7 @@ extension Doctor {
             say(
                 .problem(
                     check, "\(reason): only nodes on this machine can be reached",
-                    fix: "ip -brief link    (then: sudo ip link set NAME up)",
+                    look: "ip -brief link    (then: sudo ip link set NAME up)",
                     spoken: "My computer is not on a network: I have to connect it to the one that you use."))
         }
         return used
@@ -100,11 +111,18 @@ extension Doctor {
                 say(
                     .note(
                         check, "port \(wanted) is in use by another program, which may be your own chat",
-                        fix: "sudo ss -ulpn 'sport = :\(wanted)'    (shows which)"))
+                        look: "sudo ss -ulpn 'sport = :\(wanted)'    (shows which)"))
             case .portNotAllowed:
-                say(.problem(check, "only root can use port \(wanted)", fix: "inkling chat --port 40123"))
+                say(
+                    .problem(
+                        check, "only root can use port \(wanted)", fix: "inkling chat --port 40123",
+                        spoken: "I told Inkling to use a port that only root can use: I have to choose another."))
             case .other(let reason):
-                say(.problem(check, "can't create a socket: \(reason)", fix: "ulimit -n 1024"))
+                say(
+                    .problem(
+                        check, "can't create a socket: \(reason)",
+                        look: "ulimit -n    (how many files and sockets may be open)",
+                        spoken: "My computer can't create a socket for Inkling: I have to find out why."))
             }
         }
         return (0, [])
@@ -114,60 +132,67 @@ extension Doctor {
     func tellOfLost(_ lost: [SocketProbe.Echo]) {
         guard let reason = lost.first?.failure else { return }
         let check = "UDP port"
-        let addresses = lost.map(\.address).joined(separator: ", ")
+        let text = "datagrams to this machine's addresses are lost (\(lost.map(\.address).joined(separator: ", ")))"
         if isChatWalled {
-            say(
-                .note(
-                    check,
-                    "datagrams to this machine's addresses are lost (\(addresses)); the firewall's rules explain it"))
+            say(.note(check, "\(text); the firewall's rules explain it"))
+        } else if unread != nil {
+            say(.note(check, "\(text): \(reason)"))
         } else {
             say(
                 .problem(
-                    check, "datagrams to this machine's addresses are lost (\(addresses)): \(reason)",
-                    fix: "sudo nft list ruleset    (look for what drops UDP)"))
+                    check, "\(text): \(reason)", look: "sudo nft list ruleset    (look for what drops UDP)",
+                    spoken: "My computer loses what is sent to its own addresses: I have to look at its firewall."))
         }
     }
 
-    func examineFirewall(_ interfaces: [NetworkInterface]) {
-        let check = "firewall"
-        guard HostTools.path(of: "nft") != nil else {
-            return say(
-                .note(
-                    check, "its rules can't be read without nft; UDP port 5353 and the chat's port must be open",
-                    fix: "sudo apt-get install nftables"))
+    /// - Parameter lost: the datagrams to the own addresses that were lost.
+    func examineFirewall(_ interfaces: [NetworkInterface], lost: [SocketProbe.Echo]) {
+        guard !lost.isEmpty || Self.firewallTools.contains(where: { HostTools.path(of: $0) != nil }) else {
+            return say(.note("firewall", "no program for its rules is installed here, so there is most likely none"))
         }
-        guard geteuid() == 0 else {
-            return say(
-                .note(
-                    check, "only root can read its rules; UDP port 5353 and the chat's port must be open",
-                    fix: "sudo -E inkling doctor\(options)\(arguments)"))
-        }
-        guard let rules = HostTools.output(of: ["nft", "list", "ruleset"]) else {
-            return say(
-                .note(
-                    check, "its rules can't be read; UDP port 5353 and the chat's port must be open",
-                    fix: "sudo nft list ruleset    (shows why)"))
-        }
+        guard let rules = firewallRules() else { return tellOfUnread(lost) }
         let port = nodePort == 0 ? nil : nodePort
         let obstacles = Firewall.obstacles(
             nftables: rules, port: port, chosen: HostTools.chosenPorts() ?? 32_768...60_999,
             interfaces: Set(interfaces.map(\.name)))
         isDiscoveryWalled = obstacles.contains(where: \.dropsDiscovery)
         isChatWalled = obstacles.contains(where: \.dropsChat)
-        for obstacle in obstacles {
-            let hint = port == nil ? "; with --port N one port is enough" : ""
-            say(
-                .problem(
-                    check, "it may drop what others send: \(obstacle.rule)\(hint)", fix: obstacle.fix,
-                    spoken: "The firewall of my computer drops what others send to Inkling: I have to let it pass."))
+        for obstacle in obstacles { say(.firewall(obstacle, hasPort: port != nil)) }
+        if HostTools.hasOlderFirewallRules {
+            unread = Finding.Unread(
+                reason: "legacy iptables rules exist and were not checked",
+                look: "sudo iptables-legacy -S; sudo ip6tables-legacy -S    (look for what drops UDP)")
+            if obstacles.isEmpty { tellOfUnread(lost) }
+        } else if obstacles.isEmpty {
+            say(.ok("firewall", "no rule drops UDP port 5353 or the chat's port"))
         }
-        let hasOlderRules = HostTools.hasOlderFirewallRules
-        if hasOlderRules {
-            say(
-                .note(
-                    check, "legacy iptables rules exist and were not checked",
-                    fix: "sudo iptables-legacy -S; sudo ip6tables-legacy -S    (look for what drops UDP)"))
+    }
+
+    private static let firewallTools = ["nft", "iptables", "iptables-legacy", "ufw", "firewall-cmd"]
+
+    /// Nil if they can't be read.
+    private func firewallRules() -> String? {
+        guard HostTools.path(of: "nft") != nil else {
+            unread = Finding.Unread(
+                reason: "its rules can't be read without nft",
+                look: "sudo apt-get install nftables    (then run this again)")
+            return nil
         }
-        if obstacles.isEmpty, !hasOlderRules { say(.ok(check, "no rule drops UDP port 5353 or the chat's port")) }
+        guard user.isRoot else {
+            unread = Finding.Unread(
+                reason: "only root can read its rules", look: "sudo -E inkling doctor\(options)\(arguments)")
+            return nil
+        }
+        let rules = HostTools.output(of: ["nft", "list", "ruleset"])
+        if rules == nil {
+            unread = Finding.Unread(reason: "its rules can't be read", look: "sudo nft list ruleset    (shows why)")
+        }
+        return rules
+    }
+
+    private func tellOfUnread(_ lost: [SocketProbe.Echo]) {
+        guard let unread else { return }
+        let isRefused = lost.contains { $0.isRefused }
+        say(.firewall(unread, lost.isEmpty ? .none : isRefused ? .refused : .lost))
     }
 }

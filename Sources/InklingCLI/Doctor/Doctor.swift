@@ -11,9 +11,10 @@ final class Doctor {
     private let chat: Chat
     /// Whose node is asked who is in the chat; nil for one of the doctor's own.
     private let daemon: DaemonConnection?
-    /// What there is to say of the daemon; nil where nobody asked for it.
-    private let daemonFinding: Finding?
-    /// How many others answer in the chat.
+    /// What there is to say of daemons; nothing where nobody asked for it.
+    private let daemonFindings: [Finding]
+    let user: DoctorUser
+    /// How many others answer in the chat, on other machines.
     private var present = 0
     /// How a shell names the chat to a command, with a blank before it.
     let arguments: String
@@ -26,16 +27,20 @@ final class Doctor {
     /// its own.
     var isDiscoveryWalled = false
     var isChatWalled = false
+    /// Why the firewall's rules are not known; nil if they are.
+    var unread: Finding.Unread?
     private static let searchTime = Duration.seconds(5)
 
     init(
-        configuration: Configuration, chat: Chat, daemon: DaemonConnection?, _ daemonFinding: Finding?,
+        configuration: Configuration, chat: Chat, user: DoctorUser, daemon: DaemonConnection?,
+        _ daemonFindings: [Finding],
         arguments: String, options: String, logLevel: Logger.Level, isTalking: Bool
     ) {
         self.configuration = configuration
         self.chat = chat
         self.daemon = daemon
-        self.daemonFinding = daemonFinding
+        self.daemonFindings = daemonFindings
+        self.user = user
         self.arguments = arguments
         self.options = options
         self.logLevel = logLevel
@@ -45,13 +50,13 @@ final class Doctor {
     /// - Throws: an `ExitCode` if it could not be finished.
     func run() throws -> [Finding] {
         examineState()
-        if let daemonFinding { say(daemonFinding) }
+        for finding in daemonFindings { say(finding) }
         var isReachable = configuration.discovery ? examineDaemons() : true
         let interfaces = examineInterfaces()
         examineMulticast(interfaces)
         // The port of a daemon is known to be its own.
         let (freePort, lost) = daemon == nil ? examinePort(interfaces) : (0, [])
-        examineFirewall(interfaces)
+        examineFirewall(interfaces, lost: lost)
         tellOfLost(lost)
         if configuration.discovery {
             if isReachable { isReachable = examineDiscovery() }
@@ -66,9 +71,12 @@ final class Doctor {
     var nodePort: UInt16 { daemon?.daemon?.port ?? configuration.port }
 
     /// What it found, in one sentence for somebody on the telephone.
-    var summary: String { Summary.sentence(findings, present: present, chat: chat.name) }
+    var summary: String {
+        Summary.sentence(findings, present: present, chat: chat.name, isFirewallKnown: unread == nil)
+    }
 
     func say(_ finding: Finding) {
+        let finding = finding.adapted(isRoot: user.isRoot, hasSudo: HostTools.path(of: "sudo") != nil)
         findings.append(finding)
         if isTalking { for line in finding.lines { Output.standard.write(line: line) } }
     }
@@ -77,14 +85,10 @@ final class Doctor {
 
     private func examineState() {
         let check = "identity"
-        let directory = configuration.stateDirectory
-        if KeyStore.isAnothers(directory) {
-            configuration.isEphemeral = true
+        if user.isOthersDirectory {
+            let directory = configuration.stateDirectory ?? "the state directory"
             return say(
-                .note(
-                    check,
-                    "\(directory ?? "the state directory") does not belong to root: nothing is kept there, and others, "
-                        + "a chat of yours included, see the doctor as somebody new"))
+                .note(check, "\(directory) belongs to \(user.other?.name ?? "another user"): nothing is kept there"))
         }
         do {
             guard let identity = try KeptIdentity.read(directory: configuration.stateDirectory) else {
@@ -100,9 +104,7 @@ final class Doctor {
                         fix: "chmod u+rwx \(directory)"))
             }
         } catch {
-            say(.problem(check, error.text, fix: nil))
-            // The rest is looked at as somebody new.
-            configuration.isEphemeral = true
+            say(.problem(check, error.text, spoken: Self.spokenState))
         }
     }
 
@@ -110,22 +112,25 @@ final class Doctor {
         do {
             let store = try KeyStore.openShared(directory: configuration.stateDirectory)
             if let temporary = store.temporary {
-                say(.problem(check, temporary.text, fix: "inkling doctor --state-dir DIRECTORY"))
+                say(
+                    .problem(
+                        check, temporary.text, fix: "inkling doctor --state-dir DIRECTORY", spoken: Self.spokenState))
             } else {
                 say(.ok(check, "one was made in \(store.directory ?? "")"))
             }
         } catch {
-            say(.problem(check, error.text, fix: nil))
+            say(.problem(check, error.text, spoken: Self.spokenState))
         }
     }
+
+    private static let spokenState = "My computer can't keep who I am in Inkling: I have to fix the folder for that."
 
     /// Returns whether both answer.
     private func examineDaemons() -> Bool {
         let bus = Self.busPath()
         let busFailure = HostTools.failureToConnect(bus)
         if let reason = busFailure {
-            let start = HostTools.start("dbus-daemon", without: HostTools.busStart, package: "dbus")
-                .replacing("start dbus-daemon", with: "start dbus")
+            let start = HostTools.start("dbus-daemon", unit: "dbus", without: HostTools.busStart, package: "dbus")
             say(
                 .problem(
                     "D-Bus", "the system bus does not answer at \(bus) (\(reason))", fix: start,
@@ -134,7 +139,7 @@ final class Doctor {
             say(.ok("D-Bus", "the system bus answers"))
         }
         let folder = access("/run/avahi-daemon", F_OK) == 0 ? "/run/avahi-daemon" : "/var/run/avahi-daemon"
-        let fix = HostTools.start("avahi-daemon", without: HostTools.avahiStart, package: "avahi-daemon")
+        let fix = Self.avahiStart
         if let reason = HostTools.failureToConnect("\(folder)/socket") {
             // Without a bus it can't be asked for anything, whether it runs or not.
             say(
@@ -146,6 +151,11 @@ final class Doctor {
         let version = HostTools.output(of: ["avahi-daemon", "--version"])?.trimmed
         say(.ok("Avahi", "the discovery daemon is running\(version.map { " (\($0))" } ?? "")"))
         return busFailure == nil
+    }
+
+    private static var avahiStart: String {
+        HostTools.start(
+            "avahi-daemon", unit: "avahi-daemon", without: HostTools.avahiStart, package: "avahi-daemon")
     }
 
     private static func busPath() -> String {
@@ -167,17 +177,9 @@ final class Doctor {
         case .unavailable(let outage):
             say(
                 .problem(
-                    check, outage.text,
-                    fix: HostTools.start("avahi-daemon", without: HostTools.avahiStart, package: "avahi-daemon")))
-        case .nothing where isDiscoveryWalled:
-            say(
-                .note(
-                    check, "a service that was announced was not found within 5 s; the firewall's rules explain it"))
-        case .nothing:
-            say(
-                .problem(
-                    check, "the daemon answers, but a service that was announced was not found within 5 s",
-                    fix: "grep -E 'allow-interfaces|deny-interfaces|disable-publishing' /etc/avahi/avahi-daemon.conf"))
+                    check, outage.text, fix: Self.avahiStart,
+                    spoken: "Avahi on my computer does not work, so nobody can be found: I have to start it again."))
+        case .nothing: say(.undiscovered(isWalled: isDiscoveryWalled, unread))
         }
         return false
     }
@@ -189,6 +191,10 @@ final class Doctor {
         configuration.port = port
         configuration.sendsTyping = false
         configuration.lastWill = false
+        // A second node with the user's key, or with the user's name and another key, would not go unnoticed.
+        configuration.name = DoctorName.random()
+        configuration.isEphemeral = true
+        configuration.knownPeersToRead = user.other?.directory ?? configuration.stateDirectory
         let settings = ChatSettings(
             node: configuration, chat: chat, arguments: arguments, mode: .plain, indicator: .standard,
             reducedMotion: true, decorated: false, logLevel: logLevel, daemon: daemon)
@@ -196,43 +202,42 @@ final class Doctor {
             let session = try ChatProgram.runCommand(settings) { host, _ in
                 DoctorSession(host, looksElsewhere: configuration.discovery && isReachable)
             }
-            guard let seen = try session.result?.get() else { throw ExitCode(1) }
-            let others = seen.sightings.filter { !$0.isOneself }
-            if !isReachable, seen.present.isEmpty, others.isEmpty, configuration.peers.isEmpty {
+            guard let sights = try session.result?.get() else { throw ExitCode(1) }
+            let own = Set(user.identities.keys).union([sights.identity.user])
+            let isEmpty =
+                sights.people.allSatisfy { $0.presence == .offline } && sights.sightings.allSatisfy(\.isOneself)
+            if !isReachable, isEmpty, configuration.peers.isEmpty {
                 return say(.note("peers", "nobody can be found without discovery; fix the problems above first"))
             }
-            tellOf(seen.present, others, elsewhere: seen.elsewhere)
+            tell(
+                of: SeenInChat(
+                    sights, own: own, ownName: daemon == nil ? self.configuration.name : sights.identity.name))
         } catch let error as NodeError {
-            say(.problem("chat", error.text, fix: nil))
+            say(
+                .problem(
+                    "chat", error.text, spoken: "My computer can't join the chat: I have to find out why."))
         }
     }
 
-    private func tellOf(_ present: [Peer], _ sightings: [Sighting], elsewhere: Int) {
+    private func tell(of seen: SeenInChat) {
         let check = "peers"
-        var labels = Labels(ownName: configuration.name, present)
-        for peer in present {
-            let time = peer.roundTrip.map { ", round trip \($0.millisecondText)" } ?? ""
-            say(.ok(check, "\(labels.marked(peer)) (\(peer.user)) answers\(time)"))
+        for node in seen.ownNodes.sorted() {
+            let name = user.isRoot ? user.identities[node].map { "\($0)'s node" } : nil
+            say(.ok(check, "\(name ?? "a node of yours") is in the chat, and is not counted"))
         }
-        let silent = sightings.filter { !$0.isLinked }
-        tellOfSilent(silent)
-        if !configuration.peers.isEmpty, present.isEmpty {
-            let text = "none of the peers named with --peer answers: \(configuration.peers.joined(separator: ", "))"
-            guard !isChatWalled else { return say(.note(check, "\(text); fix the firewall first")) }
-            say(
-                .problem(
-                    check, text,
-                    fix: "on the other machine: inkling chat --port N\(arguments), with N open in its firewall"))
-        }
-        self.present = present.count
-        guard present.isEmpty, silent.isEmpty, configuration.peers.isEmpty else { return }
+        for finding in seen.answering { say(finding) }
+        tellOfSilent(seen)
+        let (others, silent) = (seen.elsewhereOnNetwork, seen.silent)
+        if !configuration.peers.isEmpty, seen.present.isEmpty { tellOfNamedPeers() }
+        present = others.count
+        guard others.isEmpty, silent.isEmpty, configuration.peers.isEmpty else { return }
         let name = SafeText.line(chat.name)
-        if elsewhere > 0 {
+        if seen.elsewhere > 0 {
             say(
                 .problem(
                     check,
                     "nobody else is in the \(chat.isOpen ? "open" : "secret") chat \(name), but "
-                        + (elsewhere == 1 ? "1 node is" : "\(elsewhere) nodes are")
+                        + (seen.elsewhere == 1 ? "1 node is" : "\(seen.elsewhere) nodes are")
                         + " announced in other chats. Names must match exactly, and a secret chat is not the "
                         + "open chat of the same name",
                     fix: chat.isOpen
@@ -243,27 +248,63 @@ final class Doctor {
         } else if isDiscoveryWalled {
             say(.note(check, "nobody else is announced; fix the firewall first"))
         } else {
-            say(
-                .note(
-                    check,
-                    "nobody else is announced. Start a chat on the other machine and run this again. If that does "
-                        + "not help, multicast does not pass between you: there is a firewall there, a wireless network "
-                        + "that isolates its devices, or two separate networks",
-                    fix: "inkling chat --peer HOST:N\(arguments)    (there: inkling chat --port N\(arguments))"))
+            let place = seen.present.isEmpty ? "" : " on another machine"
+            let start =
+                "nobody else is announced\(place). Start a chat on the other machine and run this again. If that does not help, "
+            if let unread {
+                say(
+                    .note(
+                        check,
+                        start
+                            + "the first suspect is the firewall of this machine (\(unread.reason)), the next is the one "
+                            + "there. Otherwise multicast does not pass between you: a wireless network isolates its devices, "
+                            + "or there are two separate networks", look: unread.look))
+            } else {
+                say(
+                    .note(
+                        check,
+                        start
+                            + "multicast does not pass between you: there is a firewall there, a wireless network that "
+                            + "isolates its devices, or two separate networks",
+                        fix: "inkling chat --peer HOST:N\(arguments)    (there: inkling chat --port N\(arguments))"))
+            }
         }
     }
 
-    private func tellOfSilent(_ silent: [Sighting]) {
+    private func tellOfNamedPeers() {
+        let text = "none of the peers named with --peer answers: \(configuration.peers.joined(separator: ", "))"
+        guard !isChatWalled else { return say(.note("peers", "\(text); fix the firewall first")) }
+        if let unread {
+            let suspect = "the first suspect is the firewall of this machine (\(unread.reason)), the next one is there"
+            return say(
+                .problem(
+                    "peers", "\(text); \(suspect)", look: unread.look,
+                    spoken: "The computers that I named don't answer: I have to look at the firewall of mine as root, "
+                        + "and please run the doctor as root on yours."))
+        }
+        say(
+            .problem(
+                "peers", text,
+                fix: "on the other machine: inkling chat --port N\(arguments), with N open in its firewall",
+                spoken:
+                    "The computers that I named don't answer: please open the chat with the port that I tell you, and "
+                    + "let your firewall pass it."))
+    }
+
+    private func tellOfSilent(_ seen: SeenInChat) {
         // What a known wall keeps out needs no further look.
-        let reaches = silent.isEmpty || isChatWalled ? [:] : ReachProbe.run(silent.flatMap(\.addresses))
+        let isLookedAt = !seen.silent.isEmpty && !isChatWalled
+        let reaches = isLookedAt ? ReachProbe.run(seen.silent.flatMap(\.addresses)) : [:]
         let isWireless = Interfaces.matching(selection, from: Interfaces.all()).contains {
             HostTools.isWireless($0.name)
         }
-        for sighting in silent {
+        let known = SilentPeer.Circumstances(
+            isWalled: isChatWalled, unread: unread, isOneself: daemon != nil, arguments: arguments)
+        for sighting in seen.silent {
             let peer = SilentPeer(
-                user: sighting.user.description, addresses: sighting.addresses,
+                label: seen.label(of: sighting.user), addresses: sighting.addresses,
                 reach: .best(sighting.addresses.compactMap { reaches[$0] }), isWireless: isWireless)
-            say(peer.finding(isWalled: isChatWalled))
+            say(peer.finding(known))
         }
     }
 }

@@ -16,18 +16,23 @@ final class DoctorSession: CommandSession {
     private let thread = NIOThreadPool(numberOfThreads: 1)
     private var phase = Phase.looking
     /// Everybody who is announced, in whatever chat; nil while they are looked for.
-    private var announced: Set<String>?
-    private var present: [Peer]?
+    private var announced: [String: String?]?
+    private var people: [Peer]?
+    private var known: [KnownPeer]?
     private var sightings: (own: String?, found: [Sighting])?
     private(set) var result: Result<Sights, NodeError>?
 
     /// What it saw at the end.
     struct Sights {
-        /// Who is there, by name.
-        var present: [Peer]
+        /// Who the node is.
+        var identity: NodeIdentity
+        /// Who is in the chat, or was met there before, by name.
+        var people: [Peer]
+        /// Who was met anywhere.
+        var known: [KnownPeer]
         /// Who is announced in the chat.
         var sightings: [Sighting]
-        /// How many are announced in other chats.
+        /// How many are announced in other chats, on other machines.
         var elsewhere: Int
     }
 
@@ -63,8 +68,9 @@ final class DoctorSession: CommandSession {
         switch output {
         case .answer(.failed(let error), to: .join): end(.failure(error))
         case .answer(.joined, to: .join): lookElsewhere()
-        case .answer(.peers(let peers), to: .peers):
-            present = peers.filter { $0.presence != .offline }
+        case .answer(.peers(let peers), to: .peers): people = peers
+        case .answer(.knownPeers(let peers), to: .knownPeers): known = peers
+        case .answer(.failed, to: .knownPeers): known = []
         case .answer(.sightings(let own, let found), to: .sightings):
             sightings = (own, found)
             conclude()
@@ -74,7 +80,7 @@ final class DoctorSession: CommandSession {
 
     private func lookElsewhere() {
         guard looksElsewhere else {
-            announced = []
+            announced = [:]
             return
         }
         thread.start()
@@ -82,17 +88,24 @@ final class DoctorSession: CommandSession {
         thread.runIfActive(eventLoop: host.loop) { DiscoveryProbe.instances(within: .milliseconds(Self.duration)) }
             .assumeIsolated().whenComplete { [self] result in
                 thread.shutdownGracefully { _ in }
-                announced = (try? result.get()) ?? []
+                announced = (try? result.get()) ?? [:]
                 conclude()
             }
     }
 
     private func conclude() {
-        guard case .asking = phase, let present, let sightings, let announced else { return }
-        let known = Set(sightings.found.map(\.instance) + [sightings.own].compactMap { $0 })
+        guard case .asking = phase, let people, let known, let sightings, let announced, let node = host.node else {
+            return
+        }
+        let inChat = Set(sightings.found.map(\.instance) + [sightings.own].compactMap { $0 })
+        // Other chats of this machine say nothing of others.
+        let here = sightings.own.flatMap { announced[$0] ?? nil }
+        let elsewhere = announced.filter { !inChat.contains($0.key) && (here == nil || $0.value != here) }
         end(
             .success(
-                Sights(present: present, sightings: sightings.found, elsewhere: announced.subtracting(known).count)))
+                Sights(
+                    identity: node.identity, people: people, known: known, sightings: sightings.found,
+                    elsewhere: elsewhere.count)))
     }
 
     // MARK: Time
@@ -114,6 +127,7 @@ final class DoctorSession: CommandSession {
         case .measuring:
             phase = .asking
             host.node?.ask(.peers(chat: chat))
+            host.node?.ask(.knownPeers)
             host.node?.ask(.sightings(chat: chat))
         case .asking, .over: break
         }

@@ -10,28 +10,64 @@ package struct Finding: Equatable, Sendable {
     package let check: String
     package let status: Status
     package let text: String
-    /// The line that fixes it.
-    package let fix: String?
-    /// A problem as one tells it to somebody on the telephone: one sentence without commands; nil for what has none of its
-    /// own.
-    package var spoken: String?
+    /// The line that fixes it, or leads on.
+    package private(set) var fix: String?
+    /// Whether the line shows more, and fixes nothing by itself.
+    package let isLook: Bool
+    /// A problem as one tells it to somebody on the telephone: one sentence without commands and addresses; nil for what
+    /// is none.
+    package let spoken: String?
+
+    private init(
+        _ check: String, _ status: Status, _ text: String, fix: String?, look: String?, spoken: String? = nil
+    ) {
+        self.check = check
+        self.status = status
+        self.text = text
+        self.fix = fix ?? look
+        isLook = fix == nil && look != nil
+        self.spoken = spoken
+    }
 
     package static func ok(_ check: String, _ text: String) -> Finding {
-        Finding(check: check, status: .ok, text: text, fix: nil)
+        Finding(check, .ok, text, fix: nil, look: nil)
     }
 
-    package static func note(_ check: String, _ text: String, fix: String? = nil) -> Finding {
-        Finding(check: check, status: .note, text: text, fix: fix)
+    /// - Parameters:
+    ///   - fix: the line that fixes it.
+    ///   - look: where there is no such line, one that shows more.
+    package static func note(_ check: String, _ text: String, fix: String? = nil, look: String? = nil) -> Finding {
+        Finding(check, .note, text, fix: fix, look: look)
     }
 
-    package static func problem(_ check: String, _ text: String, fix: String?, spoken: String? = nil) -> Finding {
-        Finding(check: check, status: .problem, text: text, fix: fix, spoken: spoken)
+    package static func problem(
+        _ check: String, _ text: String, fix: String? = nil, look: String? = nil, spoken: String
+    ) -> Finding {
+        Finding(check, .problem, text, fix: fix, look: look, spoken: spoken)
     }
 
-    var lines: [String] {
+    /// The same for whoever runs the doctor: root needs no `sudo`, and where there is none, another way has to do.
+    package func adapted(isRoot: Bool, hasSudo: Bool) -> Finding {
+        guard isRoot || !hasSudo, let fix else { return self }
+        let starts = fix.replacing(#/(^|&& |; |then: )sudo (-E )?/#) { $0.output.1 }
+        guard starts != fix else { return self }
+        var finding = self
+        var line = starts
+        if !isRoot {
+            if let range = line.firstRange(of: "    (") {
+                line.replaceSubrange(range, with: "    (as root; ")
+            } else {
+                line += "    (as root)"
+            }
+        }
+        finding.fix = line
+        return finding
+    }
+
+    package var lines: [String] {
         let label = status.rawValue + String(repeating: " ", count: 9 - status.rawValue.count)
         let first = label + SafeText.line("\(check): \(text)")
-        return [first] + (fix.map { ["         fix it: " + SafeText.line($0)] } ?? [])
+        return [first] + (fix.map { ["         \(isLook ? "look" : "fix it"): " + SafeText.line($0)] } ?? [])
     }
 
     var value: JSONValue {

@@ -87,10 +87,11 @@ enum HostTools {
         return (folders + ["/usr/sbin", "/sbin"]).map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 }
     }
 
-    /// The line that starts a service, with the system's manager or without.
-    static func start(_ service: String, without command: String, package: String) -> String {
-        guard path(of: service) != nil else { return "sudo apt-get install \(package)" }
-        return access("/run/systemd/system", F_OK) == 0 ? "sudo systemctl start \(service)" : command
+    /// The line that starts a service of the system: with the service manager where it runs and knows the service.
+    static func start(_ program: String, unit: String, without command: String, package: String) -> String {
+        ServiceUnit.startLine(
+            isInstalled: path(of: program) != nil, isManaged: ServiceUnit.isManaged(unit), unit: unit, without: command,
+            package: package)
     }
 
     static let avahiStart = "sudo avahi-daemon -D --no-rlimits"
@@ -114,6 +115,16 @@ enum HostTools {
             return nil
         } catch {
             return error.text
+        }
+    }
+
+    /// Whether somebody listens at a socket of the file system: nobody there notices the question.
+    static func isListening(_ path: String) -> Bool {
+        let table = (try? SmallFile.text("/proc/net/unix", maximumBytes: maximumOutput)) ?? ""
+        return table.split(whereSeparator: \.isNewline).contains { line in
+            let words = line.split(separator: " ", maxSplits: 7)
+            // __SO_ACCEPTCON
+            return words.count == 8 && words[7] == path[...] && words[3] == "00010000"
         }
     }
 
@@ -155,4 +166,38 @@ enum HostTools {
             return tables?.split(whereSeparator: \.isNewline).contains("filter") == true
         }
     }
+}
+
+/// The files by which a service manager knows a service.
+package enum ServiceUnit {
+    private static let folders = ["/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib"]
+
+    /// Whether systemd runs, and has a file for a service of the system.
+    static func isManaged(_ unit: String) -> Bool {
+        isThere("/run/systemd/system") && folders.contains { isThere("\($0)/systemd/system/\(unit).service") }
+    }
+
+    /// Whether systemd runs for this user, and has a file for a service of theirs.
+    static func isManagedForUser(_ unit: String) -> Bool {
+        guard isThere("/run/user/\(geteuid())/systemd") else { return false }
+        let home = ChatSettings.environment("HOME").map { $0 + "/.config" }
+        let own = [ChatSettings.environment("XDG_CONFIG_HOME") ?? home].compactMap { $0 }
+        return (own + folders).contains { isThere("\($0)/systemd/user/\(unit).service") }
+    }
+
+    /// The line that starts a service.
+    ///
+    /// - Parameters:
+    ///   - isInstalled: whether its program is there.
+    ///   - isManaged: whether a service manager runs that knows it.
+    ///   - command: the line where there is no service manager.
+    ///   - package: what to install where the program is missing.
+    package static func startLine(
+        isInstalled: Bool, isManaged: Bool, unit: String, without command: String, package: String
+    ) -> String {
+        guard isInstalled else { return "sudo apt-get install \(package)" }
+        return isManaged ? "sudo systemctl start \(unit)" : command
+    }
+
+    private static func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
 }

@@ -2,6 +2,8 @@ import InklingText
 
 /// How far something gets that is sent to a host on the same network.
 package enum Reach: Equatable, Sendable {
+    /// The system does not let it out: the firewall of this machine is in the way.
+    case forbidden
     /// The host says that no program has that port.
     case refused
     /// The host answers on the link, and nothing comes of the datagram.
@@ -13,7 +15,7 @@ package enum Reach: Equatable, Sendable {
 
     /// The one that says most, of several addresses of one host.
     package static func best(_ reaches: [Reach]) -> Reach {
-        for reach in [Reach.refused, .heard, .unheard] where reaches.contains(reach) { return reach }
+        for reach in [Reach.refused, .forbidden, .heard, .unheard] where reaches.contains(reach) { return reach }
         return .unknown
     }
 
@@ -35,51 +37,71 @@ package enum Reach: Equatable, Sendable {
 
 /// Somebody who is announced in the chat, and does not answer.
 package struct SilentPeer: Equatable, Sendable {
-    package var user: String
+    /// What they are called.
+    package var label: String
     /// As HOST:PORT.
     package var addresses: [String]
     package var reach: Reach
     /// Whether it would be reached by a wireless network.
     package var isWireless: Bool
 
-    package init(user: String, addresses: [String], reach: Reach, isWireless: Bool) {
-        self.user = user
+    package init(label: String, addresses: [String], reach: Reach, isWireless: Bool) {
+        self.label = label
         self.addresses = addresses
         self.reach = reach
         self.isWireless = isWireless
     }
 
-    private var port: String { addresses.first?.split(separator: ":").last.map(String.init) ?? "N" }
+    /// What is known beside who it is.
+    package struct Circumstances: Sendable {
+        /// Whether the own firewall is known to keep the chat out: the rest follows from that.
+        package var isWalled = false
+        /// Why the own firewall's rules are not known; nil if they are.
+        package var unread: Finding.Unread?
+        /// Whether the node that asked has the user's own key, which they may have blocked.
+        package var isOneself = false
+        /// How a shell names the chat to a command, with a blank before it.
+        package var arguments = ""
+
+        package init(
+            isWalled: Bool = false, unread: Finding.Unread? = nil, isOneself: Bool = false, arguments: String = ""
+        ) {
+            self.isWalled = isWalled
+            self.unread = unread
+            self.isOneself = isOneself
+            self.arguments = arguments
+        }
+    }
+
+    private static let check = "peers"
 
     /// What a doctor says of it.
-    ///
-    /// - Parameter isWalled: whether the own firewall is known to keep the chat out: the rest follows from that.
-    package func finding(isWalled: Bool) -> Finding {
-        let check = "peers"
-        let announced = "\(user) is announced at \(addresses.joined(separator: ", ")), but does not answer"
-        guard !isWalled else { return .note(check, "\(announced); fix the firewall first") }
-        let openPort =
-            "run \"inkling doctor\" there; if a firewall is in the way: "
-            + "sudo nft insert rule inet filter input udp dport \(port) accept"
+    package func finding(_ known: Circumstances) -> Finding {
+        let announced = "\(label) is announced at \(addresses.joined(separator: ", ")), but does not answer"
+        guard !known.isWalled else { return .note(Self.check, "\(announced); fix the firewall first") }
         switch reach {
+        case .forbidden:
+            return .problem(
+                Self.check, "\(announced): the firewall of this machine does not let out what is sent there",
+                look: known.unread?.look
+                    ?? "sudo nft list ruleset    (look for what drops UDP in a chain of the output)",
+                spoken:
+                    "The firewall of my computer does not let out what Inkling sends to yours: I have to look at its "
+                    + "rules as root.")
         case .refused:
             return .problem(
-                check,
+                Self.check,
                 "\(announced): its computer does, and says that no program has the port. It left without saying goodbye, "
                     + "and its announcement goes by itself in some minutes",
-                fix: "inkling chat    (there, to come back)",
+                fix: "inkling chat\(known.arguments)    (there, to come back)",
                 spoken: "Your computer says that Inkling does not run on it any more: please open the chat again.")
         case .heard:
-            return .problem(
-                check,
-                "\(announced). Its computer can be reached, so a firewall there or here drops UDP, or they have blocked "
-                    + "you",
-                fix: openPort,
-                spoken: "My computer reaches yours, but Inkling there does not answer: please let your firewall pass "
-                    + "UDP port \(port), and run the doctor there too.")
+            return dropped(
+                "\(announced). Its computer can be reached", because: [], known,
+                spoken: "My computer reaches yours, but Inkling there does not answer: ")
         case .unheard:
             return .problem(
-                check,
+                Self.check,
                 "\(announced), and nor does its computer at all. \(isWireless ? "The wireless" : "Most likely the") "
                     + "network isolates its devices: what is for everybody passes, and what is for one of them does not. "
                     + "Or it has just gone",
@@ -89,13 +111,30 @@ package struct SilentPeer: Equatable, Sendable {
                     + "please turn off the isolation of devices in the \(isWireless ? "Wi-Fi" : "router"), or let us both use "
                     + "another network.")
         case .unknown:
-            return .problem(
-                check,
-                "\(announced). A firewall there or here drops UDP, the wireless network isolates its devices, they have "
-                    + "blocked you, or they left without saying goodbye",
-                fix: openPort,
-                spoken: "My computer finds yours, but gets no answer: please let your firewall pass UDP port \(port), "
-                    + "and make sure that the Wi-Fi does not isolate its devices.")
+            return dropped(
+                announced, because: ["the wireless network isolates its devices", "they left without saying goodbye"],
+                known,
+                spoken: "My computer finds yours, but gets no answer: ")
         }
+    }
+
+    /// A firewall is the first suspect: here, if nobody knows its rules.
+    private func dropped(
+        _ start: String, because others: [String], _ known: Circumstances, spoken: String
+    ) -> Finding {
+        let others = others + (known.isOneself ? ["they have blocked you"] : [])
+        let rest = others.isEmpty ? "" : ". Otherwise " + others.joined(separator: ", or ")
+        if let unread = known.unread {
+            return .problem(
+                Self.check,
+                "\(start). The first suspect is the firewall of this machine (\(unread.reason)), the next is the one "
+                    + "there\(rest)", look: unread.look,
+                spoken: spoken
+                    + "I have to look at the firewall of mine as root, and please run the doctor as root on yours.")
+        }
+        return .problem(
+            Self.check, "\(start). The firewall of this machine lets it pass, so one there drops UDP\(rest)",
+            look: "inkling doctor\(known.arguments)    (there, as root: it names the rule, and the line that opens it)",
+            spoken: spoken + "please run the doctor there as root, which says how to open your firewall.")
     }
 }

@@ -38,7 +38,12 @@ enum ReachProbe {
     /// What the host said to the datagram before comes as the error of the next one.
     private static func knock(_ target: inout Target?) {
         guard let socket = target?.socket else { return }
-        if send(socket, nil, 0, Int32(MSG_DONTWAIT)) < 0, errno == ECONNREFUSED { target?.reach = .refused }
+        guard send(socket, nil, 0, Int32(MSG_DONTWAIT)) < 0 else { return }
+        switch errno {
+        case ECONNREFUSED: target?.reach = .refused
+        case EPERM: target?.reach = .forbidden
+        default: break
+        }
     }
 
     /// Silence counts where it lasts from one look to the next. A host that answers may still refuse the port.

@@ -1,0 +1,119 @@
+import Glibc
+import Inkling
+import InklingModel
+import InklingText
+
+/// Who runs a doctor, and whose chats on this machine are theirs.
+struct DoctorUser {
+    /// The user whom root stands for: the owner of the state directory that is looked at, or whoever called `sudo`.
+    struct Other {
+        let name: String
+        let user: uid_t
+        let directory: String
+    }
+
+    /// The login name.
+    let name: String
+    let isRoot: Bool
+    /// The state directory that is looked at.
+    let directory: String?
+    let other: Other?
+    /// Whether the state directory is the other's.
+    let isOthersDirectory: Bool
+
+    /// - Parameter stateDirectory: the one of the configuration.
+    init(stateDirectory directory: String?) {
+        name = Self.name(of: geteuid())
+        isRoot = geteuid() == 0
+        self.directory = directory
+        isOthersDirectory = KeyStore.isAnothers(directory)
+        guard isRoot, let directory else {
+            other = nil
+            return
+        }
+        if isOthersDirectory {
+            other = Self.owner(of: directory).map { Other(name: Self.name(of: $0), user: $0, directory: directory) }
+        } else if let user = ChatSettings.environment("SUDO_UID").flatMap({ uid_t($0) }), user != 0,
+            let entry = getpwuid(user), let home = entry.pointee.pw_dir
+        {
+            other = Other(
+                name: Self.name(of: user), user: user, directory: String(cString: home) + "/.local/state/inkling")
+        } else {
+            other = nil
+        }
+    }
+
+    /// The identities that chats of this user have here, and whose they are: several for root alone.
+    var identities: [UserID: String] {
+        var identities: [UserID: String] = [:]
+        if let other, let identity = KeptIdentity.user(in: other.directory) { identities[identity] = other.name }
+        if !isOthersDirectory, let directory, let identity = KeptIdentity.user(in: directory) {
+            identities[identity] = name
+        }
+        return identities
+    }
+
+    /// What runs for the other: nobody connects to it.
+    var othersNode: OthersNode? {
+        guard let other else { return nil }
+        guard KeyStore.isInUse(directory: other.directory) else { return OthersNode.none }
+        let folders = [ChatSettings.environment("XDG_RUNTIME_DIR"), "/run/user/\(other.user)"].compactMap { $0 }
+        let places = folders.map { $0 + "/inkling/socket" } + [other.directory + "/socket"]
+        return places.contains(where: HostTools.isListening) ? .daemon : .chat
+    }
+
+    private static func name(of user: uid_t) -> String {
+        guard let entry = getpwuid(user), let name = entry.pointee.pw_name else { return "the user with ID \(user)" }
+        return SafeText.line(String(cString: name))
+    }
+
+    /// The owner of a place, or of the first folder above it that is not root's; else of the home folder.
+    private static func owner(of path: String) -> uid_t? {
+        var place = path[...]
+        var places: [String] = []
+        while !place.isEmpty {
+            places.append(String(place))
+            place = place[..<(place.lastIndex(of: "/") ?? place.startIndex)]
+        }
+        places += [ChatSettings.environment("HOME")].compactMap { $0 }
+        for place in places {
+            var status = stat()
+            if stat(place, &status) == 0, status.st_uid != 0 { return status.st_uid }
+        }
+        return nil
+    }
+}
+
+/// What runs for a user whose node the doctor can't use.
+package enum OthersNode: Sendable {
+    case none
+    /// A node, and no daemon.
+    case chat
+    case daemon
+}
+
+/// What the doctor's own node is called: nobody is to take it for the user, whose key it does not have.
+package enum DoctorName {
+    /// How many numbers there are.
+    package static let numbers = 100_000
+    private static let maximumHostSize = 40
+
+    /// - Parameters:
+    ///   - host: the name of this machine.
+    ///   - number: another one each time: a name that comes back with another key looks like somebody who takes it.
+    package static func text(host: String, number: Int) -> String {
+        let name = "doctor \(number % numbers)"
+        let first = host.prefix { $0 != "." }
+        let safe = first.unicodeScalars.filter {
+            $0.isASCII && ($0.properties.isAlphabetic || "0123456789-_".unicodeScalars.contains($0))
+        }
+        guard !safe.isEmpty else { return name }
+        let whole = name + " on " + String(String.UnicodeScalarView(safe.prefix(maximumHostSize)))
+        return NameFault(ofOwnName: whole) == nil ? whole : name
+    }
+
+    static func random() -> String {
+        let host = (try? SmallFile.text("/proc/sys/kernel/hostname", maximumBytes: 256).trimmed) ?? ""
+        return text(host: host, number: Int.random(in: 0..<numbers))
+    }
+}
