@@ -446,7 +446,8 @@ extension NetworkTests {
                     let child = try Child(
                         host.command(["sh", "-c", "exec \(user)\"$0\" doctor\(words) --json", program]),
                         environment: [
-                            "HOME": "/run/home", "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "", "LOGNAME": "tool",
+                            "HOME": "/run/home", "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "", "XDG_RUNTIME_DIR": "",
+                            "LOGNAME": "tool",
                         ])
                     child.closeInput()
                     let ending = try await child.waitForEndAndOutput(within: 20)
@@ -484,6 +485,31 @@ extension NetworkTests {
                 #expect(asRoot.checks.contains { $0["check"] == "firewall" && $0["text"]?.contains("40123") == true })
                 #expect(asRoot.checks.contains { $0["check"] == "peers" }, "\(asRoot.answer)")
                 #expect(try await spoiled() == "")
+
+                // Beside the user's daemon.
+                let daemon = try Child(
+                    host.command(
+                        ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", program, "daemon"]
+                            + ["--no-discovery", "--no-config", "--port", "40123"]),
+                    environment: [
+                        "HOME": "/run/home", "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "", "XDG_RUNTIME_DIR": "",
+                        "LOGNAME": "tool",
+                    ])
+                defer { daemon.closeInput() }
+                try await host.run(
+                    "for _ in $(seq 100); do ls /run/home/.local/state/inkling/socket && exit; sleep 0.1; done; exit 1")
+                let short = " --without-interface docker0 --no-config"
+                let attached = try await doctor(" --no-config kitchen", asRoot: false)
+                let whose = try #require(attached.checks.first { $0["check"] == "daemon" }?["text"])
+                #expect(whose.hasPrefix("yours runs, on UDP port 40123"), "\(attached.answer)")
+                let look = try #require(attached.checks.first { $0["check"] == "firewall" }?["mend"])
+                #expect(look.contains("inkling doctor --port 40123 --no-config kitchen"), "\(look)")
+                let beside = try await doctor("\(short) --port 40123 --no-discovery kitchen", asRoot: true)
+                let note = try #require(beside.checks.first { $0["check"] == "daemon" })
+                #expect(note["status"] == "note", "\(beside.answer)")
+                #expect(note["text"]?.contains("'s runs, and root can't use it") == true, "\(beside.answer)")
+                #expect(try await spoiled() == "")
+                kill(try #require(daemon.onlyChild), SIGTERM)
             }
         }
     }

@@ -169,7 +169,7 @@ struct FirewallTests {
             obstacles(Self.firewalld, "") == [
                 [
                     "reject with icmpx admin-prohibited (chain inet firewalld filter_INPUT)",
-                    "sudo firewall-cmd --permanent --add-port=40001/udp && sudo firewall-cmd --reload",
+                    "sudo firewall-cmd --permanent --zone=public --add-port=40001/udp && sudo firewall-cmd --reload",
                 ]
             ])
         #expect(obstacles(Self.firewalld, "udp dport 40001 accept").isEmpty)
@@ -247,5 +247,34 @@ struct FirewallTests {
             let rule = fix.split(separator: "filter \(hook) ").last?.prefix { $0 != "(" } ?? ""
             #expect(rule.contains("accept") && Firewall.obstacles(nftables: rules(String(rule)), port: nil).isEmpty)
         }
+    }
+
+    @Test(
+        "firewalld is told the zone of the interface that is used",
+        arguments: [
+            (#"iifname "wlan0" goto filter_IN_home"#, "home"),
+            ("iifname \"eth1\" goto filter_IN_work\ngoto filter_IN_public", "public"),
+            (#"iifname vmap { "docker0" : goto filter_IN_trusted, "eth0" : goto filter_IN_home }"#, "home"),
+            (#"ip saddr 10.0.0.0/8 drop"#, nil),
+        ] as [(String, String?)])
+    func zones(_ rules: String, _ zone: String?) {
+        let text = """
+            table inet firewalld {
+            chain filter_INPUT {
+            type filter hook input priority filter + 10; policy accept;
+            reject with icmpx admin-prohibited
+            }
+            chain filter_INPUT_ZONES {
+            \(rules)
+            }
+            }
+            """
+        let found = Firewall.obstacles(nftables: text, port: 40_001, interfaces: ["eth0", "wlan0"])
+        let option = zone.map { " --zone=\($0)" } ?? ""
+        #expect(
+            found.map(\.fix) == [
+                "sudo firewall-cmd --permanent\(option) --add-service=mdns --add-port=40001/udp && "
+                    + "sudo firewall-cmd --reload"
+            ])
     }
 }

@@ -179,8 +179,10 @@ extension Doctor {
             return nil
         }
         guard user.isRoot else {
+            // Root can't ask the daemon for its port.
+            let port = configuration.port == 0 && nodePort != 0 ? " --port \(nodePort)" : ""
             unread = Finding.Unread(
-                reason: "only root can read its rules", look: "sudo -E inkling doctor\(options)\(arguments)")
+                reason: "only root can read its rules", look: "sudo -E inkling doctor\(port)\(options)\(arguments)")
             return nil
         }
         let rules = HostTools.output(of: ["nft", "list", "ruleset"])

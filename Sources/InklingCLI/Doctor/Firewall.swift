@@ -32,7 +32,9 @@ package enum Firewall {
         for table in FirewallTable.tables(in: rules) {
             for (name, chain) in table.chains {
                 guard let isInput = chain.isInput else { continue }
-                let place = FirewallPlace(manager: table.manager, table: table.name, chain: name, isInput: isInput)
+                let place = FirewallPlace(
+                    manager: table.manager, table: table.name, chain: name, isInput: isInput,
+                    zone: table.zone(of: interfaces ?? []))
                 for port in ports {
                     let walk = FirewallWalk(
                         table: table, port: port, isInput: isInput, others: chosen, interfaces: interfaces)
@@ -68,6 +70,8 @@ private struct FirewallPlace {
     let table: String
     let chain: String
     let isInput: Bool
+    /// That of the interfaces, where the manager has zones and it is known.
+    let zone: String?
 
     /// Whether one line opens both.
     func isOpenedWith(_ other: FirewallPlace) -> Bool {
@@ -104,7 +108,9 @@ private struct FirewallPlace {
             let services = discovery ? " --add-service=mdns" : ""
             let added = chat == nil ? "" : ports("-").last.map { " --add-port=\($0)/udp" } ?? ""
             return FirewallFix(
-                line: "sudo firewall-cmd --permanent\(services)\(added) && sudo firewall-cmd --reload")
+                line:
+                    "sudo firewall-cmd --permanent\(zone.map { " --zone=\($0)" } ?? "")\(services)\(added) && sudo firewall-cmd --reload"
+            )
         case .firewalld:
             return FirewallFix(
                 line: "sudo firewall-cmd --list-all-policies    (look for what drops UDP that leaves)", isLook: true)
@@ -129,6 +135,19 @@ private struct FirewallTable {
     /// With its family, such as "inet filter".
     var name: String
     var chains: [(name: String, Chain)] = []
+
+    /// The zone of firewalld that the first of some interfaces is in: in the order of the rules, which end with the default
+    /// one.
+    func zone(of interfaces: Set<String>) -> String? {
+        guard manager == .firewalld, let zones = chain("filter_INPUT_ZONES") else { return nil }
+        for rule in zones.rules {
+            for match in rule.matches(of: #/(?:"([^"]+)" *:? *)?goto filter_IN_(\w+)/#) {
+                guard let name = match.output.1 else { return String(match.output.2) }
+                if interfaces.contains(String(name)) { return String(match.output.2) }
+            }
+        }
+        return nil
+    }
 
     func chain(_ name: String) -> Chain? { chains.first { $0.name == name }?.1 }
 
