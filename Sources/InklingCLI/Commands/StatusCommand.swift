@@ -21,8 +21,6 @@ struct StatusCommand: ParsableCommand {
     private static let notRunning: Int32 = 3
     /// The exit status where that can't be said, or one does not answer.
     private static let unknown: Int32 = 4
-    /// How long the system's list of sockets may be, in bytes.
-    private static let longestTable = 16 << 20
 
     @Flag(help: "Print one JSON object.")
     var json = false
@@ -69,10 +67,7 @@ struct StatusCommand: ParsableCommand {
 
     /// Whether a service manager listens for a daemon, to start it when somebody connects.
     private var isListenedFor: Bool {
-        guard let table = try? SmallFile.text("/proc/net/unix", maximumBytes: Self.longestTable) else { return false }
-        return SocketPath.places(stateDirectory: daemon.stateDir).contains {
-            UnixSocket.isListening(at: $0, in: table)
-        }
+        SocketPath.places(stateDirectory: daemon.stateDir).contains(where: UnixSocket.isListening(at:))
     }
 
     private func answersNothing(isDaemon: Bool) throws {

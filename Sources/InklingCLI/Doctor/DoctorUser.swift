@@ -59,7 +59,7 @@ struct DoctorUser {
         guard KeyStore.isInUse(directory: other.directory) else { return OthersNode.none }
         let folders = [ChatSettings.environment("XDG_RUNTIME_DIR"), "/run/user/\(other.user)"].compactMap { $0 }
         let places = folders.map { $0 + "/inkling/socket" } + [other.directory + "/socket"]
-        return places.contains(where: HostTools.isListening) ? .daemon : .chat
+        return places.contains(where: UnixSocket.isListening(at:)) ? .daemon : .chat
     }
 
     private static func name(of user: uid_t) -> String {

@@ -118,16 +118,6 @@ enum HostTools {
         }
     }
 
-    /// Whether somebody listens at a socket of the file system: nobody there notices the question.
-    static func isListening(_ path: String) -> Bool {
-        let table = (try? SmallFile.text("/proc/net/unix", maximumBytes: maximumOutput)) ?? ""
-        return table.split(whereSeparator: \.isNewline).contains { line in
-            let words = line.split(separator: " ", maxSplits: 7)
-            // __SO_ACCEPTCON
-            return words.count == 8 && words[7] == path[...] && words[3] == "00010000"
-        }
-    }
-
     /// The own address that a datagram to the group of mDNS would leave from; nil without a route.
     static func multicastSource() -> String? {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

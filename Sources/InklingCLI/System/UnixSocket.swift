@@ -68,8 +68,16 @@ package enum UnixSocket {
         return credentials.1
     }
 
-    /// Whether somebody listens at a path, by the system's list of sockets, `/proc/net/unix`. Who looks there starts
-    /// nothing.
+    /// Whether somebody listens at a path, by the system's list of sockets. Who looks there starts nothing.
+    static func isListening(at path: String) -> Bool {
+        guard let table = try? SmallFile.text("/proc/net/unix", maximumBytes: longestTable) else { return false }
+        return isListening(at: path, in: table)
+    }
+
+    /// How long that list may be, in bytes.
+    private static let longestTable = 16 << 20
+
+    /// The same, by a list as in `/proc/net/unix`.
     package static func isListening(at path: String, in table: String) -> Bool {
         table.split(separator: "\n").contains { line in
             // Num RefCount Protocol Flags Type St Inode Path
