@@ -8,14 +8,16 @@ import subprocess
 import time
 
 import proc
-from processes import TIMEOUT, Failure, Nodes, Program, chat, is_online, is_typing, nobody_types
+from processes import TIMEOUT, Failure, Lines, Nodes, Program, chat, is_online, is_typing, nobody_types
 
 FRONT_ENDS = 64
 MESSAGES = 3000
 
 
-class FrontEnd:
+class FrontEnd(Lines):
     """A connection to the socket of a daemon, spoken to by lines."""
+
+    name = "a front end"
 
     def __init__(self, daemon):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -43,21 +45,6 @@ class FrontEnd:
             self.unread += content
         line, self.unread = self.unread.split(b"\n", 1)
         return json.loads(line), read
-
-    def wait_for(self, condition, what, timeout=TIMEOUT):
-        """The first object that meets the condition, and when it was read."""
-        deadline = time.monotonic() + timeout
-        while True:
-            found, read = self.next(max(0, deadline - time.monotonic()))
-            if found is None:
-                raise Failure(f"a front end: {what} did not come within {timeout} s")
-            if condition(found):
-                return found, read
-
-    def skip(self):
-        """Reads whatever waits."""
-        while self.next(0)[0] is not None:
-            pass
 
     def stop(self):
         self.socket.close()

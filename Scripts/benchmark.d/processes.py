@@ -18,11 +18,31 @@ class Failure(Exception):
     """Something that has to happen did not."""
 
 
-class Program:
+class Lines:
+    """Whoever says one object of JSON a line: next() has the next one, and `name` is who it is."""
+
+    def wait_for(self, condition, what, timeout=TIMEOUT):
+        """The first object that meets the condition, and when it was read."""
+        deadline = time.monotonic() + timeout
+        while True:
+            found, read = self.next(max(0, deadline - time.monotonic()))
+            if found is None:
+                raise Failure(f"{self.name}: {what} did not come within {timeout} s")
+            if condition(found):
+                return found, read
+
+    def skip(self):
+        """Reads whatever waits."""
+        while self.next(0)[0] is not None:
+            pass
+
+
+class Program(Lines):
     """A running program, spoken to by lines."""
 
     def __init__(self, *arguments):
         self.arguments = [str(argument) for argument in arguments]
+        self.name = " ".join(self.arguments)
         self.began = time.time_ns()
         self.process = subprocess.Popen(self.arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.output = self.process.stdout.fileno()
@@ -50,21 +70,6 @@ class Program:
             self.unread += content
         line, self.unread = self.unread.split(b"\n", 1)
         return json.loads(line), self.read
-
-    def wait_for(self, condition, what, timeout=TIMEOUT):
-        """The first object that meets the condition, and when it was read."""
-        deadline = time.monotonic() + timeout
-        while True:
-            found, read = self.next(max(0, deadline - time.monotonic()))
-            if found is None:
-                raise Failure(f"{' '.join(self.arguments)}: {what} did not come within {timeout} s")
-            if condition(found):
-                return found, read
-
-    def skip(self):
-        """Reads whatever waits."""
-        while self.next(0)[0] is not None:
-            pass
 
     def kill(self):
         """Kills it; returns the time just before, in nanoseconds since 1970."""

@@ -38,6 +38,7 @@ extension NetworkTests {
             )
         }
 
+        // R39
         @Test("they find each other, see each other type and talk, in either direction", arguments: Kind.allCases)
         func conversation(in kind: Kind) async throws {
             let programs = try Self.programs()

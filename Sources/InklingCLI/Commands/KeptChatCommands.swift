@@ -34,11 +34,7 @@ struct JoinCommand: ParsableCommand {
         try CommandFailure.reporting {
             let wanted = try secrets.chatToJoin(chat, default: nil)
             guard case (.joined(let chat, let peers), _, _) = try daemon.ask(.keep(wanted)) else { throw ExitCode(1) }
-            if chat.isOpen {
-                Output.error.write(
-                    line: "inkling: \(SafeText.line(chat.name)) is an open chat: anybody on this network can join and "
-                        + "read it")
-            }
+            if chat.isOpen { Output.error.warn(ofOpen: chat) }
             let present = peers.count { $0.presence != .offline }
             try Output.standard.answer(
                 "The daemon is in \(SafeText.line(chat.name)) from now on; "

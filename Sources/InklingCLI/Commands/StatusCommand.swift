@@ -42,13 +42,7 @@ struct StatusCommand: ParsableCommand {
                 try answersNothing(isDaemon: failure.isDaemon)
                 throw CommandFailure(text: failure.text, status: Self.unknown)
             }
-            guard let (answer, identity, version) = try? daemon.ask(.status, of: connection),
-                case .status(let status) = answer
-            else {
-                // Why was said.
-                try answersNothing(isDaemon: true)
-                throw ExitCode(Self.unknown)
-            }
+            let (status, identity, version) = try status(of: connection)
             guard json else {
                 for line in Self.lines(status, identity, version) { try Output.standard.answer(line) }
                 return
@@ -62,6 +56,24 @@ struct StatusCommand: ParsableCommand {
                     ("program", .string(programVersion)), ("away", .boolean(status.isAway)),
                     ("frontEnds", .integer(status.frontEnds - 1)), ("chats", .array(status.chats.map(\.value))),
                 ])
+        }
+    }
+
+    private func status(
+        of connection: DaemonConnection
+    ) throws -> (status: NodeStatus, identity: NodeIdentity, version: String) {
+        do {
+            guard case (.status(let status), let identity, let version) = try daemon.ask(.status, of: connection) else {
+                throw ExitCode(1)
+            }
+            return (status, identity, version)
+        } catch let error as NodeError {
+            try answersNothing(isDaemon: true)
+            throw CommandFailure(text: SafeText.line(error.text), status: Self.unknown)
+        } catch is ExitCode {
+            // Why was said.
+            try answersNothing(isDaemon: true)
+            throw ExitCode(Self.unknown)
         }
     }
 

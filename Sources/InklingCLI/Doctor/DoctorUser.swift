@@ -57,8 +57,8 @@ struct DoctorUser {
     var othersNode: OthersNode? {
         guard let other else { return nil }
         guard KeyStore.isInUse(directory: other.directory) else { return OthersNode.none }
-        let folders = [ChatSettings.environment("XDG_RUNTIME_DIR"), "/run/user/\(other.user)"].compactMap { $0 }
-        let places = folders.map { $0 + "/inkling/socket" } + [other.directory + "/socket"]
+        let places = SocketPath.places(
+            stateDirectory: nil, default: other.directory, userFolder: "/run/user/\(other.user)")
         return places.contains(where: UnixSocket.isListening(at:)) ? .daemon : .chat
     }
 

@@ -151,8 +151,7 @@ final class SessionHost {
     func warn(of chat: Chat) {
         guard chat.isOpen, !hasWarned else { return }
         hasWarned = true
-        Output.error.write(
-            line: "inkling: \(SafeText.line(chat.name)) is an open chat: anybody on this network can join and read it")
+        Output.error.warn(ofOpen: chat)
     }
 
     /// A line of the log is to be shown.

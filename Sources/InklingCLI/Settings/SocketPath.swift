@@ -34,7 +34,14 @@ package enum SocketPath {
     ///
     /// - Parameter given: the state directory that an option names; nil where none does.
     static func places(stateDirectory given: String?) -> [String] {
-        let (environment, fallback) = (ChatSettings.environment("XDG_RUNTIME_DIR"), Configuration.defaultStateDirectory)
+        places(stateDirectory: given, default: Configuration.defaultStateDirectory, userFolder: userFolder)
+    }
+
+    /// The same, for another user too.
+    static func places(
+        stateDirectory given: String?, default fallback: String?, userFolder: String?
+    ) -> [String] {
+        let environment = ChatSettings.environment("XDG_RUNTIME_DIR")
         let all = [(environment, userFolder), (nil, userFolder), (nil, nil)].compactMap {
             path(stateDirectory: given, default: fallback, runtimeDirectory: $0, userFolder: $1)
         }

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Glibc
 import InklingControl
+import InklingModel
+import InklingText
 
 /// A file descriptor that text goes to by write(2), so that each line is out at once.
 struct Output: Sendable {
@@ -48,6 +50,12 @@ struct Output: Sendable {
 
     func answer(json members: [(String, JSONValue)]) throws {
         try answer(JSONValue.object(members).text)
+    }
+
+    /// Says what an open chat does not give (S-4).
+    func warn(ofOpen chat: Chat) {
+        write(
+            line: "inkling: \(SafeText.line(chat.name)) is an open chat: anybody on this network can join and read it")
     }
 
     /// Writes a line if that needs no waiting.
