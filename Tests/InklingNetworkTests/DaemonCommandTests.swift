@@ -107,7 +107,7 @@ extension NetworkTests {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 let host = network[0]
                 let daemon = try await Self.daemon(on: host)
-                // Greets as the daemon does, and then says nothing.
+                // Greets as the daemon does, and then says nothing; or goes, if that file is there.
                 let relay = try Child(
                     host.command([
                         "python3", "-c",
@@ -125,6 +125,10 @@ extension NetworkTests {
                             back.connect(path + ".real")
                             lines = back.makefile("rb")
                             front.sendall(lines.readline())
+                            if os.path.exists("/run/goes"):
+                                front.recv(1000)
+                                front.close()
+                                continue
                             back.sendall(b'{"do":"identity","id":0}\\n')
                             front.sendall(lines.readline())
                             kept += [front, back]
@@ -149,6 +153,10 @@ extension NetworkTests {
                     }
                     try await group.waitForAll()
                 }
+                try await host.run("touch /run/goes")
+                let answer = try await Self.inkling(["status", "--json"], on: host)
+                #expect(answer.status == .exited(4) && answer.json["answers"] as? Bool == false)
+                #expect(answer.errors.contains("does not answer"), "\(answer.errors)")
                 kill(try #require(relay.onlyChild), SIGKILL)
                 relay.closeInput()
                 _ = try await relay.waitForEnd()
