@@ -56,6 +56,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CDNSSD", providers: [.apt(["libavahi-compat-libdnssd-dev"])]),
+        .systemLibrary(name: "CProcess"),
         .systemLibrary(name: "CUTF8Proc", providers: [.apt(["libutf8proc-dev"])]),
         .target(
             name: "InklingWire",
@@ -67,7 +68,7 @@ let package = Package(
         .target(
             name: "Inkling",
             dependencies: [
-                "CDNSSD", "InklingCore", "InklingModel", "InklingWire",
+                "CDNSSD", "CProcess", "InklingCore", "InklingModel", "InklingWire",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -89,7 +90,7 @@ let package = Package(
         .target(
             name: "InklingCLI",
             dependencies: [
-                "CTOML", "Inkling", "InklingConsole", "InklingControl", "InklingModel", "InklingText",
+                "CProcess", "CTOML", "Inkling", "InklingConsole", "InklingControl", "InklingModel", "InklingText",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -4,7 +4,7 @@
     ./bot.py CHAT [OPTION OF inkling chat...]
 
 Somebody writes !load, !disk or !uptime, sees that the bot is typing, and gets the answer. It starts one
-`inkling chat --json` and speaks JSON lines with it over its standard streams (Protocol/driver.md). Ctrl-C ends it.
+`inkling chat --json` and speaks JSON lines with it over its standard streams (Protocol/api.md). Ctrl-C ends it.
 Needs Python 3.9, and nothing else.
 """
 

@@ -5,7 +5,7 @@ waybar:   "custom/inkling": {"exec": "status_bar.py", "return-type": "json"}
 i3blocks: [inkling]  command=status_bar.py  interval=persist  format=json  markup=pango
 tmux:     set -g status-right '#(status_bar.py --tmux)'
 
-It attaches to `inkling daemon` (Protocol/daemon.md) and joins no chat, so you don't look as if you were there. While no
+It attaches to `inkling daemon` (Protocol/api.md) and joins no chat, so you don't look as if you were there. While no
 daemon runs, the line is empty. --socket PATH names the socket of another one. Needs Python 3.10, and nothing else.
 """
 

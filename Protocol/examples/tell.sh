@@ -4,7 +4,7 @@
 #     tail -n 0 -f build.log | grep --line-buffered error | ./tell.sh kitchen [OPTION OF inkling chat...]
 #
 # It starts one `inkling chat --json` for all lines, a person with the name of this machine, and speaks JSON lines with
-# it (Protocol/driver.md). Exit status: 0 if everybody who was there got everything. Needs jq, to write and read JSON.
+# it (Protocol/api.md). Exit status: 0 if everybody who was there got everything. Needs jq, to write and read JSON.
 set -eu
 
 [ $# -ge 1 ] || { echo "usage: $0 CHAT [OPTION OF inkling chat...]" >&2; exit 64; }

@@ -10,8 +10,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Optional
 
 from clock import Bucket
-from limits import (DESTINATION_BURST, DESTINATION_KEPT, DESTINATION_RATE, DESTINATIONS, LINKS_PER_KEY,
-                    LINKS_PER_SOURCE, MAX_LINKS)
+from limits import (DESTINATIONS, DESTINATION_BURST, DESTINATION_KEPT, DESTINATION_RATE, LINKS_PER_KEY,
+                    LINKS_OF_OTHER_USERS, LINKS_PER_SOURCE, MAX_HELD_TEXT, MAX_LINKS)
+from net import OTHER_USERS
 
 if TYPE_CHECKING:
     from chat import Chat
@@ -78,7 +79,7 @@ def room(node: "Node", chat: "Chat", key: bytes, address: "Address") -> Optional
     rank, source = _rank(chat), node.net.source(address)
     links = node.all_links()
     there = [link for link in links if source is not None and node.net.source(link.address) == source]
-    if len(there) >= LINKS_PER_SOURCE:
+    if len(there) >= (LINKS_OF_OTHER_USERS if source == OTHER_USERS else LINKS_PER_SOURCE):
         return _lower(there, rank)
     if len(links) < MAX_LINKS:
         return None
@@ -91,6 +92,21 @@ def room(node: "Node", chat: "Chat", key: bytes, address: "Address") -> Optional
 
 def _rank(chat: "Chat") -> int:
     return 0 if chat.secret is None else 1
+
+
+def text_shares(node: "Node", link: "Link") -> list[tuple[int, int]]:
+    """M-20: what is reserved of each share that a link draws on, and its limit. Nobody is verified here."""
+    links, source = node.all_links(), node.net.source(link.address)
+    reserved = [(other, other.into.reserved()) for other in links]
+    shares = [(sum(size for _, size in reserved), MAX_HELD_TEXT * 3 // 4)]
+    if link.chat.secret is None:
+        shares.append((sum(size for other, size in reserved if other.chat.secret is None), MAX_HELD_TEXT // 2))
+    else:
+        shares.append((sum(size for other, size in reserved if other.chat is link.chat), MAX_HELD_TEXT // 4))
+    if source is not None:
+        of_source = sum(size for other, size in reserved if node.net.source(other.address) == source)
+        shares.append((of_source, MAX_HELD_TEXT // 16))
+    return shares
 
 
 def _youngest(links: list["Link"]) -> "Link":

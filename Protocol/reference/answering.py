@@ -11,9 +11,10 @@ from admission import LINKED, PREFERRED, UNKNOWN, NoRoom, acquaintance, put, roo
 from clock import Bucket, RateWindow
 from handshake import HandshakeError, Responder
 from limits import (ANSWERS, ANSWERS_TO_UNKNOWN, ANSWERS_TO_UNPREFERRED, ASKS_ANSWERED, ASKS_OF_UNKNOWN_ANSWERED,
-                    COOKIE_BURST, COOKIE_RATE, COOKIE_SECRET, COOKIE_SOURCES, LOAD_INITIATIONS, LOAD_UNCONFIRMED,
-                    OPENED_OF_UNKNOWN, RETRIES, RETRIES_TO_KNOWN, UNCONFIRMED, UNCONFIRMED_SESSIONS)
+                    COOKIE_BURST, COOKIE_RATE, COOKIE_SECRET, COOKIE_SOURCES, LINKS_OF_OTHER_USERS, LOAD_INITIATIONS,
+                    LOAD_UNCONFIRMED, OPENED_OF_UNKNOWN, RETRIES, RETRIES_TO_KNOWN, UNCONFIRMED, UNCONFIRMED_SESSIONS)
 from names import masked, user_id
+from net import OTHER_USERS
 from session import Session
 from wire import Ask, Initiation, Response, Retry, Tell
 
@@ -129,11 +130,12 @@ class Answering:
         return not over
 
     def _source_allows(self, address: "Address") -> bool:
-        """L-10: 5 a second, burst 20, but for this host."""
+        """L-10: 5 a second, burst 20 (256 for other users of this host), but for sockets of this node's user."""
         source = self.node.net.source(address)
         if source is None:
             return True
-        bucket = self._sources.get(source) or Bucket(COOKIE_RATE, COOKIE_BURST, self.node.now)
+        burst = LINKS_OF_OTHER_USERS if source == OTHER_USERS else COOKIE_BURST
+        bucket = self._sources.get(source) or Bucket(COOKIE_RATE, burst, self.node.now)
         put(self._sources, source, bucket, COOKIE_SOURCES, self.node.random)
         return bucket.take(self.node.now)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Front ends that attach to a daemon (daemon.md), on loopback: `python3 attach.py [--only WORD] -- COMMAND…`.
+"""Front ends that attach to a daemon (api.md), on loopback: `python3 attach.py [--only WORD] -- COMMAND…`.
 
 COMMAND is a daemon; it gets the arguments of J-12 but for CHAT and --secret. Each scenario starts it afresh, with the
 reference node as a peer where one is needed, and attaches to the socket in its state directory. Exit status 1 if one
@@ -357,8 +357,12 @@ def keeps_chats(house: House) -> None:
     need(loose == [], f"others can read {loose}")
     joined = front_end.ask("join", chat="cellar")
     need(joined["invite"].endswith(SECRET), f"{joined}: the chat with the secret")
+    front_end.ask("join", refused="chat-exists", chat="cellar", confirm=True)
     for chat in (CHAT, "cellar"):
         front_end.ask("leave", chat=chat)
+    for name in ("cellar", "Cellar"):  # A-33
+        front_end.ask("join", refused="private-name", chat=name)
+    front_end.ask("join", refused="open-name", chat=CHAT, secret=SECRET)  # A-34
     need(front_end.ask("chats")["chats"] == [], "it is still in a chat that was left")
     sees(bob, "offline", mark, SHORT)
     house.restart()
@@ -466,17 +470,17 @@ def waits(house: House) -> None:
 
 
 def is_bounded(house: House) -> None:
-    """A-22, A-23: of one person 125 messages wait in a chat, and the loss of older ones is told first."""
+    """A-22, A-23: of one stranger the first 125 messages wait in a chat, and the loss of later ones is told first."""
     bob = house.peer()
     sees(bob, "away")
     for number in range(130):
         bob.do("send", text=f"message {number}")
     bob.expect("delivered", LONG, message=130)
     front_end = house.in_chat()
-    front_end.expect("message", SHORT, text="message 129")
+    front_end.expect("message", SHORT, text="message 124")
     told = [e for e in front_end.events if e["on"] in ("message", "missed")]
     need(told[0]["on"] == "missed" and told[0]["messages"] == 5 and told[0].get("waited") is True, f"{told[0]}")
-    need([e["text"] for e in told[1:]] == [f"message {n}" for n in range(5, 130)], "the 125 latest, in order")
+    need([e["text"] for e in told[1:]] == [f"message {n}" for n in range(125)], "the first 125, in order")
     front_end.ask("read")
     house.in_chat().never("missed", MOMENT)
 

@@ -28,6 +28,7 @@ class Chat:
     def __init__(self, node: "Node", name: str, secret: Optional[bytes]) -> None:
         self.node, self.name, self.secret = node, name, secret
         self.tag, self.psk = chat_keys(name, secret)
+        self.joined = node.now
         self.links: dict[tuple[bytes, bytes], Link] = {}  # by static key and run
         self.instances: list[Instance] = []
         self.people = People(node, self)
@@ -91,7 +92,8 @@ class Chat:
 
     def message_came(self, key: bytes, text: str) -> None:
         self.people.message(key, {"on": "message", "chat": self.name, "from": self.people.get(key).shown(),
-                                  "message": self.node.next_shown(), "text": text})
+                                  "message": self.node.next_shown(), "text": text,
+                                  **({"delayed": True} if self.node.late else {})})  # J-15
 
     # Links
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
-from admission import Destinations
+from admission import Destinations, text_shares
 from answering import Answering
 from chat import Chat
 from clock import Bucket, RateWindow, Timer, Timers, cancel
 from handshake import KeyPair
 from limits import (ALL_RECORD_BURST, ALL_RECORD_RATE, CAUGHT_UP, COPIES, HELLO_INTERVAL, HELLO_TIMEOUT, IDLE_INTERVAL,
-                    IDLE_LINKS, INITIATIONS_SENT, INITIATIONS_TO_STRANGERS, LAST_WILL_COUNTER, LATE, MAX_CHATS, MAX_HELD_TEXT,
+                    IDLE_LINKS, INITIATIONS_SENT, INITIATIONS_TO_STRANGERS, LAST_WILL_COUNTER, LATE, MAX_CHATS,
                     MAX_QUEUED_TEXT, OWN_TIMER, QUEUED_MESSAGE_EXTRA, READ_WAIT, RECORDS_BETWEEN_READS, RENAME_INTERVAL,
                     STRAY_RESPONSES)
 from link import Link
@@ -408,22 +408,10 @@ class Node:
         self._messages_sent += 1
         chat.send_text(self._messages_sent, text, tag, full, front_end)
 
-    def has_room(self, size: int) -> bool:
-        """M-20. The user of this node takes each text at once: what is held is not whole yet."""
-        if self._held_text() + size <= MAX_HELD_TEXT:
-            return True
-        for link in self.all_links():
-            link.into.abandon_if_over(self.now)
-        return self._held_text() + size <= MAX_HELD_TEXT
-
-    def _held_text(self) -> int:
-        return sum(link.into.held_text() for link in self.all_links())
-
     def tell_of_room(self) -> None:
-        """M-20: half is free again."""
-        held_back = [link for link in self.all_links() if link.into.held_back]
-        if held_back and self._held_text() <= MAX_HELD_TEXT // 2:
-            for link in held_back:
+        """M-20: an ack to each link held back whose shares are half free again."""
+        for link in [link for link in self.all_links() if link.into.held_back]:
+            if all(used <= limit // 2 for used, limit in text_shares(self, link)):
                 link.into.held_back = False
                 link.transmit([link.into.ack()])
 

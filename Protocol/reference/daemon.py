@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A daemon (daemon.md): `python3 daemon.py`, with the arguments of J-12 but for CHAT and --secret."""
+"""A daemon (api.md): `python3 daemon.py`, with the arguments of J-12 but for CHAT and --secret."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from driver import Lines, Output
-from hub import Event, FrontEnd, Hub, size_of
+from hub import Event, FrontEnd, Hub, Names, size_of
 from limits import MAX_BACKLOG, READER_PATIENCE, WAITING_EXTRA
 from names import secret_from_text, secret_to_text
 from node import Arguments, Loop, main, now
@@ -202,7 +202,7 @@ class Daemon(Loop):
 
     def _begin(self, arguments: Arguments) -> None:
         status = self._state.stat()
-        self.hub = Hub(self.node, f"{status.st_dev}:{status.st_ino}", self._keep)
+        self.hub = Hub(self.node, f"{status.st_dev}:{status.st_ino}", self._keep, Names(self._state / "names"))
         assert self._listener is not None
         self.selector.register(self._listener, selectors.EVENT_READ)
         self.hub.begin(self._kept())

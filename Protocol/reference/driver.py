@@ -1,4 +1,4 @@
-"""The JSON-lines interface (driver.md): commands as lines in, events as lines out."""
+"""The JSON-lines interface (api.md): commands as lines in, events as lines out."""
 
 from __future__ import annotations
 

@@ -1,17 +1,22 @@
-"""One node and its front ends (daemon.md): who is in which chat, who gets what, what waits, and who is away."""
+"""One node and its front ends (api.md): who is in which chat, who gets what, what waits, and who is away."""
 
 from __future__ import annotations
 
+import json
+import os
+import tempfile
 import time
+import unicodedata
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Callable, Optional
 
 from chat import Chat
 from clock import Timer, cancel
 from core import Node
 from driver import UNSUPPORTED, Driver, Output
-from limits import (FRONT_ENDS, GRACE, MAX_SUBSCRIBED, WAITING, WAITING_EXTRA, WAITING_OF_ONE, WAITING_TEXT,
-                    WAITING_TEXT_OF_ONE)
+from limits import (FRONT_ENDS, GRACE, MAX_SUBSCRIBED, OPEN_NAMES, PRIVATE_NAMES, WAITING, WAITING_EXTRA,
+                    WAITING_OF_ONE, WAITING_TEXT, WAITING_TEXT_OF_ONE)
 from names import TextError, chat_name
 from questions import INTERFACE, VERSION, CommandError, bad, text_of
 
@@ -26,11 +31,13 @@ def size_of(event: Event) -> int:
 
 
 class Waiting:
-    """A-22: messages that nobody saw, of all chats in the order in which they came."""
+    """A-22: messages that nobody saw, of all chats in the order in which they came. This node remembers nobody, so the
+    members of private chats rank above all others."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.lost: dict[str, int] = {}
+        self.is_private: Callable[[str], bool] = lambda chat: False
 
     def of(self, chat: str) -> list[Event]:
         return [event for event in self.events if event["chat"] == chat]
@@ -45,9 +52,19 @@ class Waiting:
             (lambda e: bool(e["chat"] == chat), lambda e: 1, WAITING), (lambda e: True, size_of, WAITING_TEXT)]
         for is_meant, count, bound in bounds:
             while sum(count(e) for e in self.events if is_meant(e)) > bound:
-                oldest = next(e for e in self.events if is_meant(e))
-                self.events.remove(oldest)
-                self.lost[oldest["chat"]] = self.lost.get(oldest["chat"], 0) + 1
+                victim = self._victim([e for e in self.events if is_meant(e)])
+                self.events.remove(victim)
+                self.lost[victim["chat"]] = self.lost.get(victim["chat"], 0) + 1
+
+    def _victim(self, meant: list[Event]) -> Event:
+        """Of the lowest rank, and of the chat that takes the most: the newest of strangers, the oldest of others."""
+        strangers = [e for e in meant if not self.is_private(e["chat"])]
+        lowest = strangers or meant
+        sizes: dict[str, int] = {}
+        for event in lowest:
+            sizes[event["chat"]] = sizes.get(event["chat"], 0) + size_of(event)
+        fullest = max(sorted(sizes), key=lambda chat: sizes[chat])
+        return [e for e in lowest if e["chat"] == fullest][-1 if strangers else 0]
 
     def read(self, chat: str, numbers: set[int]) -> None:
         """A-24."""
@@ -59,6 +76,52 @@ class Waiting:
         self.lost.pop(chat, None)
 
 
+class Names:
+    """A-33, A-34: the names that private and open chats had in a state directory."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    @staticmethod
+    def _folded(name: str) -> str:
+        return unicodedata.normalize("NFKC", name).casefold()
+
+    def _read(self) -> dict[str, list[str]]:
+        try:
+            names = json.loads(self._file.read_text("utf-8"))
+            return {kind: [str(name) for name in names[kind]] for kind in ("private", "open")}
+        except FileNotFoundError:
+            return {"private": [], "open": []}
+
+    def admit(self, name: str, is_private: bool, is_confirmed: bool) -> None:
+        """Refuses a name, or has it on disk."""
+        try:
+            names = self._read()
+        except (OSError, ValueError, TypeError, KeyError):
+            if is_private or is_confirmed:
+                return
+            raise CommandError("names-unknown", f"{self._file} can't be used; repair or remove it, or confirm") from None
+        def has(kind: str) -> bool:
+            return self._folded(name) in map(self._folded, names[kind])
+        if not is_confirmed and not is_private and has("private"):
+            raise CommandError("private-name", "a private chat had this name, or a similar one")
+        if not is_confirmed and is_private and name not in names["private"] and (
+                has("open") or self._folded(name) == "lobby"):
+            raise CommandError("open-name", "an open chat has this name, or a similar one")
+        kind = "private" if is_private else "open"
+        if name in names[kind]:
+            return
+        if is_private and len(names[kind]) >= PRIVATE_NAMES:
+            raise CommandError("name-not-kept", "there is no room for the name of another private chat")
+        names[kind] = (names[kind] + [name])[-(PRIVATE_NAMES if is_private else OPEN_NAMES):]
+        # A new file has the mode 0600.
+        with tempfile.NamedTemporaryFile("w", dir=self._file.parent, delete=False, encoding="utf-8") as file:
+            json.dump(names, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(file.name, self._file)
+
+
 @dataclass
 class Hub:
     """What the front ends share."""
@@ -66,6 +129,7 @@ class Hub:
     node: Node
     state: str
     keep: Callable[[dict[str, Optional[bytes]]], None]
+    names: Names
     front_ends: list["FrontEnd"] = field(default_factory=list)
     kept: dict[str, Optional[bytes]] = field(default_factory=dict)
     waiting: Waiting = field(default_factory=Waiting)
@@ -82,8 +146,10 @@ class Hub:
     def begin(self, kept: dict[str, Optional[bytes]]) -> None:
         """A-19, A-26."""
         self.kept = kept
+        self.waiting.is_private = lambda name: name in self.node.chats and self.node.chats[name].secret is not None
         self.note_presence()
         for name, secret in kept.items():
+            self.names.admit(name, secret is not None, True)
             self.node.join(name, secret)
 
     def has_room(self) -> bool:
@@ -283,14 +349,16 @@ class FrontEnd(Driver):
         """A-18, A-20."""
         name, secret = self._chat_to_join(command)
         opens, keeps = self._flag(command, "open", otherwise=True), self._flag(command, "keep")
+        is_confirmed = self._flag(command, "confirm")
         chat = self.node.chats.get(name)
         if chat is None:
             if secret is not None and any(c.secret == secret for c in self.node.chats.values()):
                 raise CommandError("chat-exists", "this node is in a chat with that secret")
             if not self.node.may_join():
                 raise CommandError("too-many-chats", "this node is in 32 chats")
+            self.hub.names.admit(name, secret is not None, is_confirmed)  # A-33, A-34
             chat = self.node.join(name, secret)
-        elif secret not in (None, chat.secret) or (name in self.chats and not keeps):
+        elif (secret != chat.secret and (secret is not None or is_confirmed)) or (name in self.chats and not keeps):
             raise CommandError("chat-exists", "this node is in a chat of that name")
         self.chats.add(name)
         if keeps and name not in self.hub.kept:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Two programs in one chat, on loopback: `python3 interop.py -- COMMAND…`.
 
-COMMAND is a driven node (driver.md), as far as its own arguments go. Each scenario starts both programs afresh. Exit status 1 if one fails, with a line for whatever was missing.
+COMMAND is a driven node (api.md), as far as its own arguments go. Each scenario starts both programs afresh. Exit status 1 if one fails, with a line for whatever was missing.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Optional
 
+from admission import text_shares
 from clock import Bucket, Timer, cancel
 from limits import (CROSSING, HELLO_ANSWER_INTERVAL, HELLO_ANSWER_SLOW, HELLO_ANSWERS, IDLE_JITTER, INTERVAL_UNIT,
                     LINK_BURST, LINK_RATE, MIN_INTERVAL_UNITS, NAMED_STREAMS, OLDER_SESSIONS, RECORD_BURST,
@@ -326,6 +327,14 @@ class Link(Watch):
 
     # Messages
 
+    def has_room(self, size: int) -> bool:
+        """M-20: whether this link may reserve so much more."""
+        if size and any(used + size > limit for used, limit in text_shares(self.node, self)):
+            for link in self.node.all_links():
+                link.into.abandon_if_over(self.node.now)
+            return all(used + size <= limit for used, limit in text_shares(self.node, self))
+        return True
+
     def frame(self, frame: Frame, source: "Address") -> None:
         """Acks, pings, pongs and messages, in the order in which they came (W-30)."""
         if isinstance(frame, Ack):
@@ -341,12 +350,13 @@ class Link(Watch):
         elif isinstance(frame, Pong):
             self.pong(frame.token, source)
         elif isinstance(frame, Message):
-            ack, whole = self.into.record(frame, self.node.now, self.node.has_room)
+            ack, whole = self.into.record(frame, self.node.now, self.has_room)
             if ack is not None:
                 self.transmit([ack])  # M-15
             for text in whole:
                 self.chat.message_came(self.key, text)
-            self.node.tell_of_room()
+            if whole:
+                self.node.tell_of_room()
 
     def queue(self, message: Outgoing) -> bool:
         """Says whether a datagram with a message went out at once."""

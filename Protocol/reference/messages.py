@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Callable, Optional
 
-from limits import (GIVEN_UP_STREAMS, HELD_TEXT_EXTRA, LONGEST_DELIVERY, LONGEST_REASSEMBLY, LOSS_EVIDENCE, MAX_MESSAGE,
-                    MAX_RECORD_TEXT, MS, OVERDUE, QUEUED_MESSAGE_EXTRA, REASSEMBLY_PAUSE, RTO_INITIAL, RTO_MAX, RTO_MIN,
+from limits import (GIVEN_UP_STREAMS, LONGEST_DELIVERY, LONGEST_REASSEMBLY, LOSS_EVIDENCE, MAX_MESSAGE,
+                    MAX_RECORD_TEXT, MS, OVERDUE, QUEUED_MESSAGE_EXTRA, REASSEMBLY_PAUSE, RESERVED, RTO_INITIAL, RTO_MAX, RTO_MIN,
                     STALLED, WINDOW)
 from wire import FIRST, LAST, Ack, Message
 
@@ -227,7 +227,8 @@ class Receiver:
         self._came = False
         self._refuses = False    # M-20: the expected record, or one beyond it, was refused
         self._abandoned = False
-        self._begun_at = self._last_at = 0
+        self._since: Optional[int] = None  # M-20: since when something waits
+        self._last_at = 0
         self._waiting: dict[int, Message] = {}
         self._joined: Optional[list[str]] = None
         self._size = 0
@@ -242,6 +243,7 @@ class Receiver:
         self.held, self.expected, self._came = stream, 0, False
         self.held_back = self._refuses = self._abandoned = False
         self._waiting.clear()
+        self._since = None
         self._drop()
 
     def _drop(self) -> None:
@@ -250,31 +252,28 @@ class Receiver:
     def ack(self) -> Ack:
         return Ack(self.held, self.expected, sum(1 << n - self.expected - 1 for n in self._waiting))
 
-    def held_text(self) -> int:
-        """M-20: a message that is begun counts as long as it may become."""
-        begun = MAX_MESSAGE + HELD_TEXT_EXTRA if self._joined is not None else 0
-        return begun + sum(self._cost(record) for record in self._waiting.values())
-
-    @staticmethod
-    def _cost(record: Message) -> int:
-        begins = bool(record.flags & FIRST) and not record.flags & LAST
-        return (MAX_MESSAGE if begins else len(record.text.encode())) + HELD_TEXT_EXTRA
+    def reserved(self, record: Optional[Message] = None) -> int:
+        """M-20: one whole message, as soon as a record came that is none by itself."""
+        records = list(self._waiting.values()) + ([record] if record else [])
+        joins = self._joined is not None or any(r.flags & (FIRST | LAST) != FIRST | LAST for r in records)
+        return RESERVED if joins else 0
 
     def abandon_if_over(self, now: int) -> None:
         """M-20: its sender has given it up. What follows in this stream is not acknowledged."""
-        if self._joined is not None and (now - self._last_at >= REASSEMBLY_PAUSE
-                                         or now - self._begun_at >= LONGEST_REASSEMBLY):
+        if self._since is not None and (now - self._last_at >= REASSEMBLY_PAUSE
+                                        or now - self._since >= LONGEST_REASSEMBLY):
             self._drop()
             self._waiting.clear()
+            self._since = None
             self._abandoned = True
 
     def _takes(self, record: Message, has_room: Callable[[int], bool]) -> bool:
-        """M-20: what goes on with a message has its room, and what breaks the order of M-1 needs none."""
+        """M-20: what breaks the order of M-1 needs no room, and texts of this node are taken at once."""
         if self._abandoned:
             return False
-        if record.record == self.expected and (self._joined is not None or not record.flags & FIRST):
+        if record.record == self.expected and bool(record.flags & FIRST) == (self._joined is not None):
             return True
-        if (self._refuses and record.record != self.expected) or not has_room(self._cost(record)):
+        if (self._refuses and record.record != self.expected) or not has_room(self.reserved(record) - self.reserved()):
             self._refuses = self.held_back = True
             return False
         return True
@@ -287,6 +286,7 @@ class Receiver:
         self._came = True
         self._last_at = now
         whole = []
+        goes_on, before = self._joined is not None, self.expected
         if 0 <= message.record - self.expected < WINDOW and message.record not in self._waiting:
             if self._takes(message, has_room):
                 self._waiting[message.record] = message
@@ -296,6 +296,11 @@ class Receiver:
             self.expected += 1
             if text is not None:
                 whole.append(text)
+            goes_on = goes_on and self._joined is not None
+        if self._joined is None and not self._waiting:
+            self._since = None
+        elif self._since is None or self.expected != before and not goes_on:
+            self._since = now
         return self.ack(), whole
 
     def _join(self, record: Message) -> Optional[str]:
@@ -304,7 +309,7 @@ class Receiver:
             self._drop()
             return None
         if self._joined is None:
-            self._joined, self._begun_at = [], self._last_at
+            self._joined = []
         self._joined.append(record.text)
         self._size += len(record.text.encode())
         if self._size > MAX_MESSAGE:

@@ -18,7 +18,7 @@ RANK = {"offline": 0, "away": 1, "online": 2}
 
 
 def why_there(before: str, presence: str) -> str:
-    """The word for a change of someone who is there (driver.md)."""
+    """The word for a change of someone who is there (api.md)."""
     if presence == "away" and before != "offline":
         return "away"
     return "back" if before == "away" else "hello"

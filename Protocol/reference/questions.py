@@ -1,11 +1,11 @@
-"""The further requests of daemon.md, for a node on standard streams: who it is, its chats, fingerprints, invites."""
+"""The requests of answering nodes (api.md), for a node on standard streams: who it is, its chats, fingerprints, invites."""
 
 from __future__ import annotations
 
 import hashlib
 from typing import TYPE_CHECKING, Any, Optional
 
-from limits import MAX_NAME
+from limits import LOOKING, MAX_NAME
 from names import TextError, invite, key_from_text, key_to_text, read_invite, secret_from_text, user_id
 
 if TYPE_CHECKING:
@@ -105,7 +105,8 @@ class Questions:
 
     def _chats(self) -> list[dict[str, Any]]:
         return [{"chat": chat.name, "secret": chat.secret is not None, "kept": False,
-                 "present": sum(p["presence"] != "offline" for p in self.peers(chat)), "waiting": 0}
+                 "present": sum(p["presence"] != "offline" for p in self.peers(chat)), "waiting": 0,
+                 "looking": self.node.now - chat.joined < LOOKING}  # A-35
                 for chat in self.node.chats.values()]
 
     def _front_ends(self) -> int:

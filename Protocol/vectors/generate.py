@@ -4,7 +4,7 @@
     python3 generate.py           writes all files
     python3 generate.py --check   exits with 1 if a file differs or does not fit its schema, a case names a
                                   clause that the texts don't have, the worked example shows bytes that no
-                                  vector has, or a line of JSON in daemon.md does not fit its schema
+                                  vector has, or a line of JSON in api.md does not fit its schema
 
 Needs the packages `cryptography` and `noiseprotocol` (0.3.1), and for the schemas `jsonschema`.
 """
@@ -72,7 +72,7 @@ def unfit(texts):
         except exceptions.SchemaError as error:
             yield f"{path.name} is not a valid schema: {error.message[:200]}"
             return
-    yield from unfit_lines(HERE.parent / "daemon.md")
+    yield from unfit_lines(HERE.parent / "api.md")
     schema = json.loads((HERE / "vectors.schema.json").read_text("utf-8"))
     described = {entry["$ref"].removeprefix("#/$defs/") + ".json" for entry in schema["oneOf"]}
     if described != set(texts):
@@ -85,7 +85,7 @@ def unfit(texts):
 
 
 def unfit_lines(text):
-    """The lines of JSON in a text that don't fit driver.schema.json in their direction: `A > ` in, `A < ` out."""
+    """The lines of JSON in a text that don't fit driver.schema.json in their direction: `> ` in, `< ` out."""
     definitions = json.loads((HERE.parent / "driver.schema.json").read_text("utf-8"))["$defs"]
     directions = {
         sign: Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": definitions})
@@ -97,7 +97,7 @@ def unfit_lines(text):
         yield f"{text.name} has no lines of JSON"
     for line in lines:
         try:
-            (sign, value) = re.fullmatch(r"[A-Z] ([<>]) (.*)", line).groups()
+            (sign, value) = re.fullmatch(r"([<>]) (.*)", line).groups()
             error = exceptions.best_match(directions[sign].iter_errors(json.loads(value)))
         except (AttributeError, ValueError) as mistake:
             error = mistake

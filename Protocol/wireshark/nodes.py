@@ -11,7 +11,7 @@ ALICE_PORT, BOB_PORT = 40123, 40124
 
 
 class Node:
-    """A node that is driven through the JSON-lines interface (driver.md)."""
+    """A node that is driven through the JSON-lines interface (api.md)."""
 
     def __init__(self, program, folder, name, *arguments):
         state = folder / name

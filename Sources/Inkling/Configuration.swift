@@ -43,6 +43,8 @@ public struct Configuration: Sendable {
 
     /// How often the time together with those who are there is counted and written.
     package var countingInterval = KnownPeersLimits.countingInterval
+    /// The time from one write of known people to the next one that peers cause, for tests.
+    package var saveInterval = KnownPeersLimits.saveInterval
 
     /// For how long a reader of events may take nothing of what waits for it.
     package var readerPatience = NodeLimits.readerPatience

@@ -7,7 +7,7 @@ struct ConformanceCommand: ParsableCommand {
         commandName: "inkling-conformance",
         abstract: "Test an implementation of the Inkling protocol from outside.",
         discussion: """
-            The program under test is driven through the JSON-lines interface (Protocol/driver.md, "Starting"): \
+            The program under test is driven through the JSON-lines interface (Protocol/api.md, "Standard streams"): \
             inkling-conformance adds the arguments given there to your command, plays the peers over UDP on loopback, \
             and judges what comes over the wire and what the program says it shows.
             """,

@@ -18,7 +18,7 @@ package enum ChatLines {
 
     package static func message(from label: Labels.Label, text: String) -> Line {
         Line([
-            Line.Span(text: label.marked + ":", emphasis: .person(label.user)),
+            Line.Span(text: label.isolated + ":", emphasis: .person(label.user)),
             Line.Span(text: " " + SafeText.message(text), emphasis: .plain),
         ])
     }
@@ -35,10 +35,17 @@ package enum ChatLines {
     }
 
     /// The line that an open chat begins with.
-    package static func openWarning(chat: String) -> Line {
+    ///
+    /// - Parameter takesCommands: whether the user can enter commands.
+    package static func openWarning(chat: String, takesCommands: Bool = true) -> Line {
         notice(
-            "\(chat) is an open chat: anybody on this network can join and read it. For a private chat: inkling invite"
-        )
+            "\(chat) is an open chat: anybody on this network can join and read it. For a private chat: "
+                + (takesCommands ? "/invite NAME" : "inkling invite NAME"))
+    }
+
+    /// The line that a private chat begins with.
+    static func privateChat(_ chat: String) -> Line {
+        notice("\(chat) is private: only people with its invite can join and read.")
     }
 
     /// The line that a chat begins with in which nobody has been found yet.
@@ -52,11 +59,22 @@ package enum ChatLines {
     }
 
     /// What is said of people who came, went or changed in the same way.
-    package static func presence(_ line: PresenceLine) -> Line { notice(line.text) }
+    package static func presence(_ line: PresenceLine) -> Line { notice(line.isolatedText) }
+
+    /// What the suffix of somebody is.
+    ///
+    /// - Parameter hasNamesake: whether it tells two people apart.
+    static func suffix(of label: Labels.Label, hasNamesake: Bool) -> Line {
+        let reason =
+            hasNamesake
+            ? "tells this \(isolated(label.name)) from another one that you have met"
+            : "begins the user ID of \(isolated(label.name)), because the name could mislead"
+        return notice("\(label.suffix) \(reason): /whois \(label.text)")
+    }
 
     /// Somebody who is there is called something else now.
     static func renamed(_ before: Labels.Label, to after: Labels.Label) -> Line {
-        notice("\(before.marked) is now called \(after.marked)")
+        notice("\(before.isolated) is now called \(after.isolated)")
     }
 
     /// So many people are called something else now.
@@ -72,11 +90,11 @@ package enum ChatLines {
         _ label: Labels.Label, known: String, isVerified: Bool = false, formerName: String? = nil
     ) -> Line {
         let explanation =
-            formerName.map { "Its key was called \(shown($0)) before." }
+            formerName.map { "Its key was called \(isolated($0)) before." }
             ?? "It may be a new device, or somebody else using that name."
         return Line(
             """
-            !! \(label.marked) is not the \(shown(known)) you \(isVerified ? "verified" : "know"): the key is different.
+            !! \(label.isolated) is not the \(isolated(known)) you \(isVerified ? "verified" : "know"): the key is different.
             \(explanation)
             Share nothing secret until you have compared fingerprints,
             face to face or by telephone: /verify \(label.text)
@@ -86,14 +104,14 @@ package enum ChatLines {
     /// The same, once it was said in an earlier run.
     package static func stillAnotherKey(_ label: Labels.Label, known: String, isVerified: Bool = false) -> Line {
         error(
-            "\(label.marked) is still not the \(shown(known)) you \(isVerified ? "verified" : "know"): "
+            "\(label.isolated) is still not the \(isolated(known)) you \(isVerified ? "verified" : "know"): "
                 + "/verify \(label.text), or /block")
     }
 
     /// The same in short, before something is shown of that person.
     package static func anotherKey(_ label: Labels.Label, known: String, isVerified: Bool = false) -> Line {
         Line(
-            "!! \(label.marked) is not the \(shown(known)) you \(isVerified ? "verified" : "know"): /verify \(label.text)",
+            "!! \(label.isolated) is not the \(isolated(known)) you \(isVerified ? "verified" : "know"): /verify \(label.text)",
             .bold)
     }
 
@@ -106,14 +124,14 @@ package enum ChatLines {
     package static func changedKeys(
         of labels: [Labels.Label], verified: Int = 0, known name: String? = nil, areMore: Bool = true
     ) -> Line {
-        let names = labels.prefix(KeyAlarms.named).map(\.marked)
+        let names = labels.prefix(KeyAlarms.named).map(\.isolated)
         let rest = labels.count - names.count
         let others = rest > 0 ? [rest == 1 ? "1 other" : "\(rest) others"] : []
         let known = verified == labels.count ? "verified" : "know"
         let some = verified > 0 && verified < labels.count ? ", \(verified) of them names you verified" : ""
         let people = areMore ? "\(labels.count) more people" : "\(labels.count) people"
         let what =
-            name.map { "use the name of the \(shown($0)) you \(verified > 0 ? "verified" : "know")" }
+            name.map { "use the name of the \(isolated($0)) you \(verified > 0 ? "verified" : "know")" }
             ?? "use names you \(known)\(some)"
         return Line(
             """
@@ -133,7 +151,7 @@ package enum ChatLines {
     package static func folded(
         _ count: Int, from labels: [Labels.Label], andOthers: Bool = false, isLast: Bool = false
     ) -> Line {
-        var names = labels.map(\.marked)
+        var names = labels.map(\.isolated)
         if names.count > 3 {
             names = names.prefix(2) + [andOthers ? "others" : "\(names.count - 2) others"]
         } else if andOthers {
@@ -149,19 +167,19 @@ package enum ChatLines {
     /// - Parameter label: the author; `nil` where nothing is known of the authors.
     package static func notKept(_ count: Int, from label: Labels.Label?) -> Line {
         let messages = count == 1 ? "1 earlier message" : "\(count) earlier messages"
-        return notice("\(messages) from \(label?.marked ?? "others") \(count == 1 ? "was" : "were") not kept")
+        return notice("\(messages) from \(label?.isolated ?? "others") \(count == 1 ? "was" : "were") not kept")
     }
 
     /// The answer to /show where nothing is folded.
     package static func nothingFolded(from label: Labels.Label? = nil) -> Line {
-        notice("There is nothing more to show" + (label.map { " from \($0.marked)" } ?? ""))
+        notice("There is nothing more to show" + (label.map { " from \($0.isolated)" } ?? ""))
     }
 
     /// Somebody is muted from now on, or was before.
     package static func muted(_ label: Labels.Label, isNew: Bool) -> Line {
-        guard isNew else { return notice("\(label.marked) is already muted. To undo it: /unmute \(label.text)") }
+        guard isNew else { return notice("\(label.isolated) is already muted. To undo it: /unmute \(label.text)") }
         return notice(
-            "\(label.marked) is muted until you quit: you see nothing from them, but they still get your messages. "
+            "\(label.isolated) is muted until you quit: you see nothing from them, but they still get your messages. "
                 + "To undo it: /unmute \(label.text)")
     }
 
@@ -172,13 +190,13 @@ package enum ChatLines {
     ///   - messages: how many came from them meanwhile.
     package static func unmuted(_ label: Labels.Label, presence: String?, messages: Int) -> Line {
         notice(
-            "\(label.marked)\(presence.map { " (\($0))" } ?? "") is no longer muted: "
+            "\(label.isolated)\(presence.map { " (\($0))" } ?? "") is no longer muted: "
                 + missed(messages, "while they were muted"))
     }
 
     /// One person in the answer to /mute without a name.
     package static func muted(_ person: MutedPeople.Person) -> Line {
-        notice("\(person.label.marked) is muted: " + missed(person.messages, "so far"))
+        notice("\(person.label.isolated) is muted: " + missed(person.messages, "so far"))
     }
 
     private static func missed(_ messages: Int, _ period: String) -> String {
@@ -191,7 +209,7 @@ package enum ChatLines {
 
     /// The fingerprint of somebody and oneself, and what to do with it.
     package static func fingerprint(_ label: Labels.Label, rows: [String]) -> [Line] {
-        [notice("Fingerprint of you and \(label.marked):")]
+        [notice("Fingerprint of you and \(label.isolated):")]
             + rows.map { notice("  " + $0) }
             + [notice("If theirs is the same, type: /verify \(label.text) ok")]
     }
@@ -203,40 +221,52 @@ package enum ChatLines {
             "\(number) " + chat(name, isOpen: isOpen) + (details.isEmpty ? "" : ": " + details.joined(separator: ", ")))
     }
 
+    /// One chat in the answer to /chats that only the daemon is in, or another prompt.
+    static func chat(name: String, isOpen: Bool, unread: Int, isKept: Bool) -> Line {
+        let details = [isKept ? "in the daemon" : "at another prompt"] + (unread > 0 ? ["\(unread) unread"] : [])
+        return notice(
+            "- " + chat(name, isOpen: isOpen) + ": \(details.joined(separator: ", ")). To open it: "
+                + "/open \(SafeText.line(name))")
+    }
+
     /// What a Tab may become.
     package static func choices(_ texts: [String]) -> Line { notice(texts.joined(separator: "  ")) }
 
+    /// A name in a command that several people have.
+    ///
+    /// - Parameters:
+    ///   - command: such as "/whois".
+    ///   - rest: what follows the name.
+    static func whichOne(_ labels: [String], of command: String, rest: String = "") -> Line {
+        let count = labels.count < numbers.count ? numbers[labels.count] : String(labels.count)
+        let shown = labels.prefix(mostChoices).map { "\(command) \($0)\(rest)" }
+        let choices =
+            shown.count == labels.count ? Words.list(shown, last: "or") : shown.joined(separator: ", ") + ", ..."
+        return error("There are \(count): type \(choices)")
+    }
+
+    private static let numbers = ["no", "one", "two", "three", "four", "five"]
+    private static let mostChoices = 4
+
     /// A message that nobody was there for.
     package static func reachedNobody(text: String) -> Line {
-        notice("Nobody was here to receive: \(excerpt(text))")
+        notice("Nobody was here to receive: ", excerpt: text)
     }
 
     package static func notice(_ text: String) -> Line {
-        Line("* " + SafeText.line(text), .dim)
+        Line("* " + NameIsolation.line(text), .dim)
+    }
+
+    /// A notice that ends with the beginning of a message, whose pictures stay whole.
+    static func notice(_ text: String, excerpt message: String) -> Line {
+        var line = notice(text)
+        line.spans.append(Line.Span(text: excerpt(message), emphasis: .dim))
+        return Line(line.spans)
     }
 
     /// An error of the program or a command.
     package static func error(_ text: String) -> Line {
-        Line("! " + SafeText.line(text))
-    }
-
-    /// One person in the answer to /who.
-    ///
-    /// - Parameters:
-    ///   - presence: such as "Active now".
-    ///   - since: since when the person is here, if they are.
-    ///   - roundTrip: how long a datagram takes to them and back.
-    ///   - isMuted: whether this user has muted them.
-    package static func person(
-        _ label: Labels.Label, presence: String, since: LocalTime? = nil, roundTrip: Duration? = nil,
-        isVerified: Bool = false, isMuted: Bool = false
-    ) -> Line {
-        var details = [presence]
-        if let since { details.append("since " + since.text) }
-        if let roundTrip { details.append(milliseconds(roundTrip) + " round trip") }
-        if isVerified { details.append("verified") }
-        if isMuted { details.append("muted") }
-        return notice("\(label.marked): \(details.joined(separator: ", ")) (\(label.user))")
+        Line("! " + NameIsolation.line(text))
     }
 
     /// A name that can be shown without its label: "Someone" where it can't.
@@ -244,16 +274,14 @@ package enum ChatLines {
         Labels.shown(name) ?? "Someone"
     }
 
-    private static func milliseconds(_ duration: Duration) -> String {
-        let (seconds, attoseconds) = duration.components
-        let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
-        return milliseconds < 1 ? "under 1 ms" : "\(milliseconds) ms"
-    }
+    private static func isolated(_ name: String) -> String { NameIsolation.isolated(shown(name)) }
 
     static func excerpt(_ text: String) -> String {
-        let line = SafeText.line(text.split(separator: "\n", maxSplits: 1).first ?? "")
+        // Not as a line, which would take the joiners out of pictures.
+        let safe = SafeText.message(text)
+        let line = String(safe.prefix { $0 != "\n" })
         let cut = DisplayWidth.prefix(of: line, columns: 40)
-        return cut.count < text.count ? cut + "..." : line
+        return cut.count < safe.count ? cut + "..." : line
     }
 
     /// - Parameter count: How many further messages are not known to be delivered.

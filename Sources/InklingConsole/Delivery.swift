@@ -3,7 +3,7 @@ import InklingText
 
 /// What became of an own message: who has it, and who does not.
 package struct Delivery: Sendable {
-    private let text: String
+    let text: String
     private let recipients: Int
     private let namesOne: Bool
     private var delivered = 0
@@ -12,12 +12,12 @@ package struct Delivery: Sendable {
     private var failures: [(label: Labels.Label, why: FailureReason)] = []
 
     /// - Parameters:
-    ///   - text: the message; only its beginning is kept.
+    ///   - text: the message.
     ///   - recipients: how many people it was sent to.
     ///   - namesOne: whether to name the only one who has it, where more people are known.
     package init(text: String, recipients: Int, namesOne: Bool = false) {
         self.namesOne = namesOne
-        self.text = String(text.prefix(100))
+        self.text = text
         self.recipients = recipients
     }
 
@@ -33,6 +33,9 @@ package struct Delivery: Sendable {
     /// Whether everybody has answered for it.
     package var isSettled: Bool { delivered + failures.count >= recipients }
 
+    /// Whether somebody is not known to have it.
+    var hasFailed: Bool { !failures.isEmpty }
+
     /// Whether everybody has it, which needs no word.
     package var reachedAll: Bool { recipients > 0 && delivered >= recipients }
 
@@ -47,8 +50,12 @@ package struct Delivery: Sendable {
 
     /// What follows the user's own message: who has it, as far as is known.
     package var mark: String {
-        if !failures.isEmpty { return "not to " + missed + (delivered > 0 ? ", to \(delivered) of \(recipients)" : "") }
-        guard reachedAll else { return recipients == 1 ? "on its way" : "to \(delivered) of \(recipients) so far" }
+        if !failures.isEmpty {
+            return "may not have reached " + missed + (delivered > 0 ? ", to \(delivered) of \(recipients)" : "")
+        }
+        guard reachedAll else {
+            return recipients == 1 ? "on its way" : "sending: \(delivered) of \(recipients) have it"
+        }
         guard recipients == 1 else { return "to all \(recipients)" }
         return namesOne ? receiver.map { "delivered to \($0.marked)" } ?? "delivered" : "delivered"
     }
@@ -63,23 +70,23 @@ package struct Delivery: Sendable {
         if recipients == 0 { return ChatLines.reachedNobody(text: text) }
         if failures.isEmpty {
             let end = recipients == 1 ? "" : " to all \(recipients)"
-            return isShownUnsettled ? ChatLines.notice("Delivered\(end): " + ChatLines.excerpt(text)) : nil
+            return isShownUnsettled ? ChatLines.notice("Delivered\(end): ", excerpt: text) : nil
         }
         let begin =
-            delivered > 0 ? "Delivered to \(delivered) of \(recipients), not to " : "Not delivered to "
-        return ChatLines.notice(begin + missed + ": " + ChatLines.excerpt(text))
+            delivered > 0
+            ? "Delivered to \(delivered) of \(recipients), may not have reached " : "May not have reached "
+        return ChatLines.notice(begin + missed + ": ", excerpt: text)
     }
 
     /// The line that says so when nobody waits for the rest of the answers any more.
     package var abandonedLine: Line {
-        let excerpt = ChatLines.excerpt(text)
         guard delivered > 0 || !failures.isEmpty else {
-            return ChatLines.notice("Delivery is unknown: " + excerpt)
+            return ChatLines.notice("Delivery is unknown: ", excerpt: text)
         }
         let known = delivered > 0 ? ["Delivered to \(delivered) of \(recipients)"] : []
-        let failed = failures.isEmpty ? [] : [(delivered > 0 ? "not to " : "Not delivered to ") + missed]
+        let failed = failures.isEmpty ? [] : [(delivered > 0 ? "may" : "May") + " not have reached " + missed]
         return ChatLines.notice(
             (known + failed).joined(separator: ", ") + "; delivery to "
-                + (failures.isEmpty ? "all" : "the rest") + " is unknown: " + excerpt)
+                + (failures.isEmpty ? "all" : "the rest") + " is unknown: ", excerpt: text)
     }
 }

@@ -31,8 +31,8 @@ package struct KeyAlarm: Hashable, Sendable {
         newcomer name: String, formerNames: some Sequence<String>, knownNames: [String], isVerified: Bool,
         isRepeated: Bool
     ) {
-        let likeness = NameLikeness(of: name).whole
-        let isAlike: (String) -> Bool = { NameLikeness(of: $0).whole == likeness }
+        let likeness = NameLikeness(of: name, withParts: false)
+        let isAlike: (String) -> Bool = { NameLikeness(of: $0, withParts: false).isAlike(likeness) }
         // Never the spelling of the newcomer, who would be named after themselves.
         let known = knownNames.first(where: isAlike) ?? knownNames.first ?? ""
         let former = isRepeated ? nil : formerNames.first { !isAlike($0) && Labels.shown($0) != nil }
@@ -121,7 +121,8 @@ package struct KeyAlarms: Sendable {
         guard let first = sorted.first else { return [] }
         guard sorted.count > 1 else { return [first.alarm.line(labels.label(of: first.user))] }
         let known = first.alarm.known
-        let isOne = sorted.allSatisfy { NameLikeness(of: $0.alarm.known).whole == NameLikeness(of: known).whole }
+        let likeness = NameLikeness(of: known, withParts: false)
+        let isOne = sorted.allSatisfy { NameLikeness(of: $0.alarm.known, withParts: false).isAlike(likeness) }
         return [
             ChatLines.changedKeys(
                 of: sorted.map { labels.label(of: $0.user) }, verified: alarms.count { $0.alarm.isVerified },

@@ -64,11 +64,20 @@ package struct Line: Hashable, Sendable {
     }
 
     package init(_ text: String, _ emphasis: Emphasis = .plain) {
-        spans = [Span(text: text, emphasis: emphasis)]
+        self.init([Span(text: text, emphasis: emphasis)])
     }
 
+    /// The isolates of names stay where the line has a letter that is written from right to left.
     package init(_ spans: [Span]) {
         self.spans = spans
+        if !spans.contains(where: { NameIsolation.isNeeded(in: $0.text) }) { self = withoutIsolates }
+    }
+
+    /// The line without the isolates of names.
+    var withoutIsolates: Line {
+        var line = self
+        for index in spans.indices { line.spans[index].text = NameIsolation.removed(from: spans[index].text) }
+        return line
     }
 
     /// The text alone.
@@ -80,13 +89,13 @@ package struct Line: Hashable, Sendable {
     /// The text without emphasis and wrapping, for output that is not a terminal; further lines are indented.
     package var plain: String {
         let indent = "\n" + String(repeating: " ", count: Self.indent)
-        return text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: indent)
+        return withoutIsolates.text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: indent)
     }
 
     /// The rows that the line takes in output of that width, without emphasis. A terminal that draws the parts of a
     /// cluster one by one finds room for them too.
     package func plainRows(columns: Int) -> [String] {
-        wrapped(columns: columns, apart: true).map { $0.rendered(decorated: false) }
+        withoutIsolates.wrapped(columns: columns, apart: true).map { $0.rendered(decorated: false) }
     }
 
     /// Cuts the line into rows that fit, between words where it can. Each row but the first is indented. Of too many

@@ -69,6 +69,9 @@ package struct LineEditor: Sendable {
 
     package init() {}
 
+    /// Puts lines of earlier runs before those of this one.
+    package mutating func recall(_ lines: [String]) { history = Array((lines + history).suffix(Self.historyLimit)) }
+
     package var text: String { String(characters) }
     package var isEmpty: Bool { characters.isEmpty }
 
@@ -80,7 +83,7 @@ package struct LineEditor: Sendable {
         case edited
         /// Send this text; the field is empty again.
         case submit(String)
-        /// Ctrl-C.
+        /// Ctrl-C in an empty field.
         case interrupt
         /// Ctrl-D in an empty field.
         case endOfInput
@@ -153,7 +156,7 @@ package struct LineEditor: Sendable {
         switch letter {
         case "a": move(to: 0)
         case "b": move(to: cursor - 1)
-        case "c": .interrupt
+        case "c": isEmpty ? .interrupt : clear()
         case "d": isEmpty ? .endOfInput : remove(cursor..<min(cursor + 1, characters.count))
         case "e": move(to: characters.count)
         case "f": move(to: cursor + 1)
@@ -226,6 +229,12 @@ package struct LineEditor: Sendable {
         let answer = remove(range)
         previous = .kill
         return answer
+    }
+
+    /// Kills the whole text, which is left as a line of its own.
+    private mutating func clear() -> Answer {
+        browsing = nil
+        return kill(0..<characters.count, after: .other)
     }
 
     private mutating func yank() -> Answer {

@@ -19,6 +19,9 @@ package struct LocalTime: Hashable, Sendable {
             return "\(Self.weekdays[weekday]), \(day) \(month) \(year)"
         }
 
+        /// Such as "3 March".
+        package var short: String { "\(day) " + ((1...12).contains(month) ? Self.months[month - 1] : "?") }
+
         /// 0 for Sunday, by Zeller's congruence.
         private var weekday: Int {
             let shifted = month < 3 ? (year: year - 1, month: month + 12) : (year: year, month: month)

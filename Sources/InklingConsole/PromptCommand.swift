@@ -16,8 +16,13 @@ package enum PromptCommand: Equatable, Sendable {
     case leave(String?)
     case open(Choice)
     case chats
-    case invite
+    /// The open chat, or a new private one of that name.
+    case invite(String?)
     case away
+    /// Whether the terminal rings at the user's name; nil to ask.
+    case notify(Bool?)
+    /// What failed or reached nobody, once more.
+    case resend
     case back
     case block(String)
     case unblock(String)
@@ -26,8 +31,8 @@ package enum PromptCommand: Equatable, Sendable {
     case unmute(String)
     /// What was folded of somebody, or of everybody.
     case show(String?)
-    /// Another name for the user.
-    case nick(String)
+    /// Another name for the user, to be kept unless it is for once.
+    case nick(String, isOnce: Bool)
     /// What was said with that text in it.
     case find(String)
     case clear
@@ -79,6 +84,18 @@ package enum PromptCommand: Equatable, Sendable {
         }
     }
 
+    /// The word of a command on somebody, with its slash.
+    var word: String {
+        switch self {
+        case .verify: "/verify"
+        case .mute: "/mute"
+        default: "/whois"
+        }
+    }
+
+    /// Whether it says that a fingerprint is right.
+    var isConfirmation: Bool { if case .verify(_, isRight: true) = self { true } else { false } }
+
     /// What to say of a command that can't be followed, `nil` of any other.
     package var complaint: String? {
         switch self {
@@ -86,7 +103,7 @@ package enum PromptCommand: Equatable, Sendable {
             guard let entry = Self.entry(name) else { return nil }
             return mistake == .missing
                 ? "/\(name) needs \(entry.needs): \(entry.usage)"
-                : "/\(name) takes no argument. To begin a message with a slash, type two: //\(name)"
+                : entry.refusal ?? "/\(name) takes no argument. To begin a message with a slash, type two: //\(name)"
         case .unknown(let word, nearest: let nearest?):
             return "There is no command \(word). Did you mean \(nearest)?"
         case .unknown(let word, nearest: nil):
@@ -106,6 +123,7 @@ package enum PromptCommand: Equatable, Sendable {
     package static let keyDescriptions = [
         pad("Alt-Enter") + "begin another line", pad("Tab") + "complete commands, names",
         pad("Ctrl-P, -N") + "earlier and later lines", pad("Ctrl-R") + "search earlier lines",
+        pad("Ctrl-C") + "clear the line",
     ]
 
     /// The lines that explain one command, with or without its slash; `nil` if there is none of that name.
@@ -131,6 +149,8 @@ package enum PromptCommand: Equatable, Sendable {
         let usage: String
         /// What an argument would say; empty where none is needed.
         var needs = ""
+        /// What to say of an argument that it does not take, if it is not the common thing.
+        var refusal: String?
         let details: [String]
     }
 
@@ -149,7 +169,7 @@ package enum PromptCommand: Equatable, Sendable {
         case "leave": .leave(argument.isEmpty ? nil : argument)
         case "open": .open(Int(argument).flatMap { $0 > 0 ? .number($0) : nil } ?? .name(argument))
         case "chats": .chats
-        case "invite": .invite
+        case "invite": .invite(argument.isEmpty ? nil : argument)
         case "away": .away
         case "back": .back
         case "block": .block(argument)
@@ -158,11 +178,28 @@ package enum PromptCommand: Equatable, Sendable {
         case "unmute": .unmute(argument)
         case "show": .show(argument.isEmpty ? nil : argument)
         case "me": .action(argument)
-        case "nick": .nick(argument)
+        case "nick": nick(argument)
+        case "notify": notify(argument)
+        case "resend": .resend
         case "find": .find(argument)
         case "clear": .clear
         case "help": .help(argument.isEmpty ? nil : argument)
         default: .quit
+        }
+    }
+
+    private static func nick(_ argument: String) -> PromptCommand {
+        let words = argument.split(maxSplits: 1, whereSeparator: \.isWhitespace)
+        guard words.first == "--once" else { return .nick(argument, isOnce: false) }
+        return words.count == 2 ? .nick(words[1].trimmed, isOnce: true) : .misused("nick", .missing)
+    }
+
+    private static func notify(_ argument: String) -> PromptCommand {
+        switch argument.lowercased() {
+        case "": .notify(nil)
+        case "on": .notify(true)
+        case "off": .notify(false)
+        default: .misused("notify", .surplus)
         }
     }
 
@@ -239,11 +276,16 @@ package enum PromptCommand: Equatable, Sendable {
             name: "chats", takes: .nothing, short: "/chats", purpose: "list your chats", usage: "/chats",
             details: ["List your chats with their numbers and how many messages are unread."]),
         Entry(
-            name: "invite", takes: .nothing, short: "/invite", purpose: "invite others", usage: "/invite",
-            details: ["Show the line with which others join this chat. It contains the secret: pass it on with care."]
+            name: "invite", takes: .anything, short: "/invite [NAME]", purpose: "invite others",
+            usage: "/invite [NAME]",
+            details: [
+                "Show the line with which others join this chat. It contains the secret: pass it on with care.",
+                "With a name: make a private chat of that name, and show its invite.",
+            ]
         ),
         Entry(
             name: "away", takes: .nothing, short: "/away", purpose: "say that you are away", usage: "/away",
+            refusal: "/away takes no reason, because others would not see it. Tell them first, then: /away",
             details: ["Show others that you are away. Messages still reach you. To return: /back"]),
         Entry(
             name: "back", takes: .nothing, short: "/back", purpose: "say that you are back", usage: "/back",
@@ -286,9 +328,25 @@ package enum PromptCommand: Equatable, Sendable {
             details: ["Say what you do instead of what you say. Others see your name and: *waves*. Example: /me waves"]
         ),
         Entry(
-            name: "nick", takes: .something, short: "/nick NAME", purpose: "change your name", usage: "/nick NAME",
-            needs: "a name",
-            details: ["Be called something else from now on, in all your chats. Example: /nick Alice"]),
+            name: "nick", takes: .something, short: "/nick NAME", purpose: "change your name",
+            usage: "/nick [--once] NAME", needs: "a name",
+            details: [
+                "Be called something else from now on, in all your chats, and in later ones unless you add --once. "
+                    + "Example: /nick Alice"
+            ]),
+        Entry(
+            name: "notify", takes: .anything, short: "/notify on", purpose: "ring at your name",
+            usage: "/notify on or off", refusal: "/notify takes on or off",
+            details: [
+                "Have the terminal ring when somebody says your name, from now on and in later runs. "
+                    + "The settings keep it, as mentions.bell. Without on or off: say whether it does."
+            ]),
+        Entry(
+            name: "resend", takes: .nothing, short: "/resend", purpose: "send again what failed", usage: "/resend",
+            details: [
+                "Send the messages of this chat again that failed or reached nobody. "
+                    + "Those who have one of them already get it twice."
+            ]),
         Entry(
             name: "find", takes: .something, short: "/find TEXT", purpose: "search what was said",
             usage: "/find TEXT", needs: "a text",
@@ -304,7 +362,9 @@ package enum PromptCommand: Equatable, Sendable {
             usage: "/help [NAME]",
             details: ["List all commands, or explain one. Example: /help verify"]),
         Entry(
-            name: "quit", takes: .nothing, short: "/quit", purpose: "leave (also Ctrl-C, -D)", usage: "/quit",
-            details: ["Leave all chats and end the program. Ctrl-C does the same, as does Ctrl-D on an empty line."]),
+            name: "quit", takes: .nothing, short: "/quit", purpose: "leave (also Ctrl-D)", usage: "/quit",
+            details: [
+                "Leave all chats and end the program. Ctrl-D on an empty line does the same, as does Ctrl-C twice."
+            ]),
     ]
 }

@@ -16,14 +16,18 @@ package struct Screen: Sendable {
     private var columns: Int
     private var rows: Int
     private let decorated: Bool
+    private let isolatesNames: Bool
     private var drawn: Frame?
     private var mustRedraw = true
 
-    /// - Parameter decorated: whether bold and dim are wanted.
-    package init(columns: Int, rows: Int, decorated: Bool) {
+    /// - Parameters:
+    ///   - decorated: whether bold and dim are wanted.
+    ///   - isolatesNames: whether the terminal knows UTF-8, and so the signs that isolate names.
+    package init(columns: Int, rows: Int, decorated: Bool, isolatesNames: Bool = true) {
         self.columns = max(columns, 4)
         self.rows = max(rows, 2)
         self.decorated = decorated
+        self.isolatesNames = isolatesNames
     }
 
     /// The terminal has another size. The next drawing starts again.
@@ -60,7 +64,7 @@ package struct Screen: Sendable {
             // can't begin a row in the middle of somebody's message.
             output = Self.hide + "\u{1B}[?7l" + erased()
             for line in lines {
-                for row in line.wrapped(columns: columns) {
+                for row in (isolatesNames ? line : line.withoutIsolates).wrapped(columns: columns) {
                     output += row.rendered(decorated: decorated) + "\r\n"
                 }
             }
@@ -73,10 +77,13 @@ package struct Screen: Sendable {
         return Array(output.utf8)
     }
 
-    /// Clears the whole screen; the next drawing begins at its top.
+    /// Clears the whole screen; the next drawing begins in its last row.
+    ///
+    /// Below a prompt at the top there would be blank rows. A terminal that keeps these when it gets narrower, as tmux does,
+    /// pushes the prompt that it wraps into its history, where nothing can erase it.
     package mutating func clear() -> [UInt8] {
         forget()
-        return Array("\u{1B}[H\u{1B}[2J".utf8)
+        return Array("\u{1B}[2J\u{1B}[\(rows);1H".utf8)
     }
 
     /// Takes the block away and leaves the terminal as it was found.
@@ -101,19 +108,51 @@ package struct Screen: Sendable {
         indicator: String?, emphasis: Line.Emphasis, prompt: String, editor: LineEditor
     ) -> Frame {
         var frame = inputFrame(prompt: prompt, editor: editor)
-        let visible = max(rows - 2, 1)
-        if frame.rows.count > visible {
-            let first = min(max(frame.cursorRow - visible + 1, 0), frame.rows.count - visible)
-            frame.rows = Array(frame.rows[first..<(first + visible)])
-            frame.cursorRow -= first
-        }
+        fold(&frame, to: max(rows - 2, 1))
         if let indicator, !indicator.isEmpty {
-            let text = String(DisplayWidth.prefix(of: indicator, columns: columns))
+            let known = isolatesNames ? indicator : NameIsolation.removed(from: indicator)
+            let text = String(DisplayWidth.prefix(of: known, columns: columns))
             let shown = decorated && emphasis != .plain ? emphasis.sequence + text + "\u{1B}[0m" : text
             frame.rows.insert(Frame.Row(text: shown, width: DisplayWidth.of(text)), at: 0)
             frame.cursorRow += 1
         }
         return frame
+    }
+
+    /// Leaves out what there is too much of in a draft, as in a message: its beginning shows with the prompt, and the rows
+    /// around the cursor.
+    ///
+    /// - Parameter visible: how many rows there are for it.
+    private func fold(_ frame: inout Frame, to visible: Int) {
+        guard frame.rows.count > min(visible, Page.longestMessage) else { return }
+        let shown = min(visible, Page.shownRows)
+        guard shown >= 3 else { return scroll(&frame, to: shown) }
+        let head = max(shown / 3, 1)
+        let tail = shown - head - 1
+        let hidden = frame.rows.count - head - tail
+        guard frame.cursorRow >= head + tail else {
+            frame.rows = frame.rows[..<(shown - 1)] + [note(hidden, below: 0)]
+            return
+        }
+        // The rows around the cursor end with it.
+        let first = min(frame.cursorRow - tail + 1, frame.rows.count - tail)
+        let above = first - head
+        frame.rows = frame.rows[..<head] + [note(above, below: hidden - above)] + frame.rows[first..<(first + tail)]
+        frame.cursorRow -= above - 1
+    }
+
+    private func scroll(_ frame: inout Frame, to shown: Int) {
+        let first = min(max(frame.cursorRow - shown + 1, 0), frame.rows.count - shown)
+        frame.rows = Array(frame.rows[first..<(first + shown)])
+        frame.cursorRow -= first
+    }
+
+    /// The row in the place of those that don't show.
+    private func note(_ lines: Int, below: Int) -> Frame.Row {
+        let whole = "... \(lines) more \(lines == 1 ? "line" : "lines")" + (below > 0 ? ", \(below) below" : "")
+        let text = String(DisplayWidth.prefix(of: whole, columns: columns))
+        let shown = decorated ? Line.Emphasis.dim.sequence + text + "\u{1B}[0m" : text
+        return Frame.Row(text: shown, width: DisplayWidth.of(text))
     }
 
     private func inputFrame(prompt: String, editor: LineEditor) -> Frame {

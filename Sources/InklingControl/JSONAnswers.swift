@@ -71,7 +71,7 @@ extension ChatStatus {
     fileprivate var value: JSONValue {
         .object([
             ("chat", .string(name)), ("secret", .boolean(hasSecret)), ("kept", .boolean(isKept)),
-            ("present", .integer(present)), ("waiting", .integer(waiting)),
+            ("present", .integer(present)), ("waiting", .integer(waiting)), ("looking", .boolean(isLooking)),
         ])
     }
 }

@@ -56,11 +56,14 @@ package struct JSONJoin: Hashable, Sendable {
     package var opens = true
     /// Whether the node is to be in it without this front end too.
     package var isKept = false
+    /// Whether the user confirms that the chat of that name is meant.
+    package var isConfirmed = false
 
-    package init(_ chat: Chat, opens: Bool = true, isKept: Bool = false) {
+    package init(_ chat: Chat, opens: Bool = true, isKept: Bool = false, isConfirmed: Bool = false) {
         self.chat = chat
         self.opens = opens
         self.isKept = isKept
+        self.isConfirmed = isConfirmed
     }
 }
 

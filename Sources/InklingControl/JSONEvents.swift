@@ -41,7 +41,7 @@ package struct JSONEvents: Sendable {
                 [
                     ("chat", .string(chat)), ("from", .person(from)), ("message", .unsigned(number)),
                     ("text", .string(text)),
-                ] + waited)
+                ] + waited + (timed.isDelayed ? [("delayed", .boolean(true))] : []))
         case .delivered(let chat, let message, let user):
             JSONLine(
                 on: "delivered", at: timed.at,

@@ -8,7 +8,7 @@ struct JSONFields {
     static let names: Set<String> = [
         "do", "id", "text", "tag", "chat", "secret", "user", "invite", "open", "keep", "key", "name", "blocked",
         "events",
-        "chats",
+        "chats", "confirm",
     ]
     /// How many chats a `subscribe` may list.
     static let subscribedChats = 32
@@ -88,13 +88,15 @@ struct JSONFields {
 
     func join() throws(Refusal) -> JSONJoin {
         let (opens, isKept) = (try boolean("open") ?? true, try boolean("keep") ?? false)
+        let isConfirmed = try boolean("confirm") ?? false
         guard let invite = try Self.optional(members, "invite") else {
-            return JSONJoin(.named(try need(chat, "chat"), secret: secret), opens: opens, isKept: isKept)
+            return JSONJoin(
+                .named(try need(chat, "chat"), secret: secret), opens: opens, isKept: isKept, isConfirmed: isConfirmed)
         }
         guard chat == nil, secret == nil else {
             throw Refusal(text: "\"invite\" stands in place of \"chat\" and \"secret\"")
         }
-        return JSONJoin(.invite(invite), opens: opens, isKept: isKept)
+        return JSONJoin(.invite(invite), opens: opens, isKept: isKept, isConfirmed: isConfirmed)
     }
 
     /// Without a member, all is meant.

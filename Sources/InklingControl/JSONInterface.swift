@@ -21,7 +21,7 @@ package struct JSONTexts: Sendable {
     }
 }
 
-/// A node as lines of JSON (`Protocol/driver.md`, `Protocol/daemon.md`): bytes of input come in, lines go out.
+/// A node as lines of JSON (`Protocol/api.md`): bytes of input come in, lines go out.
 ///
 /// Requests are performed one after the other: while one is not answered, the lines after it wait here, and ``wantsInput``
 /// is false.
@@ -29,7 +29,7 @@ package final class JSONInterface {
     /// What the lines go to.
     package enum Stream {
         /// Standard input and output of a program that begins with that chat.
-        case standard(Chat)
+        case standard(Chat, isConfirmed: Bool = false)
         /// A connection to a daemon, whose state directory has this device and inode.
         case connection(state: String)
     }
@@ -131,9 +131,9 @@ package final class JSONInterface {
     /// The node is up, and its output goes to ``take(_:)-(ServiceOutput)``.
     package func begin() {
         switch stream {
-        case .standard(let chat):
-            let join = JSONJoin(.named(chat.name, secret: chat.secret?.text))
-            ask(.join(chat), Asked(), join: join)
+        case .standard(let chat, let isConfirmed):
+            let join = JSONJoin(.named(chat.name, secret: chat.secret?.text), isConfirmed: isConfirmed)
+            ask(.join(chat, isConfirmed: isConfirmed), Asked(), join: join)
         case .connection(let state):
             phase = .running
             write(ready([("interface", .integer(interfaceVersion)), ("state", .string(state))]))
@@ -247,7 +247,10 @@ package final class JSONInterface {
             chat = try Chat(name, secret: secret)
         case .invite(let invite): chat = try Chat(invite: invite)
         }
-        ask(join.isKept ? .keep(chat) : .join(chat), asked, join: join)
+        let isConfirmed = join.isConfirmed
+        ask(
+            join.isKept ? .keep(chat, isConfirmed: isConfirmed) : .join(chat, isConfirmed: isConfirmed), asked,
+            join: join)
     }
 
     private func ask(_ request: ServiceRequest, _ asked: Asked, join: JSONJoin? = nil) {

@@ -8,7 +8,7 @@ import NIOPosix
 ///
 ///     swift run inkling-example-attach CHAT [SOCKET]
 ///
-/// The lines of JSON that go over the socket are described in Protocol/driver.md and Protocol/daemon.md.
+/// The lines of JSON that go over the socket are described in Protocol/api.md.
 @main struct LineChat {
     /// What this app asks for. A request with an `id` is answered by a line with that `id`.
     struct Request: Encodable {

@@ -65,11 +65,12 @@ package struct NodeIdentity: Hashable, Sendable {
 /// What a front end asks a node for. All about a chat fails with ``NodeError/unknownChat(_:)`` where the node is not in it.
 package enum ServiceRequest: Hashable, Sendable {
     /// To be in a chat for as long as the front end is there. Without a secret, a chat of that name that the node is in is
-    /// meant, secret or not. Answered by ``ServiceAnswer/joined(_:_:)``.
-    case join(Chat)
+    /// meant, secret or not. Answered by ``ServiceAnswer/joined(_:_:)``. A name that could mean another chat has to be
+    /// confirmed by the user.
+    case join(Chat, isConfirmed: Bool = false)
     /// The same, until somebody leaves the chat, over restarts of the node too; also where the front end is in it already.
     /// A node that ends with its front end keeps no chat, and refuses.
-    case keep(Chat)
+    case keep(Chat, isConfirmed: Bool = false)
     /// To be in a chat no longer, nor to keep it. The node stays in it for other front ends that are in it.
     case leave(chat: String)
     /// The user looks at this chat from now on, and at no other: the input field of the one before is empty. What waited

@@ -25,10 +25,14 @@ public struct TimedEvent: Sendable, Hashable {
     public let at: Double
     /// What happened.
     public let event: Event
+    /// Whether it is a message that waited in the socket while this node was stopped: it may have been written long
+    /// before ``at``.
+    public let isDelayed: Bool
 
-    package init(at: Double, event: Event) {
+    package init(at: Double, event: Event, isDelayed: Bool = false) {
         self.at = at
         self.event = event
+        self.isDelayed = isDelayed
     }
 }
 

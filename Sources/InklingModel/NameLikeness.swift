@@ -1,62 +1,122 @@
-/// What a person recognises a name by: its letters and digits. Names that could be taken for each other have the same
-/// likeness; a name that dresses up as another has it as a part.
+/// The letters and digits by which a reader recognises a name. Names that could be taken for each other share one of
+/// ``keys``; a name that dresses up as another has such a key in ``parts``.
 ///
-/// A likeness is what is left after NFKC and case folding, with the Latin letter in the place of each letter or digit
-/// that looks like it, and without anything that is not a letter or digit: "Bob", "B0B", "@Bob" and "Bob_" have the same.
+/// Three spellings of the letters and digits make the keys. Signs, blanks and ignorable scalars are left out of each:
+///
+/// - the skeleton (UTS 39) of NFKC: "AIice" and "Alice", "Torn" and "Tom";
+/// - the skeleton of NFKC after case folding. The skeleton itself is not folded, because "Ian" is not "Lan";
+/// - NFKC after case folding, with the Latin letter in place of each look-alike: "Bob", "B0b" and "Bob_".
+///
 /// Accents stay: "José" is not "Jose".
 package struct NameLikeness: Hashable, Sendable {
-    /// How many words a name may have before it is ``isLong``. With more, nobody sees at a glance what is in it, and the
-    /// number of its parts would grow with their square.
+    /// The most words of a name that is not ``isLong``. A reader does not see at a glance what a longer name contains, and
+    /// the number of its parts would grow with their square.
     package static let words = 8
+    /// The most scalars of a name that are read both as "i" and as "l". With more, all of them are the same letter.
+    private static let ambiguous = 3
 
-    /// Of the whole name; empty if it has no letters or digits. The likeness of this text is this text again.
+    /// One spelling of the whole name, in which "i", "l" and "1" are the same; empty if it has no letters or digits. The
+    /// spelling of this text is this text again. Files keep it.
     package let whole: String
-    /// Those of one or more words of the name side by side, each once, without the whole. A word ends at anything other
-    /// than a letter or digit, between letters and digits, and where a capital follows a small letter; one that others
-    /// follow also counts without an "s" at its end. Empty if the name is long.
+    /// The spellings of the whole name. A name without letters and digits has one that is empty.
+    package let keys: [String]
+    /// The spellings of one or more words side by side, each once, without ``keys``. A word ends at anything other than a
+    /// letter or digit, between letters and digits, and where a capital follows a small letter. A word before others
+    /// also counts without an "s" at its end. Empty if the name is long.
     package let parts: [String]
     /// Whether the name has more words than ``words``.
     package let isLong: Bool
 
-    /// That of a name.
-    package init(of name: String) {
+    /// The likeness of a name; without its parts if nobody needs them.
+    package init(of name: String, withParts: Bool = true) {
         let words = Self.words(of: name)
-        whole = Self.joined(words[...])
+        whole = Self.narrow(Self.joined(words.map(\.folded)), as: "l", alsoI: true)
         isLong = words.count > Self.words
+        keys = Self.keys(of: words[...])
         var parts: [String] = []
-        if !isLong {
+        if !isLong && withParts {
             for start in words.indices {
-                for end in start..<words.count { parts.append(Self.joined(words[start...end])) }
-                if start < words.count - 1, words[start].utf8.count > 2, words[start].hasSuffix("s") {
-                    parts.append(Self.joined([String(words[start].dropLast())]))
+                for end in start..<words.count { parts += Self.keys(of: words[start...end]) }
+                let word = words[start]
+                if start < words.count - 1, word.folded.utf8.count > 2, word.folded.hasSuffix("s") {
+                    parts += Self.keys(of: [word.withoutLast])
                 }
             }
         }
-        var seen: Set<String> = [whole]
+        var seen = Set(keys)
         self.parts = parts.filter { seen.insert($0).inserted }
     }
+
+    /// Whether two names could be taken for each other.
+    package func isAlike(_ other: NameLikeness) -> Bool { keys.contains(where: other.keys.contains) }
 
     private enum Kind {
         case small, capital, digit
     }
 
-    /// The folded words of a name; none is empty.
-    private static func words(of name: String) -> [String] {
+    /// A word in the three spellings. In `folded`, "1" stands for what may be an "i" or an "l".
+    private struct Word {
+        var folded = ""
+        /// In NFKC.
+        var shown = ""
+        /// In NFKC and folded.
+        var lower = ""
+
+        var withoutLast: Word {
+            Word(
+                folded: String(folded.dropLast()), shown: String(shown.dropLast()), lower: String(lower.dropLast()))
+        }
+    }
+
+    private static func keys(of words: ArraySlice<Word>) -> [String] {
+        let folded = joined(words.map(\.folded))
+        guard !folded.isEmpty else { return [""] }
+        // The three spellings are not compared with each other: the skeleton of "Ian" is the text "lan".
+        return ["s:" + Skeleton.of(words.map(\.shown).joined()), "f:" + Skeleton.of(words.map(\.lower).joined())]
+            + readings(of: folded).map { "t:" + $0 }
+    }
+
+    /// Every reading of a text in which "1" is an "i" or an "l".
+    private static func readings(of text: String) -> [String] {
+        let count = text.utf8.count { $0 == UInt8(ascii: "1") }
+        guard count > 0 else { return [text] }
+        guard count <= ambiguous else { return [narrow(text, as: "l"), narrow(text, as: "i")] }
+        var readings = [String.UnicodeScalarView()]
+        for scalar in text.unicodeScalars {
+            let choices: [Unicode.Scalar] = scalar == "1" ? ["l", "i"] : [scalar]
+            readings = readings.flatMap { reading in choices.map { reading + [$0] } }
+        }
+        return readings.map { String($0) }
+    }
+
+    private static func narrow(_ text: String, as letter: Unicode.Scalar, alsoI: Bool = false) -> String {
+        var result = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars { result.append(scalar == "1" || alsoI && scalar == "i" ? letter : scalar) }
+        return String(result)
+    }
+
+    /// The words of a name; none is empty.
+    private static func words(of name: String) -> [Word] {
         let scalars = Array(NormalForm.compatible(name).unicodeScalars).filter {
             !$0.properties.isDefaultIgnorableCodePoint
         }
-        var words: [String] = []
-        var word = String.UnicodeScalarView()
+        var words: [Word] = []
+        var word = Word()
         var last: Kind?
+        var keepsMarks = false
         func end() {
-            if !word.isEmpty { words.append(String(word)) }
-            word = String.UnicodeScalarView()
+            if !word.folded.isEmpty { words.append(word) }
+            word = Word()
             last = nil
         }
         for (index, scalar) in scalars.enumerated() {
             if isMark(scalar) {
-                // Vowel signs and the like are letters of their scripts; what is put on a Latin letter is not.
-                if !isDiacritic(scalar), let base = word.last, !base.isASCII { word.append(scalar) }
+                // Vowel signs and the like are letters of their scripts. Marks on a Latin letter are not.
+                if !isDiacritic(scalar), keepsMarks, !word.folded.isEmpty {
+                    word.folded.unicodeScalars.append(scalar)
+                    word.shown.unicodeScalars.append(scalar)
+                    word.lower.unicodeScalars.append(scalar)
+                }
                 continue
             }
             guard let kind = kind(of: scalar, in: scalars, at: index) else {
@@ -68,10 +128,26 @@ package struct NameLikeness: Hashable, Sendable {
             default: break
             }
             last = kind
-            for folded in folded(scalar) { word.append(lookAlikes[folded] ?? folded) }
+            keepsMarks = !scalar.isASCII
+            word.shown.unicodeScalars.append(scalar)
+            for folded in folded(scalar) {
+                word.lower.unicodeScalars.append(folded)
+                if let alike = lookAlikes[folded] {
+                    word.folded.unicodeScalars.append(alike)
+                    keepsMarks = false
+                } else {
+                    word.folded.unicodeScalars.append(shape(of: scalar) ?? folded)
+                }
+            }
         }
         end()
         return words
+    }
+
+    /// The letter that a scalar has the shape of, in lower case.
+    private static func shape(of scalar: Unicode.Scalar) -> Unicode.Scalar? {
+        guard let shape = Skeleton.shape(of: scalar) else { return nil }
+        return shape == "l" ? "1" : folded(shape).first.map { lookAlikes[$0] ?? $0 }
     }
 
     /// Nil for what separates words.
@@ -89,7 +165,12 @@ package struct NameLikeness: Hashable, Sendable {
         case .uppercaseLetter, .titlecaseLetter: return .capital
         case .lowercaseLetter, .modifierLetter, .otherLetter: return .small
         case .decimalNumber, .letterNumber, .otherNumber: return .digit
-        default: return lookAlikes[scalar] == nil ? nil : .small
+        default:
+            if lookAlikes[scalar] != nil { return .small }
+            // A sign such as U+2228 is a letter beside letters.
+            guard Skeleton.shape(of: scalar) != nil else { return nil }
+            let isBeside = { scalars.indices.contains($0) && isLetterOrDigit(scalars[$0]) }
+            return isBeside(index - 1) || isBeside(index + 1) ? .small : nil
         }
     }
 
@@ -134,8 +215,8 @@ package struct NameLikeness: Hashable, Sendable {
     }
 
     /// Two narrow letters side by side are read as one.
-    private static func joined(_ words: ArraySlice<String>) -> String {
-        let text = words.count == 1 ? words.first ?? "" : words.joined()
+    private static func joined(_ words: [String]) -> String {
+        let text = words.joined()
         guard text.utf8.contains(where: { $0 == UInt8(ascii: "r") || $0 == UInt8(ascii: "v") }) else { return text }
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -152,7 +233,8 @@ package struct NameLikeness: Hashable, Sendable {
     private static let lookAlikes: [Unicode.Scalar: Unicode.Scalar] = {
         let rows: [(Unicode.Scalar, String)] = [
             ("a", "аαɑᴀꭺꓮ"), ("b", "вβьЬʙᏼꓐⲃ"), ("c", "сϲᴄꮯꓚⲥ"), ("d", "ԁᴅꭰꓓ"), ("e", "еεєҽᴇꭼꓰⲉ"), ("f", "ϝꜰꓝ"),
-            ("g", "ɡԍɢꮐꓖ"), ("h", "нηһʜꮋꓧⲏ"), ("j", "јϳᴊꭻꓙ"), ("k", "кκᴋꮶꓗⲕ"), ("l", "1i|іιӏıǀɪʟꮮꓡꓲⲓ"), ("m", "мμᴍꮇꓟⲙ"),
+            ("g", "ɡԍɢꮐꓖ"), ("h", "нηһʜꮋꓧⲏ"), ("1", "1|ǀӏꓲ"), ("i", "іιıɪⲓ"), ("j", "јϳᴊꭻꓙ"), ("k", "кκᴋꮶꓗⲕ"),
+            ("l", "ʟꮮꓡ"), ("m", "мμᴍꮇꓟⲙ"),
             ("n", "νɴꓠⲛ"), ("o", "0оοσօᴏꓳⲟ"), ("p", "рρᴘꮲꓑⲣ"), ("q", "ԛգ"), ("r", "ʀꮢꓣ"), ("s", "ѕ5ꜱꮪꓢ"),
             ("t", "тτᴛꭲꓔⲧ"),
             ("u", "υսᴜꓴ"), ("v", "ѵᴠꮩꓦ"), ("w", "ѡωԝᴡꮃꓪ"), ("x", "хχꓫⲭ"), ("y", "уγүʏꮍꓬⲩ"), ("z", "ζᴢꮓꓜ"),

@@ -73,7 +73,8 @@ extension NameFault {
     package var reason: String {
         switch self {
         case .empty: "it is empty"
-        case .tooLong(let bytes, let maximum): "it has \(bytes) bytes; the maximum is \(maximum)"
+        case .tooLong(let bytes, let maximum):
+            "it is too long (\(bytes) of at most \(maximum) letters; accents and emoji count as several)"
         case .controlCharacter: "it contains a control character"
         case .invisibleCharacter(let scalar):
             "it contains the invisible character U+" + String(scalar.value, radix: 16, uppercase: true)

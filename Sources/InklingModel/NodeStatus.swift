@@ -8,13 +8,19 @@ package struct ChatStatus: Hashable, Sendable {
     package var waiting: Int
     /// How many others are there.
     package var present: Int
+    /// Whether others may not have been found yet.
+    package var isLooking: Bool
 
-    package init(_ name: String, hasSecret: Bool = false, isKept: Bool = false, waiting: Int = 0, present: Int = 0) {
+    package init(
+        _ name: String, hasSecret: Bool = false, isKept: Bool = false, waiting: Int = 0, present: Int = 0,
+        isLooking: Bool = false
+    ) {
         self.name = name
         self.hasSecret = hasSecret
         self.isKept = isKept
         self.waiting = waiting
         self.present = present
+        self.isLooking = isLooking
     }
 }
 

@@ -12,6 +12,11 @@ package enum NormalForm {
         mapped(text, UTF8PROC_STABLE.rawValue | UTF8PROC_COMPOSE.rawValue | UTF8PROC_COMPAT.rawValue)
     }
 
+    /// A text in NFD.
+    static func decomposed(_ text: some StringProtocol) -> String {
+        mapped(text, UTF8PROC_STABLE.rawValue | UTF8PROC_DECOMPOSE.rawValue)
+    }
+
     private static func mapped(_ text: some StringProtocol, _ options: UInt32) -> String {
         // ASCII is the same in all forms.
         guard text.utf8.contains(where: { $0 >= 0x80 }) else { return String(text) }

@@ -109,7 +109,19 @@ extension Notice: CustomStringConvertible {
         case .reachableOnLink: "To let others in, name them by hand, or accept routed peers."
         case .knownPeersDamaged: "Verify and block those people again."
         case .knownPeersNewer: "Use the later version."
-        case .knownPeersUnkept: "Repair the directory, and start again."
+        case .knownPeersUnkept(_, let reason): Self.remedy(reason)
+        }
+    }
+
+    /// What lets known peers be kept again, by the system's words for the cause.
+    private static func remedy(_ reason: String) -> String {
+        switch reason {
+        case "No space left on device", "Disk quota exceeded": "Free some disk space, then restart Inkling."
+        case "Permission denied", "Operation not permitted":
+            "Make the directory yours and writable, then restart Inkling."
+        case "Read-only file system": "Mount its file system writable, then restart Inkling."
+        case "another program is using it": "End that program, then restart Inkling."
+        default: "Repair the file known-peers.json there, or move it away, then restart Inkling."
         }
     }
 

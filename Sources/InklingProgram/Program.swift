@@ -5,6 +5,7 @@ import InklingCLI
 @main
 enum Program {
     static func main() {
+        ProcessMemory.protect()
         // The compatibility library prints a warning of many lines otherwise. Set before any thread exists.
         setenv("AVAHI_COMPAT_NOWARN", "1", 1)
         holdStandardStreams()

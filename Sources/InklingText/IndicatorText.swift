@@ -34,6 +34,11 @@ public enum IndicatorText {
         text(shown: people.map { $0.marked(shortened($0.name)) }, style: style)
     }
 
+    /// The same with each name isolated after it was shortened.
+    package static func isolatedText(people: [Labels.Label], style: IndicatorStyle) -> String {
+        text(shown: people.map { NameIsolation.isolated($0.marked(shortened($0.name))) }, style: style)
+    }
+
     private static func text(shown: [String], style: IndicatorStyle) -> String {
         guard !shown.isEmpty else { return "" }
         switch (style, shown.count) {

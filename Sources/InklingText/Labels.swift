@@ -13,17 +13,22 @@ import InklingModel
 /// - where a known name has a different key, until it is verified;
 /// - where the name is the user's own or a word of the program, or has it as a part;
 /// - where the name has brackets, commas, quotes or signs such as stars and locks (``Label/marked``), more than 8 words, or a
-///   word of 16 letters and digits or more, or mixes scripts that share their shapes;
+///   word of 16 letters and digits or more, or a word that mixes scripts that share their shapes;
 /// - where the name can't be shown as sent: it begins like a line of the program, has a colon or a check mark, or has a
 ///   user ID in it, in whose place "..." is shown.
 ///
 /// Two names of which neither is part of the other, as "Bob Smith" and "Bob Jones", don't affect each other.
 ///
-/// Once a person has a suffix, it stays as long as the name does, whoever leaves: a label never gets shorter while you
-/// look at it, unless you verify that person.
+/// Once a person has a suffix, it stays as long as the name does, whoever leaves: an impostor is never called like somebody
+/// who has just gone. It goes when you verify that person, and when those whose names made it necessary have taken others.
 public struct Labels: Sendable {
     /// How many characters of the user ID a suffix has, unless more are needed to tell two people apart.
     public static let suffixLength = 4
+    /// How many earlier labels of a person are still understood.
+    private static let formerLabels = 16
+    /// How many people with a part of a name lose their suffixes when nobody has that name any more. More of them keep
+    /// theirs: a crowd is gone through once.
+    private static let loosened = 16
     /// What follows the label of somebody verified. No name is shown with it, or with a sign that looks like it.
     public static let verifiedMark = "\u{2713}"
 
@@ -101,6 +106,15 @@ public struct Labels: Sendable {
         var likeness: NameLikeness
         /// Whether the name needs its suffix whoever else is there.
         var isDoubtful: Bool
+        /// The texts of earlier labels, folded, the latest last.
+        var former: [String] = []
+
+        mutating func relabel(_ label: Label) {
+            let text = Labels.folded(NormalForm.compatible(self.label.text))
+            if label.text != self.label.text, !former.contains(text) { former.append(text) }
+            if former.count > Labels.formerLabels { former.removeFirst() }
+            self.label = label
+        }
     }
 
     /// Those whose names look alike, by their user IDs, sorted.
@@ -111,11 +125,13 @@ public struct Labels: Sendable {
 
     private var ownLikenesses: Set<String> = []
     private var entries: [String: Entry] = [:]
-    /// By the likeness of whole names.
+    /// By the keys of the likenesses of whole names.
     private var alike: [String: Alike] = [:]
     /// Those who have no suffix, but need one as soon as somebody has a name that is part of theirs: by these parts.
     /// Whoever has got a suffix is no longer in it, so that a crowd is gone through once.
     private var unmarked: [String: Set<String>] = [:]
+    /// Those who have a suffix, by the parts of their names, verified people apart.
+    private var marked: [String: Set<String>] = [:]
     /// How many verified people have a name with this part.
     private var verifiedParts: [String: Int] = [:]
 
@@ -126,9 +142,11 @@ public struct Labels: Sendable {
 
     /// Takes a new name of the user's own. Labels of others may change with it.
     public mutating func setOwnName(_ name: String) {
-        ownLikenesses = Set((Self.ownWords + [name]).map { NameLikeness(of: Self.shown($0) ?? "").whole })
+        ownLikenesses = Self.wordLikenesses.union(Self.likenesses(of: name))
         ownLikenesses.remove("")
-        for person in entries.values.map(\.person).sorted(by: { $0.user < $1.user }) { enrol(person) }
+        let people = entries.values.map(\.person).sorted { $0.user < $1.user }
+        for person in people { enrol(person) }
+        for person in people { loosen(person.user) }
     }
 
     /// Takes somebody who became known in the chat, or changed.
@@ -157,9 +175,10 @@ public struct Labels: Sendable {
         entries.values.map(\.label).sorted { ($0.text, $0.user) < ($1.text, $1.user) }
     }
 
-    /// Finds who is meant: by the label, the name in any case, the user ID or a suffix, each with or without `@`.
+    /// Finds who is meant: by the label, the name in any case, the user ID or a suffix, each with or without `@`; or else by
+    /// an earlier label.
     public func find(_ text: some StringProtocol) -> Match {
-        var wanted = text[...]
+        var wanted = NameIsolation.removed(from: String(text))[...]
         while wanted.first?.isWhitespace == true { wanted.removeFirst() }
         while wanted.last?.isWhitespace == true { wanted.removeLast() }
         if wanted.first == "@" { wanted.removeFirst() }
@@ -171,11 +190,12 @@ public struct Labels: Sendable {
             return .one(exact.user)
         }
         let folded = Self.folded(NormalForm.compatible(text))
-        let found = labels.filter {
+        var found = labels.filter {
             Self.folded(NormalForm.compatible($0.text)) == folded
                 || Self.folded(NormalForm.compatible($0.name)) == folded
                 || $0.suffix == text
         }
+        if found.isEmpty { found = labels.filter { entries[$0.user]?.former.contains(folded) == true } }
         switch found.count {
         case 0: return .nobody
         case 1: return .one(found[0].user)
@@ -189,52 +209,75 @@ public struct Labels: Sendable {
         "Delivered", "is typing", "are typing", "is here", "has left", "Inkling",
     ]
 
+    private static let wordLikenesses = Set(ownWords.flatMap(likenesses))
+
+    private static func likenesses(of name: String) -> [String] {
+        NameLikeness(of: shown(name) ?? "", withParts: false).keys
+    }
+
     /// Puts somebody, who may be known already, in their place among the others. Returns those whose label has changed.
     @discardableResult
     private mutating func enrol(_ person: Person) -> [Label] {
         let old = entries[person.user]
-        if let old { withdraw(old) }
+        var released: [String] = []
+        if let old {
+            withdraw(old)
+            if old.person.name != person.name || old.person.isVerified != person.isVerified {
+                released = compared(with: old)
+            }
+        }
         let name = Self.shown(person.name) { entries[$0] != nil || $0 == person.user }
         let likeness = NameLikeness(of: name ?? "")
         let isSame = old?.person.name == person.name && old?.person.isVerified == person.isVerified
         let label = Label(
             user: person.user, name: name ?? "Someone", suffix: isSame ? old?.label.suffix ?? "" : "",
             isVerified: person.isVerified)
-        entries[person.user] = Entry(
-            person: person, label: label, likeness: likeness,
-            isDoubtful: isDoubtful(person, name: name, likeness: likeness))
-        let whole = likeness.whole
-        let index = Self.insert(person.user, to: &alike[whole, default: Alike()].users)
+        var entry = Entry(
+            person: person, label: old?.label ?? label, likeness: likeness,
+            isDoubtful: isDoubtful(person, name: name, likeness: likeness), former: old?.former ?? [])
+        entry.relabel(label)
+        entries[person.user] = entry
+        for key in likeness.keys {
+            Self.insert(person.user, to: &alike[key, default: Alike()].users)
+            if person.isVerified { Self.insert(person.user, to: &alike[key, default: Alike()].verified) }
+        }
         if person.isVerified {
-            Self.insert(person.user, to: &alike[whole, default: Alike()].verified)
             for part in likeness.parts { verifiedParts[part, default: 0] += 1 }
-        } else if label.suffix.isEmpty {
-            for part in likeness.parts { unmarked[part, default: []].insert(person.user) }
+        } else {
+            index(entry)
         }
         var affected: [String] = []
         // Whoever shares the longest beginning with a user is next to it in order: nobody else needs a longer suffix.
-        if let users = alike[whole]?.users { affected += users[max(index - 1, 0)..<min(index + 2, users.count)] }
+        for key in likeness.keys {
+            if let users = alike[key]?.users { affected += Self.neighbours(of: person.user, in: users) }
+            if person.isVerified { affected += alike[key]?.verified ?? [] }
+            affected += unmarked[key] ?? []
+        }
+        affected.append(person.user)
         if person.isVerified {
-            affected += alike[whole]?.verified ?? []
             // Of two or more who look alike each one has a suffix already, unless it is verified.
             for part in likeness.parts { if let users = alike[part]?.users, users.count == 1 { affected += users } }
         }
-        affected += unmarked[whole] ?? []
         var changed: [Label] = []
         var settled: Set<String> = []
         for user in affected where settled.insert(user).inserted {
             if let label = settle(user), user != person.user { changed.append(label) }
         }
         if let label = entries[person.user]?.label, label != old?.label { changed.append(label) }
+        for user in released where user != person.user {
+            guard let label = loosen(user) else { continue }
+            changed.removeAll { $0.user == user }
+            changed.append(label)
+        }
         return changed.sorted { $0.user < $1.user }
     }
 
     private mutating func withdraw(_ entry: Entry) {
         let user = entry.person.user
-        if var same = alike[entry.likeness.whole] {
-            Self.remove(user, from: &same.users)
-            Self.remove(user, from: &same.verified)
-            alike[entry.likeness.whole] = same.users.isEmpty ? nil : same
+        for key in entry.likeness.keys {
+            Self.remove(user, from: &alike[key, default: Alike()].users)
+            Self.remove(user, from: &alike[key, default: Alike()].verified)
+            if alike[key]?.users.isEmpty == true { alike[key] = nil }
         }
         if entry.person.isVerified {
             for part in entry.likeness.parts {
@@ -246,57 +289,80 @@ public struct Labels: Sendable {
         }
     }
 
+    /// Adds somebody who is not verified to those with the parts of the name.
+    private mutating func index(_ entry: Entry) {
+        for part in entry.likeness.parts {
+            if entry.label.suffix.isEmpty {
+                unmarked[part, default: []].insert(entry.person.user)
+            } else {
+                marked[part, default: []].insert(entry.person.user)
+            }
+        }
+    }
+
     private mutating func forget(_ entry: Entry) {
         for part in entry.likeness.parts {
             unmarked[part]?.remove(entry.person.user)
             if unmarked[part]?.isEmpty == true { unmarked[part] = nil }
+            marked[part]?.remove(entry.person.user)
+            if marked[part]?.isEmpty == true { marked[part] = nil }
         }
     }
 
-    /// Returns where the user is now among sorted ones.
+    /// Those who may have their suffixes because of somebody who was just withdrawn alone.
+    private func compared(with old: Entry) -> [String] {
+        var users: [String] = []
+        for key in old.likeness.keys {
+            if let alike = alike[key] {
+                if alike.users.count == 1 { users += alike.users }
+                if alike.verified.count == 1 { users += alike.verified }
+            } else if let parts = marked[key], parts.count <= Self.loosened {
+                users += parts.sorted()
+            }
+        }
+        if old.person.isVerified {
+            for part in old.likeness.parts {
+                if let shorter = alike[part]?.users, shorter.count == 1 { users += shorter }
+            }
+        }
+        return users
+    }
+
+    /// Takes the suffix from somebody who needs it no more, and returns the label if it has changed.
     @discardableResult
-    private static func insert(_ user: String, to users: inout [String]) -> Int {
-        let index = place(of: user, in: users)
-        users.insert(user, at: index)
-        return index
+    private mutating func loosen(_ user: String) -> Label? {
+        guard var entry = entries[user], !entry.label.suffix.isEmpty, !needsSuffix(entry) else { return nil }
+        if !entry.person.isVerified { forget(entry) }
+        relabel(&entry, suffix: "")
+        return entry.label
     }
 
-    private static func remove(_ user: String, from users: inout [String]) {
-        let index = place(of: user, in: users)
-        if users.indices.contains(index), users[index] == user { users.remove(at: index) }
-    }
-
-    /// Where a user is, or would be, among sorted ones.
-    private static func place(of user: String, in users: [String]) -> Int {
-        var (low, high) = (0, users.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if users[middle] < user { low = middle + 1 } else { high = middle }
-        }
-        return low
+    private mutating func relabel(_ entry: inout Entry, suffix: String) {
+        var label = entry.label
+        label.suffix = suffix
+        entry.relabel(label)
+        entries[entry.person.user] = entry
+        if !entry.person.isVerified { index(entry) }
     }
 
     /// Gives somebody the suffix they need, and returns the label if it has changed.
     private mutating func settle(_ user: String) -> Label? {
-        guard var entry = entries[user], let same = alike[entry.likeness.whole], needsSuffix(entry, same) else {
-            return nil
-        }
-        if entry.label.suffix.isEmpty && !entry.person.isVerified { forget(entry) }
-        let index = Self.place(of: user, in: same.users)
-        let neighbours = [index - 1, index + 1].filter { same.users.indices.contains($0) }.map { same.users[$0] }
+        guard var entry = entries[user], !entry.label.suffix.isEmpty || needsSuffix(entry) else { return nil }
+        let neighbours = entry.likeness.keys.flatMap { Self.neighbours(of: user, in: alike[$0]?.users ?? []) }
         let shared = neighbours.map { zip($0, user).prefix { $0 == $1 }.count }.max() ?? 0
         let length = max(Self.suffixLength, entry.label.suffix.count - 1, min(shared + 1, user.count))
         let suffix = Self.suffix(of: user, length)
         guard entry.label.suffix != suffix else { return nil }
-        entry.label.suffix = suffix
-        entries[user] = entry
+        if !entry.person.isVerified { forget(entry) }
+        relabel(&entry, suffix: suffix)
         return entry.label
     }
 
-    private func needsSuffix(_ entry: Entry, _ same: Alike) -> Bool {
-        if entry.isDoubtful || !entry.label.suffix.isEmpty { return true }
-        if entry.person.isVerified { return same.verified.count > 1 }
-        return same.users.count > 1 || verifiedParts[entry.likeness.whole] != nil
+    private func needsSuffix(_ entry: Entry) -> Bool {
+        if entry.isDoubtful { return true }
+        let keys = entry.likeness.keys
+        if entry.person.isVerified { return keys.contains { alike[$0]?.verified.count ?? 0 > 1 } }
+        return keys.contains { alike[$0]?.users.count ?? 0 > 1 || verifiedParts[$0] != nil }
             || entry.likeness.parts.contains { alike[$0] != nil }
     }
 
@@ -309,78 +375,12 @@ public struct Labels: Sendable {
         if person.acquaintance == .changedKey && !person.isVerified { return true }
         // What looks like a suffix, or was taken away so that the name can't pass for something else, is not left unsaid.
         if name.contains("~") || name != SafeText.name(person.name) { return true }
-        if ownLikenesses.contains(likeness.whole) { return true }
+        if likeness.keys.contains(where: ownLikenesses.contains) { return true }
         if !person.isVerified, likeness.parts.contains(where: ownLikenesses.contains) { return true }
         return likeness.isLong || NameSigns.areIn(name) || UserIDsInNames.hasLongCode(name)
             || UserIDsInNames.isSpelled(in: name) { entries[$0] != nil || $0 == person.user }
-            || Self.mixesScripts(NormalForm.compatible(name))
-    }
-
-    /// The name as a label shows it: it can't begin like a notice, an error or a separator, and has no colon, which
-    /// ends a name, no check mark, and no user ID. `nil` if nothing to read is left.
-    public static func shown(_ name: String) -> String? { shown(name) { _ in false } }
-
-    private static func shown(_ name: String, isKnown: (String) -> Bool) -> String? {
-        guard let safe = SafeText.name(name) else { return nil }
-        let readable = UserIDsInNames.removed(from: safe, isKnown: isKnown) ?? safe
-        var scalars = readable.unicodeScalars[...]
-        while let first = scalars.first, beginsLine(first) { scalars.removeFirst() }
-        var result = String.UnicodeScalarView()
-        for scalar in scalars where !NameSigns.isCheckMark(scalar) {
-            result.append(colons.contains(scalar) ? "." : scalar)
-        }
-        return SafeText.name(String(result))
-    }
-
-    private static let colons: Set<Unicode.Scalar> = [
-        ":", "\u{2D0}", "\u{589}", "\u{5C3}", "\u{703}", "\u{704}", "\u{16EC}", "\u{1803}", "\u{1809}", "\u{205A}",
-        "\u{2236}", "\u{2982}", "\u{2A74}", "\u{A4FD}", "\u{A789}", "\u{FE13}", "\u{FE30}", "\u{FE55}", "\u{FF1A}",
-    ]
-    private static let harmlessSigns: Set<Unicode.Scalar> = [
-        "'", "\"", "#", "&", "@", ".", "\u{A1}", "\u{BF}", "\u{B7}", "\u{2022}", "\u{2026}",
-    ]
-
-    private static func beginsLine(_ scalar: Unicode.Scalar) -> Bool {
-        if harmlessSigns.contains(scalar) { return false }
-        switch scalar.properties.generalCategory {
-        case .otherPunctuation, .dashPunctuation, .connectorPunctuation, .mathSymbol, .modifierSymbol, .spaceSeparator:
-            return true
-        case .otherLetter: return scalar == "\u{1C3}"
-        case .otherSymbol:
-            // Stars, and the pictures of signs. Other pictures are welcome in a name.
-            return (0x2721...0x274B).contains(scalar.value) || (0x2753...0x2757).contains(scalar.value)
-                || (0x2500...0x259F).contains(scalar.value) || (0x26A0...0x26A1).contains(scalar.value)
-        default: return false
-        }
+            || NameScripts.areMixed(in: name)
     }
 
     private static func folded(_ text: String) -> String { text.uppercased().lowercased() }
-
-    private static func mixesScripts(_ name: String) -> Bool {
-        var scripts: Set<Script> = []
-        for scalar in name.unicodeScalars where scalar.properties.isAlphabetic {
-            if let script = Script(of: scalar) { scripts.insert(script) }
-        }
-        return scripts.count > 1
-    }
-
-    /// The scripts that share most of their shapes.
-    private enum Script {
-        case latin, greek, cyrillic, armenian, cherokee, lisu, coptic
-
-        init?(of scalar: Unicode.Scalar) {
-            switch scalar.value {
-            case 0x41...0x5A, 0x61...0x7A, 0xAA, 0xBA, 0xC0...0x24F, 0x250...0x2AF, 0x1D00...0x1D25, 0x1E00...0x1EFF,
-                0x2C60...0x2C7F, 0xA722...0xA7FF, 0xAB30...0xAB64, 0xFF21...0xFF3A, 0xFF41...0xFF5A:
-                self = .latin
-            case 0x370...0x3FF, 0x1D26...0x1D2A, 0x1F00...0x1FFF: self = .greek
-            case 0x400...0x52F, 0x1C80...0x1C8F, 0x1D2B, 0x2DE0...0x2DFF, 0xA640...0xA69F: self = .cyrillic
-            case 0x530...0x58F: self = .armenian
-            case 0x13A0...0x13FF, 0xAB70...0xABBF: self = .cherokee
-            case 0xA4D0...0xA4FF, 0x11FB0: self = .lisu
-            case 0x2C80...0x2CFF: self = .coptic
-            default: return nil
-            }
-        }
-    }
 }

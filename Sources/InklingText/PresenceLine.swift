@@ -15,9 +15,13 @@ public struct PresenceLine: Hashable, Sendable {
     }
 
     /// Such as "Alice and Bob are here" or "Alice keeps coming and going"; of more than three people, two are named.
-    public var text: String {
-        let names =
-            labels.count > 3 ? labels.prefix(2).map(\.marked) + ["\(labels.count - 2) others"] : labels.map(\.marked)
+    public var text: String { text(labels.map(\.marked)) }
+
+    /// The same with each name isolated.
+    package var isolatedText: String { text(labels.map(\.isolated)) }
+
+    private func text(_ shown: [String]) -> String {
+        let names = shown.count > 3 ? shown.prefix(2) + ["\(shown.count - 2) others"] : shown
         let words =
             isRepeated
             ? "\(labels.count == 1 ? "keeps" : "keep") coming and going" : change.words(forOne: labels.count == 1)
@@ -53,8 +57,10 @@ public enum PresenceChange: CaseIterable, Sendable {
 /// Joins words.
 package enum Words {
     /// As a list: "a", "a and b", "a, b and c".
-    package static func list(_ words: [String]) -> String {
+    ///
+    /// - Parameter conjunction: the word before the last of several.
+    package static func list(_ words: [String], last conjunction: String = "and") -> String {
         guard let last = words.last, words.count > 1 else { return words.first ?? "" }
-        return words.dropLast().joined(separator: ", ") + " and " + last
+        return words.dropLast().joined(separator: ", ") + " \(conjunction) " + last
     }
 }

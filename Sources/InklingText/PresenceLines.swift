@@ -9,8 +9,10 @@ public struct PresenceLines: Sendable {
     public static let burst: Int64 = 2_000
     /// How many changes of one person within ``flapWindow`` are coming and going: whoever came back once has three.
     public static let flapChanges = 4
-    /// How long somebody has to stay as they are after coming and going, in milliseconds.
+    /// The time over which changes are counted, in milliseconds.
     public static let flapWindow: Int64 = 30_000
+    /// How long somebody has to stay as they are after coming and going, in milliseconds.
+    public static let calm: Int64 = 10_000
 
     private struct Pending {
         var user: String
@@ -45,7 +47,7 @@ public struct PresenceLines: Sendable {
     /// When to call ``due(at:)``, in milliseconds; nil if nothing waits.
     public var nextDeadline: Int64? {
         let flaps = records.values.compactMap { record in
-            record.flapping == nil ? nil : record.changes.last.map { $0 + Self.flapWindow }
+            record.flapping == nil ? nil : record.changes.last.map { $0 + Self.calm }
         }
         return ([release] + flaps).compactMap { $0 }.min()
     }
@@ -84,8 +86,11 @@ public struct PresenceLines: Sendable {
     public mutating func due(at now: Int64) -> [PresenceLine] {
         var lines: [PresenceLine] = []
         if let release, release <= now { lines += flush() }
-        let calm = records.filter { $0.value.changes.last.map { $0 + Self.flapWindow <= now } ?? false }
-        for (user, record) in calm.sorted(by: { $0.key < $1.key }) {
+        let settled = records.filter { _, record in
+            let wait = record.flapping == nil ? Self.flapWindow : Self.calm
+            return record.changes.last.map { $0 + wait <= now } ?? false
+        }
+        for (user, record) in settled.sorted(by: { $0.key < $1.key }) {
             var record = record
             if let entry = record.flapping {
                 lines.append(PresenceLine(labels: [entry.label], change: entry.change))
@@ -97,6 +102,9 @@ public struct PresenceLines: Sendable {
         }
         return lines
     }
+
+    /// Whether a change of one of these people waits.
+    package func waits(for users: [String]) -> Bool { pending.contains { users.contains($0.user) } }
 
     /// All lines that wait, to show at once: so a message of somebody never comes before the line that they are here.
     public mutating func flush() -> [PresenceLine] {

@@ -84,7 +84,7 @@ public struct UserID: Hashable, Comparable, CustomStringConvertible, Sendable {
 }
 
 /// An X25519 key pair: a node's identity, or the ephemeral key of one handshake.
-package struct KeyPair: Sendable {
+package struct KeyPair: Sendable, Equatable {
     private let key: Curve25519.KeyAgreement.PrivateKey
     /// The public half.
     package let publicKey: PublicKey
@@ -103,6 +103,11 @@ package struct KeyPair: Sendable {
             preconditionFailure("32 bytes are always an X25519 private key")
         }
         self = pair
+    }
+
+    /// Whether all bits of the private halves are equal, in constant time.
+    package static func == (left: KeyPair, right: KeyPair) -> Bool {
+        equalInConstantTime(left.privateKey, right.privateKey)
     }
 
     /// The private half, 32 bytes, as it was given: not clamped.

@@ -46,6 +46,8 @@ extension Limits {
     package static let linksPerNode = 1_024
     /// The links that one node keeps from one source, but for those of verified people (L-53).
     package static let linksPerSource = 64
+    /// The links that one node keeps with sockets of other users of its host, but for those of verified people (L-53).
+    package static let linksOfOtherUsers = 256
     /// The links that one node keeps with one key in one chat (L-53).
     package static let linksPerKey = 8
     /// The addresses that answered, and the others, of which a node remembers how many initiations it sent there (L-54).
@@ -53,7 +55,16 @@ extension Limits {
     /// The candidate addresses that are kept of one discovered instance (D-9).
     package static let addressesPerInstance = 8
     /// The discovered instances that are kept of one key in one chat (D-9).
-    package static let instancesPerKey = 4
+    package static let instancesPerKey = 64
+    /// Those of them that are opened to at once (D-9).
+    package static let openingsPerKey = 4
+    /// The instances without room that are remembered (D-9).
+    package static let displacedInstances = 256
+    /// The keys, each in one chat, whose last addresses are remembered (D-19). Opening to them takes 64 initiations a
+    /// second at most.
+    package static let rememberedKeys = 32
+    /// The addresses that are remembered of each (D-19).
+    package static let addressesPerRememberedKey = 2
     /// The handshakes of our own that may be unanswered at once (L-6).
     package static let pendingInitiations = 64
     /// Those of them that may be to strangers (L-6).
@@ -80,13 +91,24 @@ extension Limits {
     package static let keysPerAddress = 4
     /// The addresses with more of them that are asked for theirs at a time (D-17).
     package static let crowdedAddresses = 64
-    /// The bytes of text of others that a node holds, what its user has not taken and what is being put together alike
-    /// (M-20).
+    /// The bytes of each of two pools: texts that the user has not taken, and room for messages that are not whole (M-20).
     package static let heldText = 8 * 1_024 * 1_024
-    /// How many times what is free of these a link may hold (M-20).
+    /// How many times the free bytes of a pool a link may hold (M-20).
     package static let heldTextShare = 3
+    /// The bytes of each pool that all people hold whom the user has not verified (M-20).
+    package static let heldTextOfUnverified = heldText / 4 * 3
+    /// The bytes of each pool that strangers hold (M-20).
+    package static let heldTextOfStrangers = heldText / 2
+    /// The bytes of each pool that unverified people of one secret chat hold (M-20).
+    package static let heldTextPerSecretChat = heldText / 4
+    /// The bytes of each pool that unverified people of one source hold (M-20).
+    package static let heldTextPerSource = heldText / 16
     /// The DNS-SD resolves and queries that run at once (D-10).
     package static let resolvesAtOnce = 16
+    /// The DNS-SD resolves and queries that begin in a second (D-10).
+    package static let resolvesPerSecond = 16
+    /// The DNS-SD resolves and queries that begin in a row (D-10).
+    package static let resolveBurst = 256
     /// The answers to hellos in one session (L-17).
     package static let helloAnswersPerSession = 12
     /// The pings that a suspected peer gets before it is down (L-26).
@@ -133,6 +155,8 @@ extension Limits {
     package static let cookieInitiationsPerSecondPerSource = 5
     /// The initiations with a valid cookie that one source gets answered in a row (L-10).
     package static let cookieInitiationBurstPerSource = 20
+    /// The same for other users of the node's host: as many as they may have links (L-10).
+    package static let cookieInitiationBurstOfOtherUsers = linksOfOtherUsers
     /// The initiations received in a second above which a node is under load (L-9).
     package static let loadInitiationsPerSecond = 100
     /// The unconfirmed sessions with which a node is under load (L-9).
@@ -264,6 +288,8 @@ extension Limits {
     package static let slowOpeningInterval = Duration.seconds(60)
     /// The last addresses of links that fell silent that a node keeps trying; the oldest gives way (L-35).
     package static let rememberedAddresses = 64
+    /// The time from one attempt at remembered addresses to the next (D-19).
+    package static let rememberedInterval = Duration.seconds(5)
     /// How long a link must have lived for its last address to be tried after it fell silent (L-35).
     package static let memorableLinkAge = Duration.seconds(10)
     /// How long after a bye the peer's instances are not opened to (L-35).

@@ -42,7 +42,9 @@ private func members(_ join: JSONJoin) -> [(String, JSONValue?)] {
         case .named(let name, let secret): [("chat", .string(name)), ("secret", secret.map { .string($0) })]
         case .invite(let invite): [("invite", .string(invite))]
         }
-    return chat + [("open", .boolean(join.opens)), ("keep", .boolean(join.isKept))]
+    return chat + [
+        ("open", .boolean(join.opens)), ("keep", .boolean(join.isKept)), ("confirm", .boolean(join.isConfirmed)),
+    ]
 }
 
 private func members(_ subscription: Subscription) -> [(String, JSONValue?)] {

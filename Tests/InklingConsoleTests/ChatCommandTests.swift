@@ -18,8 +18,8 @@ struct ChatCommandTests {
         stage.advance(by: 3_000)
         #expect(
             stage.enter("/who") == [
-                "* Bob: Active now, since 12:00 (bbbbbbbbbbbbbbbb)",
-                "* Charlie: Active now, since 12:00 (cccccccccccccccc)",
+                "* Bob      Active now  since 12:00  bbbbbbbbbbbbbbbb",
+                "* Charlie  Active now  since 12:00  cccccccccccccccc",
             ])
         #expect(stage.asked.last == .peers(chat: "kitchen"))
         _ = stage.enter("/join lobby")
@@ -35,7 +35,7 @@ struct ChatCommandTests {
         stage.come(.bob, .offline)
         stage.advance(by: 60_000)
         stage.node.people[StagePerson.bob.user] = .bob
-        #expect(stage.enter("/who") == ["* Bob: Active now, since 12:00 (bbbbbbbbbbbbbbbb)"])
+        #expect(stage.enter("/who") == ["* Bob  Active now  since 12:00  bbbbbbbbbbbbbbbb"])
         stage.come(.bob)
         stage.advance(by: 1_000)
         #expect(stage.newLines() == ["12:01 * Bob is here"])
@@ -64,8 +64,30 @@ struct ChatCommandTests {
     @Test("where two have a name, commands ask which one")
     func ambiguous() {
         var stage = ChatStage.begun([.bob, StagePerson(name: "bob", letter: "f")])
-        #expect(stage.enter("/whois BOB") == ["! Which one: Bob ~bbbb, bob ~ffff?"])
+        #expect(stage.enter("/whois BOB") == ["! There are two: type /whois Bob ~bbbb or /whois bob ~ffff"])
         #expect(stage.enter("/whois bob ~ffff").first == "* bob ~ffff: Active now")
+        #expect(
+            stage.enter("/verify Bob ok") == ["! There are two: type /verify Bob ~bbbb ok or /verify bob ~ffff ok"])
+        #expect(stage.enter("/mute bob") == ["! There are two: type /mute Bob ~bbbb or /mute bob ~ffff"])
+        #expect(stage.enter("/show bob") == ["! There are two: type /show Bob ~bbbb or /show bob ~ffff"])
+        #expect(stage.enter("/block bob ok") == ["! There are two: type /block Bob ~bbbb ok or /block bob ~ffff ok"])
+        for letter in "efgh" { stage.come(StagePerson(name: "Bob", letter: letter)) }
+        #expect(stage.enter("/whois bob")[0].hasPrefix("! There are five: type /whois Bob ~bbbb, /whois Bob ~eeee, "))
+        #expect(stage.newLines().isEmpty && stage.enter("/whois bob")[0].hasSuffix(", ..."))
+    }
+
+    @Test("what was shown as a label is understood after the label has changed")
+    func formerLabel() {
+        var stage = ChatStage.begun([.bob, StagePerson(name: "bob", letter: "f")])
+        var bob = StagePerson.bob
+        _ = stage.enter("/verify Bob ~bbbb")
+        #expect(stage.enter("/verify Bob ~bbbb ok") == ["* Bob ~bbbb is now verified"])
+        bob.isVerified = true
+        stage.come(bob)
+        #expect(stage.enter("/whois Bob ~bbbb").first == "* Bob \(Labels.verifiedMark): Active now")
+        _ = stage.enter("/mute bob ~ffff")
+        stage.come(StagePerson(name: "Zoe", letter: "f"))
+        #expect(stage.enter("/unmute bob ~ffff").first?.hasPrefix("* Zoe (Active now) is no longer muted") == true)
     }
 
     @Test("nobody's key is verified before its fingerprint was on the screen")
@@ -216,7 +238,7 @@ struct ChatCommandTests {
         #expect(stage.enter("/help clear") == ["* /clear", "* Clear the screen. Ctrl-L does the same."])
         #expect(stage.enter("/help \u{9B}x") == ["! There is no command x; /help lists them"])
         #expect(stage.enter("/hepl") == ["! There is no command /hepl. Did you mean /help?"])
-        #expect(stage.enter("/nick") == ["! /nick needs a name: /nick NAME"])
+        #expect(stage.enter("/nick") == ["! /nick needs a name: /nick [--once] NAME"])
     }
 
     @Test("/invite shows the invite of a private chat, and how to join an open one")
@@ -224,7 +246,17 @@ struct ChatCommandTests {
         var stage = ChatStage.begun()
         #expect(
             stage.enter("/invite")
-                == ["* kitchen is open: anybody on this network can join with inkling chat kitchen"])
+                == [
+                    "* kitchen is open: anybody on this network can join with inkling chat kitchen. "
+                        + "For a private chat: /invite NAME"
+                ])
+        #expect(
+            stage.enter("/invite our team") == [
+                "* Anyone with this invite can join and read; pass it on through a channel you trust:",
+                "inkling:our%20team#abcdefghijklmnopqrstuvwxya", "* Join it yourself with /join and the same line",
+            ])
+        #expect(stage.enter("/invite a\u{200B}b")[0].hasPrefix("! This chat name can't be used"))
+        #expect(stage.model.prompt == "kitchen (open)> ", "it is not left")
         _ = stage.enter("/join inkling:team#\(Self.secret)")
         #expect(stage.model.prompt == "team> ")
         #expect(
@@ -244,7 +276,7 @@ struct ChatCommandTests {
             stage.enter("/join lobby") == [
                 "12:00 * You are now in lobby (open)",
                 "12:00 * lobby is an open chat: anybody on this network can join and read it. "
-                    + "For a private chat: inkling invite",
+                    + "For a private chat: /invite NAME",
                 "12:00 * Looking for others. Messages reach only people who are online.",
             ])
         #expect(stage.asked.suffix(2) == [.join(ChatStage.chat("lobby")), .open(chat: "lobby")])
@@ -351,7 +383,7 @@ struct ChatCommandTests {
         #expect(stage.enter("/whois zoe") == ["! That is you. To see your identity: inkling identity show"])
         stage.come(StagePerson(name: "zoe", letter: "c"))
         stage.advance(by: 1_000)
-        #expect(stage.newLines() == ["12:00 * zoe ~cccc is here"], "it is the own name")
+        #expect(stage.newLines().first == "12:00 * zoe ~cccc is here", "it is the own name")
         func refused(_ fault: NameFault) -> [String] {
             ["! " + NodeError.name(fault).fact + " Choose another: /nick NAME"]
         }
@@ -427,7 +459,7 @@ struct ChatCommandTests {
         var stage = ChatStage.begun([.bob])
         stage.type("/clear\r")
         #expect(stage.newEffects() == [.clearScreen])
-        #expect(stage.terminal.screen == ["kitchen (open, Bob: Active now)>"])
+        #expect(stage.terminal.screen.drop { $0.isEmpty } == ["kitchen (open, Bob: Active now)>"])
     }
 
     @Test("/find shows what was said in this chat since the start, with the time, in bold")
@@ -514,7 +546,8 @@ struct ChatCommandTests {
         stage.answerNext()
         #expect(
             stage.newLines().last
-                == "* Leave all chats and end the program. Ctrl-C does the same, as does Ctrl-D on an empty line.")
+                == "* Leave all chats and end the program. Ctrl-D on an empty line does the same, as does Ctrl-C twice."
+        )
         #expect(stage.model.editor.text == "draft")
     }
 
@@ -532,7 +565,7 @@ struct ChatCommandTests {
                 == [.send("to the lobby", chat: "lobby"), .send("to the kitchen", chat: "kitchen")])
     }
 
-    @Test("Ctrl-C ends it though a node does not answer")
+    @Test("Ctrl-C waits its turn while a node does not answer; a second one ends it")
     func noAnswer() {
         var stage = ChatStage.begun([.bob])
         stage.answersAtOnce = false
@@ -540,14 +573,25 @@ struct ChatCommandTests {
         stage.type("typed meanwhile")
         #expect(stage.model.editor.isEmpty)
         stage.type("\u{3}")
+        #expect(stage.newEffects().isEmpty && stage.model.isRunning)
+        stage.type("\u{3}")
         #expect(stage.newEffects() == [.beginEnd, .end])
         var message = ChatStage.begun([.bob])
         message.answersAtOnce = false
         message.type("hello\r")
-        message.type("\u{3}")
+        message.type("\u{3}\u{3}")
         #expect(message.newEffects() == [.beginEnd], "it is not known yet whether it was sent")
         message.advance(by: 2_000)
         #expect(message.newEffects() == [.end] && !message.model.isAnswered)
+    }
+
+    @Test("one Ctrl-C ends it before the first chat is there")
+    func noChat() {
+        var stage = ChatStage()
+        stage.answersAtOnce = false
+        stage.begin()
+        stage.type("\u{3}")
+        #expect(stage.newEffects() == [.beginEnd, .end])
     }
 
     @Test("what a node answers to somebody else, or twice, changes nothing")

@@ -14,7 +14,7 @@ struct ChatModelTests {
         #expect(
             stage.terminal.screen == [
                 "12:00 * kitchen is an open chat: anybody on this network can join and read it.",
-                "        For a private chat: inkling invite",
+                "        For a private chat: /invite NAME",
                 "12:00 * Looking for others. Messages reach only people who are online.", "kitchen (open)>",
             ])
         stage.come(.bob)
@@ -24,6 +24,59 @@ struct ChatModelTests {
         stage.come(.charlie)
         #expect(stage.terminal.screen.last == "kitchen (open)>")
         #expect(stage.effects.isEmpty && stage.terminal.notUnderstood.isEmpty)
+    }
+
+    @Test("the one who is there stands in the prompt, whoever has gone before, and needs no name in a delivery")
+    func oneOfSeveral() {
+        var stage = ChatStage.begun([.bob, .charlie])
+        stage.come(.charlie, .offline)
+        stage.advance(by: 1_000)
+        #expect(stage.model.prompt == "kitchen (open, Bob: Active now)> ")
+        stage.type("hi\r")
+        stage.deliver(to: .bob)
+        #expect(stage.newLines().last == "12:00 You: hi  (delivered)")
+        stage.come(.bob, .offline)
+        #expect(stage.model.prompt == "kitchen (open)> ", "both have gone")
+    }
+
+    @Test("the first suffix that shows is explained, once in a session, and with the name's reason")
+    func suffix() {
+        var stage = ChatStage.begun([.bob])
+        stage.come(StagePerson(name: "bob", letter: "f"))
+        stage.advance(by: 600)
+        #expect(
+            stage.newLines() == [
+                "12:00 * bob ~ffff is here",
+                "12:00 * ~ffff tells this bob from another one that you have met: /whois bob ~ffff",
+            ])
+        stage.come(StagePerson(name: "Bob", letter: "e"))
+        _ = stage.enter("/join lobby")
+        stage.come(StagePerson(name: "Alice", letter: "g"), in: "lobby")
+        stage.advance(by: 600)
+        #expect(stage.newLines().last == "12:00 * Alice ~gggg is here")
+        var other = ChatStage.begun()
+        other.come(StagePerson(name: "Alice", letter: "g"))
+        other.advance(by: 600)
+        #expect(
+            other.newLines().last
+                == "12:00 * ~gggg begins the user ID of Alice, because the name could mislead: /whois Alice ~gggg")
+    }
+
+    @Test("who types has come before: no indicator shows anybody whose coming was not told")
+    func arrivalFirst() {
+        var stage = ChatStage.begun()
+        for person in [StagePerson.bob, .charlie] { stage.come(person) }
+        #expect(stage.newLines().isEmpty, "it waits for more of its kind")
+        stage.typing(.bob)
+        #expect(stage.newLines() == ["12:00 * Bob and Charlie are here"])
+        #expect(stage.terminal.screen.suffix(2).first == "Bob is typing.")
+        stage.come(.bob, .offline, why: .will)
+        stage.advance(by: 600)
+        #expect(stage.newLines() == ["12:00 * Bob has left"])
+        var plain = ChatStage.begun(form: .lines)
+        plain.come(.bob)
+        plain.typing(.bob)
+        #expect(plain.newLines() == ["* Bob is here", "* Bob is typing"])
     }
 
     @Test("a first chat that can't be joined is the end")
@@ -181,10 +234,10 @@ struct ChatModelTests {
         stage.type("again\r")
         stage.deliver(to: .bob)
         stage.advance(by: 150)
-        #expect(stage.newLines() == ["12:00 You: again  (to 1 of 2 so far)"])
+        #expect(stage.newLines() == ["12:00 You: again  (sending: 1 of 2 have it)"])
         stage.tell(.failed(chat: "kitchen", message: 2, user: StagePerson.charlie.user, why: .silence))
         #expect(
-            stage.newLines() == ["12:00 * Delivered to 1 of 2, not to Charlie (out of reach): again"])
+            stage.newLines() == ["12:00 * Delivered to 1 of 2, may not have reached Charlie (out of reach): again"])
         #expect(stage.model.answers == 4 && stage.model.lostMessages == 0)
         stage.come(.bob, .offline)
         stage.come(.charlie, .offline)
@@ -327,7 +380,7 @@ struct ChatModelTests {
         stage.type("\u{19}")
         #expect(stage.newEffects() == [.bell])
         stage.type("\u{C}")
-        #expect(stage.newEffects() == [.clearScreen] && stage.terminal.screen == ["kitchen (open)>"])
+        #expect(stage.newEffects() == [.clearScreen] && stage.terminal.screen.last == "kitchen (open)>")
         stage.type("/whoi\t")
         #expect(stage.model.editor.text == "/whois ")
         _ = stage.newRequests()
@@ -387,7 +440,7 @@ struct ChatModelTests {
 
     @Test(
         "the end comes at once where nothing waits, and draws no more",
-        arguments: ["\u{3}", "\u{4}", "/quit\r", "/q\r"])
+        arguments: ["\u{4}", "/quit\r", "/q\r"])
     func end(keys: String) {
         var stage = ChatStage.begun([.bob])
         stage.type(keys)
@@ -399,13 +452,51 @@ struct ChatModelTests {
         #expect(stage.newLines().isEmpty && stage.newEffects().isEmpty)
     }
 
-    @Test("Ctrl-C ends it also with something typed; what followed is not taken")
-    func interrupt() {
+    @Test("Ctrl-C clears the line, which ends the typing; Ctrl-Y has it back")
+    func clears() {
         var stage = ChatStage.begun([.bob])
-        stage.type("draft\u{3}more\r")
-        #expect(stage.newEffects() == [.beginEnd, .end])
+        stage.type("draft\u{3}")
+        #expect(stage.model.isRunning && stage.model.editor.isEmpty && stage.newLines().isEmpty)
         #expect(
             stage.newRequests() == [.compose("draft", chat: "kitchen"), .compose("", chat: "kitchen")])
+        stage.type("\u{19}")
+        #expect(stage.model.editor.text == "draft")
+    }
+
+    @Test("on an empty line the first Ctrl-C says how to leave, and a second one right after it leaves")
+    func interrupts() {
+        var stage = ChatStage.begun([.bob])
+        stage.type("\u{3}")
+        #expect(stage.newLines() == ["* Ctrl-D or /quit leaves"] && stage.model.isRunning)
+        stage.type("x\u{3}")
+        #expect(stage.newLines().isEmpty, "it has cleared the line")
+        stage.type("\u{3}")
+        #expect(stage.newLines() == ["* Ctrl-D or /quit leaves"] && stage.newEffects().isEmpty)
+        stage.type("\u{3}")
+        #expect(stage.newEffects() == [.beginEnd, .end])
+    }
+
+    @Test("what was entered may be recalled in later runs, unless it has an invite or what may be a secret")
+    func keptLines() {
+        var stage = ChatStage.begun([.bob])
+        for line in [
+            "hello", "/who", "join INKLING:x#abc", "/join inkling:team#abcdefghijklmnopqrstuvwxya",
+            "it is abcdefghijklmnopqrstuvwxya", "//slash", "\u{1F469}\u{200D}\u{1F467} 日本語日本語日本語日本語日本語日本語日本語日本語日本語",
+        ] { stage.type(line + "\r") }
+        #expect(
+            stage.kept
+                == ["hello", "/who", "//slash", "\u{1F469}\u{200D}\u{1F467} 日本語日本語日本語日本語日本語日本語日本語日本語日本語"])
+    }
+
+    @Test("lines of earlier runs are recalled before those of this one")
+    func recalled() {
+        var stage = ChatStage(rows: 24)
+        stage.model.recall(["first", "second"])
+        stage.begin()
+        stage.type("third\r\u{10}")
+        #expect(stage.model.editor.text == "third")
+        stage.type("\u{10}\u{10}")
+        #expect(stage.model.editor.text == "first")
     }
 
     @Test("the end sends what waits, and waits for what becomes of it")
@@ -448,7 +539,7 @@ struct ChatModelTests {
     func impatience() {
         for key in ["\u{3}", "\u{4}"] {
             var stage = ChatStage.begun([.bob])
-            stage.type("words\r" + key)
+            stage.type("words\r\u{4}")
             #expect(stage.newEffects() == [.beginEnd])
             stage.type("x\r")
             #expect(stage.newEffects().isEmpty)

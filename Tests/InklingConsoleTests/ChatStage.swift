@@ -14,6 +14,9 @@ struct ChatStage: ModelStage {
     /// All other effects but drawing, and those requests that change nothing.
     private(set) var effects: [ChatEffect] = []
     private(set) var asked: [ServiceRequest] = []
+    /// What may be recalled in later runs.
+    private(set) var kept: [String] = []
+    private(set) var lasting: [Lasting] = []
     private(set) var draws = 0
     private var waiting: [ServiceRequest] = []
     /// Whether the node answers within the request.
@@ -61,7 +64,12 @@ struct ChatStage: ModelStage {
 
     static let texts = ChatTexts(
         localTime: localTime, error: { $0.fact }, notice: { $0.fact }, reach: { "You can be found." },
-        arguments: " --here")
+        newSecret: { secret }, arguments: " --here")
+
+    static let secret: Secret = {
+        guard let secret = try? Secret("abcdefghijklmnopqrstuvwxya") else { preconditionFailure("no secret") }
+        return secret
+    }()
 
     var texts: [String] { lines.map(\.text) }
 
@@ -119,6 +127,8 @@ struct ChatStage: ModelStage {
             case .clearScreen:
                 self.effects.append(effect)
                 terminal.write(screen.clear())
+            case .keep(.line(let line)): kept.append(line)
+            case .keep(let lasting): self.lasting.append(lasting)
             case .bell, .suspend, .complain, .cannotStart, .reattach, .beginEnd, .end:
                 self.effects.append(effect)
             }
@@ -194,6 +204,7 @@ struct StageNode {
     /// Who was met before.
     var met: [Peer] = []
     var blocked: [KnownPeer] = []
+    var chats: [ChatStatus] = []
     /// What the next requests but those about typing and presence are answered, in their order.
     var failures: [NodeError] = []
     /// The number of the latest message.
@@ -208,7 +219,7 @@ struct StageNode {
             if !failures.isEmpty { return .failed(failures.removeFirst()) }
         }
         switch request {
-        case .join(let chat), .keep(let chat): return .joined(chat, met)
+        case .join(let chat, _), .keep(let chat, _): return .joined(chat, met)
         case .send:
             sent += 1
             return .sent(message: sent, recipients: people.count)
@@ -217,7 +228,7 @@ struct StageNode {
         case .fingerprint: return .fingerprint((1...8).map { "0000\($0)" })
         case .invite: return .invite(nil)
         case .sightings: return .sightings(instance: nil, [])
-        case .chats: return .chats([])
+        case .chats: return .chats(chats)
         case .status: return .status(NodeStatus(since: 0, isAway: false, frontEnds: 1, chats: []))
         case .statistics: return .statistics(Statistics())
         case .leave, .open, .read, .compose, .startTyping, .stopTyping, .setAway, .measureRoundTrips, .rename,

@@ -153,17 +153,19 @@ struct ChatStateTests {
         state.muted = [Self.bob.user]
         #expect(Self.say("hi", Self.bob, in: &state, at: 10_000).isEmpty)
         #expect(Self.say("hi", Self.charlie, in: &state, at: 10_000) == ["Charlie: hi"])
-        state.take(typing: [Self.bob])
+        _ = state.take(typing: [Self.bob])
         #expect(state.indicator(.standard) == "")
-        state.take(typing: [Self.bob, Self.charlie])
+        _ = state.take(typing: [Self.bob, Self.charlie])
         #expect(state.indicator(.standard) == "Charlie is typing")
         for person in [Self.bob, Self.charlie] {
             #expect(Self.come(person, .offline, to: &state, at: 10_000).isEmpty)
         }
         #expect(state.due(at: 12_000, isSeen: true).map(\.text) == ["* Charlie has left"])
         #expect(Self.come(Self.bob, to: &state, at: 50_000).isEmpty && state.due(at: 60_000, isSeen: true).isEmpty)
-        let who = state.who([Self.peer(Self.bob), Self.peer(Self.charlie)], doctor: "", now: 0) { _ in Self.noon }
-            .map(\.text)
+        let who = state.who([Self.peer(Self.bob), Self.peer(Self.charlie)], doctor: "", columns: nil, now: 0) { _ in
+            Self.noon
+        }
+        .map(\.text)
         #expect(who.map { $0.contains(", muted (") } == [true, false])
         state.muted = []
         #expect(state.indicator(.standard) == "" && Self.say("hi", Self.bob, in: &state, at: 60_000) == ["Bob: hi"])

@@ -6,8 +6,7 @@ import Testing
 @Suite("The prompt and its daemon")
 struct DaemonTests {
     private static let gone = [
-        "12:00 ! The daemon is gone. What you type is kept, and it goes on when it is back.",
-        "12:00 * To start it: inkling daemon",
+        "12:00 ! The daemon has ended. Your draft is kept. Start it with: inkling daemon"
     ]
 
     private static func lost(_ stage: inout ChatStage, _ why: ServiceEnd = .lost) {
@@ -26,11 +25,11 @@ struct DaemonTests {
         stage.type("ntence")
         #expect(stage.model.editor.text == "half a sentence")
         stage.type("\r")
-        #expect(stage.newLines() == ["! The daemon is gone; your message is kept. Send it when it is back"])
+        #expect(stage.newLines() == ["! The daemon has ended; your message is kept. Send it when the daemon runs"])
         #expect(stage.model.editor.text == "half a sentence")
         stage.type("\u{15}")
         for command in ["/who", "/join garden", "/leave", "/nick Al"] {
-            #expect(stage.enter(command).allSatisfy { $0.hasPrefix("! The daemon is gone; ") }, "\(command)")
+            #expect(stage.enter(command).allSatisfy { $0.hasPrefix("! The daemon has ended; ") }, "\(command)")
         }
         #expect(stage.enter("/away").count == 1)
         #expect(stage.newRequests().isEmpty)
@@ -55,9 +54,7 @@ struct DaemonTests {
         stage.type("draft")
         _ = stage.newRequests()
         Self.lost(&stage, .stopped)
-        #expect(
-            stage.newLines()[0]
-                == "12:00 ! The daemon has ended. What you type is kept, and it goes on when it is back.")
+        #expect(stage.newLines()[0] == Self.gone[0])
         stage.node.met = [StagePerson.bob.peer(.online)]
         var identity = ChatStage.identity("Alicia")
         identity.port = 8
@@ -86,8 +83,8 @@ struct DaemonTests {
         let lines = stage.newLines()
         #expect(
             lines[0]
-                == "12:00 ! The daemon gave up this prompt, because nothing was taken here for too long. What you type "
-                + "is kept, and it goes on when it is back.")
+                == "12:00 ! The daemon closed the connection, because this prompt read nothing for too long. Your draft "
+                + "is kept. The prompt connects again")
         #expect(lines.contains { $0.hasSuffix("first  (on its way)") || $0.hasSuffix("unknown: first") }, "\(lines)")
         #expect(lines.last == "12:00 ! It is not known whether this was sent: second")
         #expect(!stage.model.hasUnanswered)
@@ -138,6 +135,41 @@ struct DaemonTests {
         var pipe = ChatStage(form: .pipe)
         pipe.begin()
         #expect(pipe.newRequests() == [.join(ChatStage.chat("kitchen"))])
+    }
+
+    @Test("a message shows when the node had it, and one that waited for the node to go on was written earlier (J-15)")
+    func late() {
+        var stage = ChatStage.begun([.bob], outlivesNode: true)
+        func tell(_ text: String, minutesAgo: Double, isDelayed: Bool) {
+            let event = Event.message(chat: "kitchen", from: StagePerson.bob.person, number: 4, text: text)
+            let timed = TimedEvent(at: ChatStage.noon - minutesAgo * 60, event: event, isDelayed: isDelayed)
+            stage.perform(stage.model.take(.event(timed), at: stage.moment))
+        }
+        tell("read late", minutesAgo: 5, isDelayed: false)
+        tell("told late", minutesAgo: 0, isDelayed: true)
+        #expect(stage.newLines() == ["11:55 Bob: read late", "12:00 Bob: told late  (written earlier)"])
+    }
+
+    @Test("the prompt lists all chats of the daemon, opens any of them, and leaves those that are kept")
+    func chats() {
+        var stage = ChatStage.begun([.bob], outlivesNode: true)
+        stage.node.chats = [
+            ChatStatus("kitchen", isKept: true), ChatStatus("team", hasSecret: true, isKept: true, waiting: 2),
+            ChatStatus("attic"),
+        ]
+        #expect(
+            stage.enter("/chats") == [
+                "* 1 kitchen (open): here", "* - team: in the daemon, 2 unread. To open it: /open team",
+                "* - attic (open): at another prompt. To open it: /open attic",
+            ])
+        #expect(stage.enter("/leave team") == ["* The daemon no longer keeps team"])
+        #expect(stage.newRequests().last == .leave(chat: "team"))
+        stage.node.failures = [.unknownChat("attic")]
+        #expect(stage.enter("/leave attic") == ["! You are not in a chat called attic; /chats lists yours"])
+        #expect(stage.enter("/open cellar") == ["! You are not in a chat called cellar; /chats lists yours"])
+        #expect(stage.enter("/open team").first == "12:00 * You are now in team (open)", "as the stage's node has it")
+        #expect(stage.newRequests().suffix(3) == [.chats, .join(ChatStage.chat("team")), .open(chat: "team")])
+        #expect(stage.enter("/open kitchen") == ["* You are now in kitchen (open)"])
     }
 
     @Test("messages that waited show with their times, below one line, and count as read a moment later")

@@ -194,7 +194,7 @@ enum HostileTexts {
         ("a time", "12:34 Bob: yes"),
         ("a time of its own", "12:34"), ("a suffix", "Bob ~bbbb"), ("a suffix alone", "~bbbb"),
         ("an open chat", "lobby (open)"),
-        ("typing", "Bob is typing..."), ("delivery", "* Not delivered to Bob (out of reach): hello"),
+        ("typing", "Bob is typing..."), ("delivery", "* May not have reached Bob (out of reach): hello"),
         ("wide colon", "Bob： I said so"),
         ("small colon", "Bob﹕ I said so"), ("ratio", "Bob∶ I said so"), ("letter colon", "Bob꞉ I said so"),
         ("Hebrew colon", "Bob׃ I said so"),

@@ -192,6 +192,7 @@ struct LineEditorTests {
         #expect(ended.handle(.escape) == .edited && Self.shown(ended) == "draf|t" && ended.search == nil)
         ended = editor
         #expect(ended.handle(.control("c")) == .edited && Self.shown(ended) == "draf|t", "it ends the search alone")
+        #expect(ended.handle(.control("c")) == .edited && ended.isEmpty)
         #expect(ended.handle(.control("c")) == .interrupt)
         ended = editor
         #expect(ended.handle(.home) == .nothing && Self.shown(ended) == "|two three" && ended.search == nil)

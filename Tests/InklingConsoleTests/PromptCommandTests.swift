@@ -20,12 +20,17 @@ struct PromptCommandTests {
             ("/leave", .leave(nil)), ("/leave kitchen", .leave("kitchen")), ("/open 2", .open(.number(2))),
             ("/open 0", .open(.name("0"))),
             ("/open kitchen", .open(.name("kitchen"))), ("/open -1", .open(.name("-1"))), ("/chats", .chats),
-            ("/invite", .invite),
+            ("/invite", .invite(nil)), ("/invite my team", .invite("my team")), ("/notify on", .notify(true)),
+            ("/notify OFF", .notify(false)), ("/notify", .notify(nil)), ("/notify maybe", .misused("notify", .surplus)),
+            ("/resend", .resend), ("/resend it", .misused("resend", .surplus)),
+            ("/nick --once Zoe B", .nick("Zoe B", isOnce: true)), ("/nick --once", .misused("nick", .missing)),
+            (":smile:", .message(":smile:")),
             ("/away", .away), ("/back", .back), ("/block Bob", .block("Bob")),
             ("/unblock Bob ~mfrg", .unblock("Bob ~mfrg")),
             ("/mute Bob ~mfrg", .mute("Bob ~mfrg")), ("/mute ", .mute(nil)),
             ("/unmute Anna Maria", .unmute("Anna Maria")), ("/show", .show(nil)), ("/show Bob", .show("Bob")),
-            ("/me waves at Bob ", .action("waves at Bob")), ("//me", .message("/me")), ("/nick Zoe", .nick("Zoe")),
+            ("/me waves at Bob ", .action("waves at Bob")), ("//me", .message("/me")),
+            ("/nick Zoe", .nick("Zoe", isOnce: false)),
             ("/find two words", .find("two words")), ("/clear", .clear), ("/me", .misused("me", .missing)),
             ("/clear all", .misused("clear", .surplus)), ("/find", .misused("find", .missing)),
             ("/nick ", .misused("nick", .missing)),
@@ -54,6 +59,10 @@ struct PromptCommandTests {
             ("/unmute", "/unmute needs a name: /unmute NAME"),
             ("/open", "/open needs the name or the number of a chat: /open NAME or NUMBER"),
             ("/who are you", "/who takes no argument. To begin a message with a slash, type two: //who"),
+            (
+                "/away lunch",
+                "/away takes no reason, because others would not see it. Tell them first, then: /away"
+            ), ("/notify maybe", "/notify takes on or off"),
             ("/wo", "There is no command /wo. Did you mean /who?"),
             (
                 "/xyzzy",
@@ -67,8 +76,8 @@ struct PromptCommandTests {
 
     @Test("each command stands in the list, in one row of 40 columns, and has its help")
     func help() throws {
-        #expect(PromptCommand.names.count == 21)
-        #expect(PromptCommand.descriptions.count == 22)
+        #expect(PromptCommand.names.count == 23)
+        #expect(PromptCommand.descriptions.count == 24)
         for (name, description) in zip(PromptCommand.names, PromptCommand.descriptions) {
             #expect(description.hasPrefix(name + " "))
             #expect(ChatLines.notice(description).plainRows(columns: 40) == ["* " + description])

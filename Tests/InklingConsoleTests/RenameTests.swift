@@ -46,7 +46,7 @@ struct RenameTests {
         #expect(stage.newLines().isEmpty)
     }
 
-    @Test("many who change their names are one line; of who has left, or is muted, nothing is told")
+    @Test("many who change their names are one line; of who is muted, nothing is told")
     func many() {
         let people = "cdefghij".map { Self.named("\($0)", $0) }
         var stage = Self.stage([.bob] + people)
@@ -55,9 +55,48 @@ struct RenameTests {
         _ = stage.newLines()
         for person in people { stage.come(Self.named("New \(person.name)", person.letter)) }
         stage.come(Self.named("New d", "d"), .offline)
+        #expect(stage.newLines() == ["12:00 * d is now called New d"])
         stage.advance(by: 9_000)
         _ = stage.newLines()
         stage.advance(by: 1_000)
         #expect(stage.newLines() == ["12:00 * 6 people have changed their names"])
+    }
+
+    @Test("the last name is told in the end, also of who leaves before its time, but not of a flood of them")
+    func lastName() {
+        var stage = Self.stage([.bob, .charlie])
+        stage.come(Self.named("Zoe", "b"))
+        stage.advance(by: 4_000)
+        stage.come(.bob)
+        #expect(stage.newLines() == ["12:00 * Bob is now called Zoe"])
+        stage.come(.bob, .offline)
+        stage.advance(by: 1_000)
+        #expect(stage.newLines() == ["12:00 * Zoe is now called Bob", "12:00 * Bob has left"])
+        let people = "efghijkl".map { Self.named("\($0)", $0) }
+        for person in people { stage.come(person) }
+        stage.advance(by: 60_000)
+        _ = stage.newLines()
+        stage.come(Self.named("Carl", "c"))
+        for person in people { stage.come(Self.named("New \(person.name)", person.letter)) }
+        for person in people { stage.come(Self.named("New \(person.name)", person.letter), .offline) }
+        #expect(stage.newLines().count == 4)
+    }
+
+    @Test(
+        "a name is told that an answer of the node brings before the event does, or that changed while the node was gone"
+    )
+    func otherWays() {
+        var stage = ChatStage.begun([.bob, .charlie], outlivesNode: true)
+        stage.node.people[StagePerson.bob.user] = Self.named("Bert", "b")
+        _ = stage.enter("/who")
+        stage.come(Self.named("Bert", "b"))
+        stage.advance(by: 1)
+        #expect(stage.newLines() == ["12:00 * Bob is now called Bert"])
+        stage.advance(by: 10_000)
+        stage.perform(stage.model.take(.ended(.lost), at: stage.moment))
+        stage.perform(stage.model.reattached(ChatStage.identity("Alice"), at: stage.moment))
+        _ = stage.newLines()
+        stage.come(Self.named("Carl", "c"))
+        #expect(stage.newLines() == ["12:00 * Charlie is now called Carl"])
     }
 }

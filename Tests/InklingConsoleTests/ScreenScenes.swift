@@ -44,7 +44,7 @@ struct ScreenScenes {
     static let at40 = """
         23:58 * kitchen is an open chat: anybody
           on this network can join and read it.
-          For a private chat: inkling invite
+          For a private chat: /invite NAME
         23:58 * Bob ~mfrg and Жанна are here
         23:58 Bob ~mfrg: Is anybody cooking
           tonight? I could bring bread and
@@ -71,7 +71,7 @@ struct ScreenScenes {
 
     static let at80 = """
         23:58 * kitchen is an open chat: anybody on this network can join and read it.
-                For a private chat: inkling invite
+                For a private chat: /invite NAME
         23:58 * Bob ~mfrg and Жанна are here
         23:58 Bob ~mfrg: Is anybody cooking tonight? I could bring bread and cheese.
         23:58 You: Soup:
@@ -90,7 +90,7 @@ struct ScreenScenes {
         """
 
     static let at200 = """
-        23:58 * kitchen is an open chat: anybody on this network can join and read it. For a private chat: inkling invite
+        23:58 * kitchen is an open chat: anybody on this network can join and read it. For a private chat: /invite NAME
         23:58 * Bob ~mfrg and Жанна are here
         23:58 Bob ~mfrg: Is anybody cooking tonight? I could bring bread and cheese.
         23:58 You: Soup:

@@ -78,7 +78,9 @@ struct TinyTerminal {
 
     /// The window has another width: as most terminals do, this one cuts rows that are too long now, joins what it cut
     /// itself, and keeps the cursor on its cell.
-    mutating func resize(columns new: Int) {
+    ///
+    /// - Parameter keepsBlanks: whether what is blank below the text stays, as in tmux, and the top goes instead.
+    mutating func resize(columns new: Int, keepsBlanks: Bool = false) {
         var lines: [[String]] = []
         var cursor = (line: 0, cell: 0)
         var open = false
@@ -91,7 +93,7 @@ struct TinyTerminal {
             lines[lines.count - 1] += kept
             open = cells.continues
         }
-        while let last = lines.last, last.isEmpty, lines.count - 1 > cursor.line { lines.removeLast() }
+        while !keepsBlanks, let last = lines.last, last.isEmpty, lines.count - 1 > cursor.line { lines.removeLast() }
         var cut: [Cells] = []
         var place = (row: 0, column: 0)
         for (index, line) in lines.enumerated() {
@@ -124,6 +126,7 @@ struct TinyTerminal {
         case ("B", _): row = min(row + count, rows - 1)
         case ("C", _): column = min(column + count, columns - 1)
         case ("H", ""): (row, column) = (0, 0)
+        case ("H", "\(rows);1"): (row, column) = (rows - 1, 0)
         case ("J", ""):
             erase(from: column)
             for below in (row + 1)..<max(rows, row + 1) { grid[below] = Self.blank(columns) }

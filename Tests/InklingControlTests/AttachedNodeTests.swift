@@ -74,13 +74,19 @@ struct AttachedNodeTests {
             ),
             (.send("hi \u{1F600}\u{7}", chat: "kitchen"), .sent(message: 1, recipients: 1)),
             (.rename("  Alicia "), .done),
-            (.chats, .chats([ChatStatus("kitchen"), ChatStatus("team", hasSecret: true, isKept: true)])),
+            //
+            (
+                .chats,
+                .chats([ChatStatus("kitchen"), ChatStatus("team", hasSecret: true, isKept: true, isLooking: true)])
+            ),
             (
                 .status,
                 .status(
                     NodeStatus(
                         since: 1.25, isAway: false, frontEnds: 1,
-                        chats: [ChatStatus("kitchen"), ChatStatus("team", hasSecret: true, isKept: true)]))
+                        chats: [
+                            ChatStatus("kitchen"), ChatStatus("team", hasSecret: true, isKept: true, isLooking: true),
+                        ]))
             ), (.subscribe(Subscription(kinds: [.typing], chats: .all)), .done),
             (.subscribe(Subscription(chats: .named(["kitchen"]))), .done), (.leave(chat: "team"), .done),
             (.leave(chat: "team"), .failed(.unknownChat("team"))), (.shutDown, .done),
@@ -136,6 +142,12 @@ struct AttachedNodeTests {
             try await frontEnd.wait("\(event)") { !$0.outputs.isEmpty }
             #expect(
                 try await frontEnd.run { $0.outputs } == [.event(TimedEvent(at: 1_767_261_600.125, event: event))])
+        }
+        // J-15
+        try await frontEnd.run { $0.forget() }
+        try await stage.run { $0.node.tell(Somebody.message(8), isDelayed: true) }
+        try await frontEnd.wait("a delayed message") {
+            $0.outputs == [.event(TimedEvent(at: 1.5, event: Somebody.message(8), isDelayed: true))]
         }
         for why in PresenceReason.allCases {
             try await stage.run { $0.node.tell(.peer(chat: "kitchen", Somebody.peer(Somebody.bob), why: .hello)) }

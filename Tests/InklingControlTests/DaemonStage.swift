@@ -28,7 +28,9 @@ final class DaemonStage: Sendable {
             self.service = service
             hub = NodeHub(
                 service, kept: [], announcesAbsence: false, counts: { !$0.isEmpty },
-                NodeHub.Surroundings(steady: World.steady, wall: { 5.5 }, keep: { _ in }, shutDown: {}))
+                NodeHub.Surroundings(
+                    steady: World.steady, wall: { 5.5 }, keep: { $1(nil) }, rank: { _, _ in .met },
+                    shutDown: {}))
             server = ControlServer(
                 hub, state: DaemonStage.state, texts: DaemonStage.texts, on: loop, steady: World.steady,
                 report: { [log] in log.lines.append($0) })

@@ -47,7 +47,9 @@ final class FakeNode: ChatService {
     }
 
     /// Something happens.
-    func tell(_ event: Event, at time: Double = 1.5) { say(.event(TimedEvent(at: time, event: event))) }
+    func tell(_ event: Event, at time: Double = 1.5, isDelayed: Bool = false) {
+        say(.event(TimedEvent(at: time, event: event, isDelayed: isDelayed)))
+    }
 
     /// As a node does: one after the other, never within itself.
     func say(_ output: ServiceOutput) {
@@ -61,7 +63,7 @@ final class FakeNode: ChatService {
     private func answer(_ request: ServiceRequest) -> ServiceAnswer {
         if let answer = answers[request] { return answer }
         switch request {
-        case .join(let chat):
+        case .join(let chat, _):
             guard !chats.contains(where: { $0.name == chat.name }) else { return .failed(.chatExists(chat.name)) }
             chats.append(chat)
             return .joined(chat, people[chat.name] ?? [])
@@ -84,7 +86,10 @@ final class FakeNode: ChatService {
         }
     }
 
-    private var statuses: [ChatStatus] { chats.map { ChatStatus($0.name, hasSecret: !$0.isOpen) } }
+    /// It still looks for others in the private ones.
+    private var statuses: [ChatStatus] {
+        chats.map { ChatStatus($0.name, hasSecret: !$0.isOpen, isLooking: !$0.isOpen) }
+    }
 
     func suspend(_ completion: @escaping () -> Void) { completion() }
 

@@ -12,6 +12,8 @@ final class HubStage {
     private final class World {
         var now: Int64 = 1_000
         var kept: [[Chat]] = []
+        var ranks: [UserID: SenderRank] = [:]
+        var keepCompletion: (@escaping (String?) -> Void) -> Void = { $0(nil) }
         var refused: [Chat: NodeError] = [:]
         var shutDowns = 0
         var shutDown: () -> Void = {}
@@ -21,6 +23,16 @@ final class HubStage {
     var kept: [[Chat]] { world.kept }
     /// The chats that were kept and that the node can't be in, with why.
     var refused: [Chat: NodeError] { world.refused }
+    /// How well the user knows whom; others were met before.
+    var ranks: [UserID: SenderRank] {
+        get { world.ranks }
+        set { world.ranks = newValue }
+    }
+    /// What becomes of a list of chats that is to be on disk.
+    var keepCompletion: (@escaping (String?) -> Void) -> Void {
+        get { world.keepCompletion }
+        set { world.keepCompletion = newValue }
+    }
     /// How many times the end was asked for.
     var shutDowns: Int { world.shutDowns }
     /// What is done when it is.
@@ -30,7 +42,12 @@ final class HubStage {
         hub = NodeHub(
             node, kept: kept, announcesAbsence: announcesAbsence, counts: { !$0.isEmpty && !$0.hasPrefix("/") },
             NodeHub.Surroundings(
-                steady: { [world] in world.now }, wall: { 5.5 }, keep: { [world] in world.kept.append($0) },
+                steady: { [world] in world.now }, wall: { 5.5 },
+                keep: { [world] in
+                    world.kept.append($0)
+                    world.keepCompletion($1)
+                },
+                rank: { [world] user, _ in world.ranks[user] ?? .met },
                 shutDown: { [world] in
                     world.shutDowns += 1
                     world.shutDown()

@@ -198,6 +198,34 @@ struct NodeHubLimitTests {
     // MARK: Slow readers
 
     //
+    @Test("a flood of strangers' messages does not cut off a front end that reads slowly, and friends' messages come")
+    func strangersFlood() throws {
+        let stage = HubStage()
+        let stranger = Person(user: UserID("zzzzzzzzzzzzzzzz").unsafelyUnwrapped, name: "Z")
+        stage.ranks = [stranger.user: .stranger]
+        let slow = try stage.frontEnd(in: "kitchen")
+        slow.service.takesEvents = false
+        let text = String(repeating: "x", count: 65_536)
+        for number in 1...100 {
+            stage.node.tell(.message(chat: "kitchen", from: stranger, number: UInt64(number), text: text))
+        }
+        for number in 101...110 {
+            let bob = Somebody.bob
+            stage.node.tell(.message(chat: "kitchen", from: bob, number: UInt64(number), text: text))
+        }
+        slow.service.takesEvents = true
+        #expect(slow.end == nil)
+        let senders = slow.events.compactMap { if case .message(_, let person, _, _) = $0 { person.user } else { nil } }
+        #expect(senders.count { $0 == Somebody.bob.user } == 10 && senders.count { $0 == stranger.user } == 15)
+        #expect(slow.events.contains(.missed(chat: "kitchen", messages: 85, outcomes: 0)))
+        slow.service.takesEvents = false
+        slow.forget()
+        stage.node.tell(.message(chat: "kitchen", from: stranger, number: 111, text: "again"))
+        slow.service.takesEvents = true
+        #expect(slow.texts == ["again"], "what was taken counts no more")
+    }
+
+    //
     @Test("state is replaced for one that does not read; after 10 s it is cut off, and nobody else notices")
     func slow() throws {
         let stage = HubStage()
@@ -314,8 +342,8 @@ struct WaitingMessagesTests {
     @Test("of one person at most 125 wait in a chat: the oldest of theirs goes, and no other")
     func perPerson() {
         var waiting = WaitingMessages()
-        waiting.add(Self.message(1, from: "c"))
-        for number in 2...127 { waiting.add(Self.message(number)) }
+        waiting.add(Self.message(1, from: "c"), rank: .met)
+        for number in 2...127 { waiting.add(Self.message(number), rank: .met) }
         #expect(waiting.count(in: "kitchen") == 126)
         #expect(waiting.messages(in: "kitchen").prefix(2).map(\.number) == [1, 3])
         #expect(waiting.lost(in: "kitchen")?.count == 1 && waiting.lost(in: "kitchen")?.at == 2)
@@ -325,16 +353,16 @@ struct WaitingMessagesTests {
     @Test("of one person at most 256 KiB wait in all chats: the oldest of theirs goes, wherever it is")
     func bytesPerPerson() {
         var waiting = WaitingMessages()
-        waiting.add(Self.message(1, in: "attic", from: "c", size: 65_280))
+        waiting.add(Self.message(1, in: "attic", from: "c", size: 65_280), rank: .met)
         for number in 2...5 {
-            waiting.add(Self.message(number, in: number == 2 ? "attic" : "kitchen", size: 65_536 - 256))
+            waiting.add(Self.message(number, in: number == 2 ? "attic" : "kitchen", size: 65_536 - 256), rank: .met)
         }
         #expect(waiting.lost(in: "attic") == nil && waiting.size == 5 * 65_536)
-        waiting.add(Self.message(6))
+        waiting.add(Self.message(6), rank: .met)
         #expect(waiting.messages(in: "attic").map(\.number) == [1] && waiting.lost(in: "attic")?.count == 1)
         #expect(waiting.size == 4 * 65_536 + 257)
         var byte = WaitingMessages()
-        for number in 1...4 { byte.add(Self.message(number, size: 65_536 - (number == 4 ? 255 : 256))) }
+        for number in 1...4 { byte.add(Self.message(number, size: 65_536 - (number == 4 ? 255 : 256)), rank: .met) }
         #expect(byte.count(in: "kitchen") == 3, "a byte too many")
     }
 
@@ -342,37 +370,85 @@ struct WaitingMessagesTests {
     @Test("of a chat at most 500 wait: its oldest goes")
     func perChat() {
         var waiting = WaitingMessages()
-        waiting.add(Self.message(1, in: "attic"))
+        waiting.add(Self.message(1, in: "attic"), rank: .met)
         let letters: [Character] = ["b", "c", "d", "e", "f"]
-        for number in 2...502 { waiting.add(Self.message(number, from: letters[number % 5])) }
+        for number in 2...502 { waiting.add(Self.message(number, from: letters[number % 5]), rank: .met) }
         #expect(waiting.count(in: "kitchen") == 500 && waiting.count(in: "attic") == 1)
         #expect(waiting.messages(in: "kitchen").first?.number == 3 && waiting.lost(in: "kitchen")?.count == 1)
     }
 
     //
-    @Test("in all at most 1 MiB waits: the oldest of all goes")
+    @Test("in all at most 1 MiB waits: the oldest goes of the chat that takes the most")
     func bytes() {
         var waiting = WaitingMessages()
         let letters: [Character] = ["b", "c", "d", "e", "f"]
         for number in 1...16 {
             let chat = number == 1 ? "attic" : "kitchen"
-            waiting.add(Self.message(number, in: chat, from: letters[number / 4], size: 65_536 - 256))
+            waiting.add(Self.message(number, in: chat, from: letters[number / 4], size: 65_536 - 256), rank: .met)
         }
         #expect(waiting.size == 1 << 20 && waiting.lost(in: "attic") == nil)
         var byte = WaitingMessages()
         for number in 1...16 {
-            byte.add(Self.message(number, from: letters[number / 4], size: 65_536 - (number == 16 ? 255 : 256)))
+            byte.add(
+                Self.message(number, from: letters[number / 4], size: 65_536 - (number == 16 ? 255 : 256)), rank: .met)
         }
         #expect(byte.count(in: "kitchen") == 15, "a byte too many")
-        waiting.add(Self.message(17, from: "g"))
-        #expect(waiting.count(in: "attic") == 0 && waiting.lost(in: "attic")?.count == 1)
-        #expect(waiting.size == 15 * 65_536 + 257)
+        waiting.add(Self.message(17, from: "g"), rank: .met)
+        #expect(waiting.count(in: "attic") == 1 && waiting.lost(in: "kitchen")?.count == 1)
+        #expect(waiting.messages(in: "kitchen").first?.number == 3 && waiting.size == 15 * 65_536 + 257)
+    }
+
+    //
+    @Test("strangers displace nobody: of them the newest is refused, in every bound, whoever else waits")
+    func strangers() {
+        let letters = Array("cdefghijklmnopqrstuvwxyz")
+        for (chat, rank) in [("kitchen", SenderRank.member), ("kitchen", .met), ("attic", .met)] {
+            var waiting = WaitingMessages()
+            for number in 1...3 { waiting.add(Self.message(number, in: chat, size: 65_536), rank: rank) }
+            for number in 4...603 {
+                waiting.add(Self.message(number, from: letters[number % 24], size: 65_536), rank: .stranger)
+            }
+            #expect(waiting.messages(in: chat).prefix(3).map(\.number) == [1, 2, 3], "1 MiB of all, \(chat)")
+            #expect(waiting.messages(in: "kitchen").contains { $0.number == 4 }, "the first stranger's")
+            for number in 604...1_203 { waiting.add(Self.message(number, from: letters[number % 24]), rank: .stranger) }
+            #expect(waiting.messages(in: chat).prefix(3).map(\.number) == [1, 2, 3], "500 of a chat, \(chat)")
+            for number in 1_204...1_223 { waiting.add(Self.message(number, in: chat, from: "a"), rank: rank) }
+            #expect(waiting.messages(in: chat).suffix(20).map(\.number) == Array(1_204...1_223), "they make room")
+        }
+        var one = WaitingMessages()
+        for number in 1...130 { one.add(Self.message(number), rank: .stranger) }
+        #expect(one.messages(in: "kitchen").map(\.number) == Array(1...125) && one.lost(in: "kitchen")?.count == 5)
+    }
+
+    //
+    @Test("one chat's strangers, or members, displace nobody of another chat that takes less")
+    func chats() {
+        for rank in [SenderRank.stranger, .member] {
+            var waiting = WaitingMessages()
+            waiting.add(Self.message(1, in: "attic", size: 65_536), rank: rank)
+            let letters = Array("cdefghijklmnopqrstuvwxyz")
+            for number in 2...100 {
+                waiting.add(Self.message(number, from: letters[number % 24], size: 65_536), rank: rank)
+            }
+            waiting.add(Self.message(101, in: "attic", size: 65_536), rank: rank)
+            #expect(waiting.messages(in: "attic").map(\.number) == [1, 101], "\(rank)")
+        }
+    }
+
+    //
+    @Test(
+        "a message of the greatest size always waits where only lower ranks are, and with an empty store",
+        arguments: SenderRank.allCases)
+    func greatest(_ rank: SenderRank) {
+        var waiting = WaitingMessages()
+        waiting.add(Self.message(1, size: 65_536), rank: rank)
+        #expect(waiting.count(in: "kitchen") == 1)
     }
 
     @Test("what was read is forgotten with its size, and the count of what went begins anew")
     func read() {
         var waiting = WaitingMessages()
-        for number in 1...126 { waiting.add(Self.message(number)) }
+        for number in 1...126 { waiting.add(Self.message(number), rank: .met) }
         waiting.read([2, 3, 4], in: "kitchen")
         #expect(waiting.count(in: "kitchen") == 122 && waiting.size == 122 * 257 && waiting.lost(in: "kitchen") == nil)
         waiting.forget(chat: "kitchen")

@@ -373,4 +373,48 @@ struct NodeHubTests {
         frontEnd.ask(.compose("/help", chat: "kitchen"))
         #expect(stage.node.takeRequests() == [.startTyping(chat: "kitchen"), .stopTyping(chat: "kitchen")])
     }
+
+    //
+    @Test("a chat is said to be kept when that is on disk, and not if it can't be")
+    func keptOnDisk() throws {
+        let stage = HubStage()
+        var completions: [(String?) -> Void] = []
+        stage.keepCompletion = { completions.append($0) }
+        let frontEnd = stage.frontEnd()
+        let kitchen = try Chat("kitchen")
+        frontEnd.ask(.keep(kitchen))
+        #expect(frontEnd.answers.isEmpty && stage.kept == [[kitchen]])
+        completions.removeFirst()(nil)
+        #expect(frontEnd.answers == [.joined(kitchen, [])])
+        frontEnd.ask(.keep(try Chat("attic")))
+        completions.removeFirst()("The disk is full.")
+        #expect(frontEnd.answers.last == .failed(.other(code: "not-kept", text: "The disk is full.")))
+        #expect(stage.node.chats == [kitchen], "nor is it in the chat")
+        let gone = stage.frontEnd()
+        gone.ask(.keep(try Chat("cellar")))
+        gone.service.stop {}
+        completions.removeFirst()(nil)
+        #expect(gone.answers.isEmpty && stage.node.chats.map(\.name) == ["kitchen", "cellar"], "it is kept")
+    }
+
+    //
+    @Test("the confirmed open chat is never the private one of that name")
+    func confirmedOpen() throws {
+        let attic = try Chat("attic", secret: try Secret("aaaaaaaaaaaaaaaaaaaaaaaaaa"))
+        let stage = HubStage(kept: [attic])
+        let frontEnd = stage.frontEnd()
+        #expect(frontEnd.ask(.join(try Chat("attic"), isConfirmed: true)) == .failed(.chatExists("attic")))
+        #expect(frontEnd.ask(.join(try Chat("attic"))) == .joined(attic, []))
+    }
+
+    //
+    @Test("the node is asked whether a name is confirmed, as the front end says; what was kept is")
+    func confirmation() throws {
+        let stage = HubStage(kept: [try Chat("garden")])
+        #expect(stage.node.takeRequests() == [.join(try Chat("garden"), isConfirmed: true)])
+        stage.frontEnd().ask(.join(try Chat("kitchen"), isConfirmed: true))
+        stage.frontEnd().ask(.keep(try Chat("attic")))
+        let joins = stage.node.takeRequests().filter { if case .join = $0 { true } else { false } }
+        #expect(joins == [.join(try Chat("kitchen"), isConfirmed: true), .join(try Chat("attic"))])
+    }
 }

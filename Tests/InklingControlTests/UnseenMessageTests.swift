@@ -9,7 +9,7 @@ struct UnseenMessageTests {
     func unseen() throws {
         let stage = HubStage(kept: [try Chat("kitchen")])
         var unseen: [UInt64] = []
-        stage.hub.messageUnseen = { timed in
+        stage.hub.messageUnseen = { timed, _ in
             if case .message(_, _, let number, _) = timed.event { unseen.append(number) }
         }
         stage.node.tell(Somebody.message(1))

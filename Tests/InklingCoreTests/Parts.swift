@@ -20,10 +20,15 @@ enum Parts {
 
     static func effects(seed: UInt64 = 1) -> Effects { Effects(random: SeededGenerator(seed: seed)) }
 
+    /// The port of sockets of the node's own user, on any address of its host.
+    static let ownUsersPort: UInt16 = 4_001
+
     /// A node at 10.0.0.1 that is attached to 10.0.0.0/24.
     static func surroundings(identity: Int = 0) -> Surroundings {
         var surroundings = Surroundings(
-            configuration: .init(identity: VirtualLAN.identities[identity], run: 5, name: "Node"))
+            configuration: .init(
+                identity: VirtualLAN.identities[identity], run: 5, name: "Node", isOwnUsers: { $0.port == ownUsersPort }
+            ))
         let own = VirtualLAN.address(0)
         surroundings.networks = [
             LocalNetwork(address: Address(high: own.high, low: own.low, port: 0), prefixLength: 120)
@@ -79,11 +84,12 @@ enum Parts {
     /// A link of which one session is there, by default number `1,000 + id`.
     static func link(
         _ id: UInt64, to identity: Int = 1, in chat: ChatTag = chat, name: String = "Hand", isAway: Bool = false,
-        typingAt: Instant? = nil, at address: Address = here, now: Instant = .zero
+        typingAt: Instant? = nil, key: PublicKey? = nil, at address: Address = here, now: Instant = .zero
     ) -> Link {
         let index = UInt32(1_000 + id)
         var link = Link(
-            id: LinkID(value: id), personID: person(identity, in: chat), hello: hello(name: name),
+            id: LinkID(value: id), personID: PersonID(chat: chat, key: key ?? Parts.key(identity)),
+            hello: hello(name: name),
             session: session(index, hasHello: true, at: address, now: now), stream: 60,
             nextHeartbeat: now + .seconds(1), now: now)
         var effects = effects()

@@ -175,6 +175,32 @@ extension NetworkTests {
             }
         }
 
+        @Test("stopped and continued from outside, and in front again: it goes on in another user's terminal too")
+        func continuedFromOutside() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let host = network[0]
+                let terminal = try await RealTerminal(on: host)
+                try await host.run("mkdir -m 777 /run/other")
+                // As after `su`: what can't open the terminal again reads it on a thread.
+                try await terminal.type(
+                    "setpriv --reuid=65534 --regid=65534 --clear-groups \(try NodeProcess.program()) chat kitchen "
+                        + "--name Alice --no-discovery --state-dir /run/other/state")
+                try await terminal.press("Enter")
+                try await terminal.wait("the chat", within: 10) { $0.has("Looking for others") }
+                try await host.run("kill -STOP $(pgrep -x inkling)")
+                try await terminal.wait("the shell") { $0.has("Stopped") }
+                try await host.run("kill -CONT $(pgrep -x inkling)")
+                try await pause(0.5)
+                try await terminal.type("fg")
+                // This shell leaves the terminal as the chat had it, where Enter ends no line.
+                try await terminal.press("C-j")
+                try await pause(1)
+                try await terminal.type("hello")
+                try await terminal.press("Enter")
+                try await terminal.wait("the chat again") { $0.has("You: hello") }
+            }
+        }
+
         /// SIGTSTP, of which the program says goodbye first.
         private static func suspend(_ network: Network) async throws {
             let nodes = try await startNodes(["Anna", "Ben", "Cleo"], on: network.hosts, chat: "suspend")

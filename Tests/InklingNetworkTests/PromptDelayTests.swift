@@ -32,7 +32,7 @@ extension NetworkTests {
                 let busy = try await PromptDelayTests.echoes(of: alice, from: quiet.count)
                 #expect(bob.count(of: "message") == 0)
                 figure("a key's echo: \(summary(quiet)); while 100 messages a second come: \(summary(busy))")
-                alice.write("\u{3}")
+                alice.write("\u{3}\u{4}")
             }
         }
 

@@ -179,7 +179,9 @@ struct DoctorTextTests {
         #expect(line(isInstalled: true, isManaged: false) == "sudo avahi-daemon -D")
         #expect(line(isInstalled: false, isManaged: true) == "sudo apt-get install avahi-daemon")
         #expect(Finding.unusableDaemon("x", isManaged: true).fix?.hasPrefix("systemctl --user") == true)
-        #expect(Finding.unusableDaemon("x", isManaged: false).fix == "end it, and start it again: inkling daemon")
+        #expect(
+            Finding.unusableDaemon("x", isManaged: false).fix
+                == "end it with inkling stop, and start it again: inkling daemon")
     }
 
     @Test(

@@ -136,7 +136,7 @@ struct ManualPageTests {
         let listed = Set(try Self.items("FILES").flatMap { $0.term.split(separator: ", ").map(String.init) })
         var used = try Self.found(#/\\\((?:directory|path)\)/([a-z]+)"/#, in: Self.program)
         used.formUnion(try Self.found(#/directory \+ "/([a-z]+)"/#, in: Self.program))
-        used.formUnion(try Self.found(#/static let (?:name|damagedName) = "([a-z.-]+)"/#, in: Self.program))
+        used.formUnion(try Self.found(#/static let (?:name|fileName|damagedName) = "([a-z.-]+)"/#, in: Self.program))
         #expect(used.isSuperset(of: ["identity", "lock", "name", "socket", "known-peers.json", "kept-chats.json"]))
         #expect(used.subtracting(listed).isEmpty)
     }

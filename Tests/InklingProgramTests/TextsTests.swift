@@ -29,7 +29,9 @@ struct TextsTests {
     @Test(
         "what the library states, the program says with its own options and commands",
         arguments: [
-            (NodeError.name(.empty), "Choose another with --name."), (.secret(.length(3)), "\"inkling invite NAME\""),
+            (NodeError.name(.empty), "Choose another with --name."),
+            (.name(.tooLong(bytes: 70, maximum: 64)), "it is too long (70 of at most 64 letters; accents and emoji"),
+            (.secret(.length(3)), "\"inkling invite NAME\""),
             (.invite(.scheme), "\"inkling invite NAME\" makes one."),
             (.portTaken(7), "with --port, or leave it out to get a free one."),
             (.portNotAllowed(7), "Choose one above 1023 with --port."),
@@ -57,6 +59,13 @@ struct TextsTests {
             (.identityTemporary(.inUse(directory: "/x")), "use /join in the other program"),
             (.identityTemporary(.noHome), "with --state-dir."), (.discoveryUp, "Discovery works again."),
             (.lastWillOff(.missing(path: "/x")), "Install inkling-lastwill beside this program."),
+            (
+                .knownPeersUnkept(directory: "/x", reason: "No space left on device"),
+                "Free some disk space, then restart"
+            ),
+            (.knownPeersUnkept(directory: "/x", reason: "Permission denied"), "Make the directory yours and writable,"),
+            (.knownPeersUnkept(directory: "/x", reason: "Read-only file system"), "Mount its file system writable,"),
+            (.knownPeersUnkept(directory: "/x", reason: "it is a link"), "Repair the file known-peers.json there,"),
         ])
     func notice(_ notice: Notice, _ part: String) {
         #expect(notice.text.contains(part) && notice.text.hasPrefix(notice.fact), "\(notice.text)")
@@ -72,7 +81,7 @@ struct TextsTests {
             ("identity exprot x", "did you mean: inkling identity export"),
             (
                 "kitchen",
-                "the commands are chat, invite, peers, send, watch, daemon, status, join, leave, chats, doctor, identity"
+                "the commands are chat, invite, peers, send, watch, daemon, status, stop, join, leave, chats, doctor, identity"
             ), ("deamon", "did you mean: inkling daemon"),
             ("identity x", "the commands are show, export, import"), ("help snd", "did you mean: inkling send"),
             ("help identity shwo", "did you mean: inkling identity show"),
@@ -80,6 +89,32 @@ struct TextsTests {
     func misspelled(_ line: String, _ advice: String) {
         let words = line.split(separator: " ").map(String.init)
         #expect(Suggestion.complaint(about: words)?.hasSuffix("; " + advice) == true)
+    }
+
+    @Test("a chat's line says who is there, and whether the daemon still looks for others (A-35)")
+    func chatLines() {
+        let chats = [
+            ChatStatus("kitchen", isKept: true, waiting: 3, present: 2), ChatStatus("team", hasSecret: true),
+            ChatStatus("attic", isLooking: true), ChatStatus("den", hasSecret: true, present: 1, isLooking: true),
+        ]
+        #expect(
+            chats.map(\.line) == [
+                "kitchen (open): 2 there, 3 unread, kept", "team: 0 there", "attic (open): still looking",
+                "den: 1 there, still looking",
+            ])
+    }
+
+    @Test("the end of the daemon names the chats that stay kept, and counts the messages that are lost")
+    func daemonEnd() {
+        let chats = [
+            ChatStatus("kitchen", isKept: true, waiting: 1), ChatStatus("team", hasSecret: true, isKept: true),
+            ChatStatus("attic", waiting: 1),
+        ]
+        #expect(
+            DaemonEnd.lines(chats) == [
+                "The daemon has ended", "Kept for the next start: kitchen, team", "2 unread messages are lost",
+            ])
+        #expect(DaemonEnd.lines([]) == ["The daemon has ended"])
     }
 
     @Test("nothing is said of commands that there are, of options, or of the words after a command")

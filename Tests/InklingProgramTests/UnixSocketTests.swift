@@ -68,6 +68,19 @@ struct ListeningTests {
         #expect(try !isListening())
     }
 
+    @Test("who answers at a path counts by their user ID, and a path where nobody listens any more does not count")
+    func answered() throws {
+        var template = Array("/tmp/inkling-socket.XXXXXX".utf8CString)
+        let folder = String(cString: try #require(mkdtemp(&template)))
+        defer { rmdir(folder) }
+        let socket = try ListeningSocket(at: folder + "/socket")
+        #expect(UnixSocket.isAnswered(at: folder + "/socket", by: [geteuid()]))
+        #expect(!UnixSocket.isAnswered(at: folder + "/socket", by: [geteuid() + 1]))
+        close(socket.descriptor)
+        #expect(!UnixSocket.isAnswered(at: folder + "/socket", by: [geteuid()]))
+        socket.remove()
+    }
+
     @Test("a connection is no listener, nor is a path that begins the same")
     func others() {
         let table = """

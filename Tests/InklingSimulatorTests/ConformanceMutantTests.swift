@@ -23,7 +23,6 @@ extension MutantTests {
         .brokenByForgery: ("L-7", ["W-4", "W-3", "W-18", "L-49"]),
         .answersTwice: ("L-8", []),
         .neverUnderLoad: ("L-9", ["L-10", "L-11"]),
-        .noShares: ("L-10", []),
         .anyCookie: ("L-11", ["L-9", "L-10"]),
         .strangeRetry: ("L-13", []),
         .stubbornLargerKey: ("L-14", ["L-15", "L-21"]),

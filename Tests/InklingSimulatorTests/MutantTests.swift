@@ -19,12 +19,19 @@ struct MutantTests {
         .streamOfADeadLink: .divergence, .noReturn: .divergence, .everyMessageFails: .divergence,
     ]
 
-    /// The same of the limits of what an adversary may get: any of these rules may be broken.
-    static let limits: [Mutant: Set<Violation.Rule>] = [
-        .neverUnderLoad: strained, .everyResponse: strained, .strayResponses: strained, .noRank: strained,
-        .noAnswerShare: [.limit], .noShares: [.limit], .everyRetry: [.limit], .talkative: [.limit],
-        .manyRuns: [.limit], .crowdedSource: [.limit], .everyDestination: [.limit], .boundless: [.limit],
-        .hoardsText: [.limit], .everyList: [.limit], .everyPresence: [.limit],
+    /// The same of the limits of what an adversary may get: any of these rules may be broken, by one of these attacks.
+    static let limits: [Mutant: (rules: Set<Violation.Rule>, attacks: [Scenario.Attack])] = [
+        .neverUnderLoad: (strained, [.initiations]), .everyResponse: (strained, [.responses]),
+        .strayResponses: (strained, [.responses]), .noRank: (strained, [.neighbours]),
+        .noAnswerShare: ([.limit], [.cookies]), .noShares: ([.limit], [.cookiesOfOneSource]),
+        .everyRetry: ([.limit], [.initiations]), .talkative: ([.limit], [.asks]),
+        .manyOwnHosts: ([.limit], [.ownHost]), .ownHostIsNone: ([.limit], [.ownHost]),
+        .fewInstances: ([.missingPerson], [.friends]), .forgetsFriends: ([.missingPerson], [.friends, .relays]),
+        .manyRuns: ([.limit], [.manyLinks]), .crowdedSource: ([.limit], [.manyLinks]),
+        .everyDestination: ([.limit], [.instances, .changingKeys]), .boundless: ([.limit], [.flood]),
+        .hoardsText: ([.limit], [.hoard]), .onePool: ([.lateMessage], [.reserve, .chainBeyond, .members]),
+        .noTextRanks: ([.lateMessage], [.reserve, .chainBeyond, .members, .hoard]),
+        .everyList: ([.limit], [.chatter]), .everyPresence: ([.limit], [.chatter]),
     ]
     /// The same of what has to go out, and to show, at its time.
     static let times: [Mutant: Set<Violation.Rule>] = [
@@ -43,17 +50,19 @@ struct MutantTests {
         Set($0.split(separator: ",").compactMap { Mutant(rawValue: String($0)) })
     }
 
-    /// The first of so many seeds in which a mutant breaks a rule, or any where none is named; of those with an
-    /// adversary if only these can.
+    /// The first of so many seeds in which a mutant breaks a rule, or any where none is named; if attacks are named, of
+    /// scenarios with one of them alone.
     private func firstFailure(
-        of mutant: Mutant?, breaking rules: Set<Violation.Rule>? = nil, underAttack: Bool = false, seeds: UInt64
+        of mutant: Mutant?, breaking rules: Set<Violation.Rule>? = nil, by attacks: [Scenario.Attack] = [],
+        seeds: UInt64
     ) -> (seed: UInt64, violation: Violation)? {
         activeMutant = mutant
         defer { activeMutant = nil }
         let failures = Mutex<[UInt64: Violation]>([:])
         concurrently(seeds) { seed in
-            let scenario = Scenario(seed: seed)
-            guard !underAttack || scenario.adversary != nil, let violation = Simulation(scenario).run().violation,
+            let attack = attacks.isEmpty ? nil : attacks[Int(seed) % attacks.count]
+            let scenario = Scenario(seed: seed, attack: attack)
+            guard attack == nil || scenario.adversary != nil, let violation = Simulation(scenario).run().violation,
                 rules.map({ $0.contains(violation.rule) }) ?? true
             else { return true }
             failures.withLock { $0[seed] = violation }
@@ -67,6 +76,13 @@ struct MutantTests {
         #expect(firstFailure(of: nil, seeds: 100)?.violation == nil)
     }
 
+    @Test("the core as it is breaks no rule under any one attack", arguments: Scenario.Attack.allCases)
+    func none(_ attack: Scenario.Attack) {
+        // A full table costs a run so much that one has to do.
+        let failure = firstFailure(of: nil, by: [attack], seeds: attack == .fullTable ? 1 : 12)
+        #expect(failure?.violation == nil, "seed \(failure?.seed ?? 0)")
+    }
+
     @Test("a broken core is noticed", arguments: rules.keys.sorted())
     func caught(_ mutant: Mutant) throws {
         let rule = try #require(Self.rules[mutant])
@@ -76,7 +92,8 @@ struct MutantTests {
 
     @Test("a limit that is missing is noticed", arguments: limits.keys.sorted())
     func limited(_ mutant: Mutant) throws {
-        try notice(mutant, breaking: #require(Self.limits[mutant]), underAttack: true)
+        let limit = try #require(Self.limits[mutant])
+        try notice(mutant, breaking: limit.rules, by: limit.attacks)
     }
 
     @Test("what goes out or shows at the wrong time is noticed", arguments: times.keys.sorted())
@@ -89,10 +106,12 @@ struct MutantTests {
         try notice(mutant, breaking: #require(Self.names[mutant]))
     }
 
-    private func notice(_ mutant: Mutant, breaking rules: Set<Violation.Rule>, underAttack: Bool = false) throws {
+    private func notice(
+        _ mutant: Mutant, breaking rules: Set<Violation.Rule>, by attacks: [Scenario.Attack] = []
+    ) throws {
         if let tried = Self.tried, !tried.contains(mutant) { return }
         let failure = try #require(
-            firstFailure(of: mutant, breaking: rules, underAttack: underAttack, seeds: 1_000), "no seed notices it")
+            firstFailure(of: mutant, breaking: rules, by: attacks, seeds: 1_000), "no seed notices it")
         print("figure: \(mutant.rawValue): seed \(failure.seed), \(failure.violation)")
     }
 }

@@ -41,6 +41,8 @@ struct KnownPeersTests {
         table.met(try key(1), name: "Alice", chat: "a", at: 10)
         table.met(try key(2), name: "Bob \u{1b}\"\\/é", chat: "b", at: 20.25)
         table.met(try key(3), name: "Carol", at: 15, for: .milliseconds(654_321))
+        table.peers.setAddresses(["192.0.2.1:4000", "[fe80::1%eth0]:4000"], of: try key(1), in: "a")
+        table.peers.setAddresses(["192.0.2.2:4000"], of: try key(1), in: "a chat where they never met")
         table.verify(try key(1), at: 30)
         table.block(try key(2), at: 31)
         return table.peers
@@ -51,6 +53,7 @@ struct KnownPeersTests {
         let peers = try Self.sample()
         #expect(KnownPeers.read(peers.encoded()) == .peers(peers))
         let known = try #require(peers[try Self.key(1)]).known
+        #expect(peers[try Self.key(1)]?.addresses == ["a": ["192.0.2.1:4000", "[fe80::1%eth0]:4000"]])
         #expect(known.names == ["Alice"] && known.firstSeen == 10 && known.isVerified && !known.isBlocked)
     }
 
@@ -193,7 +196,8 @@ struct KnownPeersTests {
             #expect(file.peek(using: &random) == nil && KeptIdentity.user(in: directory.path) == nil)
             #expect(directory.text(KnownPeersFile.name) == damaged && directory.text("identity") == damaged)
         }
-        let text = String(decoding: Identity.text(of: Array(repeating: 7, count: 32)), as: UTF8.self)
+        let pair = try #require(KeyPair(privateKey: Array(repeating: 7, count: 32)))
+        let text = String(decoding: Identity.text(of: pair), as: UTF8.self)
         try directory.write(text, to: "identity")
         #expect(try KeptIdentity.user(in: directory.path) == KeptIdentity.read(directory: directory.path)?.user)
     }
@@ -261,7 +265,8 @@ struct KeptIdentityTests {
         let directory = try TemporaryDirectory()
         let store = try KeyStore.open(directory: directory.path)
         let before = try #require(try KeptIdentity.read(directory: directory.path))
-        let text = String(decoding: Identity.text(of: Array(repeating: 7, count: 32)), as: UTF8.self)
+        let pair = try #require(KeyPair(privateKey: Array(repeating: 7, count: 32)))
+        let text = String(decoding: Identity.text(of: pair), as: UTF8.self)
         #expect(throws: NodeError.stateDirectoryInUse(directory.path)) {
             try KeptIdentity.replace(in: directory.path, with: text, force: true)
         }
@@ -285,9 +290,9 @@ struct KeptIdentityTests {
         let directory = try TemporaryDirectory()
         let made = try KeyStore.openShared(directory: directory.path)
         let holder = try KeyStore.open(directory: directory.path)
-        #expect(holder.temporary == nil && holder.privateKey == made.privateKey)
+        #expect(holder.temporary == nil && holder.identity == made.identity)
         let further = try KeyStore.openShared(directory: directory.path)
-        #expect(further.temporary == nil && further.privateKey == holder.privateKey)
+        #expect(further.temporary == nil && further.identity == holder.identity)
         #expect(further.knownPeers?.directory == directory.path && further.knownPeers?.isWritable == true)
         // It holds nothing: the directory is free once its holder ends.
         holder.close()
@@ -342,6 +347,21 @@ extension NodeTests {
         await alice.stop()
     }
 
+    @Test("after a restart a friend is found at the last address, without discovery and without a peer by hand (D-19)")
+    func lastAddress() async throws {
+        let directory = try TemporaryDirectory()
+        var alice = try await NodeTests.keeping("Alice", in: directory)
+        let bob = try await NodeTests.node("Bob", peers: [alice])
+        await NodeTests.meet(alice, bob)
+        try await alice.setVerified(true, key: bob.key)
+        await alice.stop()
+        // Bob tries Alice's old port alone, where nobody is.
+        alice = try await NodeTests.keeping("Alice", in: directory)
+        await NodeTests.meet(alice, bob)
+        await alice.stop()
+        await bob.stop()
+    }
+
     @Test("a stop keeps what was decided while an earlier save was under way, also in a task that was cancelled")
     func lastSave() async throws {
         let directory = try TemporaryDirectory()
@@ -375,6 +395,26 @@ extension NodeTests {
         }
         await release.value
         await bob.stop()
+    }
+
+    // R35
+    @Test("what peers cause is written once, however many come and go; what the user decides is written at once")
+    func savesSeldom() async throws {
+        let directory = try TemporaryDirectory()
+        let alice = try await NodeTests.keeping("Alice", in: directory)
+        let bob = try await NodeTests.node("Bob", peers: [alice])
+        await NodeTests.meet(alice, bob)
+        try await Task.sleep(for: KnownPeersLimits.saveDelay + .seconds(1))
+        let first = try #require(directory.text(KnownPeersFile.name))
+        #expect(first.contains(bob.key))
+        let carol = try await NodeTests.node("Carol", peers: [alice])
+        await NodeTests.meet(alice, carol)
+        try await Task.sleep(for: KnownPeersLimits.saveDelay + .seconds(1))
+        #expect(directory.text(KnownPeersFile.name) == first)
+        try await alice.setVerified(true, key: bob.key)
+        let decided = try #require(directory.text(KnownPeersFile.name))
+        #expect(decided.contains("\"verified\":{\"is\":true") && decided.contains(carol.key))
+        for node in [alice, bob, carol] { await node.stop() }
     }
 
     @Test("a save that finds the directory held is tried again")
@@ -462,6 +502,7 @@ extension NodeTests {
             $0.isEphemeral = false
             $0.stateDirectory = directory.path
             $0.countingInterval = .milliseconds(200)
+            $0.saveInterval = .zero
         }
         let bob = try await NodeTests.node("Bob", peers: [alice])
         await NodeTests.meet(alice, bob)

@@ -214,7 +214,7 @@ struct LocalNodeTests {
             (.invite(chat: "attic"), .failed(.unknownChat("attic"))),
             (.sightings(chat: "lobby"), .sightings(instance: nil, [])),
             (.sightings(chat: "attic"), .failed(.unknownChat("attic"))),
-            (.chats, .chats([ChatStatus("lobby")])),
+            (.chats, .chats([ChatStatus("lobby", isLooking: true)])),
             (.peers(chat: "attic"), .failed(.unknownChat("attic"))),
             (.send("", chat: "lobby"), .failed(.messageEmpty)),
             (.send("x", chat: "lobby"), .sent(message: 1, recipients: 0)),

@@ -79,12 +79,12 @@ enum DressedNames {
         B0b Smith || BOB Smith || b.o.b smith || B o b Smith || Ｂｏｂ Ｓｍｉｔｈ || 𝐁𝐨𝐛 𝐒𝐦𝐢𝐭𝐡 || Вов Иванов
         ΒΟΒ Νικος || Bob 🦊 Smith || Bob ❤ Zoe || Bob 日本 || 日本 Bob
         Bob שלום
-        Bob² || Bob ½ || Bob#nfxg || Bob nfxg
+        Bob² || Bob ½ || Bob#nfxg || Bob nfxg || Bob и Ко
         """
 
     /// They could be taken for what the program says, for the user, or for something else that is no name.
     private static let othersAlways = """
-        Bob (verified) || Bob, verified || Bob (Active now) || Bob™ || Bob℠ || Bob и Ко || Bob (work)
+        Bob (verified) || Bob, verified || Bob (Active now) || Bob™ || Bob℠ || Bob (work)
         Bob [2] || Bob {x} || Bob <bob@example.org> || Bob (1) || Bob (typing) || Bob (away) || Bob (open)
         Bob (delivered) || Bob (you) || Bob (not verified) || Bob (key changed) || Bob (Bob) || Bob, Charlie
         Bob, Charlie and Dora || Charlie, Bob || Bob; Charlie || Bob、Charlie || Bob ‹x› || Bob \"B\" Smith

@@ -131,19 +131,61 @@ struct LabelsTests {
         #expect(row.people.map { reversed.label(of: $0.user).text } == row.texts)
     }
 
-    @Test("a label changes when a clash appears, and stays then")
+    @Test("a label changes when a clash appears, and back when the clash is over")
     func stable() {
         var labels = Self.labels([Person(user: "mfrg2", name: "Bob")])
         #expect(labels.label(of: "mfrg2").text == "Bob")
         let changed = labels.update(Person(user: "abcd2", name: "bob"))
         #expect(changed.map(\.text) == ["bob ~abcd", "Bob ~mfrg"])
         #expect(labels.update(Person(user: "abcd2", name: "bob", acquaintance: .known)).isEmpty)
-        #expect(labels.update(Person(user: "abcd2", name: "Ben")).map(\.text) == ["Ben"])
-        #expect(labels.label(of: "mfrg2").text == "Bob ~mfrg")
+        #expect(labels.update(Person(user: "abcd2", name: "Ben")).map(\.text) == ["Ben", "Bob"])
         #expect(labels.update(Person(user: "xyz22", name: "Dora")).map(\.text) == ["Dora"])
-        #expect(labels.all.map(\.text) == ["Ben", "Bob ~mfrg", "Dora"])
+        #expect(labels.all.map(\.text) == ["Ben", "Bob", "Dora"])
         labels.setOwnName("Dora")
         #expect(labels.label(of: "xyz22").text == "Dora ~xyz2")
+        labels.setOwnName("Alice")
+        #expect(labels.label(of: "xyz22").text == "Dora")
+    }
+
+    @Test("a suffix goes with the last reason for it, and never because somebody left")
+    func lastReason() {
+        var labels = Self.labels([
+            Person(user: "mfrg2", name: "Bob"), Person(user: "abcd2", name: "Bob"), Person(user: "xyz22", name: "Bob"),
+            Person(user: "qrst2", name: "Bob's laptop"),
+        ])
+        labels.update(Person(user: "abcd2", name: "Ann"))
+        #expect(labels.label(of: "mfrg2").text == "Bob ~mfrg" && labels.label(of: "xyz22").text == "Bob ~xyz2")
+        labels.update(Person(user: "xyz22", name: "Eve"))
+        #expect(labels.label(of: "mfrg2").text == "Bob" && labels.label(of: "qrst2").text == "Bob's laptop ~qrst")
+        labels.update(Person(user: "mfrg2", name: "Robert"))
+        #expect(labels.label(of: "qrst2").text == "Bob's laptop")
+        labels.update(Person(user: "mfrg2", name: "Eve", isVerified: true))
+        #expect(labels.label(of: "xyz22").text == "Eve ~xyz2")
+        labels.remove("mfrg2")
+        #expect(labels.label(of: "xyz22").text == "Eve ~xyz2")
+        var verified = Self.labels([
+            Person(user: "mfrg2", name: "Bob", isVerified: true), Person(user: "abcd2", name: "Bob", isVerified: true),
+            Person(user: "xyz22", name: "Ann"), Person(user: "qrst2", name: "Ann Smith", isVerified: true),
+        ])
+        #expect(verified.label(of: "mfrg2").text == "Bob ~mfrg" && verified.label(of: "xyz22").text == "Ann ~xyz2")
+        verified.update(Person(user: "abcd2", name: "Eve", isVerified: true))
+        verified.update(Person(user: "qrst2", name: "Dora", isVerified: true))
+        #expect(verified.label(of: "mfrg2").text == "Bob" && verified.label(of: "xyz22").text == "Ann")
+    }
+
+    @Test("an earlier label still finds its person, unless somebody else is called so now")
+    func formerLabels() {
+        var labels = Self.labels([Person(user: "mfrg2", name: "Bob"), Person(user: "abcd2", name: "Bob")])
+        labels.update(Person(user: "mfrg2", name: "Bob", isVerified: true))
+        #expect(labels.label(of: "mfrg2").text == "Bob")
+        #expect(labels.find("Bob ~mfrg") == .one("mfrg2") && labels.find("@bob ~mfrg \u{2713}") == .one("mfrg2"))
+        labels.update(Person(user: "mfrg2", name: "Robert"))
+        #expect(labels.find("Bob ~mfrg") == .one("mfrg2") && labels.find("Bob ~abcd") == .one("abcd2"))
+        #expect(labels.find("Bob") == .one("abcd2"))
+        labels.update(Person(user: "abcd2", name: "Ann"))
+        #expect(labels.find("bob") == .several(["Ann", "Robert"]))
+        for number in 0..<40 { labels.update(Person(user: "abcd2", name: "Ann \(number)")) }
+        #expect(labels.find("Ann 1") == .nobody && labels.find("Ann 30") == .one("abcd2"))
     }
 
     private static let bob = "nfxg62dfoj3xs2lk"

@@ -42,6 +42,8 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("chats per node", Limits.chatsPerNode),
         LimitRow("links per node", Limits.linksPerNode),
         LimitRow("links per source", Limits.linksPerSource),
+        LimitRow("links of other users of the host", Limits.linksOfOtherUsers),
+        LimitRow("resolves and queries that begin", Limits.resolvesPerSecond, Limits.resolveBurst),
         LimitRow("links per key and chat", Limits.linksPerKey),
         LimitRow(
             "initiations to an address that never answered", Limits.initiationsPerSecondPerDestination,
@@ -60,6 +62,10 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("later records acknowledged until one is lost", Limits.laterRecordsUntilLost),
         LimitRow("addresses per instance", Limits.addressesPerInstance),
         LimitRow("instances per key", Limits.instancesPerKey),
+        LimitRow("instances of a key that are opened to at once", Limits.openingsPerKey),
+        LimitRow("instances without room that are remembered", Limits.displacedInstances),
+        LimitRow(
+            "keys whose last addresses are remembered", Limits.rememberedKeys, Limits.addressesPerRememberedKey),
         LimitRow("keys of a chat that are opened to at one address", Limits.keysPerAddress),
         LimitRow(
             "addresses with more of them that are asked", Limits.crowdedAddresses, Limits.crowdedAddressesPerSecond),
@@ -86,7 +92,12 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("records in flight", Limits.recordsInFlight),
         LimitRow("text held for reassembly", Limits.reassemblyBytesPerLink),
         LimitRow("text held that the user has not taken", Limits.heldText),
-        LimitRow("what a link holds at most, for example", Limits.heldTextShare),
+        LimitRow("room for messages that are not whole", Limits.heldText),
+        LimitRow("of each of these two pools, unverified people", Limits.heldTextOfUnverified),
+        LimitRow("of each, strangers", Limits.heldTextOfStrangers),
+        LimitRow("of each, unverified people of one secret chat", Limits.heldTextPerSecretChat),
+        LimitRow("of each, unverified people of one source", Limits.heldTextPerSource),
+        LimitRow("what a link holds of a pool at most, for example", Limits.heldTextShare),
         LimitRow("lists of typists reported in a chat", Limits.listsPerSecond, Limits.listsPerSecond),
         LimitRow(
             "presences and names reported in a chat within a second of another of that person",
@@ -112,8 +123,10 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("changes of a person that follow one another", [Limits.repeatedPresencePeriod]),
         LimitRow("longest delivery of the oldest message", [Limits.longestDelivery]),
         LimitRow("age of the oldest message with which a full queue is the peer's own", [Limits.overdueMessage]),
-        LimitRow("pause between the records of a message that is put together", [Limits.reassemblyPause]),
-        LimitRow("longest time for which a message is put together", [Limits.longestReassembly]),
+        LimitRow("pause between the records of a stream of which something waits", [Limits.reassemblyPause]),
+        LimitRow(
+            "longest time for which a message is put together, or a gap waits for its record",
+            [Limits.longestReassembly]),
         LimitRow("opening delay of the larger key", [Limits.openingDelay]),
         LimitRow("transmissions of an attempt", [.zero] + Limits.transmissionOffsets),
         LimitRow("attempt", [Limits.attemptDuration]),
@@ -158,10 +171,12 @@ struct LimitsTests {
 
     /// The numbers of a cell, times in milliseconds: a unit holds for the numbers before it too.
     private func numbers(in cell: String) -> [Double] {
-        let units: [Substring: Double] = ["ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "MiB": 1_048_576]
+        let units: [Substring: Double] = [
+            "ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "KiB": 1_024, "MiB": 1_048_576,
+        ]
         var numbers: [Double] = []
         var waiting = 0
-        for match in cell.matches(of: #/(\d[\d,]*(?:\.\d+)?)(?:\^(\d+))?(?: − (\d+))?(?: (ms|s|min|h|MiB)\b)?/#) {
+        for match in cell.matches(of: #/(\d[\d,]*(?:\.\d+)?)(?:\^(\d+))?(?: − (\d+))?(?: (ms|s|min|h|KiB|MiB)\b)?/#) {
             let digits = match.1.hasSuffix(",") ? match.1.dropLast() : match.1
             var number = Double(digits.replacing(",", with: "")) ?? .nan
             if let exponent = match.2.flatMap({ Double($0) }) { number = pow(number, exponent) }

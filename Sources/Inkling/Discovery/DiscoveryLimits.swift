@@ -4,6 +4,9 @@ import InklingWire
 package enum DiscoveryLimits {
     /// Resolves and queries under way at once; further ones wait for their turn.
     package static let lookups = Limits.resolvesAtOnce
+    /// Resolves and queries that begin in a second, and in a row.
+    package static let lookupsPerSecond = Limits.resolvesPerSecond
+    package static let lookupBurst = Limits.resolveBurst
     /// How long one resolve or query may take.
     package static let lookupTime = Limits.resolveTimeout
     /// How long a query is kept open for further addresses after the first.

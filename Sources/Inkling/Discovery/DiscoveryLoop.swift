@@ -101,7 +101,7 @@ final class DiscoveryLoop {
 
     private var nextDeadline: Instant {
         var deadlines = [interfaceCheck]
-        if let deadline = table.nextDeadline { deadlines.append(deadline) }
+        if let deadline = table.nextDeadline() { deadlines.append(deadline) }
         for chat in chats.values {
             if let deadline = chat.nextDeadline { deadlines.append(deadline) }
         }

@@ -30,20 +30,20 @@ extension InstanceTable {
             return Offer(txt: search.txt, addresses: search.addresses.union(known.addresses))
         }
 
-        /// The rank of an instance that was never looked up.
-        static let untriedRank = 1
-
-        /// The lookup that is wanted at `now`, and its rank: lower comes first.
-        func wish(now: Instant) -> (rank: Int, question: Question)? {
+        /// The lookup that is wanted at `now`.
+        func wish(now: Instant) -> Question? {
             guard families > 0 else { return nil }
             switch progress {
-            case .due(let time, let attempt):
-                return time <= now ? (Entry.untriedRank + attempt, .service) : nil
-            case .searching(let search):
-                return search.nextFamily.map { (0, .addresses($0, host: search.host)) }
-            case .resolving, .settled:
-                return nil
+            case .due(let time, _): return time <= now ? .service : nil
+            case .searching(let search): return search.nextFamily.map { .addresses($0, host: search.host) }
+            case .resolving, .settled: return nil
             }
+        }
+
+        /// Its ticket in the queue of lookups, while it waits there.
+        func ticket(of sighting: Sighting) -> LookupQueue.Ticket? {
+            guard families > 0, case .due(let time, let attempt) = progress else { return nil }
+            return LookupQueue.Ticket(sighting: sighting, due: time, attempt: attempt, turn: turn)
         }
 
         /// Notes that the lookup that was wanted has begun. Returns whether it is a query for addresses of a host

@@ -54,24 +54,27 @@ package struct InstanceTable {
     }
 
     /// The lookups under way and when they time out. A lookup that is not in here any more is to be ended.
-    package private(set) var inFlight: [Lookup: Instant] = [:]
+    package internal(set) var inFlight: [Lookup: Instant] = [:]
 
     private var instances: [Instance: [UInt32: Entry]] = [:]
-    private var sightingCount = 0
+    /// The sightings in ``instances``.
+    private(set) var sightings = RandomTable<Sighting, Void>()
     private var reported: [Instance: Offer] = [:]
-    private var changed: Set<Instance> = []
-    private var ownInstances: Set<Instance> = []
+    var changed: Set<Instance> = []
+    private(set) var ownInstances: Set<Instance> = []
     private var acceptedInterfaces: Set<UInt32> = []
     private var isSuspended = false
     private var sweepTime: Instant?
     private var lastNumber: UInt64 = 0
     private var lastTurn: UInt64 = 0
     /// Sightings that had to make room, each with the number of address families that the browser lists it for.
-    private var displaced: [Sighting: Int] = [:]
-    private var nextReturn: Instant?
-    /// Of the instances that were never looked up, the newest and one at random take turns.
-    private var takesNewest = true
-    private var random: any RandomNumberGenerator & Sendable
+    var displaced = RandomTable<Sighting, Int>()
+    var nextReturn: Instant?
+    private var queue = LookupQueue()
+    private var budget = LookupBudget()
+    /// The sightings whose host has an address family that was not asked for, with their turns.
+    private var searching: [Sighting: UInt64] = [:]
+    var random: any RandomNumberGenerator & Sendable
 
     /// - Parameter random: Decides which instance of many is looked up next, and which makes room.
     package init(random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) { self.random = random }
@@ -85,7 +88,7 @@ package struct InstanceTable {
                 displaced[sighting] = min(families + 1, 2)
                 return
             }
-            guard sightingCount < DiscoveryLimits.sightings || displaceOne(now: now) else { return }
+            guard sightings.count < DiscoveryLimits.sightings || displaceOne(now: now) else { return }
             self[sighting] = Entry(families: 1, turn: takeTurn(), known: nil, progress: .due(now, attempt: 0))
             return
         }
@@ -126,76 +129,14 @@ package struct InstanceTable {
     /// Whether the browser lists the instance now, on whatever interface.
     package func isListed(_ instance: Instance) -> Bool {
         (instances[instance]?.values.contains { $0.families > 0 } ?? false)
-            || displaced.keys.contains { $0.instance == instance }
+            || acceptedInterfaces.contains { displaced[Sighting(instance: instance, interface: $0)] != nil }
     }
 
     /// How many sightings are known, and looked up in their turn.
-    package var knownCount: Int { sightingCount }
+    package var knownCount: Int { sightings.count }
 
     /// Whether a sighting is known: listed, and not one that gave way.
     package func isKnown(_ sighting: Sighting) -> Bool { self[sighting] != nil }
-
-    // MARK: - What the lookups answer
-
-    /// Answers a lookup of ``Question/service``. A port of 0, a TXT record too long or a host that is not of the network
-    /// link (D-18) makes it a failure.
-    package mutating func resolved(_ lookup: Lookup, host: String, port: UInt16, txt: [UInt8], now: Instant) {
-        guard inFlight[lookup] != nil, lookup.question == .service else { return }
-        guard port != 0, txt.count <= DiscoveryLimits.txtBytes, InstanceTable.isLocal(host) else {
-            return failed(lookup, now: now)
-        }
-        inFlight[lookup] = nil
-        guard var entry = self[lookup.sighting], case .resolving(_, let attempt) = entry.progress else { return }
-        entry.progress = .searching(Search(host: host, port: port, txt: txt, attempt: attempt))
-        self[lookup.sighting] = entry
-    }
-
-    /// Answers a lookup of ``Question/addresses(_:host:)`` with one address, whose port has no meaning.
-    package mutating func answered(_ lookup: Lookup, with address: Address, added: Bool, now: Instant) {
-        guard let deadline = inFlight[lookup], var entry = self[lookup.sighting],
-            case .searching(var search) = entry.progress
-        else { return }
-        let isOnLink = !address.isLinkLocalOfOtherScope(than: lookup.sighting.interface)
-        let full = Address(high: address.high, low: address.low, port: search.port, scope: address.scope)
-        if added, isOnLink, full.isUnicast, search.addresses.count < 2 * DiscoveryLimits.addresses {
-            search.addresses.insert(full)
-            inFlight[lookup] = min(deadline, now + DiscoveryLimits.quietTime)
-            if let sibling = search.asked.first(where: { $0 != lookup }), let deadline = inFlight[sibling] {
-                inFlight[sibling] = min(deadline, now + DiscoveryLimits.siblingTime)
-            }
-        } else if !added {
-            search.addresses.remove(full)
-        }
-        entry.progress = .searching(search)
-        self[lookup.sighting] = entry
-        changed.insert(lookup.sighting.instance)
-    }
-
-    /// The lookup could not be begun, answered an error, or timed out.
-    package mutating func failed(_ lookup: Lookup, now: Instant) {
-        guard inFlight.removeValue(forKey: lookup) != nil, var entry = self[lookup.sighting] else { return }
-        switch entry.progress {
-        case .resolving(_, let attempt):
-            entry.turn = takeTurn()
-            entry.progress = .due(now + DiscoveryLimits.retryPause(afterAttempt: attempt), attempt: attempt)
-        case .searching(var search):
-            search.end(lookup)
-            if !search.isOver {
-                entry.progress = .searching(search)
-            } else if search.addresses.isEmpty {
-                entry.turn = takeTurn()
-                let pause = DiscoveryLimits.retryPause(afterAttempt: search.attempt)
-                entry.progress = .due(now + pause, attempt: search.attempt)
-            } else {
-                entry.known = Offer(txt: search.txt, addresses: search.addresses)
-                entry.progress = .settled(now)
-            }
-            changed.insert(lookup.sighting.instance)
-        case .due, .settled:
-            break
-        }
-        self[lookup.sighting] = entry
-    }
 
     // MARK: - What is wanted
 
@@ -244,11 +185,12 @@ package struct InstanceTable {
     /// Forgets all about a subtype, without an event.
     package mutating func forget(subtype: String) {
         for (instance, entries) in instances where instance.subtype == subtype {
-            for entry in entries.values { cancel(entry.progress) }
-            sightingCount -= entries.count
-            instances[instance] = nil
+            for (interface, entry) in entries {
+                cancel(entry.progress)
+                self[Sighting(instance: instance, interface: interface)] = nil
+            }
         }
-        displaced = displaced.filter { $0.key.instance.subtype != subtype }
+        displaced.removeAll { $0.instance.subtype == subtype }
         reported = reported.filter { $0.key.subtype != subtype }
         changed = changed.filter { $0.subtype != subtype }
         ownInstances = ownInstances.filter { $0.subtype != subtype }
@@ -262,7 +204,8 @@ package struct InstanceTable {
         isSuspended = true
         sweepTime = nil
         inFlight = [:]
-        displaced = [:]
+        displaced = RandomTable()
+        searching = [:]
         for (instance, entries) in instances {
             instances[instance] = entries.mapValues { entry in
                 var entry = entry
@@ -289,9 +232,7 @@ package struct InstanceTable {
         if let time = nextReturn, time <= now {
             nextReturn = now + DiscoveryLimits.returnTime
             // Not the one that gives way now.
-            if let waiting = displaced.randomElement(using: &random), displaceInVain() {
-                bringBack(waiting.key, now: now)
-            }
+            if let waiting = displaced.randomKey(using: &random), displaceInVain() { bringBack(waiting, now: now) }
         }
         if displaced.isEmpty { nextReturn = nil }
         guard let time = sweepTime, time <= now else { return }
@@ -306,42 +247,38 @@ package struct InstanceTable {
 
     /// The next lookup to begin now, which is in flight from here on; nil if there is none or no room for it.
     ///
-    /// What was begun is finished first; then come those never tried, the newest and one at random in turns, so that
-    /// neither a crowd of old ones nor one of new ones keeps somebody out; then the others by the number of tries.
+    /// Searches that were begun are finished first. Then come the sightings in the order of ``LookupQueue``.
     package mutating func nextLookup(now: Instant) -> Lookup? {
-        guard !isSuspended, inFlight.count < DiscoveryLimits.lookups else { return nil }
-        var best: (rank: Int, turn: UInt64, sighting: Sighting, question: Question)?
-        var untried: [(turn: UInt64, sighting: Sighting)] = []
-        for (instance, entries) in instances where !ownInstances.contains(instance) {
-            for (interface, entry) in entries where acceptedInterfaces.contains(interface) {
-                guard let (rank, question) = entry.wish(now: now) else { continue }
-                let sighting = Sighting(instance: instance, interface: interface)
-                if rank == Entry.untriedRank { untried.append((entry.turn, sighting)) }
-                if let best, (best.rank, best.turn) <= (rank, entry.turn) { continue }
-                best = (rank, entry.turn, sighting, question)
-            }
-        }
-        if best?.rank == Entry.untriedRank, let chosen = turn(among: untried) { best?.sighting = chosen }
-        guard let best, var entry = self[best.sighting] else { return nil }
+        guard !isSuspended, inFlight.count < DiscoveryLimits.lookups, budget.isOpen(now) else { return nil }
+        guard let sighting = nextSearch() ?? nextDue(now), var entry = self[sighting],
+            let question = entry.wish(now: now)
+        else { return nil }
+        budget.take(now)
         lastNumber += 1
-        let lookup = Lookup(number: lastNumber, sighting: best.sighting, question: best.question)
+        let lookup = Lookup(number: lastNumber, sighting: sighting, question: question)
         let isSiblingAnswered = entry.begin(lookup)
         inFlight[lookup] = now + (isSiblingAnswered ? DiscoveryLimits.siblingTime : DiscoveryLimits.lookupTime)
-        self[best.sighting] = entry
+        self[sighting] = entry
         return lookup
     }
 
+    private func nextSearch() -> Sighting? {
+        searching.filter { isWanted($0.key) }.min { $0.value < $1.value }?.key
+    }
+
+    private mutating func nextDue(_ now: Instant) -> Sighting? {
+        withQueue { queue, table in queue.next(now, using: &table.random, holds: table.holds)?.sighting }
+    }
+
     /// When ``advance(to:)`` and ``nextLookup(now:)`` have something to do next, if nothing else happens.
-    package var nextDeadline: Instant? {
-        var deadline = ([sweepTime, nextReturn].compactMap { $0 } + inFlight.values).min()
+    package mutating func nextDeadline() -> Instant? {
+        let deadline = ([sweepTime, nextReturn].compactMap { $0 } + inFlight.values).min()
         guard !isSuspended, inFlight.count < DiscoveryLimits.lookups else { return deadline }
-        for (instance, entries) in instances where !ownInstances.contains(instance) {
-            for (interface, entry) in entries where acceptedInterfaces.contains(interface) {
-                guard entry.families > 0, case .due(let time, _) = entry.progress else { continue }
-                deadline = min(deadline ?? time, time)
-            }
-        }
-        return deadline
+        // A lookup waits for the budget too.
+        let search = nextSearch() == nil ? nil : budget.opening
+        let due = withQueue { queue, table in queue.nextDeadline(holds: table.holds) }
+            .map { max($0, budget.opening ?? $0) }
+        return [deadline, search, due].compactMap(\.self).min()
     }
 
     /// What changed since the last call, in the order of subtypes and names.
@@ -367,18 +304,46 @@ package struct InstanceTable {
 
     // MARK: - Helpers
 
-    private subscript(sighting: Sighting) -> Entry? {
+    subscript(sighting: Sighting) -> Entry? {
         get { instances[sighting.instance]?[sighting.interface] }
         set {
             var entries = instances[sighting.instance] ?? [:]
-            let before = entries.count
+            let before = entries[sighting.interface]
             entries[sighting.interface] = newValue
-            sightingCount += entries.count - before
             instances[sighting.instance] = entries.isEmpty ? nil : entries
+            sightings[sighting] = newValue.map { _ in () }
+            enqueue(newValue, before: before, at: sighting)
         }
     }
 
-    private mutating func takeTurn() -> UInt64 {
+    /// Notes what an entry waits for from now on.
+    private mutating func enqueue(_ entry: Entry?, before: Entry?, at sighting: Sighting) {
+        let isSearching = if case .searching(let search)? = entry?.progress { search.nextFamily != nil } else { false }
+        searching[sighting] = isSearching ? entry?.turn : nil
+        guard let entry, let ticket = entry.ticket(of: sighting), ticket != before?.ticket(of: sighting) else { return }
+        queue.add(ticket, hasAnswered: entry.known != nil)
+        let count = sightings.count
+        withQueue { queue, table in queue.compact(count: count, holds: table.holds) }
+    }
+
+    /// Changes the queue, which asks the rest of the table.
+    mutating func withQueue<Result>(_ body: (inout LookupQueue, inout Self) -> Result) -> Result {
+        var queue = queue
+        self.queue = LookupQueue()
+        defer { self.queue = queue }
+        return body(&queue, &self)
+    }
+
+    /// Whether a ticket is still that of its sighting.
+    func holds(_ ticket: LookupQueue.Ticket) -> Bool {
+        isWanted(ticket.sighting) && self[ticket.sighting]?.ticket(of: ticket.sighting) == ticket
+    }
+
+    private func isWanted(_ sighting: Sighting) -> Bool {
+        acceptedInterfaces.contains(sighting.interface) && !ownInstances.contains(sighting.instance)
+    }
+
+    mutating func takeTurn() -> UInt64 {
         lastTurn += 1
         return lastTurn
     }
@@ -388,103 +353,19 @@ package struct InstanceTable {
         for (interface, entry) in instances[instance] ?? [:] where isConcerned(interface) {
             var entry = entry
             cancel(entry.progress)
+            // The ticket from before may have been dropped while nobody wanted it.
+            entry.turn = takeTurn()
             entry.progress = .due(now, attempt: 0)
             self[Sighting(instance: instance, interface: interface)] = entry
             changed.insert(instance)
         }
     }
 
-    private mutating func cancel(_ progress: Entry.Progress) {
+    mutating func cancel(_ progress: Entry.Progress) {
         switch progress {
         case .due, .settled: break
         case .resolving(let lookup, _): inFlight[lookup] = nil
         case .searching(let search): for lookup in search.asked { inFlight[lookup] = nil }
         }
-    }
-
-    /// Which of those that were never looked up is next.
-    private mutating func turn(among untried: [(turn: UInt64, sighting: Sighting)]) -> Sighting? {
-        defer { takesNewest.toggle() }
-        if takesNewest { return untried.max { $0.turn < $1.turn }?.sighting }
-        return untried.randomElement(using: &random)?.sighting
-    }
-
-    /// Whether a host is one of the network link, by its name in multicast DNS.
-    private static func isLocal(_ host: String) -> Bool {
-        let name = host.lowercased()
-        return name.hasSuffix(".local") || name.hasSuffix(".local.")
-    }
-
-    // MARK: - Room
-
-    /// Makes room for one more sighting: the one most often tried in vain gives way or, where all have answered or are
-    /// still to be tried, one at random. False if there are none but our own.
-    private mutating func displaceOne(now: Instant) -> Bool {
-        guard !displaceInVain() else { return keepReturning(now) }
-        // Own instances are few: one of the others comes up soon, if there is one.
-        for _ in 0..<16 {
-            guard let (instance, entries) = instances.randomElement(using: &random), !ownInstances.contains(instance),
-                let interface = entries.keys.randomElement(using: &random)
-            else { continue }
-            displace(Sighting(instance: instance, interface: interface))
-            return keepReturning(now)
-        }
-        return false
-    }
-
-    private mutating func keepReturning(_ now: Instant) -> Bool {
-        nextReturn = nextReturn ?? now + DiscoveryLimits.returnTime
-        return true
-    }
-
-    /// The sighting that was most often tried in vain makes room; false if there is none.
-    private mutating func displaceInVain() -> Bool {
-        var worst: (attempt: Int, turn: UInt64, sighting: Sighting)?
-        for (instance, entries) in instances where !ownInstances.contains(instance) {
-            for (interface, entry) in entries where entry.known == nil {
-                guard case .due(_, let attempt) = entry.progress, attempt > 0 else { continue }
-                if let worst, (worst.attempt, UInt64.max - worst.turn) >= (attempt, UInt64.max - entry.turn) {
-                    continue
-                }
-                worst = (attempt, entry.turn, Sighting(instance: instance, interface: interface))
-            }
-        }
-        guard let worst else { return false }
-        displace(worst.sighting)
-        return true
-    }
-
-    private mutating func displace(_ sighting: Sighting) {
-        guard let entry = self[sighting] else { return }
-        cancel(entry.progress)
-        self[sighting] = nil
-        changed.insert(sighting.instance)
-        guard entry.families > 0 else { return }
-        if displaced.count >= DiscoveryLimits.displacedSightings,
-            let forgotten = displaced.keys.randomElement(using: &random)
-        {
-            displaced[forgotten] = nil
-        }
-        displaced[sighting] = entry.families
-    }
-
-    /// One of those that made room, at random, is known again.
-    private mutating func bringBackOne(now: Instant) {
-        guard sightingCount < DiscoveryLimits.sightings, let waiting = displaced.randomElement(using: &random) else {
-            return
-        }
-        bringBack(waiting.key, now: now)
-    }
-
-    private mutating func bringBack(_ sighting: Sighting, now: Instant) {
-        guard let families = displaced.removeValue(forKey: sighting) else { return }
-        self[sighting] = Entry(families: families, turn: takeTurn(), known: nil, progress: .due(now, attempt: 0))
-    }
-}
-
-extension Address {
-    /// Whether this is a link-local address that is not one of the interface with this index.
-    fileprivate func isLinkLocalOfOtherScope(than interface: UInt32) -> Bool {
-        isIPv6LinkLocal && (scope != interface || scope == 0)
     }
 }

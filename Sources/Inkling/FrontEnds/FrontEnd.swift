@@ -13,9 +13,26 @@ final class FrontEnd {
         case told
     }
 
+    /// Something to tell, or the place of an answer that is not known yet.
+    private enum Arrival {
+        case output(ServiceOutput)
+        case held(HeldAnswer)
+    }
+
+    /// The answer to a request, which comes later. What came after it waits for it.
+    final class HeldAnswer {
+        fileprivate var isReleased = false
+        fileprivate let output: ServiceOutput
+
+        fileprivate init(_ output: ServiceOutput) { self.output = output }
+
+        /// The answer may be told.
+        func release() { isReleased = true }
+    }
+
     private var sink: ((ServiceOutput) -> Void)?
     /// What has come and was not looked at: no more than what one input leads to.
-    private var arrivals = CircularBuffer<ServiceOutput>()
+    private var arrivals = CircularBuffer<Arrival>()
     private var backlog: EventBacklog
     private var end = End.open
     /// The messages that the sink was called with, or will not get, since the node last asked.
@@ -47,7 +64,7 @@ final class FrontEnd {
     /// Something is to be told after all that came before it.
     func add(_ output: ServiceOutput) {
         guard case .open = end else { return }
-        arrivals.append(output)
+        arrivals.append(.output(output))
     }
 
     /// How many things came that were not looked at.
@@ -57,8 +74,19 @@ final class FrontEnd {
     /// arrivals.
     func add(_ answer: ServiceAnswer, to request: ServiceRequest, before place: Int) {
         guard case .open = end else { return }
-        guard place < arrivals.count else { return arrivals.append(.answer(answer, to: request)) }
-        arrivals.insert(.answer(answer, to: request), at: arrivals.index(arrivals.startIndex, offsetBy: place))
+        insert(.output(.answer(answer, to: request)), before: place)
+    }
+
+    /// As ``add(_:to:before:)``, for an answer that is told once it is released.
+    func hold(_ answer: ServiceAnswer, to request: ServiceRequest, before place: Int) -> HeldAnswer {
+        let held = HeldAnswer(.answer(answer, to: request))
+        if case .open = end { insert(.held(held), before: place) }
+        return held
+    }
+
+    private func insert(_ arrival: Arrival, before place: Int) {
+        guard place < arrivals.count else { return arrivals.append(arrival) }
+        arrivals.insert(arrival, at: arrivals.index(arrivals.startIndex, offsetBy: place))
     }
 
     /// Nothing more comes.
@@ -73,15 +101,15 @@ final class FrontEnd {
     func forward() -> Bool {
         guard let sink else {
             // What waits is bounded all the same.
-            while let output = arrivals.popFirst() { place(output) }
+            while let output = popArrival() { place(output) }
             return false
         }
         if takesEvents, let event = backlog.take() {
             if case .message(_, _, let number, _) = event.event { settled.append(number) }
             sink(.event(event))
-        } else if let output = arrivals.popFirst() {
+        } else if let output = popArrival() {
             place(output)
-        } else if case .due = end, backlog.isEmpty {
+        } else if case .due = end, arrivals.isEmpty, backlog.isEmpty {
             end = .told
             sink(.ended(.stopped))
         } else {
@@ -100,6 +128,25 @@ final class FrontEnd {
     ///
     /// - Returns: The messages that don't wait for it any more.
     func look(patience: Int) -> [UInt64] { backlog.look(patience: patience) }
+
+    /// Whether something has come that is not held.
+    var hasArrivals: Bool {
+        switch arrivals.first {
+        case .output: true
+        case .held(let held): held.isReleased
+        case nil: false
+        }
+    }
+
+    /// - Returns: Nil while there is none, or the next one is held.
+    private func popArrival() -> ServiceOutput? {
+        guard hasArrivals else { return nil }
+        switch arrivals.popFirst() {
+        case .output(let output): return output
+        case .held(let held): return held.output
+        case nil: return nil
+        }
+    }
 
     private func place(_ output: ServiceOutput) {
         switch output {

@@ -14,6 +14,8 @@ package final class LocalNode: ChatService {
     /// The chat that the user looks at.
     private var openChat: String?
     private var isAway = false
+    /// Returns why a chat may not be joined, by its name and by whether the user confirmed that; nil if it may.
+    package var nameRefusal: (Chat, _ isConfirmed: Bool) -> NodeError? = { _, _ in nil }
 
     /// Starts a node, as `Node.start(_:logger:)` does, on an event loop of SwiftNIO's own, and is called on it. It lives
     /// until ``stop(_:)``.
@@ -62,10 +64,30 @@ package final class LocalNode: ChatService {
     package func ask(_ request: ServiceRequest) {
         let place = frontEnd.arrivalCount
         let (isAway, openChat) = (isAway, openChat)
-        let answer = node.assumeIsolated { $0.holdingEvents { $0.answer(request, isAway: isAway, openChat: openChat) } }
+        let answer =
+            refusal(of: request)
+            ?? node.assumeIsolated { $0.holdingEvents { $0.answer(request, isAway: isAway, openChat: openChat) } }
         note(request, answer)
-        frontEnd.add(answer, to: request, before: place)
+        switch (request, answer) {
+        case (.setVerified, .done), (.setBlocked, .done):
+            // What the user decides is on disk before it is answered.
+            let held = NIOLoopBound(frontEnd.hold(answer, to: request, before: place), eventLoop: eventLoop)
+            node.assumeIsolated { node in
+                node.saveKnownPeers { [node] in
+                    held.value.release()
+                    node.assumeIsolated { $0.deliver() }
+                }
+            }
+        default: frontEnd.add(answer, to: request, before: place)
+        }
         deliver()
+    }
+
+    private func refusal(of request: ServiceRequest) -> ServiceAnswer? {
+        guard case .join(let chat, let isConfirmed) = request else { return nil }
+        // A chat of that name that the node is in is another error.
+        guard node.assumeIsolated({ $0.joinedChat(chat.name) == nil }) else { return nil }
+        return nameRefusal(chat, isConfirmed).map { .failed($0) }
     }
 
     private func deliver() { node.assumeIsolated { $0.deliver() } }
@@ -106,6 +128,17 @@ package final class LocalNode: ChatService {
     /// Whether an input field with that text means that somebody types (T-9).
     package static func countsAsTyping(_ text: String) -> Bool { InklingCore.countsAsTyping(text) }
 
+    /// Those who are in a chat or were met there.
+    package func peers(in chat: String) -> [Peer] { node.assumeIsolated { $0.peers(in: chat) } }
+
+    /// What is known of somebody in a chat.
+    package func peer(_ user: UserID, in chat: String) -> Peer? { node.assumeIsolated { $0.peer(user, in: chat) } }
+
+    /// Returns how well the user knows somebody in a chat.
+    package func rank(of user: UserID, in chat: String) -> SenderRank {
+        node.assumeIsolated { $0.rank(of: user, in: chat) }
+    }
+
     /// Why the identity ends with the node; nil if it is kept.
     package var temporary: TemporaryIdentity? { node.assumeIsolated { $0.keyStore?.temporary } }
 
@@ -126,6 +159,18 @@ package final class LocalNode: ChatService {
 }
 
 extension Node {
+    fileprivate func rank(of user: UserID, in chat: String) -> SenderRank {
+        let keys = joinedChat(chat)?.met.filter { $0.value.user == user }.map(\.key) ?? []
+        let ranks = keys.map { key -> SenderRank in
+            switch endpoint.standings[key] {
+            case .verified: .verified
+            case .met: .met
+            case .stranger, nil: .stranger
+            }
+        }
+        return ranks.min() ?? .stranger
+    }
+
     /// What happens in `body` is told later.
     fileprivate func holdingEvents(_ body: (isolated Node) -> ServiceAnswer) -> ServiceAnswer {
         let isHeld = isDelivering
@@ -153,7 +198,7 @@ extension Node {
     /// - Returns: Nil for a question.
     private func perform(_ request: ServiceRequest) throws(NodeError) -> ServiceAnswer? {
         switch request {
-        case .join(let chat):
+        case .join(let chat, _):
             try join(chat)
             return .joined(chat, peers(in: chat.name))
         case .keep: throw .other(code: "unsupported", text: "This node ends with its front end, and keeps no chat.")
@@ -176,8 +221,8 @@ extension Node {
             measureRoundTrips(in: chat)
         case .setAway(let isAway): setAway(isAway)
         case .rename(let name): try setName(name)
-        case .setVerified(let isVerified, let key): try setVerified(isVerified, key: key)
-        case .setBlocked(let isBlocked, let key): try setBlocked(isBlocked, key: key)
+        case .setVerified(let isVerified, let key): try decideVerified(isVerified, key: key)
+        case .setBlocked(let isBlocked, let key): try decideBlocked(isBlocked, key: key)
         case .block(let user): block(user)
         case .unblock(let user): unblock(user)
         case .subscribe: break
@@ -210,7 +255,11 @@ extension Node {
 
     /// The chats that the node is in, in the order in which it joined them.
     private var chatStatuses: [ChatStatus] {
-        joined.map { ChatStatus($0.name, hasSecret: !$0.chat.isOpen, present: $0.present.count) }
+        joined.map { entry in
+            ChatStatus(
+                entry.name, hasSecret: !entry.chat.isOpen, present: entry.present.count,
+                isLooking: entry.isLooking(at: clock.now))
+        }
     }
 
     /// Who is there and who types, in each chat.

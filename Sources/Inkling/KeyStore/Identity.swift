@@ -1,3 +1,6 @@
+import Glibc
+import InklingWire
+
 /// The text form of an identity: `inkling-identity-1`, a blank, the private key as 64 lower-case hex digits, and
 /// the end of the line. Nothing else is read, so that a damaged key is never taken for another.
 package enum Identity {
@@ -8,21 +11,31 @@ package enum Identity {
     package static let maximumBytes = 256
 
     package enum Reading: Equatable {
-        case key([UInt8])
+        case key(KeyPair)
         case newer
         case corrupt
     }
 
-    /// A new private key, from the system's random numbers.
-    package static func random() -> [UInt8] {
+    /// A new key pair, from the system's random numbers.
+    package static func random() -> KeyPair {
         var generator = SystemRandomNumberGenerator()
-        return (0..<keyBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        return KeyPair(using: &generator)
     }
 
-    package static func text(of key: [UInt8]) -> [UInt8] {
+    /// The text of an identity. The caller overwrites it with ``wipe(_:)`` when it is written.
+    package static func text(of pair: KeyPair) -> [UInt8] {
         let digits = Array("0123456789abcdef".utf8)
-        return Array("\(label)\(version) ".utf8) + key.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-            + [UInt8(ascii: "\n")]
+        var key = pair.privateKey
+        defer { wipe(&key) }
+        var text = Array("\(label)\(version) ".utf8)
+        text.reserveCapacity(maximumBytes)
+        for byte in key { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+        return text + [UInt8(ascii: "\n")]
+    }
+
+    /// Overwrites bytes of a key that are not needed any more. The library of ciphers does so with its own keys.
+    static func wipe(_ bytes: inout [UInt8]) {
+        bytes.withUnsafeMutableBytes { if let start = $0.baseAddress { explicit_bzero(start, $0.count) } }
     }
 
     package static func read(_ text: [UInt8]) -> Reading {
@@ -35,10 +48,13 @@ package enum Identity {
             return isNumber ? .newer : .corrupt
         }
         guard parts[1].count == 2 * keyBytes else { return .corrupt }
-        let nibbles = parts[1].compactMap(nibble)
+        var nibbles = parts[1].compactMap(nibble)
+        defer { wipe(&nibbles) }
         guard nibbles.count == 2 * keyBytes else { return .corrupt }
-        let key = stride(from: 0, to: nibbles.count, by: 2).map { nibbles[$0] << 4 | nibbles[$0 + 1] }
-        return key.allSatisfy { $0 == 0 } ? .corrupt : .key(key)
+        var key = stride(from: 0, to: nibbles.count, by: 2).map { nibbles[$0] << 4 | nibbles[$0 + 1] }
+        defer { wipe(&key) }
+        guard !key.allSatisfy({ $0 == 0 }), let pair = KeyPair(privateKey: key) else { return .corrupt }
+        return .key(pair)
     }
 
     private static func nibble(_ digit: UInt8) -> UInt8? {

@@ -14,13 +14,12 @@ public struct KeptIdentity: Sendable {
     /// The text that ``replace(in:with:force:)`` takes. It has the private key: anyone with it can act as this person.
     public let text: String
 
-    private init(_ privateKey: [UInt8], directory: String) throws(NodeError) {
-        guard let pair = KeyPair(privateKey: privateKey) else { throw .identityText }
+    private init(_ pair: KeyPair, directory: String) {
         user = pair.publicKey.userID
         key = pair.publicKey.base64url
         fingerprint = Fingerprint(of: pair.publicKey)
         self.directory = directory
-        text = String(decoding: Identity.text(of: privateKey), as: UTF8.self)
+        text = String(decoding: Identity.text(of: pair), as: UTF8.self)
     }
 
     /// Reads the identity of a state directory, also while a node uses it; nil if there is none yet.
@@ -31,21 +30,19 @@ public struct KeptIdentity: Sendable {
         guard let path = directory ?? KeyStore.defaultDirectory else {
             throw .stateDirectory(.noHome)
         }
-        let key: [UInt8]?
+        let pair: KeyPair?
         do {
-            key = try StateDirectory.existingKey(path)
+            pair = try StateDirectory.existingKey(path)
         } catch {
             throw .stateDirectory(error)
         }
-        guard let key else { return nil }
-        return try KeptIdentity(key, directory: path)
+        return pair.map { KeptIdentity($0, directory: path) }
     }
 
     /// Whose identity a state directory keeps, for those who only want to know: nothing is changed there, and root sees that
     /// of another user too. Nil if there is none, or it can't be read.
     package static func user(in directory: String) -> UserID? {
-        guard let key = StateDirectory.peekedKey(directory) else { return nil }
-        return KeyPair(privateKey: key)?.publicKey.userID
+        StateDirectory.peekedKey(directory)?.publicKey.userID
     }
 
     /// Puts an identity into a state directory, which is made if it is missing.
@@ -59,13 +56,13 @@ public struct KeptIdentity: Sendable {
     public static func replace(
         in directory: String?, with text: String, force: Bool = false
     ) throws(NodeError) -> KeptIdentity {
-        guard text.utf8.count <= Identity.maximumBytes, case .key(let key) = Identity.read(Array(text.utf8)) else {
+        guard text.utf8.count <= Identity.maximumBytes, case .key(let pair) = Identity.read(Array(text.utf8)) else {
             throw .identityText
         }
         guard let path = directory ?? KeyStore.defaultDirectory else {
             throw .stateDirectory(.noHome)
         }
-        let identity = try KeptIdentity(key, directory: path)
+        let identity = KeptIdentity(pair, directory: path)
         let opening: StateDirectory.Opening
         do {
             opening = try StateDirectory.open(path, isNamed: directory != nil)
@@ -76,7 +73,7 @@ public struct KeptIdentity: Sendable {
         case .locked(let state):
             defer { state.close() }
             guard force || !state.hasIdentity else { throw .identityExists(path) }
-            if case .unwritable(let reason) = state.keep(key) {
+            if case .unwritable(let reason) = state.keep(pair) {
                 throw .stateDirectory(.unwritable(path: path, reason: reason))
             }
             return identity

@@ -1,5 +1,6 @@
 import Glibc
 import InklingModel
+import InklingWire
 import Synchronization
 
 /// The identity of a node: its private key, and the lock on the directory that keeps it.
@@ -7,8 +8,8 @@ import Synchronization
 /// The directory holds `identity`, the key, `known-peers.json`, the people its nodes have met, and `lock`, an
 /// empty file on which the running node has an advisory lock. The system drops the lock when the process ends, however it does.
 package final class KeyStore: Sendable {
-    /// The X25519 private key, 32 bytes.
-    package let privateKey: [UInt8]
+    /// The static key pair. The library of ciphers overwrites it when the node and this store are gone.
+    package let identity: KeyPair
     /// The state directory, locked for this node until ``close()`` unless it is shared; nil if the identity is
     /// temporary.
     package let directory: String?
@@ -28,7 +29,7 @@ package final class KeyStore: Sendable {
         case .locked(let state):
             do {
                 switch try state.identity() {
-                case .kept(let key): return KeyStore(key: key, state: state)
+                case .kept(let identity): return KeyStore(identity: identity, state: state)
                 case .unwritable(let reason):
                     state.close()
                     return KeyStore(temporary: .unwritable(directory: path, reason: reason))
@@ -45,8 +46,8 @@ package final class KeyStore: Sendable {
     /// Opens the state directory as a further device of the same person does: with the identity that is kept there,
     /// also while another node has the directory. Where there is no identity yet one is made.
     package static func openShared(directory: String?) throws(StateDirectoryFault) -> KeyStore {
-        if let path = directory ?? defaultDirectory, let key = try StateDirectory.existingKey(path) {
-            return KeyStore(key: key, directory: path)
+        if let path = directory ?? defaultDirectory, let identity = try StateDirectory.existingKey(path) {
+            return KeyStore(identity: identity, directory: path)
         }
         let store = try open(directory: directory)
         store.close()
@@ -60,22 +61,22 @@ package final class KeyStore: Sendable {
         (directory ?? defaultDirectory).map { StateDirectory.isInUse($0) } ?? false
     }
 
-    private init(key: [UInt8], directory: String) {
-        privateKey = key
+    private init(identity: KeyPair, directory: String) {
+        self.identity = identity
         self.directory = directory
         temporary = nil
         lock = Mutex(nil)
     }
 
-    private init(key: [UInt8], state: StateDirectory) {
-        privateKey = key
+    private init(identity: KeyPair, state: StateDirectory) {
+        self.identity = identity
         directory = state.path
         temporary = nil
         lock = Mutex(state)
     }
 
     private init(temporary: TemporaryIdentity) {
-        privateKey = Identity.random()
+        identity = Identity.random()
         directory = nil
         self.temporary = temporary
         lock = Mutex(nil)

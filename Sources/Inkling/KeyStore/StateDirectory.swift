@@ -1,5 +1,6 @@
 import Glibc
 import InklingModel
+import InklingWire
 
 /// The state directory while it is locked.
 struct StateDirectory: Sendable {
@@ -10,7 +11,7 @@ struct StateDirectory: Sendable {
     }
 
     enum Key {
-        case kept([UInt8])
+        case kept(KeyPair)
         case unwritable(reason: String)
     }
 
@@ -42,7 +43,7 @@ struct StateDirectory: Sendable {
     }
 
     /// The private key that is kept in a directory, whoever has locked it; nil if there is none.
-    static func existingKey(_ path: String) throws(StateDirectoryFault) -> [UInt8]? {
+    static func existingKey(_ path: String) throws(StateDirectoryFault) -> KeyPair? {
         let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
             let code = errno
@@ -56,15 +57,18 @@ struct StateDirectory: Sendable {
 
     /// The private key that is kept in a directory, whoever owns it; nil if there is none, or it can't be read. Nothing is
     /// made or changed there.
-    static func peekedKey(_ path: String) -> [UInt8]? {
+    static func peekedKey(_ path: String) -> KeyPair? {
         let file = Glibc.open("\(path)/identity", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return nil }
         defer { Glibc.close(file) }
         var status = stat()
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         var bytes: [UInt8] = Array(repeating: 0, count: Identity.maximumBytes)
+        defer { Identity.wipe(&bytes) }
         let count = read(file, &bytes, bytes.count)
-        guard count > 0, case .key(let key) = Identity.read(Array(bytes.prefix(count))) else { return nil }
+        var text = Array(bytes.prefix(max(count, 0)))
+        defer { Identity.wipe(&text) }
+        guard case .key(let key) = Identity.read(text) else { return nil }
         return key
     }
 
@@ -92,9 +96,10 @@ struct StateDirectory: Sendable {
         return keep(Identity.random())
     }
 
-    private func existingKey() throws(StateDirectoryFault) -> [UInt8]? {
+    private func existingKey() throws(StateDirectoryFault) -> KeyPair? {
         let file = "\(path)/identity"
-        guard let bytes = try readIdentity(file) else { return nil }
+        guard var bytes = try readIdentity(file) else { return nil }
+        defer { Identity.wipe(&bytes) }
         switch Identity.read(bytes) {
         case .key(let key): return key
         case .newer: throw .newer(path: file)
@@ -191,6 +196,7 @@ struct StateDirectory: Sendable {
             throw .unreadable(path: file, reason: "others may read it: chmod 600")
         }
         var bytes: [UInt8] = Array(repeating: 0, count: Identity.maximumBytes)
+        defer { Identity.wipe(&bytes) }
         let count = read(identity, &bytes, bytes.count)
         guard count >= 0 else { throw .unreadable(path: file, reason: reason(errno)) }
         return Array(bytes.prefix(count))
@@ -198,11 +204,12 @@ struct StateDirectory: Sendable {
 
     /// Writes a key so that, whatever happens, the file is there as a whole or as it was. The lock keeps other nodes
     /// from doing the same.
-    func keep(_ key: [UInt8]) -> Key {
+    func keep(_ key: KeyPair) -> Key {
         unlinkat(descriptor, "identity.new", 0)
         let file = openat(descriptor, "identity.new", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { return .unwritable(reason: reason(errno)) }
-        let text = Identity.text(of: key)
+        var text = Identity.text(of: key)
+        defer { Identity.wipe(&text) }
         var code: Int32 = 0
         let written = write(file, text, text.count)
         if written != text.count {

@@ -8,6 +8,7 @@ import InklingWire
 /// | `key`, `user` | the static key in base64url, and its user ID for whoever reads the file |
 /// | `names`, `named` | the names, the last one first; since when each, by its folded form |
 /// | `firstSeen`, `lastSeen`, `chats` | seconds since 1970; the last by the tags of the chats |
+/// | `addresses` | by the tags of the chats, the last two addresses of links (D-19); not for strangers |
 /// | `days`, `dayBegan` | on how many days they were met; when the last of these began, in seconds since 1970 |
 /// | `togetherMilliseconds` | how long they were there while a node of this user was |
 /// | `kept` | for those who are not on probation: the higher, the later they were kept |
@@ -44,6 +45,8 @@ extension KnownPeers {
         var named: [String: Double]
         var firstSeen, lastSeen: Double
         var chats: [String: Double]
+        /// Nil in files of releases before 0.3.
+        var addresses: [String: [String]]?
         var days: UInt64
         var dayBegan: Double
         var togetherMilliseconds: UInt64
@@ -70,7 +73,8 @@ extension KnownPeers {
         let records = all.map { entry in
             Record(
                 key: entry.key.base64url, user: entry.key.userID.description, names: entry.names, named: entry.named,
-                firstSeen: entry.firstSeen, lastSeen: entry.lastSeen, chats: entry.chats, days: entry.days.count,
+                firstSeen: entry.firstSeen, lastSeen: entry.lastSeen, chats: entry.chats,
+                addresses: entry.addresses.isEmpty ? nil : entry.addresses, days: entry.days.count,
                 dayBegan: entry.days.began, togetherMilliseconds: UInt64(entry.together.milliseconds),
                 kept: entry.kept,
                 verified: .init(is: entry.verified.isSet, number: entry.verified.number),
@@ -118,6 +122,9 @@ extension KnownPeers {
                     record.key, record.names, record.named, record.firstSeen, record.lastSeen, record.chats),
                 isTime(record.dayBegan), counts.allSatisfy(KnownPeersLimits.counts.contains)
             else { return nil }
+            // Without a chat an address leads nowhere; what is no address is left out when it is used.
+            entry.addresses = (record.addresses ?? [:]).filter { entry.chats[$0.key] != nil }
+                .mapValues { Array($0.prefix(Limits.addressesPerRememberedKey)) }
             entry.days = DaysMet(count: record.days, began: record.dayBegan)
             entry.together = .milliseconds(record.togetherMilliseconds)
             entry.kept = record.kept

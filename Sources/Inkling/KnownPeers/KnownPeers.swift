@@ -21,6 +21,8 @@ package struct KnownPeers: Sendable {
         package internal(set) var lastSeen: Double
         /// When the key was last there, by the tags of the chats. A tag reveals nothing about a chat's name.
         package internal(set) var chats: [String: Double] = [:]
+        /// Where links with the key were last, as text and the last one first, by the tags of the chats (D-19).
+        package internal(set) var addresses: [String: [String]] = [:]
         package internal(set) var days = DaysMet()
         /// How long they were there while a node of this user was, in any chat, in whole milliseconds.
         package internal(set) var together = Duration.zero
@@ -48,9 +50,7 @@ package struct KnownPeers: Sendable {
         }
 
         /// Since when the key has come under a name.
-        func since(_ name: String) -> Double { since(folded: KnownPeers.folded(name)) }
-
-        func since(folded name: String) -> Double { named[name] ?? firstSeen }
+        func since(_ name: String) -> Double { named[KnownPeers.folded(name)] ?? firstSeen }
 
         /// Whether of two who are kept this one goes first. No clock has a say in that; between equals the keys decide.
         func ranksBelow(_ other: Entry) -> Bool {
@@ -71,7 +71,10 @@ package struct KnownPeers: Sendable {
         mutating func limitChats(at now: Double) {
             guard chats.count > KnownPeersLimits.chats else { return }
             let oldest = chats.map { ($0.value > now ? -1 : $0.value, $0.key) }.sorted(by: <)
-            for (_, tag) in oldest.prefix(chats.count - KnownPeersLimits.chats) { chats[tag] = nil }
+            for (_, tag) in oldest.prefix(chats.count - KnownPeersLimits.chats) {
+                chats[tag] = nil
+                addresses[tag] = nil
+            }
         }
     }
 
@@ -87,7 +90,9 @@ package struct KnownPeers: Sendable {
     /// All of these.
     package var preferred: Set<PublicKey> { Set(standings.keys) }
     private(set) var entries: [PublicKey: Entry] = [:]
-    /// Who has come under a name, by its folded form.
+    /// The likenesses of the names of each.
+    private var likenesses: [PublicKey: [NameLikeness]] = [:]
+    /// The keys of people by the keys of these likenesses.
     private var holders: [String: Set<PublicKey>] = [:]
     /// In an order that depends on nothing but what happened, so that equal generators draw the same.
     private var probation: [PublicKey] = []
@@ -187,6 +192,13 @@ package struct KnownPeers: Sendable {
         trim(sparing: key, using: &generator)
     }
 
+    /// Remembers where links with somebody who was met in a chat were last, the last address first (D-19).
+    package mutating func setAddresses(_ addresses: [String], of key: PublicKey, in chat: String) {
+        guard var entry = entries[key], entry.chats[chat] != nil, entry.addresses[chat] != addresses else { return }
+        entry.addresses[chat] = addresses
+        put(entry)
+    }
+
     /// Takes in what another table knows. Of each kind of decision the later one holds; if neither is, *blocked* and
     /// *not verified* do.
     ///
@@ -208,6 +220,8 @@ package struct KnownPeers: Sendable {
                 < (theirs.lastSeen == lastSeen ? 1 : 0, theirs.names.first ?? "")
             ours.names = Self.limited(isOlder ? theirs.names + ours.names : ours.names + theirs.names)
             ours.named.merge(theirs.named) { min($0, $1) }
+            let isSeenLast = ours.lastSeen == lastSeen
+            ours.addresses.merge(theirs.addresses) { isSeenLast ? $0 : $1 }
             ours.firstSeen = min(ours.firstSeen, theirs.firstSeen)
             ours.lastSeen = lastSeen
             ours.chats.merge(theirs.chats) { Self.later($0, $1, now) }
@@ -247,11 +261,11 @@ package struct KnownPeers: Sendable {
     /// The people that somebody with that name might be mistaken for, in the order of their keys: those who had it
     /// before, and those who are verified. Whoever had it first is taken for nobody else.
     package func namesakes(of key: PublicKey, name: String) -> [PublicKey] {
-        // Folding takes its time, and a whole crowd may hold the name.
-        let folded = Self.folded(name)
-        let since = entries[key]?.since(folded: folded) ?? .infinity
-        return holders(of: folded, but: key).filter { other in
-            entries[other].map { $0.isVerified || $0.since(folded: folded) <= since } ?? false
+        // A likeness takes its time, and a whole crowd may hold the name.
+        let likeness = NameLikeness(of: name, withParts: false)
+        let since = since(likeness, of: key) ?? .infinity
+        return holders(of: likeness, but: key).filter { other in
+            entries[other]?.isVerified == true || self.since(likeness, of: other).map { $0 <= since } ?? false
         }.sorted()
     }
 
@@ -283,8 +297,10 @@ package struct KnownPeers: Sendable {
         if entries[entry.key]?.names != entry.names || entries[entry.key]?.named != entry.named {
             let folded = Set(entry.names.map(Self.folded))
             entry.named = entry.named.filter { folded.contains($0.key) }
-            for name in entries[entry.key]?.names ?? [] { drop(entry.key, from: name) }
-            for name in folded { holders[name, default: []].insert(entry.key) }
+            drop(entry.key)
+            let new = entry.names.map { NameLikeness(of: $0, withParts: false) }
+            likenesses[entry.key] = new
+            for name in new.flatMap(\.keys) { holders[name, default: []].insert(entry.key) }
         }
         let before = entries.updateValue(entry, forKey: entry.key)
         if before?.part != entry.part {
@@ -301,7 +317,7 @@ package struct KnownPeers: Sendable {
 
     private mutating func remove(_ key: PublicKey) {
         guard let entry = entries.removeValue(forKey: key) else { return }
-        for name in entry.names { drop(key, from: name) }
+        drop(key)
         leave(entry.part, key)
         standings[key] = nil
     }
@@ -335,28 +351,37 @@ package struct KnownPeers: Sendable {
 
     /// Returns the others who are known under that name, if it is new to the key.
     private func take(_ name: String, for entry: inout Entry, at time: Double) -> [PublicKey] {
-        let folded = Self.folded(name)
-        let isNew = !entry.names.contains { Self.folded($0) == folded }
-        let others = isNew ? holders(of: folded, but: entry.key).sorted() : []
+        let likeness = NameLikeness(of: name, withParts: false)
+        let isNew = !(likenesses[entry.key] ?? []).contains { $0.whole == likeness.whole && $0.isAlike(likeness) }
+        let others = isNew ? holders(of: likeness, but: entry.key).sorted() : []
         entry.names = Self.limited([name] + entry.names)
         if isNew {
             // Whoever has the name already had it first, wherever the clock has been set since.
-            let before = others.compactMap { entries[$0]?.since(folded: folded).nextUp }.max() ?? time
-            entry.named[folded] = min(max(time, before), KnownPeersLimits.times.upperBound.nextDown)
+            let before = others.compactMap { since(likeness, of: $0)?.nextUp }.max() ?? time
+            entry.named[likeness.whole] = min(max(time, before), KnownPeersLimits.times.upperBound.nextDown)
         }
         return others
     }
 
-    /// The others who are known under a name, given in its folded form, without blocked ones, in any order.
-    private func holders(of folded: String, but key: PublicKey) -> [PublicKey] {
-        guard !folded.isEmpty else { return [] }
-        return (holders[folded] ?? []).filter { $0 != key && entries[$0]?.isBlocked == false }
+    /// The first time at which a key came under a name like this one; nil if nobody has that key.
+    private func since(_ likeness: NameLikeness, of key: PublicKey) -> Double? {
+        guard let entry = entries[key] else { return nil }
+        let alike = (likenesses[key] ?? []).filter { $0.isAlike(likeness) }
+        return alike.compactMap { entry.named[$0.whole] }.min() ?? entry.firstSeen
     }
 
-    private mutating func drop(_ key: PublicKey, from name: String) {
-        let folded = Self.folded(name)
-        holders[folded]?.remove(key)
-        if holders[folded]?.isEmpty == true { holders[folded] = nil }
+    /// The others who are known under a name, without blocked ones, in any order.
+    private func holders(of likeness: NameLikeness, but key: PublicKey) -> [PublicKey] {
+        guard !likeness.whole.isEmpty else { return [] }
+        let all = likeness.keys.reduce(into: Set()) { $0.formUnion(holders[$1] ?? []) }
+        return all.filter { $0 != key && entries[$0]?.isBlocked == false }
+    }
+
+    private mutating func drop(_ key: PublicKey) {
+        for name in likenesses.removeValue(forKey: key)?.flatMap(\.keys) ?? [] {
+            holders[name]?.remove(key)
+            if holders[name]?.isEmpty == true { holders[name] = nil }
+        }
     }
 
     /// The later of two times that have come; of one that has and one that has not, the first.
@@ -370,9 +395,8 @@ package struct KnownPeers: Sendable {
         return Array(kept.prefix(KnownPeersLimits.names))
     }
 
-    /// Names that a person would take for the same have the same, as they have for labels. Folding it again changes
-    /// nothing.
-    static func folded(_ name: String) -> String { NameLikeness(of: name).whole }
+    /// The form by which the file knows a name. Folding it again changes nothing.
+    static func folded(_ name: String) -> String { NameLikeness(of: name, withParts: false).whole }
 }
 
 extension KnownPeers: Equatable {

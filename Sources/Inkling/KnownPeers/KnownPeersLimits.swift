@@ -22,8 +22,11 @@ package enum KnownPeersLimits {
     package static let times: Range<Double> = 0..<253_402_300_800
     /// A file with counts beyond these is damaged. They are out of reach, so that counting can't overflow.
     package static let counts: Range<UInt64> = 0..<1 << 52
-    /// How long changes may wait to be written.
+    /// How long the first change waits to be written, and how long a node waits before it tries again.
     package static let saveDelay = Duration.seconds(3)
+    /// The time from one write to the next one that only peers cause. Without it a stranger who comes and goes has the
+    /// disk busy. What the user decides is written at once.
+    package static let saveInterval = Duration.seconds(60)
     /// How often the time together with those who are there is counted and written. A node that is killed loses as
     /// much.
     package static let countingInterval = Duration.seconds(300)

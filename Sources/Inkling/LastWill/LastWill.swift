@@ -1,11 +1,12 @@
+import CProcess
 import Glibc
 import NIOCore
 import Synchronization
 
 /// The node's side of the last will: starts the helper and keeps it informed.
 ///
-/// The helper is a process of its own. It holds finished datagrams and no keys, ignores the signals of the terminal, and
-/// sends what it holds over the node's own socket when this end of the connection closes without a farewell.
+/// The helper is a process of its own. It holds sealed byes and no keys, has the node's UDP socket, and ignores the signals
+/// of the terminal. It sends the byes over that socket when this end of the connection closes without a farewell.
 final class LastWill: Sendable {
     enum Failure: Error {
         /// The program is not where it was looked for.
@@ -63,7 +64,7 @@ final class LastWill: Sendable {
     }
 
     /// In a process group of its own, with the control connection as standard input and the UDP socket as descriptor 3.
-    /// All other descriptors of the node close on exec.
+    /// Standard output and error go nowhere. The helper gets no other descriptor: the last action closes all from 4 on.
     private static func spawn(_ program: String, control: CInt, socket: CInt) -> (CInt, pid_t) {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -80,6 +81,7 @@ final class LastWill: Sendable {
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, held, 3)
+        posix_spawn_file_actions_addclosefrom_np(&actions, 4)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -122,8 +124,13 @@ final class LastWill: Sendable {
     func end() {
         guard close() else { return }
         var status: CInt = 0
-        // It ends within milliseconds; one that hangs is left to the system.
-        for _ in 0..<100 where waitpid(process, &status, WNOHANG) == 0 { usleep(1_000) }
+        // A helper ends within milliseconds. One that was stopped does not end, and SIGKILL alone reaches it.
+        for _ in 0..<100 {
+            guard waitpid(process, &status, WNOHANG) == 0 else { return }
+            usleep(1_000)
+        }
+        kill(process, SIGKILL)
+        while waitpid(process, &status, 0) < 0, errno == EINTR {}
     }
 
     @discardableResult

@@ -48,6 +48,12 @@ package enum Resolution {
         return first?.pointee.ai_addr.flatMap { Address($0, port: 0) }
     }
 
+    /// Reads one address with its port, without a name server.
+    static func address(_ text: String) -> Address? {
+        guard let (host, port) = split(text), let own = own(host) else { return nil }
+        return Address(high: own.high, low: own.low, port: port, scope: own.scope)
+    }
+
     /// Why an address that was given is not one to bind to.
     static func bindFault(_ text: String) -> NodeError {
         let needsInterface = own(text).map { $0.isIPv6LinkLocal && $0.scope == 0 } ?? false

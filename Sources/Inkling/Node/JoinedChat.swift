@@ -3,11 +3,12 @@ import InklingModel
 import InklingWire
 
 /// One chat that a node is in, and what the node knows of the people there.
-final class JoinedChat {
+package final class JoinedChat {
     let chat: Chat
     let keys: ChatKeys
     /// The instance name that was asked for first.
     let instance: String
+    let joinedAt: Instant
     /// Everybody who was met there, in this run or an earlier one.
     private(set) var met: [PublicKey: MetPeer] = [:]
     /// What discovery lists, by instance.
@@ -29,11 +30,15 @@ final class JoinedChat {
         let addresses: [Address]
     }
 
-    init(_ chat: Chat, keys: ChatKeys, instance: String) {
+    package init(_ chat: Chat, keys: ChatKeys, instance: String, at now: Instant) {
         self.chat = chat
         self.keys = keys
         self.instance = instance
+        joinedAt = now
     }
+
+    /// Whether people who are there may not have been found yet.
+    package func isLooking(at now: Instant) -> Bool { now - joinedAt < NodeLimits.looking }
 
     var name: String { chat.name }
     var tag: ChatTag { keys.tag }

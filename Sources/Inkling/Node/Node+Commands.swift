@@ -27,7 +27,7 @@ extension Node {
             throw nodeError(error, chat: chat.name)
         }
         let advertisement = Advertisement.random(key: ownKey, keys: keys)
-        let entry = JoinedChat(chat, keys: keys, instance: advertisement.instance)
+        let entry = JoinedChat(chat, keys: keys, instance: advertisement.instance, at: clock.now)
         joined.append(entry)
         recall(entry)
         // Anyone who sees an open chat's record sees the key: another name would hide nothing.

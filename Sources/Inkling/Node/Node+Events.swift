@@ -143,14 +143,14 @@ extension Node {
     }
 
     /// All who read are told.
-    func tell(_ event: Event) {
+    func tell(_ event: Event, isDelayed: Bool = false) {
         var isAnswered = false
         switch event {
         case .delivered(_, let message, _), .failed(_, let message, _, _):
             isAnswered = observers.tellAnswer(event, for: message)
         case .peer, .typing, .message, .notice, .missed: break
         }
-        let timed = TimedEvent(at: Node.wallClock(), event: event)
+        let timed = TimedEvent(at: Node.wallClock(), event: event, isDelayed: isDelayed)
         if case .notice(let notice) = event { standingNotices.note(notice) }
         frontEnd?.value.add(.event(timed))
         for number in readers.tell(timed, isAnswered: isAnswered) { endpoint.messageTaken(number) }
@@ -181,7 +181,7 @@ extension Node {
             while frontEnd.forward() {}
             // What was taken lets others send, which may end in more to tell.
             take(readers.release(frontEnd.collectSettled()))
-        } while frontEnd.arrivalCount > 0
+        } while frontEnd.hasArrivals
         watchReaders()
     }
 

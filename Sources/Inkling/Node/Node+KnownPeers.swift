@@ -42,11 +42,17 @@ extension Node {
 
     // MARK: Decisions
 
-    /// Remembers, permanently, that the user has compared fingerprints with the owner of a key, or undoes that. The key
+    /// Remembers, permanently and before it returns, that the user has compared fingerprints with the owner of a key, or undoes that. The key
     /// need not have been met.
     ///
     /// - Throws: ``NodeError/unknownPeer(_:)`` for what is not a key of another, ``NodeError/stopped``.
-    public func setVerified(_ isVerified: Bool, key: String) throws(NodeError) {
+    public func setVerified(_ isVerified: Bool, key: String) async throws(NodeError) {
+        try decideVerified(isVerified, key: key)
+        await withCheckedContinuation { decided in saveKnownPeers { decided.resume() } }
+    }
+
+    /// As ``setVerified(_:key:)``, and ``saveKnownPeers(_:)`` says when it is written.
+    func decideVerified(_ isVerified: Bool, key: String) throws(NodeError) {
         let peer = try other(key)
         knownPeers.setVerified(isVerified, peer, name: name(of: peer), at: meetingTime(), using: &random)
         keepKnownPeers(within: .zero)
@@ -58,7 +64,13 @@ extension Node {
     /// have been met.
     ///
     /// - Throws: ``NodeError/unknownPeer(_:)`` for what is not a key of another, ``NodeError/stopped``.
-    public func setBlocked(_ isBlocked: Bool, key: String) throws(NodeError) {
+    public func setBlocked(_ isBlocked: Bool, key: String) async throws(NodeError) {
+        try decideBlocked(isBlocked, key: key)
+        await withCheckedContinuation { decided in saveKnownPeers { decided.resume() } }
+    }
+
+    /// As ``setBlocked(_:key:)``, and ``saveKnownPeers(_:)`` says when it is written.
+    func decideBlocked(_ isBlocked: Bool, key: String) throws(NodeError) {
         let peer = try other(key)
         knownPeers.setBlocked(isBlocked, peer, name: name(of: peer), at: meetingTime(), using: &random)
         keepKnownPeers(within: .zero)
@@ -116,6 +128,7 @@ extension Node {
             noteWhoIsThere()
             timer.cancel()
             knownPeersFile = .saving(file, [completion], nil)
+            knownPeersSaved = clock.now
             let (peers, now) = (knownPeers, Node.wallClock())
             let saving = worker.run(on: eventLoop) {
                 var random = SystemRandomNumberGenerator()
@@ -141,23 +154,29 @@ extension Node {
             applyPreferred()
             if !isStopped { applyBlocks() }
         case .newer: tellNewer(file.directory)
-        case .busy where !isStopped: keepKnownPeers()
+        case .busy where !isStopped: keepKnownPeers(within: KnownPeersLimits.saveDelay)
         case .busy: tellUnkept(file.directory, "another program is using it")
         case .failed(let reason): tellUnkept(file.directory, reason)
         }
     }
 
-    /// Sees to it that changes are written: what the user decided at once.
-    private func keepKnownPeers(within delay: Duration = KnownPeersLimits.saveDelay) {
+    /// Schedules the write of what peers caused, at most once in a minute.
+    private func keepKnownPeers() {
+        let next = knownPeersSaved.map { $0 + configuration.saveInterval - clock.now } ?? .zero
+        keepKnownPeers(within: max(next, KnownPeersLimits.saveDelay), isUrgent: false)
+    }
+
+    /// Schedules a write, in place of a later one if it is urgent.
+    private func keepKnownPeers(within delay: Duration, isUrgent: Bool = true) {
         switch knownPeersFile {
         case .none: return
         case .kept(let file): knownPeersFile = .changed(file, saveTimer(delay))
         case .changed(let file, let timer):
-            guard delay == .zero else { return }
+            guard isUrgent else { return }
             timer.cancel()
             knownPeersFile = .changed(file, saveTimer(delay))
         case .saving(let file, let waiting, let timer):
-            guard timer == nil || delay == .zero else { return }
+            guard timer == nil || isUrgent else { return }
             timer?.cancel()
             knownPeersFile = .saving(file, waiting, saveTimer(delay))
         }
@@ -202,6 +221,16 @@ extension Node {
     func recall(_ entry: JoinedChat) {
         for (peer, time) in knownPeers.seen(in: entry.tag.hex) where peer.key != ownKey {
             entry.recall(peer.key, name: peer.names.first ?? "", lastSeen: time)
+            let addresses = (peer.addresses[entry.tag.hex] ?? []).compactMap(Resolution.address)
+            endpoint.recall(peer.key, at: addresses, in: entry.tag, now: clock.now)
+        }
+    }
+
+    /// Remembers where those are whom the user knows (D-19).
+    private func noteAddresses(in entry: JoinedChat) {
+        for key in entry.met.keys.sorted() {
+            let addresses = endpoint.lastAddresses(of: key, in: entry.tag).map(\.peerText)
+            if !addresses.isEmpty { knownPeers.setAddresses(addresses, of: key, in: entry.tag.hex) }
         }
     }
 
@@ -238,6 +267,7 @@ extension Node {
     }
 
     func noteWhoIsThere(in entry: JoinedChat) {
+        noteAddresses(in: entry)
         let now = meetingTime()
         let present = entry.present
         guard !present.isEmpty else { return }

@@ -44,7 +44,9 @@ extension Node {
             observers.presenceChanged(in: entry.name)
         case .message(let tag, let person, let number, let text):
             guard let chat = joinedChat(tag)?.name else { return endpoint.messageTaken(number) }
-            tell(.message(chat: chat, from: Person(person), number: number, text: text))
+            // What is read before the socket is empty waited there while this node was stopped (J-15).
+            let isDelayed = endpoint.wantsSocketDrained
+            tell(.message(chat: chat, from: Person(person), number: number, text: text), isDelayed: isDelayed)
         case .delivered(let message, let tag, let key):
             guard let entry = joinedChat(tag) else { return }
             tell(.delivered(chat: entry.name, message: message, user: userID(of: key, in: entry)))

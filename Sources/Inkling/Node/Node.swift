@@ -64,6 +64,8 @@ public actor Node {
     /// The people this user's nodes know, in all chats and runs.
     var knownPeers = KnownPeers()
     var knownPeersFile = KnownPeersState.none
+    /// When the last write of it began.
+    var knownPeersSaved: Instant?
     /// Verified people, and those met on two days at least 24 h apart: whom the protocol is to prefer to strangers.
     package var preferredPeers: Set<PublicKey> { Set(endpoint.standings.keys) }
     /// The bytes of text that wait for readers of events, as they count (M-20).
@@ -84,6 +86,8 @@ public actor Node {
     private var wake: (at: Instant, task: Scheduled<Void>)?
     private var interfaceMonitor: InterfaceMonitor?
     private var interfaces: UsedInterfaces
+    /// What this host can send from, left-out interfaces included.
+    private var ownAddresses = OwnAddresses.current()
     /// Where the datagram that is being taken arrived: what answers it leaves from there (L-50).
     var arrival: Arrival?
 
@@ -170,7 +174,8 @@ public actor Node {
         endpoint = Endpoint(
             configuration: .init(
                 identity: identity, run: UInt64.random(in: .min ... .max), name: preparation.name,
-                sendsTyping: configuration.sendsTyping, acceptsRouted: configuration.acceptsRouted),
+                sendsTyping: configuration.sendsTyping, acceptsRouted: configuration.acceptsRouted,
+                isOwnUsers: SocketOwner.check()),
             now: clock.now, random: SystemRandomNumberGenerator())
     }
 
@@ -226,7 +231,7 @@ public actor Node {
     /// - Returns: When datagrams are received; a ``NodeError`` if they can't be.
     private func begin(_ preparation: NodePreparation) -> EventLoopFuture<Void> {
         if configuration.lastWill { startLastWill() }
-        endpoint.setNetworks(interfaces.networks, port: port, now: clock.now)
+        endpoint.setNetworks(interfaces.networks, own: ownAddresses, port: port, now: clock.now)
         let receiver = DatagramReceiver(node: self)
         return DatagramBootstrap(group: eventLoop)
             .channelOption(
@@ -286,11 +291,13 @@ public actor Node {
             return
         }
         let networks = current.networks
-        let isChange = networks != interfaces.networks
+        let own = OwnAddresses.current()
+        let isChange = networks != interfaces.networks || own != ownAddresses
         interfaces = current
+        ownAddresses = own
         guard isChange else { return }
         logger.info("the networks of this host changed", metadata: ["networks": "\(networks.count)"])
-        endpoint.setNetworks(networks, port: port, now: clock.now)
+        endpoint.setNetworks(networks, own: own, port: port, now: clock.now)
         drain()
     }
 

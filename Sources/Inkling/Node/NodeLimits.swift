@@ -34,4 +34,6 @@ package enum NodeLimits {
     static let datagramsPerRead: UInt = 64
     /// How long people who may be there are waited for after the last who came; see ``Node/waitForOthers(in:within:)``.
     package static let settling = Duration.milliseconds(500)
+    /// For so long after it joined a chat a node says that others may not have been found yet.
+    static let looking = Duration.seconds(3)
 }

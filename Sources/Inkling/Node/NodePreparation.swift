@@ -39,7 +39,7 @@ struct NodePreparation: Sendable {
             configuration.interfaceSelection, from: Interfaces.all(), isStrict: true)
         keyStore = try Self.openKeyStore(configuration)
         var random = SystemRandomNumberGenerator()
-        identity = keyStore.flatMap { KeyPair(privateKey: $0.privateKey) } ?? KeyPair(using: &random)
+        identity = keyStore?.identity ?? KeyPair(using: &random)
         if let keyStore {
             knownPeers = keyStore.knownPeers.map { directory, isWritable in
                 let file = KnownPeersFile(directory: directory)

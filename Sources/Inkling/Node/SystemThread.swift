@@ -1,3 +1,4 @@
+import CProcess
 import Glibc
 
 /// Runs `body` on a thread of its own, which takes none of the program's signals: those are for its other threads.
@@ -21,7 +22,8 @@ func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) -> pthr
         { context in
             guard let context else { return nil }
             let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
-            nameThread(start.name)
+            // By a call: a program that is not dumpable may not write to /proc/thread-self/comm.
+            _ = cprocess_name_thread(start.name)
             start.body()
             return nil
         }, start.toOpaque())
@@ -31,12 +33,4 @@ func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) -> pthr
         return nil
     }
     return thread
-}
-
-/// What the system shows of the calling thread; the C library's call is not visible from Swift.
-private func nameThread(_ name: String) {
-    let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
-    guard file >= 0 else { return }
-    _ = write(file, name, name.utf8.count)
-    close(file)
 }

@@ -66,7 +66,7 @@ struct ChatCommand: ParsableCommand {
     }
 
     private func settings() throws -> ChatSettings {
-        let file = try options.settingsOptions.settings(isForProgram: json)
+        var file = try options.settingsOptions.settings(isForProgram: json)
         var node = options.node.configuration(file, isCommand: false)
         node.isEphemeral = ephemeral
         node.sendsTyping = sendTyping ?? file.sendsTyping ?? true
@@ -80,9 +80,12 @@ struct ChatCommand: ParsableCommand {
         {
             node.name = try DisplayNamePrompt.ask(
                 proposal: node.name, keepingIn: options.settingsOptions.pathToMake, beside: node.stateDirectory)
+            // The answer may be in it now.
+            file = try options.settingsOptions.settings()
         }
         return ChatSettings(
-            node: node, chat: chat, arguments: options.secrets.arguments(naming: chat, given: given), mode: mode,
+            node: node, chat: chat, isConfirmed: options.secrets.confirms(chat, given: given),
+            settledChat: file.openChat, arguments: options.secrets.arguments(naming: chat, given: given), mode: mode,
             indicator: indicator ?? file.indicator ?? .standard,
             reducedMotion: reduceMotion ?? file.reducedMotion ?? false || mode != .terminal,
             decorated: (ChatSettings.environment("NO_COLOR") ?? "").isEmpty,
@@ -92,6 +95,7 @@ struct ChatCommand: ParsableCommand {
             settledName: file.name.flatMap { name in
                 options.settingsOptions.path(isForProgram: json).map { (NormalForm.canonical(name), $0) }
             },
+            settingsPath: options.settingsOptions.path(isForProgram: json),
             interfacesPath: options.node.interfacesPath(file, isForProgram: json))
     }
 

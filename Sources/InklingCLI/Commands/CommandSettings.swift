@@ -12,7 +12,8 @@ extension ChatOptions {
         var node = self.node.configuration(file, isCommand: true)
         node.sendsTyping = false
         return ChatSettings(
-            node: node, chat: chat, arguments: secrets.arguments(naming: chat, given: given), mode: .plain,
+            node: node, chat: chat, isConfirmed: secrets.confirms(chat, given: given), settledChat: file.openChat,
+            arguments: secrets.arguments(naming: chat, given: given), mode: .plain,
             indicator: indicator ?? file.indicator ?? .standard, reducedMotion: true, decorated: false,
             logLevel: self.node.logLevel ?? .error, daemon: try daemon(), interfacesPath: self.node.interfacesPath(file)
         )

@@ -15,7 +15,8 @@ struct DaemonCommand: ParsableCommand {
 
             These settings in config.toml are for the daemon alone: \
             on-message = ["COMMAND", "ARGUMENT"] starts a command for messages that come while no chat is open, with \
-            INKLING_CHAT, INKLING_NAME and INKLING_TEXT in its environment; \
+            INKLING_CHAT, INKLING_NAME, INKLING_TEXT, INKLING_USER and INKLING_VERIFIED in its environment; the last \
+            one is 1 if you have verified the sender, else empty; \
             auto-away = false under [privacy] keeps you from being away while no chat is open. \
             SIGHUP reads them and your name again; other settings take effect at the next start.
 

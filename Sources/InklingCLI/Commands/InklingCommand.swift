@@ -18,7 +18,8 @@ package struct InklingCommand: ParsableCommand {
         version: programVersion,
         subcommands: [
             ChatCommand.self, InviteCommand.self, PeersCommand.self, SendCommand.self, WatchCommand.self,
-            DaemonCommand.self, StatusCommand.self, JoinCommand.self, LeaveCommand.self, ChatsCommand.self,
+            DaemonCommand.self, StatusCommand.self, StopCommand.self, JoinCommand.self, LeaveCommand.self,
+            ChatsCommand.self,
             DoctorCommand.self, IdentityCommand.self,
         ])
 

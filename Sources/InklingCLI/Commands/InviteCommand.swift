@@ -46,8 +46,8 @@ struct InviteCommand: ParsableCommand {
             try Output.standard.answer(invite)
             if let mode = SmallFile.mode(Output.standard.descriptor), SmallFile.isReadableByOthers(mode) {
                 Output.error.write(
-                    line: "inkling: others on this machine can read the file, and so join the chat; make it private "
-                        + "with chmod 600, or write it with --output FILE")
+                    line: "inkling: others on this machine can read the file, and so join the chat. Make the file "
+                        + "private with chmod 600, or write it with --output FILE")
             }
         }
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Inkling
+import InklingConsole
 import InklingControl
 import InklingModel
 import InklingText
@@ -33,13 +34,21 @@ struct JoinCommand: ParsableCommand {
     func run() throws {
         try CommandFailure.reporting {
             let wanted = try secrets.chatToJoin(chat, default: nil)
-            guard case (.joined(let chat, let peers), _, _) = try daemon.ask(.keep(wanted)) else { throw ExitCode(1) }
+            let request = ServiceRequest.keep(wanted, isConfirmed: secrets.confirms(wanted, given: self.chat))
+            guard case (.joined(let chat, let peers), _, _) = try daemon.ask(request) else { throw ExitCode(1) }
             if chat.isOpen { Output.error.warn(ofOpen: chat) }
             let present = peers.count { $0.presence != .offline }
-            try Output.standard.answer(
-                "The daemon is in \(SafeText.line(chat.name)) from now on; "
-                    + (present == 0 ? "nobody else is there yet" : "\(present) there now"))
+            let others = try present == 0 ? othersText(in: chat) : "\(present) there now"
+            try Output.standard.answer("The daemon is in \(SafeText.line(chat.name)) from now on; \(others)")
         }
+    }
+
+    /// Whether nobody is there, or the daemon has not looked for long enough to know.
+    private func othersText(in chat: Chat) throws -> String {
+        guard case (.chats(let chats), _, _) = try daemon.ask(.chats) else { throw ExitCode(1) }
+        let isLooking = chats.contains { $0.name == chat.name && $0.isLooking }
+        let command = "inkling peers" + ShellQuoting.argument(chat.name)
+        return isLooking ? "still looking for others. To see who is there: \(command)" : "nobody else is there now"
     }
 }
 
@@ -93,8 +102,8 @@ struct ChatsCommand: ParsableCommand {
 
 extension ChatStatus {
     /// Such as "kitchen (open): 2 there, 3 unread, kept".
-    var line: String {
-        var parts = ["\(present) there"]
+    package var line: String {
+        var parts = isLooking ? (present > 0 ? ["\(present) there"] : []) + ["still looking"] : ["\(present) there"]
         if waiting > 0 { parts.append("\(waiting) unread") }
         if isKept { parts.append("kept") }
         return "\(SafeText.line(name))\(hasSecret ? "" : " (open)"): \(parts.joined(separator: ", "))"
@@ -103,7 +112,7 @@ extension ChatStatus {
     var value: JSONValue {
         .object([
             ("chat", .string(name)), ("secret", .boolean(hasSecret)), ("kept", .boolean(isKept)),
-            ("present", .integer(present)), ("waiting", .integer(waiting)),
+            ("present", .integer(present)), ("waiting", .integer(waiting)), ("looking", .boolean(isLooking)),
         ])
     }
 }

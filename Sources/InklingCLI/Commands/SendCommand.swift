@@ -80,8 +80,8 @@ struct SendCommand: ParsableCommand {
         var labels = labels
         for missed in missed {
             Output.error.write(
-                line: "inkling: not delivered to \(labels.marked(missed.peer)) (\(Self.reason(missed.why))); "
-                    + "send it again when they are there")
+                line: "inkling: may not have reached \(labels.marked(missed.peer)) (\(Self.reason(missed.why))); "
+                    + "ask them before you send it again")
         }
         if json {
             try Output.standard.answer(

@@ -101,8 +101,7 @@ struct StatusCommand: ParsableCommand {
         let others = status.frontEnds - 1
         return [
             "running since \(start.day.text) \(start.text), \(difference ?? "version \(programVersion)")",
-            "you are \(SafeText.name(identity.name) ?? "Someone") (\(identity.user)), \(status.isAway ? "away" : "there"), "
-                + "port \(identity.port)",
+            "\(SafeText.name(identity.name) ?? "Someone"), \(status.isAway ? "away" : "active"), port \(identity.port)",
             others == 1 ? "1 program is attached" : "\(others) programs are attached",
         ] + (status.chats.isEmpty ? ["in no chat"] : status.chats.map(\.line))
     }

@@ -78,8 +78,9 @@ final class DaemonProgram {
         self.loop = loop
         self.logger = logger
         self.finished = finished
-        hook = MessageHook(settings.messageHook ?? []) { logger.error("the command of on-message: \($0)") }
+        hook = MessageHook([]) { logger.error("the command of on-message: \($0)") }
         goesAwayAlone = settings.goesAwayAlone ?? true
+        hook.command = trusted(settings.messageHook ?? [])
     }
 
     // MARK: Starting
@@ -142,13 +143,15 @@ final class DaemonProgram {
         do {
             let socket = try handedOver ?? ListeningSocket(at: path)
             let directory = configuration.stateDirectory ?? Configuration.defaultStateDirectory ?? "."
+            node.nameRefusal = NameKeeper(in: directory, settledName: settings.openChat).refusal
             let hub = NodeHub(
                 node, kept: kept(in: directory), announcesAbsence: goesAwayAlone, counts: LocalNode.countsAsTyping,
                 NodeHub.Surroundings(
                     steady: { Clock.steady }, wall: { Clock.wall },
-                    keep: { [unowned self] in keep($0, in: directory) },
+                    keep: { [unowned self] in keep($0, in: directory, completion: $1) },
+                    rank: { [unowned node] in node.rank(of: $0, in: $1) },
                     shutDown: { [unowned self] in stop() }))
-            hub.messageUnseen = { [unowned self] in unseen($0) }
+            hub.messageUnseen = { [unowned self] in unseen($0, $1) }
             hub.chatRefused = { [logger] chat, error in
                 logger.error("the daemon can't be in \(SafeText.line(chat.name)): \(SafeText.line(error.text))")
             }
@@ -177,17 +180,22 @@ final class DaemonProgram {
 
     // MARK: Chats to stay in
 
-    private func keep(_ chats: [Chat], in directory: String) {
+    private func keep(_ chats: [Chat], in directory: String, completion: @escaping (String?) -> Void) {
+        let path = "\(directory)/\(KeptChatsFile.name)"
         guard mayKeep else {
-            return logger.error("the list of chats to stay in is left as it is, and forgets this change")
-        }
-        let writer =
-            self.writer
-            ?? KeptChatsWriter(KeptChatsFile(in: directory), on: loop, threads: .alone()) { [logger] reason in
-                logger.error("the list of chats to stay in can't be written: \(reason)")
+            logger.error("the list of chats to stay in is left as it is, and forgets this change")
+            // The answer has to come after the request.
+            return loop.assumeIsolated().execute {
+                completion(
+                    "\(path) can't be used, so no chat can be kept. Repair or remove it, and start the daemon again.")
             }
+        }
+        let writer = self.writer ?? KeptChatsWriter(KeptChatsFile(in: directory), on: loop, threads: .alone())
         self.writer = writer
-        writer.write(chats)
+        writer.write(chats) { [logger] reason in
+            if let reason { logger.error("the list of chats to stay in can't be written: \(reason)") }
+            completion(reason.map { "\(path) can't be written: \($0). Make room for it, and join again." })
+        }
     }
 
     private func kept(in directory: String) -> [Chat] {
@@ -195,7 +203,8 @@ final class DaemonProgram {
         case .missing: return []
         case .chats(let chats): return chats
         case .damaged:
-            logger.error("the list of chats to stay in was damaged, and is now \(KeptChatsFile.damagedName)")
+            mayKeep = false
+            logger.error("the list of chats to stay in is damaged, and is not used; repair or remove it")
         case .newer:
             mayKeep = false
             logger.error("the list of chats to stay in is of a later version, and is not used")
@@ -244,12 +253,26 @@ final class DaemonProgram {
 
     // MARK: Messages that nobody looks at
 
-    private func unseen(_ timed: TimedEvent) {
-        guard !hook.command.isEmpty, case .message(let chat, let person, _, let text) = timed.event else { return }
-        let ownName = if case .running(let node, _, _) = phase { node.identity.name } else { "" }
-        let label = speakers.label(of: person, in: chat, ownName: ownName)
-        hook.run(chat: chat, label: label, text: text, at: Clock.steady)
+    private func unseen(_ timed: TimedEvent, _ rank: SenderRank) {
+        guard !hook.command.isEmpty, case .message(let chat, let person, _, let text) = timed.event,
+            case .running(let node, _, _) = phase
+        else { return }
+        let label = speakers.label(
+            of: person, node.peer(person.user, in: chat), in: chat, ownName: node.identity.name, at: Clock.steady
+        ) { node.peers(in: chat) }
+        hook.run(
+            chat: chat, label: label, text: text, user: person.user.description, rank: rank, at: Clock.steady)
         followHook()
+    }
+
+    /// The command of the settings, or none where others could have chosen it.
+    private func trusted(_ command: [String]) -> [String] {
+        guard let program = command.first else { return [] }
+        let fault = HookTrust.fault(
+            settings: options.settingsOptions.path(), program: program,
+            searchPath: ChatSettings.environment("PATH") ?? "/bin:/usr/bin")
+        if let fault { logger.error("\(fault)") }
+        return fault == nil ? command : []
     }
 
     private func followHook() {
@@ -290,7 +313,7 @@ final class DaemonProgram {
     }
 
     private func apply(_ change: SettingsChange) {
-        hook.command = change.messageHook
+        hook.command = trusted(change.messageHook)
         goesAwayAlone = change.goesAwayAlone
         if let name = change.name { configuration.name = name }
         guard case .running(let node, let hub, _) = phase else { return }

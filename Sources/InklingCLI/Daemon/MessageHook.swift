@@ -1,3 +1,4 @@
+import CProcess
 import Glibc
 import InklingModel
 import InklingText
@@ -5,30 +6,53 @@ import NIOCore
 
 /// The command of the settings that is started for messages that nobody looks at, such as one that shows a notification.
 ///
-/// It is started without a shell. What others chose is in its environment, made harmless, and never among its arguments,
-/// which all users of a machine can read.
+/// It is started without a shell. The texts of others are in its environment, without bidirectional controls, and without
+/// control characters other than line feeds. Signs that a shell or a notification interprets stay in them. They are never
+/// among its arguments, which all users of a machine can read.
 package final class MessageHook {
     /// Milliseconds between two starts for the same chat.
     package static let interval: Int64 = 2_000
-    /// How many of them may run at the same time.
+    /// How many of them may run at the same time that were started less than ``longestCounted`` ago.
     package static let mostRunning = 8
+    /// Milliseconds after which one that still runs, such as a dialog, keeps no other from being started.
+    package static let longestCounted: Int64 = 30_000
+    /// How many may run at all. When there are more, the oldest one is ended.
+    package static let mostAtAll = 32
+    /// Milliseconds between SIGTERM and SIGKILL for one that is ended.
+    package static let endingTime: Int64 = 2_000
     /// How long a name or a text may be in the environment, in bytes of UTF-8: the system takes no more than 128 KiB.
     package static let longestValue = 4_096
-    /// What the command has no business with.
+    /// Variables that the command does not get: secrets, and those of the service manager.
     private static let withheld = [
         "INKLING_SECRET", "INKLING_INVITE", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID",
         "LISTEN_FDS", "LISTEN_FDNAMES",
     ]
 
+    private struct Child {
+        /// Also the ID of its process group.
+        let process: pid_t
+        let started: Int64
+        /// When SIGTERM was sent.
+        var ending: Int64?
+    }
+
+    private struct Message {
+        let label: String
+        let text: String
+        let user: String
+        let rank: SenderRank
+    }
+
     /// The program and its arguments; empty for none.
     package var command: [String]
     /// When it was last started, by chat.
     private var starts: [String: Int64] = [:]
-    private var running: Set<pid_t> = []
+    /// Those that run, the oldest first.
+    private var running: [Child] = []
     /// When those were last looked at.
     private var lookedAt: Int64 = 0
-    /// The latest message of each chat for which it could not be started yet.
-    private var waiting: [String: (label: String, text: String)] = [:]
+    /// The message of each chat for which it could not be started yet: the latest of those of the highest rank.
+    private var waiting: [String: Message] = [:]
     /// What is wrong with the command, each time that this changes.
     private let report: (String) -> Void
     private var reported: String?
@@ -41,30 +65,42 @@ package final class MessageHook {
     }
 
     /// Somebody said something in a chat that nobody looks at. If it can't be started for that now, because it was a
-    /// moment ago or too many of them run, it is for the latest message of the chat at ``nextDeadline``.
+    /// moment ago or too many of them run, it is started at ``nextDeadline`` for one message of the chat: the latest of
+    /// those whose senders the user knows best.
     ///
     /// - Parameters:
     ///   - label: what they are called.
+    ///   - user: their user ID.
+    ///   - rank: how well the user knows them.
     ///   - now: milliseconds of a steady clock.
     /// - Returns: Whether the command was started.
     @discardableResult
-    package func run(chat: String, label: String, text: String, at now: Int64) -> Bool {
+    package func run(
+        chat: String, label: String, text: String, user: String, rank: SenderRank, at now: Int64
+    ) -> Bool {
+        run(Message(label: label, text: text, user: user, rank: rank), in: chat, at: now)
+    }
+
+    private func run(_ latest: Message, in chat: String, at now: Int64) -> Bool {
         reap(at: now)
         starts = starts.filter { $0.value + Self.interval > now }
-        waiting[chat] = nil
+        let former = waiting.removeValue(forKey: chat)
         guard let program = command.first else { return false }
-        guard starts[chat] == nil, running.count < Self.mostRunning else {
-            waiting[chat] = (label, text)
+        let message = former.map { $0.rank > latest.rank ? $0 : latest } ?? latest
+        guard starts[chat] == nil, countedRunning < Self.mostRunning else {
+            waiting[chat] = message
             return false
         }
         let values = [
-            "INKLING_CHAT": Self.value(SafeText.line(chat)), "INKLING_NAME": Self.value(SafeText.line(label)),
-            "INKLING_TEXT": Self.value(SafeText.message(text)),
+            "INKLING_CHAT": Self.value(SafeText.line(chat)), "INKLING_NAME": Self.value(SafeText.line(message.label)),
+            "INKLING_TEXT": Self.value(SafeText.message(message.text)), "INKLING_USER": message.user,
+            "INKLING_VERIFIED": message.rank == .verified ? "1" : "",
         ]
         starts[chat] = now
         switch Self.start(program, command, environment: Self.environment(with: values)) {
         case .success(let child):
-            running.insert(child)
+            running.append(Child(process: child, started: now))
+            endOldest(at: now)
             return true
         case .failure(let error):
             note("\(SafeText.line(program)) can't be started: \(String(cString: strerror(error.code)))")
@@ -74,7 +110,7 @@ package final class MessageHook {
 
     /// When ``tick(at:isUnseen:)`` is to be called: while a message waits, or the command runs.
     package var nextDeadline: Int64? {
-        let due = waiting.keys.map { max(starts[$0] ?? 0, running.count < Self.mostRunning ? 0 : lookedAt) }
+        let due = waiting.keys.map { max(starts[$0] ?? 0, countedRunning < Self.mostRunning ? 0 : lookedAt) }
         return (due + (running.isEmpty ? [] : [lookedAt])).min().map { $0 + Self.interval }
     }
 
@@ -87,7 +123,7 @@ package final class MessageHook {
             if !isUnseen(chat) {
                 waiting[chat] = nil
             } else if (starts[chat] ?? 0) + Self.interval <= now {
-                run(chat: chat, label: message.label, text: message.text, at: now)
+                _ = run(message, in: chat, at: now)
             }
         }
     }
@@ -97,7 +133,11 @@ package final class MessageHook {
         lookedAt = now
         running = running.filter { child in
             var status: Int32 = 0
-            guard waitpid(child, &status, WNOHANG) != 0 else { return true }
+            guard waitpid(child.process, &status, WNOHANG) != 0 else {
+                if let ending = child.ending, now - ending >= Self.endingTime { kill(-child.process, SIGKILL) }
+                return true
+            }
+            guard child.ending == nil else { return false }
             let code = (status >> 8) & 0xFF
             if status & 0x7F != 0 {
                 note("it was ended by signal \(status & 0x7F)")
@@ -108,6 +148,19 @@ package final class MessageHook {
             }
             return false
         }
+    }
+
+    /// How many keep others from being started.
+    private var countedRunning: Int { running.count { lookedAt - $0.started < Self.longestCounted } }
+
+    /// Ends the oldest one if there are too many, with all that it started.
+    private func endOldest(at now: Int64) {
+        guard running.count > Self.mostAtAll, let index = running.firstIndex(where: { $0.ending == nil }) else {
+            return
+        }
+        running[index].ending = now
+        kill(-running[index].process, SIGTERM)
+        note("more than \(Self.mostAtAll) of them run, and the oldest is ended")
     }
 
     private func note(_ reason: String) {
@@ -140,8 +193,8 @@ package final class MessageHook {
         return inherited + values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
     }
 
-    /// Starts a program with nothing to read; what it prints goes where the daemon's errors go. All other descriptors of
-    /// the daemon close on exec.
+    /// Starts a program with nothing to read; what it prints goes where the daemon's errors go. The program
+    /// gets no other descriptor of the daemon: the last action closes all from 3 on.
     private static func start(
         _ program: String, _ arguments: [String], environment: [String]
     ) -> Result<pid_t, StartError> {
@@ -150,6 +203,7 @@ package final class MessageHook {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO)
+        posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

@@ -1,43 +1,41 @@
 import InklingModel
 import InklingText
 
-/// What those are called who say something while nobody looks: of each chat, those who spoke last.
+/// The labels of people who speak while nobody looks. They are those of the prompt: made beside all who are present or
+/// were met before, so an impostor is not called like the friend who is silent.
 package struct SpeakerLabels {
-    /// How many people of a chat are remembered, and how many chats.
-    package static let mostPeople = 256
+    /// Milliseconds for which the people of a chat are taken to be the same, besides the one who speaks.
+    package static let refreshInterval: Int64 = 2_000
+    /// The chats that are remembered: as many as a node can be in (L-39).
     package static let mostChats = 32
 
     private struct Speakers {
         var labels: Labels
-        var ownName: String
-        /// Those who spoke first come first.
-        var order: [UserID] = []
+        let ownName: String
+        /// When the people were asked for, in milliseconds.
+        let made: Int64
     }
 
     private var chats: [String: Speakers] = [:]
 
     package init() {}
 
-    /// How many people are remembered.
-    package var count: Int { chats.values.reduce(0) { $0 + $1.order.count } }
-
-    /// Somebody has said something.
+    /// Returns the label of somebody who said something just now, with their mark.
     ///
-    /// - Returns: What they are called, with their mark.
-    package mutating func label(of person: Person, in chat: String, ownName: String) -> String {
-        var speakers =
-            chats.removeValue(forKey: chat)
-            ?? Speakers(
-                labels: Labels(ownName: ownName), ownName: ownName)
-        if chats.count >= Self.mostChats { chats = [:] }
-        if speakers.ownName != ownName { speakers.labels.setOwnName(ownName) }
-        speakers.ownName = ownName
-        speakers.labels.update(Labels.Person(person))
-        speakers.order.removeAll { $0 == person.user }
-        speakers.order.append(person.user)
-        if speakers.order.count > Self.mostPeople {
-            speakers.labels.remove(speakers.order.removeFirst().description)
+    /// - Parameters:
+    ///   - sender: What the node knows of this person; nil if it knows nothing.
+    ///   - people: Returns those who are in the chat or were met there, with what the node knows of them.
+    ///   - now: Milliseconds of a steady clock.
+    package mutating func label(
+        of person: Person, _ sender: Peer?, in chat: String, ownName: String, at now: Int64, people: () -> [Peer]
+    ) -> String {
+        let kept = chats.removeValue(forKey: chat).flatMap { speakers in
+            speakers.ownName == ownName && now - speakers.made < Self.refreshInterval ? speakers : nil
         }
+        var speakers = kept ?? Speakers(labels: Labels(ownName: ownName, people()), ownName: ownName, made: now)
+        if chats.count >= Self.mostChats { chats = [:] }
+        // Nobody knows yet whether a name that comes without anything else is that of another person.
+        speakers.labels.update(sender.map { Labels.Person($0) } ?? Labels.Person(person))
         chats[chat] = speakers
         return speakers.labels.label(of: person.user.description).marked
     }

@@ -82,7 +82,8 @@ extension Finding {
         .problem(
             daemonCheck, "a node of yours runs, but no daemon can be used: \(reason)",
             fix: isManaged
-                ? "systemctl --user restart inkling.service" : "end it, and start it again: inkling daemon",
+                ? "systemctl --user restart inkling.service"
+                : "end it with inkling stop, and start it again: inkling daemon",
             spoken: "My Inkling daemon runs, but my programs can't use it, so I have to restart it.")
     }
 }

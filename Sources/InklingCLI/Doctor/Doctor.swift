@@ -133,7 +133,7 @@ final class Doctor {
             let start = HostTools.start("dbus-daemon", unit: "dbus", without: HostTools.busStart, package: "dbus")
             say(
                 .problem(
-                    "D-Bus", "the system bus does not answer at \(bus) (\(reason))", fix: start,
+                    "D-Bus", "the system bus does not answer at \(bus)\(reason)", fix: start,
                     spoken: "D-Bus is not running on my computer, so nobody can be found: I have to start it."))
         } else {
             say(.ok("D-Bus", "the system bus answers"))
@@ -144,7 +144,7 @@ final class Doctor {
             // Without a bus it can't be asked for anything, whether it runs or not.
             say(
                 .problem(
-                    "Avahi", "the discovery daemon is not running (\(reason))", fix: fix,
+                    "Avahi", "the discovery daemon is not running\(reason)", fix: fix,
                     spoken: "Avahi is not running on my computer, so nobody can be found: I have to start it."))
             return false
         }
@@ -196,7 +196,9 @@ final class Doctor {
         configuration.isEphemeral = true
         configuration.knownPeersToRead = user.other?.directory ?? configuration.stateDirectory
         let settings = ChatSettings(
-            node: configuration, chat: chat, arguments: arguments, mode: .plain, indicator: .standard,
+            // A node of the doctor's own says nothing in the chat.
+            node: configuration, chat: chat, isConfirmed: daemon == nil, arguments: arguments, mode: .plain,
+            indicator: .standard,
             reducedMotion: true, decorated: false, logLevel: logLevel, daemon: daemon)
         do {
             let session = try ChatProgram.runCommand(settings) { host, _ in

@@ -59,7 +59,7 @@ final class DoctorSession: CommandSession {
 
     func begin() {
         if !host.isAttached { host.node?.ask(.setAway(true)) }
-        host.node?.ask(.join(host.settings.chat))
+        host.node?.ask(host.settings.join)
     }
 
     // MARK: What it finds

@@ -53,13 +53,14 @@ struct DoctorUser {
         return identities
     }
 
-    /// What runs for the other: nobody connects to it.
+    /// What runs for the other. A daemon is one only if the other or root answers at its socket: a stranger's program is
+    /// not.
     var othersNode: OthersNode? {
         guard let other else { return nil }
         guard KeyStore.isInUse(directory: other.directory) else { return OthersNode.none }
         let places = SocketPath.places(
             stateDirectory: nil, default: other.directory, userFolder: "/run/user/\(other.user)")
-        return places.contains(where: UnixSocket.isListening(at:)) ? .daemon : .chat
+        return places.contains { UnixSocket.isAnswered(at: $0, by: [other.user, 0]) } ? .daemon : .chat
     }
 
     private static func name(of user: uid_t) -> String {

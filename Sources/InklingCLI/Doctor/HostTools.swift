@@ -1,14 +1,15 @@
+import CProcess
 @preconcurrency import Glibc
 import InklingModel
 
 /// What runs on this machine beside Inkling.
-enum HostTools {
+package enum HostTools {
     /// How long a command may take that is asked for something.
     private static let patience = Duration.seconds(10)
     private static let maximumOutput = 16 << 20
 
     /// What a command prints; nil if there is none of that name, it fails, or it takes too long.
-    static func output(of command: [String]) -> String? {
+    package static func output(of command: [String]) -> String? {
         guard let path = path(of: command[0]), let (child, output) = start(path, command) else { return nil }
         let end = ContinuousClock.now + patience
         let bytes = read(output, until: end)
@@ -30,6 +31,7 @@ enum HostTools {
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+        posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -108,13 +110,14 @@ enum HostTools {
         return line + "sudo dbus-daemon --system --fork"
     }
 
-    /// The system's reason why nobody answers at a socket of the file system; nil if somebody does.
+    /// The system's reason why nobody answers at a socket of the file system, with a blank, in parentheses. Empty if the
+    /// socket is missing, which says no more than the finding; nil if somebody answers.
     static func failureToConnect(_ path: String) -> String? {
         do {
             close(try UnixSocket.connect(to: path))
             return nil
         } catch {
-            return error.text
+            return error == .system(ENOENT) ? "" : " (\(error.text))"
         }
     }
 

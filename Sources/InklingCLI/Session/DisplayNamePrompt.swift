@@ -12,7 +12,8 @@ enum DisplayNamePrompt {
     ///   - path: the settings file, which is made if there is none; nil if none is to be made.
     ///   - directory: where the name of the last chat is kept; nil if nowhere.
     /// - Returns: a name that a node can have.
-    /// - Throws: the status of a program that was interrupted, at the end of the input: nobody has said yes.
+    /// - Throws: the status of a program that was interrupted, at the end of the input: nobody has said yes; success
+    ///   after /quit.
     static func ask(proposal: String, keepingIn path: String?, beside directory: String?) throws -> String {
         let shown = ChatLines.shown(proposal)
         while true {
@@ -21,10 +22,12 @@ enum DisplayNamePrompt {
                 Output.standard.write(line: "")
                 throw ExitCode(128 + SIGINT)
             }
-            let answer = NormalForm.canonical(line.trimmed)
-            let name = answer.isEmpty ? NormalForm.canonical(proposal) : answer
-            if let fault = NameFault(ofOwnName: name) {
-                Output.standard.write(line: SafeText.line(NodeError.name(fault).fact) + " Choose another.")
+            let name: String
+            switch NameAnswer(line, proposal: proposal) {
+            case .name(let chosen): name = chosen
+            case .quit: throw ExitCode.success
+            case .refused(let why):
+                Output.standard.write(line: why)
                 continue
             }
             if let path, keep(name, in: path) {

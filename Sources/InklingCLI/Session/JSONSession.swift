@@ -4,13 +4,14 @@ import InklingControl
 import InklingModel
 import InklingText
 
-/// JSON lines for programs, on standard input and output; `Protocol/driver.md` describes them.
+/// JSON lines for programs, on standard input and output; `Protocol/api.md` describes them.
 final class JSONSession: Session {
     private let host: SessionHost
     /// Made when it is first needed: a daemon tells its notices before the session begins.
     private lazy var interface: JSONInterface? = host.node.map { node in
         JSONInterface(
-            node, .standard(host.settings.chat), texts: JSONTexts(indicator: host.settings.indicator),
+            node, .standard(host.settings.chat, isConfirmed: host.settings.isConfirmed),
+            texts: JSONTexts(indicator: host.settings.indicator),
             write: { [host] in host.output.write(line: $0) }, ended: { [weak self] in self?.end($0) })
     }
     private var hasEnded = false
@@ -39,7 +40,10 @@ final class JSONSession: Session {
         host.end(status: status)
     }
 
-    func take(_ output: ServiceOutput) { interface?.take(output) }
+    func take(_ output: ServiceOutput) {
+        interface?.take(output)
+        if case .answer(.done, to: .rename(let name)) = output { host.keep(name: name, changesSettings: false) }
+    }
 
     func take(_ piece: StandardInput.Piece) {
         switch piece {

@@ -89,7 +89,9 @@ final class LineSession<Model: LineInputModel>: Session {
         case .bell: host.output.write([0x07])
         case .reattach: host.reattach()
         case .beginEnd: host.stopHoldingBack()
-        case .draw, .clearScreen, .suspend: break
+        case .keep(.name(let name)): host.keep(name: name)
+        case .keep(.bell(let isOn)): host.keep(bell: isOn)
+        case .draw, .clearScreen, .keep(.line), .suspend: break
         }
     }
 }

@@ -9,7 +9,7 @@ final class PeersSession: CommandSession {
     private let duration: Duration
     private var notices = NoticePrinter()
     private var phase = Phase.looking
-    /// Whether the node was in the chat before.
+    /// Whether the node was in the chat before, for so long that it has found everybody.
     private var wasThere = false
     /// All who were ever met in the chat, by name, and what they are called; nil before that is known, and where it never
     /// will be.
@@ -37,7 +37,7 @@ final class PeersSession: CommandSession {
     func begin() {
         // Where others use the node as well, it may know already, and it is not for this one to say that the user is away.
         host.node?.ask(host.isAttached ? .chats : .setAway(true))
-        host.node?.ask(.join(host.settings.chat))
+        host.node?.ask(host.settings.join)
     }
 
     func take(_ output: ServiceOutput) {
@@ -47,7 +47,7 @@ final class PeersSession: CommandSession {
         case .answer(.joined(let chat, _), to: .join):
             host.warn(of: chat)
             if wasThere { ask() }
-        case .answer(.chats(let chats), to: .chats): wasThere = chats.contains { $0.name == chat }
+        case .answer(.chats(let chats), to: .chats): wasThere = chats.contains { $0.name == chat && !$0.isLooking }
         case .answer(.peers(let peers), to: .peers):
             result = (peers, Labels(ownName: host.node?.identity.name ?? "", peers))
             end(status: 0)

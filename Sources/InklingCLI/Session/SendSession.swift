@@ -14,6 +14,8 @@ final class SendSession: CommandSession {
     /// The keys of those who are there.
     private var present: Set<String> = []
     private var notices = NoticePrinter()
+    /// Whether the node was in the chat before, for so long that it has found everybody.
+    private var wasThere = false
     private var phase = Phase.joining
     /// What became of it; nil before that is known, and where it never will be.
     private(set) var result: Result?
@@ -47,7 +49,10 @@ final class SendSession: CommandSession {
 
     private var chat: String { host.settings.chat.name }
 
-    func begin() { host.node?.ask(.join(host.settings.chat)) }
+    func begin() {
+        if host.isAttached { host.node?.ask(.chats) }
+        host.node?.ask(host.settings.join)
+    }
 
     // MARK: What the node says
 
@@ -76,12 +81,12 @@ final class SendSession: CommandSession {
 
     private func take(_ answer: ServiceAnswer) {
         switch (phase, answer) {
+        case (.joining, .chats(let chats)): wasThere = chats.contains { $0.name == chat && !$0.isLooking }
         case (.joining, .joined(let chat, let peers)):
             host.warn(of: chat)
             phase = .waiting
             peers.forEach(note)
-            // A node that was there before has found them.
-            if !present.isEmpty { send() }
+            if wasThere, !present.isEmpty { send() }
         case (.asking, .peers(let peers)): phase = .asking(peers)
         case (.asking(let people), .sent(let message, let recipients)):
             let delivery = Delivery(message, to: chat, recipients: recipients, people: people)

@@ -9,7 +9,7 @@ import NIOCore
 /// What a session stands on: the node, standard input and output, signals and the time, all on one event loop.
 final class SessionHost {
     let loop: any EventLoop
-    let settings: ChatSettings
+    private(set) var settings: ChatSettings
     let output: StandardOutput
     private(set) var node: (any ChatService)?
     private var input: StandardInput?
@@ -186,22 +186,42 @@ final class SessionHost {
     /// While the output is full, what counts of the events waits in the node, bounded, and the peers who send the most
     /// wait with it (M-20).
     private func take(_ said: ServiceOutput) {
-        if case .answer(.done, to: .rename(let name)) = said, node?.identity.isTemporary == false {
-            RememberedName.keep(name, in: settings.node.stateDirectory)
-        }
         session?.take(said)
         if case .answer(.joined, _) = said { tellOfVersion() }
-        if case .answer(.done, to: .rename(let name)) = said { tellOfSettledName(beside: name) }
         followOutput()
         settle()
     }
 
-    /// A new name holds until the settings are read again, where they give another.
-    private func tellOfSettledName(beside name: String) {
+    /// The user's name is to last. Where the settings give one, they would bring back the old one.
+    ///
+    /// - Parameter changesSettings: whether to change the name there; not for a program, which says itself what to do.
+    func keep(name: String, changesSettings: Bool = true) {
+        if node?.identity.isTemporary == false { RememberedName.keep(name, in: settings.node.stateDirectory) }
         guard let settled = settings.settledName, settled.name != name else { return }
+        guard changesSettings else {
+            session?.take(
+                notice: "The next start takes the name from \(settled.path) again; to keep this one, change \"name\" "
+                    + "there")
+            return
+        }
+        if keep(.name(name), in: settled.path) { settings.settledName?.name = name }
+    }
+
+    /// Whether the terminal rings is to last.
+    func keep(bell isOn: Bool) {
+        guard let path = settings.settingsPath else {
+            session?.take(notice: "This holds until you quit, because no settings are read.")
+            return
+        }
+        _ = keep(.bell(isOn), in: path)
+    }
+
+    private func keep(_ edit: SettingsEdit, in path: String) -> Bool {
+        let fault = edit.write(to: path)
         session?.take(
-            notice: "The next start takes your name from \(settled.path) again; to keep this one, change \"name\" "
-                + "there")
+            notice: fault.map { "This holds until you quit, because \(path) \($0). Change the setting there." }
+                ?? "Saved in \(path)")
+        return fault == nil
     }
 
     private func followOutput() {

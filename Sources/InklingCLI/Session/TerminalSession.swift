@@ -1,6 +1,7 @@
 import Glibc
 import Inkling
 import InklingConsole
+import InklingControl
 import InklingModel
 import InklingText
 
@@ -17,6 +18,8 @@ final class TerminalSession: Session {
     /// What the terminal has not taken yet.
     private var unseen: [Line] = []
     private var leftOut = 0
+    /// Nil where nothing lasts.
+    private var entered: EnteredLines?
     private var mustDraw = false
 
     private enum Phase {
@@ -30,10 +33,18 @@ final class TerminalSession: Session {
     init(_ host: SessionHost, identity: NodeIdentity) {
         self.host = host
         let size = Terminal.size()
+        let node = host.settings.node
+        let keepsLines = !node.isEphemeral && !identity.isTemporary
+        entered = keepsLines ? node.stateDirectory.map { EnteredLines(in: $0) } : nil
+        var display = host.settings.display(.screen, folds: true)
+        display.explains = entered?.read.isEmpty == true
         model = ChatModel(
-            host.settings.chat, identity: identity, display: host.settings.display(.screen, folds: true),
+            host.settings.chat, identity: identity, display: display,
             texts: host.settings.texts(port: identity.port), columns: size.columns, at: host.now)
-        screen = Screen(columns: size.columns, rows: size.rows, decorated: host.settings.decorated)
+        screen = Screen(
+            columns: size.columns, rows: size.rows, decorated: host.settings.decorated,
+            isolatesNames: Terminal.knowsUTF8)
+        model.recall(entered?.read ?? [])
     }
 
     func begin() {
@@ -97,6 +108,9 @@ final class TerminalSession: Session {
         case .draw: draw()
         case .ask(let request): host.node?.ask(request)
         case .bell: write([0x07])
+        case .keep(.line(let line)): entered?.add(line)
+        case .keep(.name(let name)): host.keep(name: name)
+        case .keep(.bell(let isOn)): host.keep(bell: isOn)
         case .clearScreen: write(screen.clear())
         case .suspend: suspend(wholeJob: true)
         case .complain(let text): draw([ChatLines.error(text)])

@@ -24,8 +24,7 @@ final class WatchSession: Session {
     /// Whether the node was in the chat before; nil while that is not known.
     private var wasThere: Bool?
     private var people: [Person] = []
-    /// Whoever has left stays in them: a label doesn't get shorter while somebody looks at it.
-    private var labels: Labels
+    private var labels: WatchedLabels
     private var last: String?
     private let began: Int64
     private var hasEnded = false
@@ -33,7 +32,7 @@ final class WatchSession: Session {
 
     init(_ host: SessionHost, identity: NodeIdentity, _ wishes: Wishes) {
         self.host = host
-        labels = Labels(ownName: identity.name)
+        labels = WatchedLabels(ownName: identity.name)
         self.wishes = wishes
         began = host.now.steady
     }
@@ -42,7 +41,7 @@ final class WatchSession: Session {
         // Where others use the node as well, it is not for this one to say.
         if !host.isAttached { host.node?.ask(.setAway(true)) }
         if host.isAttached, wishes.isOnce { host.node?.ask(.chats) }
-        host.node?.ask(.join(host.settings.chat))
+        host.node?.ask(host.settings.join)
     }
 
     func reattached(_ identity: NodeIdentity) {
@@ -52,7 +51,7 @@ final class WatchSession: Session {
 
     func take(_ output: ServiceOutput) {
         switch output {
-        case .event(let timed): take(timed.event, at: timed.at)
+        case .event(let timed): take(timed)
         case .own(let message):
             guard wishes.showsMessages, message.chat == chat, let identity = host.node?.identity else { return }
             show(message.text, from: Person(user: identity.user, name: identity.name), label: "You", at: message.at)
@@ -60,7 +59,7 @@ final class WatchSession: Session {
             end(status: 1, SafeText.line(error.text))
         case .answer(.joined(let chat, let peers), to: .join):
             host.warn(of: chat)
-            for peer in peers { labels.update(Labels.Person(peer)) }
+            labels.join(peers, now: host.now.wall)
             if wishes.isOnce { onceAt = began + Self.onceTime } else { show() }
             // What a node knows that was there before comes before its next answer.
             if wasThere == true { host.node?.ask(.chats) }
@@ -84,28 +83,25 @@ final class WatchSession: Session {
 
     private var chat: String { host.settings.chat.name }
 
-    /// - Parameter time: in seconds since 1970.
-    private func take(_ event: Event, at time: Double) {
-        switch event {
-        case .peer(chat, let peer, _): labels.update(Labels.Person(peer))
+    private func take(_ timed: TimedEvent) {
+        switch timed.event {
+        case .peer(chat, let peer, _): labels.update(peer, now: host.now.wall)
         case .typing(chat, let people):
             self.people = people
-            people.forEach(meet)
+            for person in people { labels.meet(person) }
             if !wishes.isOnce { show() }
         case .message(chat, let person, _, let text):
             guard wishes.showsMessages else { return }
-            meet(person)
-            show(text, from: person, label: labels.label(of: person.user.description).marked, at: time)
+            labels.meet(person)
+            show(
+                text, from: person, label: labels.label(of: person.user).marked, at: timed.at,
+                isDelayed: timed.isDelayed)
         case .missed(chat, let messages, _):
             guard wishes.showsMessages, messages > 0 else { return }
             Output.error.write(line: "inkling: messages were left out, as nobody took them in time: \(messages)")
         case .notice(let notice): notices.print(notice)
         case .peer, .typing, .message, .delivered, .failed, .missed: break
         }
-    }
-
-    private func meet(_ person: Person) {
-        if !labels.contains(person.user.description) { labels.update(Labels.Person(person)) }
     }
 
     private func show() {
@@ -117,24 +113,29 @@ final class WatchSession: Session {
 
     private var line: String {
         let text = IndicatorText.text(
-            people: people.map { labels.label(of: $0.user.description) }, style: host.settings.indicator)
+            people: people.map { labels.label(of: $0.user) }, style: host.settings.indicator)
         guard wishes.asJSON else { return text }
         return JSONValue.object([
             ("chat", .string(chat)), ("text", .string(text)), ("users", .array(people.map { .person($0) })),
         ]).text
     }
 
-    /// - Parameter time: when it was said, in seconds since 1970.
-    private func show(_ text: String, from person: Person, label: String, at time: Double) {
+    /// - Parameters:
+    ///   - time: when it was said, in seconds since 1970.
+    ///   - isDelayed: whether it may have been written long before.
+    private func show(_ text: String, from person: Person, label: String, at time: Double, isDelayed: Bool = false) {
         guard wishes.asJSON else {
             let isOwn = person.user == host.node?.identity.user
             let name = isOwn ? ChatLines.shown(person.name) : nil
             return host.output.write(line: ChatLines.line(text, by: label, orDoneBy: name))
         }
         host.output.write(
-            line: JSONValue.object([
-                ("chat", .string(chat)), ("from", .person(person)), ("message", .string(text)), ("at", .seconds(time)),
-            ]).text)
+            line: JSONValue.object(
+                [
+                    ("chat", .string(chat)), ("from", .person(person)), ("message", .string(text)),
+                    ("at", .seconds(time)),
+                ] + (isDelayed ? [("delayed", .boolean(true))] : [])
+            ).text)
     }
 
     func tick() {

@@ -1,6 +1,8 @@
 import Glibc
 import Inkling
 import InklingConsole
+import InklingControl
+import InklingModel
 import InklingText
 import Logging
 
@@ -17,6 +19,10 @@ struct ChatSettings: Sendable {
 
     var node: Configuration
     var chat: Chat
+    /// Whether the user confirmed that the chat has this name.
+    var isConfirmed = false
+    /// The open chat that the settings name; nil where they name none.
+    var settledChat: String?
     /// How a shell names the chat to a further command, with a blank before it.
     var arguments: String
     var mode: Mode
@@ -31,6 +37,8 @@ struct ChatSettings: Sendable {
     var daemon: DaemonConnection?
     /// The name that the settings file gives the user, and the file's path; nil where it gives none.
     var settledName: (name: String, path: String)?
+    /// Where the settings are read from, whether or not there is such a file; nil if they are not.
+    var settingsPath: String?
     /// The path of the settings file that names the interfaces to use; nil where it names none, or options do.
     var interfacesPath: String?
 
@@ -59,20 +67,29 @@ struct ChatSettings: Sendable {
 }
 
 extension ChatSettings {
+    /// The request to join the chat.
+    var join: ServiceRequest { .join(chat, isConfirmed: isConfirmed) }
+
+    /// The names that chats had in the state directory.
+    var names: NameKeeper {
+        NameKeeper(in: node.stateDirectory, settledName: settledChat, remembers: !node.isEphemeral)
+    }
+
     /// How a session of that form shows the chat.
     ///
     /// - Parameter folds: whether a person reads, who can ask for what is folded.
     func display(_ form: ChatDisplay.Form, folds: Bool) -> ChatDisplay {
         ChatDisplay(
             form: form, folds: folds, indicator: indicator, reducedMotion: reducedMotion, decorated: decorated,
-            ringsForMentions: ringsForMentions, outlivesNode: daemon != nil && form != .pipe)
+            ringsForMentions: ringsForMentions, outlivesNode: daemon != nil && form != .pipe,
+            confirmsName: isConfirmed)
     }
 
     /// What the model of a chat can't know by itself.
     func texts(port: UInt16) -> ChatTexts {
         ChatTexts(
             localTime: LocalTime.init(wall:), error: { $0.text }, notice: { $0.text }, reach: { reach(port: port) },
-            arguments: arguments)
+            newSecret: { .random() }, arguments: arguments)
     }
 
     /// Where others can find the node.

@@ -63,8 +63,15 @@ struct NodeOptions: ParsableArguments {
         guard interface.isEmpty || withoutInterface.isEmpty else {
             throw ValidationError("--interface and --without-interface are mutually exclusive.")
         }
-        if let name, !(1...64).contains(NormalForm.canonical(name).utf8.count) {
-            throw ValidationError("--name takes 1 to 64 bytes.")
+        if let name { try Self.checkSize(of: NormalForm.canonical(name)) }
+    }
+
+    /// Other faults of a name don't matter to all commands.
+    private static func checkSize(of name: String) throws {
+        guard let fault = NameFault(ofOwnName: name) else { return }
+        switch fault {
+        case .empty, .tooLong: throw ValidationError(SafeText.line(NodeError.name(fault).text))
+        case .controlCharacter, .invisibleCharacter, .invite, .unreadable, .userID: break
         }
     }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Inkling
 import InklingConsole
+import InklingControl
 import InklingModel
 import InklingText
 
@@ -24,7 +25,16 @@ struct SecretOptions: ParsableArguments {
         completion: .file())
     var inviteFile: String?
 
+    @Flag(
+        help: """
+            Join the open chat of that name, which anybody can read, although a private chat of yours has or had it.
+            """)
+    var open = false
+
     func validate() throws {
+        guard !open || (secret ?? secretFile ?? invite ?? inviteFile) == nil else {
+            throw ValidationError("--open is for a chat without a secret; leave it or the secret out.")
+        }
         let options = [secret, secretFile, invite, inviteFile].compactMap { $0 }
         guard options.count <= 1 else {
             throw ValidationError("Give only one of --secret, --secret-file, --invite and --invite-file.")
@@ -54,10 +64,18 @@ struct SecretOptions: ParsableArguments {
         return (try? SmallFile.text(chat, maximumBytes: 4_096)).map(Chat.isInvite) ?? false
     }
 
+    /// Whether the user confirmed the name of the chat: of an open one by `--open`, and of a private one by the name
+    /// itself.
+    ///
+    /// - Parameter given: The argument that named the chat.
+    func confirms(_ chat: Chat, given: String?) -> Bool {
+        chat.isOpen ? open : given.map { !Chat.isInvite($0) } ?? false
+    }
+
     /// Whether an invite names the chat, so that no name has to.
     var namesInvite: Bool {
         if invite != nil || inviteFile != nil { return true }
-        guard secret == nil, secretFile == nil else { return false }
+        guard secret == nil, secretFile == nil, !open else { return false }
         return ChatSettings.environment("INKLING_INVITE") != nil
     }
 
@@ -70,6 +88,7 @@ struct SecretOptions: ParsableArguments {
     /// stand, an invite is taken as what it is.
     func chatToJoin(_ chat: String?, default fallback: String?) throws -> Chat {
         do {
+            if open { return try openChat(chat, default: fallback) }
             if let chat, Chat.isInvite(chat) {
                 guard [secret, secretFile, self.invite, inviteFile].allSatisfy({ $0 == nil }) else {
                     throw ValidationError(
@@ -85,7 +104,7 @@ struct SecretOptions: ParsableArguments {
                 }
                 return invited
             }
-            let name = NormalForm.canonical(chat ?? fallback ?? "lobby")
+            let name = NormalForm.canonical(chat ?? fallback ?? NameKeeper.defaultName)
             guard Chat.isInvite(name) else {
                 if case .secret(let text) = source { return try Chat(name, secret: try Secret(text)) }
                 return try Chat(name)
@@ -100,6 +119,15 @@ struct SecretOptions: ParsableArguments {
         }
     }
 
+    /// The open chat that is named. The secret or invite of the environment is not for it.
+    private func openChat(_ chat: String?, default fallback: String?) throws -> Chat {
+        let name = chat ?? fallback ?? NameKeeper.defaultName
+        guard !Chat.isInvite(name) else {
+            throw ValidationError("--open takes the name of a chat, not an invite.")
+        }
+        return try Chat(name)
+    }
+
     /// How a shell names the chat to a further command, with a blank before it. No secret is repeated.
     ///
     /// - Parameter given: The argument that named it here.
@@ -110,6 +138,7 @@ struct SecretOptions: ParsableArguments {
         }
         if let inviteFile { return " --invite-file \(word(inviteFile))" }
         if invite != nil || given.map(Chat.isInvite) == true { return " --invite INVITE" }
+        if open { return " --open" + ShellQuoting.argument(chat.name) }
         var words = ""
         if let secretFile { words = " --secret-file \(word(secretFile))" }
         if secret != nil { words = " --secret SECRET" }
@@ -153,7 +182,7 @@ struct SecretOptions: ParsableArguments {
         }
         if opensChat(text), let mode = SmallFile.mode(path), SmallFile.isReadableByOthers(mode) {
             Output.error.write(
-                line: "inkling: others on this machine can read \(shown), and so join the chat; make it private: "
+                line: "inkling: others on this machine can read \(shown), and so join the chat. Make the file private: "
                     + "chmod 600\(ShellQuoting.argument(path))")
         }
         return text

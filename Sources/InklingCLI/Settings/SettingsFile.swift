@@ -31,6 +31,9 @@ package struct SettingsFile: Equatable, Sendable {
 
     package init() {}
 
+    /// The chat that commands without a name join, where that is an open one.
+    var openChat: String? { chat.flatMap { Chat.isInvite($0) ? nil : NormalForm.canonical($0) } }
+
     /// `$XDG_CONFIG_HOME/inkling/config.toml`, or its replacement; nil for a user without a home.
     package static func defaultPath(environment: (String) -> String?) -> String? {
         // The convention's own rule: a path that is not absolute is ignored.
@@ -62,8 +65,8 @@ package struct SettingsFile: Equatable, Sendable {
     /// - Parameter mode: The permissions of the file; nil for what has none, as standard input.
     package func warning(path: String, mode: mode_t?) -> String? {
         guard let chat, Chat.isInvite(chat), let mode, SmallFile.isReadableByOthers(mode) else { return nil }
-        return "others on this machine can read the invite in \(SafeText.line(path)), and so join that chat; "
-            + "make it private: chmod 600\(ShellQuoting.argument(path))"
+        return "others on this machine can read the invite in \(SafeText.line(path)), and so join that chat. "
+            + "Make the file private: chmod 600\(ShellQuoting.argument(path))"
     }
 
     /// Reads TOML.
@@ -110,14 +113,8 @@ package struct SettingsFile: Equatable, Sendable {
         if let messageHook, messageHook.first?.isEmpty != false {
             throw reader.refusal(.onMessage, "takes a program and its arguments, such as [\"notify-message\"]")
         }
-        if let name, !(1...64).contains(NormalForm.canonical(name).utf8.count) {
-            throw reader.refusal(.name, "takes 1 to 64 bytes")
-        }
         if let name, let fault = NameFault(ofOwnName: NormalForm.canonical(name)) {
             throw reader.refusal(.name, "can't be used: \(fault.reason)")
-        }
-        if let chat, !Chat.isInvite(chat), !(1...64).contains(NormalForm.canonical(chat).utf8.count) {
-            throw reader.refusal(.chat, "takes 1 to 64 bytes")
         }
         if let chat {
             do {

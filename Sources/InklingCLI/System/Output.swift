@@ -49,7 +49,8 @@ struct Output: Sendable {
     }
 
     func answer(json members: [(String, JSONValue)]) throws {
-        try answer(JSONValue.object(members).text)
+        guard !write(Array((JSONValue.object(members).text + "\n").utf8)) else { return }
+        throw Self.failure(errno)
     }
 
     /// Says what an open chat does not give (S-4).
@@ -63,12 +64,16 @@ struct Output: Sendable {
         var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         guard poll(&wanted, 1, 0) > 0, wanted.revents & Int16(POLLOUT) != 0 else { return }
         // A pipe that is writable takes this many bytes without waiting.
-        write(Array((line + "\n").utf8.prefix(Int(PIPE_BUF))))
+        write(Array((shown(line) + "\n").utf8.prefix(Int(PIPE_BUF))))
     }
 
-    /// Writes a line, with one write(2) unless the system takes it in parts.
+    private func shown(_ line: String) -> String {
+        isatty(descriptor) == 1 ? WordWrap.text(line, columns: Terminal.size(descriptor).columns) : line
+    }
+
+    /// Writes a line, with one write(2) unless the system takes it in parts. A terminal gets it broken between words.
     @discardableResult
     func write(line: String) -> Bool {
-        write(Array((line + "\n").utf8))
+        write(Array((shown(line) + "\n").utf8))
     }
 }

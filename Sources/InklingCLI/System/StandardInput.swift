@@ -33,6 +33,7 @@ final class StandardInput {
     private let loop: any EventLoop
     private let isTerminal = isatty(STDIN_FILENO) == 1
     private var source = Source.unopened
+    private var failures = ReadFailures()
     private var isAwaited = false
     /// Whether the end was told.
     private var hasEnded = false
@@ -64,17 +65,26 @@ final class StandardInput {
         case .channel(let channel): channel.read()
         case .file:
             // Not at once: datagrams come first.
-            loop.assumeIsolated().scheduleTask(in: Self.fileStep) { self.arrived(Self.read(STDIN_FILENO)) }
+            loop.assumeIsolated().scheduleTask(in: Self.fileStep) { self.read(Self.read(STDIN_FILENO)) }
         case .thread(let pool):
             pool.runIfActive(eventLoop: loop) { Self.read(STDIN_FILENO) }.assumeIsolated().whenComplete { result in
-                self.arrived((try? result.get()) ?? .end)
+                self.read((try? result.get()) ?? .end(nil))
             }
         case .ended: loop.assumeIsolated().execute { self.arrived(.end) }
         }
     }
 
+    private func read(_ reading: Reading) {
+        switch reading {
+        case .bytes(let bytes): arrived(.bytes(bytes))
+        case .end(let code): if isEnd(code) { arrived(.end) } else { wait() }
+        }
+    }
+
+    private func isEnd(_ code: Int32?) -> Bool { !isTerminal || failures.isEnd(code, isOthers: Terminal.isOthers) }
+
     private func arrived(_ piece: Piece) {
-        if case .end = piece { source = .ended }
+        if case .end = piece { source = .ended } else { failures = ReadFailures() }
         guard isAwaited else { return }
         isAwaited = false
         if case .end = piece { hasEnded = true }
@@ -132,8 +142,7 @@ final class StandardInput {
     /// The channel has ended.
     private func ended(by error: (any Error)?) {
         if case .ended = source { return }
-        if isTerminal, Terminal.isOthers, (error as? IOError)?.errnoCode == EIO {
-            // It was read in the background: that is not its end.
+        guard isEnd((error as? IOError)?.errnoCode) else {
             source = .unopened
             if isAwaited { wait() }
             return
@@ -142,8 +151,14 @@ final class StandardInput {
         arrived(.end)
     }
 
+    private enum Reading: Sendable {
+        case bytes([UInt8])
+        /// With the system's code, if it is an error.
+        case end(Int32?)
+    }
+
     /// Waits for the next bytes.
-    private static func read(_ descriptor: Int32) -> Piece {
+    private static func read(_ descriptor: Int32) -> Reading {
         while true {
             var count = 0
             let bytes = [UInt8](unsafeUninitializedCapacity: pieceSize) { buffer, initialized in
@@ -151,7 +166,8 @@ final class StandardInput {
                 initialized = max(count, 0)
             }
             if count > 0 { return .bytes(bytes) }
-            guard count < 0, errno == EAGAIN || errno == EINTR else { return .end }
+            guard count < 0 else { return .end(nil) }
+            guard errno == EAGAIN || errno == EINTR else { return .end(errno) }
             if errno == EAGAIN {
                 var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
                 poll(&wanted, 1, -1)
@@ -177,6 +193,28 @@ final class StandardInput {
         }
 
         func channelInactive(context: ChannelHandlerContext) { input.ended(by: error) }
+    }
+}
+
+/// Failures to read a terminal, of which not all are its end.
+package struct ReadFailures {
+    private var hasFailedInFront = false
+
+    package init() {}
+
+    /// Whether nothing more can be read.
+    ///
+    /// What is read in the background fails. That may show only when the program is in front again, as it can be stopped
+    /// in between; a second failure there is the end.
+    ///
+    /// - Parameters:
+    ///   - code: The system's code of the error; nil at the end of the input.
+    ///   - isOthers: Whether the terminal belongs to another job now.
+    package mutating func isEnd(_ code: Int32?, isOthers: Bool) -> Bool {
+        guard code == EIO else { return true }
+        guard !isOthers else { return false }
+        defer { hasFailedInFront = true }
+        return hasFailedInFront
     }
 }
 

@@ -28,6 +28,13 @@ private func giveBackAndDie(_ number: Int32) {
 enum Terminal {
     private static let fatal = [SIGSEGV, SIGABRT, SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGQUIT]
 
+    /// Whether the locale of the environment has UTF-8.
+    static var knowsUTF8: Bool {
+        let names = ["LC_ALL", "LC_CTYPE", "LANG"]
+        let locale = names.lazy.compactMap { ChatSettings.environment($0) }.first ?? ""
+        return locale.lowercased().contains("utf-8") || locale.lowercased().contains("utf8")
+    }
+
     /// Remembers how the terminal is and sees to it that also a crash gives it back.
     static func prepare() {
         guard tcgetattr(STDIN_FILENO, savedModes) == 0, !resetBytes.isEmpty else { return }
@@ -78,9 +85,9 @@ enum Terminal {
     }
 
     /// The size of the terminal, or 80 by 24 where it doesn't say.
-    static func size() -> (columns: Int, rows: Int) {
+    static func size(_ descriptor: Int32 = STDOUT_FILENO) -> (columns: Int, rows: Int) {
         var size = winsize()
-        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
             return (80, 24)
         }
         return (Int(size.ws_col), Int(size.ws_row))

@@ -68,6 +68,14 @@ package enum UnixSocket {
         return credentials.1
     }
 
+    /// Whether a process of one of these users listens at a path, by the credentials that the system took when it began
+    /// to listen (SO_PEERCRED).
+    package static func isAnswered(at path: String, by users: Set<uid_t>) -> Bool {
+        guard let descriptor = try? connect(to: path) else { return false }
+        defer { close(descriptor) }
+        return user(of: descriptor).map(users.contains) ?? false
+    }
+
     /// Whether somebody listens at a path, by the system's list of sockets. Who looks there starts nothing.
     static func isListening(at path: String) -> Bool {
         guard let table = try? SmallFile.text("/proc/net/unix", maximumBytes: longestTable) else { return false }

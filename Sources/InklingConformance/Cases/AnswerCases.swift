@@ -119,6 +119,19 @@ extension Catalogue {
             try trial.peer().open(to: program)
             try program.judgeResults()
         },
+        Case("A-35.1", "a chat is `looking` for 3 s after it was joined", group: .driver) { trial in
+            let program = try trial.startAnswering(needs: .chats)
+            func expect(_ looking: [Bool]) throws {
+                let chats = try program.ask(["do": "chats"], expecting: "chats")["chats"]?.array ?? []
+                let actual = chats.map { $0["looking"]?.boolean }
+                guard actual == looking else { throw Finding(expected: "\(looking)", actual: "\(actual)") }
+            }
+            try expect([true])
+            trial.run(for: .milliseconds(3_200))
+            try expect([false])
+            try program.ask(["do": "join", "chat": "another"], expecting: "ok")
+            try expect([false, true])
+        },
         Case("A-3.4", "`quit` and `stop` are answered, and end it with a bye", also: "J-10", group: .driver) { trial in
             for word in ["quit", "stop"] {
                 let program = try trial.startAnswering(
@@ -228,7 +241,8 @@ extension Program {
             listed.map { $0["chat"]?.string } == [arguments.chat, "caf\u{E9}"]
                 && listed.map { $0["secret"]?.boolean } == [false, true]
                 && listed.map { $0["kept"]?.boolean } == [false, false]
-                && listed.map { $0["present"]?.integer } == [1, 0] && listed.map { $0["waiting"]?.integer } == [0, 0])
+                && listed.map { $0["present"]?.integer } == [1, 0] && listed.map { $0["waiting"]?.integer } == [0, 0]
+                && listed.allSatisfy { $0["looking"]?.boolean != nil })
         for isAway in [true, false] {
             tell(["do": isAway ? "away" : "back"])
             let status = try ask(["do": "status"], expecting: "status")

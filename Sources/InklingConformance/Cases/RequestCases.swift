@@ -9,7 +9,7 @@ extension Catalogue {
                 ("inkling:a%20b%25%23c#", "a b%#c"), ("INKLING:aZ0-._~#", "aZ0-._~"),
                 ("inkling:caf%c3%a9#", "caf\u{E9}"),
                 ("inkling:cafe%CC%81s#", "caf\u{E9}s"), ("inkling:na\u{EF}ve#", "na\u{EF}ve"),
-                ("inkling:%6cobby#", "lobby"),
+                ("inkling:%70arlour#", "parlour"),
             ]
             for (form, name) in forms {
                 let secret = ChatSecret(using: &trial.generator)

@@ -116,14 +116,19 @@ extension Catalogue {
             }
             try trial.expectLife(of: peer)
         },
-        Case("L-30.5", "a message that waited is shown and acknowledged", also: "L-42", "M-15", group: .presence) {
-            trial in
+        Case(
+            "L-30.5", "a message that waited is shown as delayed, and acknowledged", also: "L-42", "M-15", "J-15",
+            group: .presence
+        ) { trial in
             let program = try trial.start(needs: .messages)
             let peer = try trial.peer()
             try peer.open(to: program)
             let resumed = sleep(
                 trial, program, for: .milliseconds(3_600), [(.milliseconds(1_500), { peer.sendMessage("waited") })])
-            try program.await("message") { $0["text"]?.string == "waited" }
+            let message = try program.await("message") { $0["text"]?.string == "waited" }
+            guard message.value["delayed"]?.boolean == true else {
+                throw Finding(expected: "`delayed` of the message", actual: program.describe(message.value))
+            }
             try peer.await("an ack of the message", since: resumed) { $0.ack?.next == 1 }
             if let event = program.peerEvents(peer.user, since: resumed).first {
                 throw Finding(

@@ -8,10 +8,12 @@ extension Clause {
         "L-37": "a session is replaced after 60 minutes or 2^31 datagrams",
         "L-38": "a session ends after 2 hours or 2^32 datagrams",
         "L-40": "the addresses of the machine would have to change",
+        "M-22": "the suite sends nothing while the new handshake of a link is under way",
         "D-8": "a daemon publishes the addresses of its own machine alone, so none that is off-link can be advertised",
         "D-10": "how many resolves are under way is seen by the program and its daemon alone",
         "D-15": "the machine would need an interface that the user left out",
         "D-16": "whatever reaches a machine on loopback comes from an address of its own, which is on-link",
+        "D-19": "the instances of others must hide the address, and the user know the peer",
         "D-18": "what a program looks up elsewhere is seen by its resolver alone",
         "L-56": "the suite does not look at the headers of IP",
         "S-5":
@@ -38,5 +40,7 @@ extension Clause {
         "A-29": socket,
         "A-30": socket,
         "A-32": socket,
+        "A-33": socket,
+        "A-34": socket,
     ]
 }

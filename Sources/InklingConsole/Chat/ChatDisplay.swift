@@ -23,10 +23,15 @@ package struct ChatDisplay: Hashable, Sendable {
     package var ringsForMentions: Bool
     /// Whether the node is a process of its own: one that goes is waited for.
     package var outlivesNode: Bool
+    /// Whether the user confirmed the name of the chat to begin with.
+    package var confirmsName: Bool
+    /// Whether the user has entered nothing at a prompt yet, and is told how it works.
+    package var explains: Bool
 
     package init(
         form: Form, folds: Bool, indicator: IndicatorStyle = .standard, reducedMotion: Bool = false,
-        decorated: Bool = false, ringsForMentions: Bool = false, outlivesNode: Bool = false
+        decorated: Bool = false, ringsForMentions: Bool = false, outlivesNode: Bool = false,
+        confirmsName: Bool = false, explains: Bool = false
     ) {
         self.form = form
         self.folds = folds
@@ -35,6 +40,8 @@ package struct ChatDisplay: Hashable, Sendable {
         self.decorated = decorated
         self.ringsForMentions = ringsForMentions
         self.outlivesNode = outlivesNode
+        self.confirmsName = confirmsName
+        self.explains = explains
     }
 
     /// Whether own messages are shown as lines: a terminal that echoes has shown them.
@@ -55,17 +62,21 @@ package struct ChatTexts: Sendable {
     package var notice: @Sendable (Notice) -> String
     /// Where others can find this node, as a sentence.
     package var reach: @Sendable () -> String
+    /// A new secret for a private chat.
+    package var newSecret: @Sendable () -> Secret
     /// How a shell names the first chat to a further command, with a blank before it.
     package var arguments: String
 
     package init(
         localTime: @escaping @Sendable (Double) -> LocalTime, error: @escaping @Sendable (NodeError) -> String,
-        notice: @escaping @Sendable (Notice) -> String, reach: @escaping @Sendable () -> String, arguments: String
+        notice: @escaping @Sendable (Notice) -> String, reach: @escaping @Sendable () -> String,
+        newSecret: @escaping @Sendable () -> Secret, arguments: String
     ) {
         self.localTime = localTime
         self.error = error
         self.notice = notice
         self.reach = reach
+        self.newSecret = newSecret
         self.arguments = arguments
     }
 }

@@ -1,5 +1,15 @@
 import InklingModel
 
+/// What lasts beyond the program.
+package enum Lasting: Hashable, Sendable {
+    /// A line that was entered, to be recalled in later runs.
+    case line(String)
+    /// The user's name.
+    case name(String)
+    /// Whether the terminal rings at the user's name.
+    case bell(Bool)
+}
+
 /// What a model of the prompt asks the program to do.
 package enum ChatEffect: Hashable, Sendable {
     /// Lines join the history; a screen draws its block below them again.
@@ -12,6 +22,8 @@ package enum ChatEffect: Hashable, Sendable {
     case bell
     /// The screen is cleared. It is drawn again by an effect that follows.
     case clearScreen
+    /// Something is to last beyond the program.
+    case keep(Lasting)
     /// The program stops, and with it the processes that were started together with it. Input waits until
     /// `resumed(at:)`.
     case suspend

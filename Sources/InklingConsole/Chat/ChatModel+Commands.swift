@@ -11,16 +11,18 @@ extension ChatModel {
         case .help(let word): answer(help(word))
         case .misused, .unknown: answer(ChatLines.error(command.complaint ?? ""))
         case .away, .back: setAway(command == .away)
-        case .chats: answer(list())
+        case .chats: if display.outlivesNode { ask(.chats, for: .chats) } else { answer(list()) }
         case .join(let text): join(text)
         case .leave(let name): leave(name)
         case .open(.number(let number)): answer(open(number: number))
-        case .open(.name(let name)): answer(index(named: name).map { open(number: $0 + 1) } ?? [noChat(name)])
+        case .open(.name(let name)): open(name)
         case .mute(nil): answer(listMuted())
         case .unmute(let name): answer(unmute(name))
-        case .nick(let name): changeName(name)
+        case .nick(let name, let isOnce): changeName(name, isOnce: isOnce)
+        case .notify(let isOn): notify(isOn)
+        case .invite(let name?): answer(newInvite(name))
         case .clear: clear()
-        case .who, .whois, .verify, .block, .unblock, .mute, .show, .find, .invite:
+        case .who, .whois, .verify, .block, .unblock, .mute, .show, .find, .resend, .invite:
             guard let index = openIndex else {
                 return answer(ChatLines.error("You are not in a chat. Join one: /join NAME"))
             }
@@ -34,11 +36,12 @@ extension ChatModel {
         case .who: ask(.peers(chat: chat.name), for: .who)
         case .invite: answer(invite(chat))
         case .unblock(let name): unblock(name, in: states[index])
+        case .resend: resend(in: index)
         case .find(let text): answer(states[index].find(text, showsTimes: display.showsTimes))
         case .show(let name): answer(showFolded(name, in: index))
         case .block(let name): block(name, in: states[index])
         case .whois(let name), .verify(let name, _), .mute(let name?):
-            switch find(name, in: states[index]) {
+            switch find(name, in: states[index], for: command.word, rest: command.isConfirmation ? " ok" : "") {
             case .failure(let complaint): answer(complaint.line)
             case .success(let peer): perform(command, on: peer, states[index].label(of: peer.user))
             }
@@ -60,6 +63,8 @@ extension ChatModel {
         case (.refresh, _, _): break
         case (_, _, .failed(let error)): self.answer(ChatLines.error(commandText(error, for: purpose)))
         case (.join, _, .joined(let chat, let peers)): joined(chat, peers)
+        case (.chats, _, .chats(let chats)): self.answer(list(with: chats))
+        case (.open(let name), _, .chats(let chats)): open(name, among: chats)
         case (.who, .peers(let chat), .peers(let peers)): self.answer(who(peers, in: chat))
         case (.fingerprint(let label), .fingerprint(let key), .fingerprint(let groups)):
             self.answer(fingerprint(groups, of: label, key: key))
@@ -73,7 +78,9 @@ extension ChatModel {
         case (.unblock(let name), _, .done):
             self.answer(ChatLines.notice("\(SafeText.line(name)) is no longer blocked"))
             refresh()
-        case (.rename, .rename(let name), .done): renamed(name)
+        case (.rename(let isOnce), .rename(let name), .done):
+            renamed(name)
+            if !isOnce { emit(.keep(.name(name))) }
         default: break
         }
     }
@@ -98,7 +105,7 @@ extension ChatModel {
     /// Shows what was folded in the open chat.
     private mutating func showFolded(_ name: String?, in index: Int) -> [Line] {
         guard let name else { return states[index].show(nil, showsTimes: display.showsTimes) }
-        switch user(named: name, in: states[index]) {
+        switch user(named: name, in: states[index], for: "/show") {
         case .failure(let complaint): return [complaint.line]
         case .success(let user): return states[index].show(user, showsTimes: display.showsTimes)
         }
@@ -109,39 +116,9 @@ extension ChatModel {
         emit(.clearScreen)
     }
 
-    // MARK: Oneself
-
-    private mutating func setAway(_ isAway: Bool) {
-        guard self.isAway != isAway else {
-            return answer(
-                ChatLines.notice(isAway ? "You are already away. To return: /back" : "You are not away"))
-        }
-        self.isAway = isAway
-        ask(.setAway(isAway))
-        answer(
-            ChatLines.notice(
-                isAway ? "Others see that you are away; messages still reach you. To return: /back" : "You are back"))
-    }
-
-    private mutating func changeName(_ text: String) {
-        let name = NormalForm.canonical(text)
-        guard name != identity.name else {
-            return answer(ChatLines.notice("That is your name already: others see you as \(ChatLines.shown(name))"))
-        }
-        if let fault = NameFault(ofOwnName: name) {
-            return answer(ChatLines.error(SafeText.line(NodeError.name(fault).fact) + " Choose another: /nick NAME"))
-        }
-        ask(.rename(name), for: .rename)
-    }
-
-    mutating func renamed(_ name: String) {
-        rename(name)
-        answer(ChatLines.notice("Others see you as \(ChatLines.shown(name)) from now on"))
-    }
-
     // MARK: Chats
 
-    private func list() -> [Line] {
+    func list() -> [Line] {
         guard !states.isEmpty else { return [ChatLines.notice("You are not in a chat. Join one: /join NAME")] }
         return states.enumerated().map { index, state in
             ChatLines.chat(
@@ -211,7 +188,9 @@ extension ChatModel {
 
     private mutating func leave(_ name: String?) {
         guard let index = name.map({ self.index(named: $0) }) ?? openIndex else {
-            return answer(name.map(noChat) ?? ChatLines.error("You are not in a chat"))
+            guard let name else { return answer(ChatLines.error("You are not in a chat")) }
+            guard display.outlivesNode else { return answer(noChat(name)) }
+            return ask(.leave(chat: NormalForm.canonical(name)), for: .leave)
         }
         let chat = states[index].chat.name
         leaving[chat] = []
@@ -221,7 +200,7 @@ extension ChatModel {
 
     private mutating func left(_ name: String, _ answer: ServiceAnswer) {
         var last = leaving.removeValue(forKey: name) ?? []
-        guard let index = index(of: name) else { return }
+        guard let index = index(of: name) else { return leftElsewhere(name, answer) }
         if case .failed(let error) = answer {
             return self.answer(last + [ChatLines.error(texts.error(error))])
         }
@@ -244,24 +223,13 @@ extension ChatModel {
         self.answer(last + open(number: min(index, states.count - 1) + 1))
     }
 
-    private func noChat(_ name: String) -> Line {
+    func noChat(_ name: String) -> Line {
         ChatLines.error("You are not in a chat called \(SafeText.line(name)); /chats lists yours")
     }
 
-    private func index(named name: String) -> Int? {
+    func index(named name: String) -> Int? {
         let name = NormalForm.canonical(name)
         return index(of: name) ?? states.firstIndex { $0.chat.name.lowercased() == name.lowercased() }
-    }
-
-    private func invite(_ chat: Chat) -> [Line] {
-        guard let invite = chat.invite else {
-            let command = "inkling chat" + ShellQuoting.argument(chat.name)
-            return [ChatLines.notice("\(chat.name) is open: anybody on this network can join with \(command)")]
-        }
-        return [
-            ChatLines.notice("Anyone with this invite can join and read; pass it on through a channel you trust:"),
-            Line(invite),
-        ]
     }
 
     // MARK: Nobody there
@@ -297,6 +265,7 @@ extension ChatModel {
         guard let index = index(of: chat) else { return [] }
         let localTime = texts.localTime
         return states[index].who(
-            peers, doctor: doctor(for: states[index].chat), now: moment.wall, localTime: { localTime($0) })
+            peers, doctor: doctor(for: states[index].chat), columns: display.form == .screen ? columns : nil,
+            now: moment.wall, localTime: { localTime($0) })
     }
 }

@@ -24,10 +24,7 @@ extension ChatModel {
     mutating func ended(_ why: ServiceEnd) {
         guard isRunning, display.outlivesNode else { return conclude() }
         if case .lost = attachment { return }
-        let lines = [
-            ChatLines.error(Self.text(why) + " What you type is kept, and it goes on when it is back."),
-            ChatLines.notice("To start it: inkling daemon"),
-        ]
+        let lines = [ChatLines.error(Self.text(why))]
         let isLooking = isDetached
         attachment = .lost
         show(lines + (isLooking ? [] : detach()))
@@ -58,10 +55,11 @@ extension ChatModel {
 
     private static func text(_ why: ServiceEnd) -> String {
         switch why {
-        case .stopped: "The daemon has ended."
-        case .tooSlow: "The daemon gave up this prompt, because nothing was taken here for too long."
-        case .lost: "The daemon is gone."
-        case .silent: "The daemon does not answer."
+        case .stopped, .lost: "The daemon has ended. Your draft is kept. Start it with: inkling daemon"
+        case .tooSlow:
+            "The daemon closed the connection, because this prompt read nothing for too long. Your draft is kept. The "
+                + "prompt connects again"
+        case .silent: "The daemon does not answer. Your draft is kept. The prompt connects again"
         }
     }
 
@@ -76,8 +74,10 @@ extension ChatModel {
             // One that was there all the time says whether the user is away.
             if !wasLost { model.isAway = false } else if model.isAway { model.ask(.setAway(true)) }
             model.awaitReturns()
-            guard model.hasBegun else { return model.ask(.join(model.firstChat), for: .begin(model.firstChat)) }
-            for state in model.states { model.ask(.join(state.chat), for: .rejoin) }
+            guard model.hasBegun else {
+                return model.ask(model.request(toJoin: model.firstChat), for: .begin(model.firstChat))
+            }
+            for state in model.states { model.ask(model.request(toJoin: state.chat), for: .rejoin) }
             model.lookAtOpenChat()
         }
     }
@@ -92,12 +92,12 @@ extension ChatModel {
     /// The node can't be asked.
     mutating func refuse(_ request: ServiceRequest) {
         switch request {
-        case .send(let text, _): answer(ChatLines.error("Not sent, because the daemon is gone: \(text)"))
+        case .send(let text, _): answer(ChatLines.error("Not sent, because the daemon has ended: \(text)"))
         case .leave(let chat):
             leaving[chat] = nil
-            answer(ChatLines.error("The daemon is gone; leave the chat when it is back"))
+            answer(ChatLines.error("The daemon has ended; leave the chat when it runs again"))
         case .peers: break
-        default: answer(ChatLines.error("The daemon is gone; try again when it is back"))
+        default: answer(ChatLines.error("The daemon has ended; try again when it runs"))
         }
     }
 
@@ -107,7 +107,7 @@ extension ChatModel {
     mutating func keepUnsent(_ text: String) -> Bool {
         guard isDetached, display.form == .screen else { return false }
         _ = keyboard.editor.exchange(LineEditor.Draft(text))
-        answer(ChatLines.error("The daemon is gone; your message is kept. Send it when it is back"))
+        answer(ChatLines.error("The daemon has ended; your message is kept. Send it when the daemon runs"))
         return true
     }
 
@@ -133,7 +133,8 @@ extension ChatModel {
             guard let index = index(of: name) else { return }
             _ = muted.take(messageFrom: person.user.description)
             lines = states[index].take(
-                message: text, from: person, page: page, at: moment.steady, time: texts.localTime(timed.at))
+                message: text, from: person, page: page, at: moment.steady, time: texts.localTime(timed.at),
+                isDelayed: timed.isDelayed)
         case .missed(let name, let messages, _):
             chat = name
             lines = [

@@ -2,27 +2,29 @@ import InklingModel
 
 /// What the node says happens in the chats.
 extension ChatModel {
-    mutating func tell(_ event: Event) {
-        let lines = take(event)
+    mutating func tell(_ timed: TimedEvent) {
+        let lines = take(timed)
+        // This program may have been stopped since the node had a message.
+        if case .message = timed.event { show(lines, at: texts.localTime(timed.at)) } else { show(lines) }
         // The end of an indicator is not reported: readers expect silence then.
         if display.form != .screen, typists != reportedIndicator {
             reportedIndicator = typists
             if !typists.isEmpty { show([ChatLines.notice(typists)]) }
         }
-        show(lines)
     }
 
-    private mutating func take(_ event: Event) -> [Line] {
-        switch event {
+    private mutating func take(_ timed: TimedEvent) -> [Line] {
+        switch timed.event {
         case .peer(let chat, let peer, let why):
             return index(of: chat).map { take(peer, why: why, in: $0) } ?? []
         case .typing(let chat, let people):
-            if let index = index(of: chat) { states[index].take(typing: people) }
-            return []
+            guard let index = index(of: chat) else { return [] }
+            return shown(states[index].take(typing: people), in: index)
         case .message(let chat, let person, _, let text):
             guard let index = index(of: chat) else { return [] }
             let isMuted = muted.take(messageFrom: person.user.description)
-            let lines = states[index].take(message: text, from: person, page: page, at: moment.steady, time: localTime)
+            let lines = states[index].take(
+                message: text, from: person, page: page, at: moment.steady, time: localTime, isDelayed: timed.isDelayed)
             if display.rings, !lines.isEmpty, states[index].mentionsUser(text) { ring() }
             return shown(lines, in: index, isMessage: !isMuted)
         case .delivered(let chat, let message, let user):
@@ -64,9 +66,10 @@ extension ChatModel {
     mutating func add(_ chat: Chat, _ peers: [Peer]) {
         // A node that has found somebody was in the chat before.
         let age = Self.isFound(peers) ? 2 * ChatState.settling : 0
-        states.append(
-            ChatState(
-                chat, ownName: identity.name, met: peers.filter { $0.presence == .offline }, at: moment.steady - age))
+        var state = ChatState(
+            chat, ownName: identity.name, met: peers.filter { $0.presence == .offline }, at: moment.steady - age)
+        state.hasExplainedSuffix = display.form == .pipe || states.contains(where: \.hasExplainedSuffix)
+        states.append(state)
         tellMuted()
     }
 

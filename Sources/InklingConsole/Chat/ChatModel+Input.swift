@@ -13,20 +13,33 @@ extension ChatModel {
         }
     }
 
+    /// Whether keys end it while an answer is awaited: a node that does not answer can't hold back the end.
+    func isEnd(_ keys: [Key]) -> Bool {
+        let interrupts = keys.count { $0 == .control("c") }
+        guard interrupts > 0, !pending.isEmpty else { return false }
+        return pending.isStarting || interrupts > 1 || keyboard.holdsInterrupt
+    }
+
     private mutating func press(_ key: Key, isLast: Bool) {
-        switch keyboard.editor.handle(key) {
+        let answer = keyboard.editor.handle(key)
+        let wasInterrupted = self.wasInterrupted
+        self.wasInterrupted = answer == .interrupt
+        switch answer {
         case .nothing: break
         case .complete: complete()
-        case .openChat(let number): answer(open(number: number))
+        case .openChat(let number): self.answer(open(number: number))
         case .edited: edited(isLast: isLast)
-        case .submit(let line): enter(line)
+        case .submit(let line):
+            if !HistoryLine.isSecret(line) { emit(.keep(.line(line))) }
+            enter(line)
+        case .interrupt where !wasInterrupted: self.answer(ChatLines.notice("Ctrl-D or /quit leaves"))
         case .interrupt, .endOfInput: end()
         case .suspend:
             keyboard.isStopped = true
             emit(.suspend)
         case .redraw: emit(.clearScreen)
         case .refused: emit(.bell)
-        case .full: answer(ChatLines.full())
+        case .full: self.answer(ChatLines.full())
         }
     }
 
@@ -98,6 +111,7 @@ extension ChatModel {
                 time: localTime)
         case .failed(let error):
             ask(.compose("", chat: chat))
+            states[index].keepUnsent(text)
             lines = [ChatLines.error(texts.error(error))]
         case .done, .joined, .peers, .knownPeers, .fingerprint, .invite, .sightings, .chats, .status, .statistics:
             return

@@ -14,10 +14,10 @@ extension ChatModel {
         openIndex = 0
         lookAtOpenChat()
         guard display.form != .pipe else {
-            if firstChat.isOpen { show([ChatLines.openWarning(chat: firstChat.name)]) }
+            if firstChat.isOpen { show([ChatLines.openWarning(chat: firstChat.name, takesCommands: false)]) }
             return show(take(present: peers, in: 0))
         }
-        show((open?.greeting(isFound: Self.isFound(peers)) ?? []) + nameWarning)
+        show(explanation + (open?.greeting(isFound: Self.isFound(peers)) ?? []) + nameWarning)
         show(take(present: peers, in: 0))
         aloneAt = moment.steady + Self.aloneTime
         if display.form == .screen { minuteAt = moment.steady + Self.minute }
@@ -25,6 +25,12 @@ extension ChatModel {
 
     /// Whether the node, which was in a chat before, has found somebody there.
     static func isFound(_ peers: [Peer]) -> Bool { peers.contains { $0.presence != .offline } }
+
+    /// How the prompt works, for somebody who has not used it.
+    private var explanation: [Line] {
+        display.explains
+            ? [ChatLines.notice("Type and press Enter. /help shows more, /quit leaves.")] : []
+    }
 
     /// What there is to say to somebody whose name can't be shown.
     private var nameWarning: [Line] {

@@ -15,10 +15,16 @@ extension ChatModel {
     struct Complaint: Error {
         let line: Line
         init(_ text: String) { line = ChatLines.error(text) }
+        init(_ line: Line) { self.line = line }
     }
 
-    func find(_ name: String, in chat: ChatState) -> Result<Peer, Complaint> {
-        switch user(named: name, in: chat) {
+    /// - Parameters:
+    ///   - command: the one that names the person, such as "/whois".
+    ///   - rest: what follows the name in it.
+    func find(
+        _ name: String, in chat: ChatState, for command: String, rest: String = ""
+    ) -> Result<Peer, Complaint> {
+        switch user(named: name, in: chat, for: command, rest: rest) {
         case .failure(let complaint): return .failure(complaint)
         case .success(let user):
             guard let peer = chat.peer(user) else {
@@ -28,7 +34,9 @@ extension ChatModel {
         }
     }
 
-    func user(named name: String, in chat: ChatState) -> Result<UserID, Complaint> {
+    func user(
+        named name: String, in chat: ChatState, for command: String, rest: String = ""
+    ) -> Result<UserID, Complaint> {
         let shown = SafeText.line(name)
         if shown.lowercased() == SafeText.line(identity.name).lowercased(), chat.labels.find(shown) == .nobody {
             return .failure(Complaint("That is you. To see your identity: inkling identity show"))
@@ -42,7 +50,7 @@ extension ChatModel {
         case .nobody:
             return .failure(Complaint("Nobody here is called \(shown); /who lists everybody"))
         case .several(let labels):
-            return .failure(Complaint("Which one: \(labels.joined(separator: ", "))?"))
+            return .failure(Complaint(ChatLines.whichOne(labels, of: command, rest: rest)))
         }
     }
 
@@ -87,10 +95,10 @@ extension ChatModel {
 
     /// Whoever means an impostor may name the person whom they have verified, who needs no suffix.
     mutating func block(_ name: String, in chat: ChatState) {
-        var found = find(name, in: chat)
+        var found = find(name, in: chat, for: "/block")
         var isConfirmed = false
         if case .failure = found, let person = PromptCommand.confirmed(name) {
-            found = find(person, in: chat)
+            found = find(person, in: chat, for: "/block", rest: " ok")
             isConfirmed = true
         }
         switch found {
@@ -115,7 +123,7 @@ extension ChatModel {
     /// Somebody who is blocked may have been met in another run, or another chat.
     mutating func unblock(_ name: String, in chat: ChatState) {
         var key: String?
-        if case .success(let peer) = find(name, in: chat) { key = peer.key }
+        if case .success(let peer) = find(name, in: chat, for: "/unblock") { key = peer.key }
         ask(.blockedPeople, for: .findBlocked(name: name, key: key))
     }
 
@@ -164,15 +172,22 @@ extension ChatModel {
         muted = renamedMuted()
         switch muted.find(name) {
         case .nobody:
-            return [ChatLines.error("Nobody called \(SafeText.line(name)) is muted; /mute lists who is")]
-        case .several(let labels): return [ChatLines.error("Which one: \(labels.joined(separator: ", "))?")]
-        case .one(let text):
-            guard let user = UserID(text), let person = muted.unmute(text) else { return [] }
-            tellMuted()
-            let presence = open?.presence(of: user, now: moment.wall)
-            return [ChatLines.unmuted(person.label, presence: presence, messages: person.messages)]
-                + keyAlarms(about: user)
+            // Perhaps by an earlier label.
+            guard let open, case .success(let user) = user(named: name, in: open, for: "/unmute"),
+                muted.contains(user.description)
+            else { return [ChatLines.error("Nobody called \(SafeText.line(name)) is muted; /mute lists who is")] }
+            return unmute(user)
+        case .several(let labels): return [ChatLines.whichOne(labels, of: "/unmute")]
+        case .one(let text): return UserID(text).map { unmute($0) } ?? []
         }
+    }
+
+    private mutating func unmute(_ user: UserID) -> [Line] {
+        guard let person = muted.unmute(user.description) else { return [] }
+        tellMuted()
+        let presence = open?.presence(of: user, now: moment.wall)
+        return [ChatLines.unmuted(person.label, presence: presence, messages: person.messages)]
+            + keyAlarms(about: user)
     }
 
     func listMuted() -> [Line] {

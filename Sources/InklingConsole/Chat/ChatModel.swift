@@ -21,7 +21,7 @@ package struct ChatModel: Sendable {
     /// The least time between two rings of the terminal.
     private static let bellInterval: Int64 = 2_000
 
-    package let display: ChatDisplay
+    package internal(set) var display: ChatDisplay
     let texts: ChatTexts
     /// The chat that the program was started for.
     var firstChat: Chat
@@ -41,11 +41,13 @@ package struct ChatModel: Sendable {
     var warnings: KeyWarnings
 
     var keyboard = Keyboard()
+    /// Whether the key before was Ctrl-C on an empty line.
+    var wasInterrupted = false
     var phase = Phase.running
     var showing = Showing.openChat
     private var timeline = Timeline()
     var dots = TypingDots()
-    private var columns: Int
+    private(set) var columns: Int
     /// What was reported last, where who is typing is reported in lines.
     var reportedIndicator = ""
     private var effects: [ChatEffect] = []
@@ -99,14 +101,21 @@ package struct ChatModel: Sendable {
 
     /// It begins: the first chat is joined, also if the node is in it already.
     package mutating func begin(at moment: Moment) -> [ChatEffect] {
-        reacting(at: moment) { $0.ask(.join($0.firstChat), for: .begin($0.firstChat)) }
+        reacting(at: moment) { $0.ask($0.request(toJoin: $0.firstChat), for: .begin($0.firstChat)) }
     }
+
+    func request(toJoin chat: Chat) -> ServiceRequest {
+        .join(chat, isConfirmed: display.confirmsName && chat == firstChat)
+    }
+
+    /// Lines that were entered in earlier runs can be recalled.
+    package mutating func recall(_ lines: [String]) { keyboard.editor.recall(lines) }
 
     /// The node says something.
     package mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             switch output {
-            case .event(let timed): model.tell(timed.event)
+            case .event(let timed): model.tell(timed)
             case .waited(let timed): model.take(waited: timed)
             case .own(let message): model.take(message)
             case .user(let user): model.take(user)
@@ -121,8 +130,7 @@ package struct ChatModel: Sendable {
         reacting(at: moment) { model in
             let keys = model.keyboard.decode(bytes, at: moment.steady)
             guard model.isRunning else { return model.pressAtEnd(keys) }
-            // A node that does not answer can't hold back the end.
-            guard model.pending.isEmpty || !keys.contains(.control("c")) else { return model.end() }
+            guard !model.isEnd(keys) else { return model.end() }
             model.keyboard.add(keys)
             model.proceed()
         }
@@ -301,7 +309,7 @@ package struct ChatModel: Sendable {
             switch effect {
             case .show, .draw: return true
             case .clearScreen: return false
-            case .ask, .bell, .suspend, .complain, .cannotStart, .reattach, .beginEnd, .end: continue
+            case .ask, .bell, .suspend, .complain, .cannotStart, .keep, .reattach, .beginEnd, .end: continue
             }
         }
         return false

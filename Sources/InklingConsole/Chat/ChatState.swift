@@ -22,24 +22,25 @@ package struct ChatState {
     let chat: Chat
     /// Who is not to be heard: nothing that only they do makes a line.
     package var muted: Set<UserID> = []
-    private(set) var labels: Labels
+    var labels: Labels
     /// The name under which others know this user.
-    private var ownName: String
+    var ownName: String
     /// The same, as it is found in messages.
-    private var mention: FoldedText
+    var mention: FoldedText
     /// What the node said last of everybody.
-    private var people: [UserID: Peer] = [:]
-    private var online: Set<UserID> = []
+    var people: [UserID: Peer] = [:]
+    var online: Set<UserID> = []
     /// Who was there when the program was stopped, and has not shown since.
     private var awaited: Set<UserID> = []
     private var presenceLines = PresenceLines()
     private var renameLines = RenameLines()
     private var keyAlarms = KeyAlarms()
     private var floods = Floods()
-    private var folded = FoldedMessages()
-    private var transcript = Transcript()
+    var folded = FoldedMessages()
+    var transcript = Transcript()
     private var typing: [UserID] = []
     private var sent: [UInt64: Delivery] = [:]
+    private var unsent = UnsentMessages()
     /// An own message that is shown as soon as it is known who has it.
     private var held: (number: UInt64, text: String, due: Int64)?
     /// What was sent before others could be found.
@@ -50,6 +51,8 @@ package struct ChatState {
     private var leftOut = 0
     package private(set) var unread = 0
     var draft = LineEditor.Draft()
+    /// Whether it was said what a suffix is, in whatever chat.
+    var hasExplainedSuffix = false
     /// Whether anybody has been online since the start.
     private(set) var metAnybody = false
     /// How many deliveries and failures were reported.
@@ -85,17 +88,21 @@ package struct ChatState {
     /// - Parameter isFound: whether somebody is there already.
     func greeting(isFound: Bool) -> [Line] {
         let name = SafeText.line(chat.name)
-        return (chat.isOpen ? [ChatLines.openWarning(chat: name)] : []) + (isFound ? [] : [ChatLines.looking()])
+        return [chat.isOpen ? ChatLines.openWarning(chat: name) : ChatLines.privateChat(name)]
+            + (isFound ? [] : [ChatLines.looking()])
     }
 
     /// Who is typing, without dots; empty when nobody is.
     package func indicator(_ style: IndicatorStyle) -> String {
-        IndicatorText.text(people: typing.filter { !muted.contains($0) }.map { label(of: $0) }, style: style)
+        let people = typing.filter { !muted.contains($0) }.map { label(of: $0) }
+        let text = IndicatorText.isolatedText(people: people, style: style)
+        return NameIsolation.isNeeded(in: text) ? text : NameIsolation.removed(from: text)
     }
 
-    /// The other one, where there is just one.
+    /// The other one, where just one is there, or has ever been.
     package func other(now: Double) -> Prompt.Other? {
-        guard people.count == 1, let user = people.keys.first else { return nil }
+        let candidates = online.isEmpty ? Set(people.keys) : online
+        guard candidates.count == 1, let user = candidates.first else { return nil }
         let presence = muted.contains(user) ? "muted" : presence(of: user, now: now) ?? ""
         return Prompt.Other(label: label(of: user), presence: presence)
     }
@@ -130,23 +137,27 @@ package struct ChatState {
         guard peer.presence != .offline else {
             online.remove(user)
             typing.removeAll { $0 == user }
-            renameLines.forget(user)
+            let renamed = renameLines.beforeLeaving(of: user, at: moment.steady, labels: labels)
             defer { forgetSome() }
             // The leaving of somebody blocked is not reported, and somebody unseen can't leave.
             guard wasOnline, why != .blocked, !awaited.contains(user) else { return [] }
-            return told(presenceLines.take(label, why == .silence ? .silent : .left, at: moment.steady))
+            return renamed + told(presenceLines.take(label, why == .silence ? .silent : .left, at: moment.steady))
         }
         online.insert(user)
         metAnybody = true
-        if wasOnline, label.name != formerLabel.name, !muted.contains(user) {
-            renameLines.take(user, before: formerLabel)
-        }
+        // Those who are back after a stop may have another name.
+        if wasOnline || awaited.contains(user) { noteName(of: user, before: formerLabel) }
         var lines = renameLines.due(at: moment.steady, labels: labels)
         if let alarm { lines += take(alarm, about: user, at: moment.steady) }
         // A change of name alone is not a change of presence.
         guard awaited.remove(user) == nil, before != peer.presence else { return lines }
         let change: PresenceChange = peer.presence == .away ? .away : before == .away ? .back : .online
         return lines + told(presenceLines.take(label, change, at: moment.steady))
+    }
+
+    mutating func noteName(of user: UserID, before label: Labels.Label) {
+        guard self.label(of: user).name != label.name, !muted.contains(user) else { return }
+        renameLines.take(user, before: label)
     }
 
     /// Of those who went only the last are remembered.
@@ -166,9 +177,11 @@ package struct ChatState {
         return lines.isEmpty ? [] : told(presenceLines.flush()) + lines
     }
 
-    package mutating func take(typing people: [Person]) {
+    /// Who is typing has changed. Returns that those among them are here whose coming was not reported yet.
+    package mutating func take(typing people: [Person]) -> [Line] {
         for person in people where self.people[person.user] == nil { labels.update(Labels.Person(person)) }
         typing = people.map(\.user)
+        return presenceLines.waits(for: typing.map(\.description)) ? told(presenceLines.flush()) : []
     }
 
     /// A message came. Returns nothing if it belongs to a flood: then it waits until somebody asks for it.
@@ -176,14 +189,16 @@ package struct ChatState {
     /// - Parameters:
     ///   - page: what is too much; `nil` where everything is shown.
     ///   - time: when it came.
+    ///   - isDelayed: whether it may have been written long before.
     package mutating func take(
-        message text: String, from person: Person, page: Page?, at now: Int64, time: LocalTime
+        message text: String, from person: Person, page: Page?, at now: Int64, time: LocalTime, isDelayed: Bool = false
     ) -> [Line] {
         if people[person.user] == nil { labels.update(Labels.Person(person)) }
         guard !muted.contains(person.user) else { return [] }
         let (user, text) = (person.user.description, Self.composed(text))
         transcript.add(Transcript.Message(user: user, text: text, time: time))
         var line = ChatLines.said(text, by: label(of: person.user), highlighting: mention)
+        if isDelayed { line.spans.append(Line.Span(text: "  (written earlier)", emphasis: .dim)) }
         if let page {
             guard !floods.take(from: user, at: now) else {
                 folded.fold(text, from: user, at: now, time: time)
@@ -212,10 +227,11 @@ package struct ChatState {
         var lines = told(presenceLines.flush()) + releaseHeld()
         guard recipients > 0 else {
             lostMessages += 1
+            unsent.add(text)
             if isShown { lines.append(ChatLines.saidMyself(Self.composed(text), name: ownName)) }
             return lines + [ChatLines.reachedNobody(text: Self.composed(text))]
         }
-        sent[number] = Delivery(text: text, recipients: recipients, namesOne: people.count > 1)
+        sent[number] = Delivery(text: text, recipients: recipients, namesOne: online.count > 1)
         if isShown { held = (number, Self.composed(text), now + Self.deliveryWait) }
         return lines
     }
@@ -232,10 +248,20 @@ package struct ChatState {
         sent[message] = delivery
         guard delivery.isSettled else { return [] }
         if delivery.reachedNobody { lostMessages += 1 }
+        if delivery.hasFailed { unsent.add(delivery.text) }
         let lines = held?.number == message ? releaseHeld() : [delivery.line].compactMap { $0 }
         sent[message] = nil
         return lines
     }
+
+    /// Whether a message failed or reached nobody.
+    var hasUnsent: Bool { !unsent.isEmpty }
+
+    /// A message could not be sent.
+    mutating func keepUnsent(_ text: String) { unsent.add(text) }
+
+    /// What failed or reached nobody, to be sent again.
+    mutating func takeUnsent() -> [String] { unsent.take() }
 
     /// Nobody waits for answers any more. Returns what there is to say of own messages yet.
     ///
@@ -343,115 +369,26 @@ package struct ChatState {
             + keyAlarms.flush(labels: labels) + folded.report(labels: labels)
     }
 
-    /// Whether a message holds the user's name.
-    func mentionsUser(_ text: String) -> Bool { mention.occurs(in: text, longest: Line.highlighted) }
-
-    // MARK: Too much
-
-    /// What was folded of somebody, or of everybody. It can be asked for once.
-    ///
-    /// - Parameter showsTimes: whether to say when the messages came.
-    package mutating func show(_ user: UserID?, showsTimes: Bool) -> [Line] {
-        let answer = folded.take(from: user?.description)
-        guard !answer.isEmpty else { return [ChatLines.nothingFolded(from: user.map { label(of: $0) })] }
-        var lines = answer.missing.map { ChatLines.notKept($0.count, from: labels.label(of: $0.user)) }
-        if answer.missingOfOthers > 0 { lines.append(ChatLines.notKept(answer.missingOfOthers, from: nil)) }
-        var timeline = Timeline()
-        for message in answer.messages {
-            let line = ChatLines.said(message.text, by: labels.label(of: message.user), highlighting: mention)
-            lines += showsTimes ? timeline.stamped([line], at: message.time) : [line]
-        }
-        return lines
-    }
-
-    /// Reports what was folded of somebody so far.
-    package mutating func reportFolded(of user: UserID) -> [Line] {
-        folded.report(on: user.description, labels: labels)
-    }
-
-    // MARK: Questions
-
-    /// The answer to /who.
-    ///
-    /// - Parameters:
-    ///   - doctor: the command that finds out why somebody does not show.
-    ///   - now: the time, in seconds since 1970.
-    package mutating func who(
-        _ peers: [Peer], doctor: String, now: Double, localTime: (Double) -> LocalTime
-    ) -> [Line] {
-        refresh(peers)
-
-        guard !peers.isEmpty else {
-            return [ChatLines.notice("Nobody else has been here yet. If somebody should be: \(doctor)")]
-        }
-        return peers.map { peer in
-            ChatLines.person(
-                label(of: peer.user),
-                presence: peer.isBlocked
-                    ? "Blocked" : PresenceText.text(peer.presence, lastSeen: peer.lastSeen, now: now),
-                since: peer.onlineSince.map(localTime), roundTrip: peer.roundTrip, isVerified: peer.isVerified,
-                isMuted: muted.contains(peer.user))
-        }
-    }
-
-    /// The node says what it knows of people.
-    mutating func refresh(_ peers: [Peer]) {
-        // An event tells of another presence.
-        for peer in peers where people[peer.user]?.presence == peer.presence {
-            people[peer.user] = peer
-            labels.update(Labels.Person(peer))
-        }
-    }
-
-    /// The answer to /find.
-    ///
-    /// - Parameter showsTimes: whether to say when the messages were sent.
-    package func find(_ text: String, showsTimes: Bool) -> [Line] {
-        let wanted = FoldedText(text)
-        let found = transcript.messages(with: wanted)
-        var lines = [
-            ChatLines.found(found.count, text: text, shown: Self.foundMessages, isCut: transcript.isCut)
-        ]
-        var timeline = Timeline()
-        for message in found.suffix(Self.foundMessages) {
-            let excerpt = ChatLines.excerpt(of: message.text, around: wanted)
-            let line =
-                message.user.map { ChatLines.said(excerpt, by: labels.label(of: $0)) }
-                ?? ChatLines.saidMyself(excerpt, name: ownName)
-            let shown = line.highlighting(wanted, from: 1)
-            lines += showsTimes ? timeline.stamped([shown], at: message.time) : [shown]
-        }
-        return lines
-    }
-
-    private static func mention(of name: String) -> FoldedText {
-        FoldedText(SafeText.name(name) ?? "", asWord: true)
-    }
-
     /// That somebody muted comes or goes is counted, as ever, but not told.
-    private func told(_ lines: [PresenceLine]) -> [Line] {
-        lines.compactMap { line in
+    private mutating func told(_ lines: [PresenceLine]) -> [Line] {
+        lines.flatMap { line -> [Line] in
             var line = line
             line.labels.removeAll { label in UserID(label.user).map(muted.contains) ?? false }
-            return line.labels.isEmpty ? nil : ChatLines.presence(line)
+            return line.labels.isEmpty ? [] : [ChatLines.presence(line)] + explanation(of: line)
         }
+    }
+
+    /// What a suffix is, with the first one that shows. Of a known name with another key, an alarm says more.
+    private mutating func explanation(of line: PresenceLine) -> [Line] {
+        guard !hasExplainedSuffix, line.change == .online,
+            let label = line.labels.first(where: { label in
+                !label.suffix.isEmpty && UserID(label.user).flatMap { people[$0]?.namesakes.isEmpty } == true
+            })
+        else { return [] }
+        hasExplainedSuffix = true
+        let hasNamesake = if case .several = labels.find(label.name) { true } else { false }
+        return [ChatLines.suffix(of: label, hasNamesake: hasNamesake)]
     }
 
     private static func composed(_ text: String) -> String { NormalForm.canonical(text) }
-}
-
-extension Peer {
-    /// The same peer, who went at that time, in seconds since 1970, unless it is known when.
-    fileprivate func seen(at time: Double) -> Peer { lastSeen == nil ? with(presence, lastSeen: time) : self }
-
-    /// The same peer, who is not there any more.
-    fileprivate func gone(at time: Double) -> Peer { with(.offline, lastSeen: time) }
-
-    private func with(_ presence: Presence, lastSeen: Double) -> Peer {
-        Peer(
-            user: user, name: name, presence: presence, key: key, lastSeen: lastSeen,
-            onlineSince: presence == .offline ? nil : onlineSince, roundTrip: roundTrip, firstSeen: firstSeen,
-            isVerified: isVerified, isBlocked: isBlocked,
-            namesakes: namesakes, namesake: namesake, names: names, namedSince: namedSince)
-    }
 }

@@ -1,4 +1,5 @@
 import InklingModel
+import InklingText
 
 /// Finds a text within others however it is spelled: after NFKC and case folding.
 struct FoldedText: Sendable {
@@ -54,7 +55,8 @@ struct FoldedText: Sendable {
     }
 
     private static func folded(_ text: String) -> [Unicode.Scalar] {
-        Array(NormalForm.compatible(NormalForm.compatible(text).uppercased().lowercased()).unicodeScalars)
+        let text = NameIsolation.removed(from: text)
+        return Array(NormalForm.compatible(NormalForm.compatible(text).uppercased().lowercased()).unicodeScalars)
     }
 
     /// Whether one word ends there and another begins, or could.

@@ -47,6 +47,13 @@ struct Keyboard: Sendable {
         add(decoder.isPasting ? decoder.endPaste() : decoder.flush())
     }
 
+    /// Whether a Ctrl-C waits.
+    var holdsInterrupt: Bool {
+        held.contains { input in
+            if case .key(.control("c"), _) = input { true } else { false }
+        }
+    }
+
     /// The next input, if there is one.
     mutating func next() -> Input? { isStopped ? nil : held.popFirst() }
 

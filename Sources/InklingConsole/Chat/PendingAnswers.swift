@@ -11,6 +11,10 @@ struct PendingAnswers: Sendable {
         /// A chat is joined again after the node was gone.
         case rejoin
         case leave
+        /// The chats of the daemon.
+        case chats
+        /// Those among which one of that name is to be opened.
+        case open(name: String)
         case send
         case who
         /// What is known of the people in a chat has changed.
@@ -22,7 +26,7 @@ struct PendingAnswers: Sendable {
         /// Somebody of that name, perhaps with that key, is to be found among the blocked people.
         case findBlocked(name: String, key: String?)
         case unblock(name: String)
-        case rename
+        case rename(isOnce: Bool)
     }
 
     /// How long a daemon may take to answer before the user is told, in milliseconds.

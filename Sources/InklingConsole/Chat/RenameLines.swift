@@ -2,7 +2,8 @@ import InklingModel
 import InklingText
 
 /// Says who is called something else now: the first change at once, those that follow within 10 s of such a line together
-/// at their end, and whoever speaks under a new name before they do.
+/// at their end, and whoever speaks under a new name before they do. The last name of somebody who leaves is told before
+/// that, for a few people in that time.
 ///
 /// Times are milliseconds of a clock that never goes back.
 struct RenameLines: Sendable {
@@ -14,6 +15,8 @@ struct RenameLines: Sendable {
     /// How those were called whose new names were not told yet, in the order of the changes.
     private var pending: [(user: UserID, before: Labels.Label)] = []
     private var toldAt: Int64?
+    /// When the last names of people who left were told.
+    private var farewells: [Int64] = []
 
     /// When to call ``due(at:labels:)``, if at all.
     var nextDeadline: Int64? { pending.isEmpty ? nil : (toldAt ?? 0) + Self.step }
@@ -23,12 +26,19 @@ struct RenameLines: Sendable {
         if !pending.contains(where: { $0.user == user }) { pending.append((user, before)) }
     }
 
-    /// Somebody left: their name is nothing to tell.
-    mutating func forget(_ user: UserID) { pending.removeAll { $0.user == user } }
+    /// What there is to say of somebody who leaves under a name that was not told. In a flood it is nothing.
+    mutating func beforeLeaving(of user: UserID, at now: Int64, labels: Labels) -> [Line] {
+        let lines = beforeMessage(of: user, labels: labels)
+        guard !lines.isEmpty else { return [] }
+        farewells = farewells.filter { now - $0 < Self.step }
+        guard farewells.count < Self.named else { return [] }
+        farewells.append(now)
+        return lines
+    }
 
     /// What there is to say before a message of somebody.
     mutating func beforeMessage(of user: UserID, labels: Labels) -> [Line] {
-        defer { forget(user) }
+        defer { pending.removeAll { $0.user == user } }
         return lines(pending.filter { $0.user == user }, labels)
     }
 

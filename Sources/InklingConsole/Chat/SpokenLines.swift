@@ -15,7 +15,7 @@ extension ChatLines {
         let line =
             deed(in: text).map { deed in
                 Line([
-                    Line.Span(text: label.marked, emphasis: .person(label.user)),
+                    Line.Span(text: label.isolated, emphasis: .person(label.user)),
                     Line.Span(text: " *" + SafeText.message(deed) + "*", emphasis: .plain),
                 ])
             } ?? message(from: label, text: text)
@@ -26,10 +26,10 @@ extension ChatLines {
     static func saidMyself(_ text: String, name: String, mark: String? = nil) -> Line {
         var line = own(text: text, mark: mark)
         if let deed = deed(in: text) {
-            line.spans[0].text = shown(name)
+            line.spans[0].text = NameIsolation.isolated(shown(name))
             line.spans[1].text = " *" + SafeText.message(deed) + "*"
         }
-        return line
+        return Line(line.spans)
     }
 
     /// The message that says what this user does.

@@ -8,7 +8,7 @@ enum AttachedEvents {
         if line["own"]?.boolean == true { return own(line, at) }
         if line["on"]?.string == "self" { return user(line, at) }
         guard let event = event(line) else { return nil }
-        let timed = TimedEvent(at: at, event: event)
+        let timed = TimedEvent(at: at, event: event, isDelayed: line["delayed"]?.boolean ?? false)
         return line["waited"]?.boolean == true ? .waited(timed) : .event(timed)
     }
 

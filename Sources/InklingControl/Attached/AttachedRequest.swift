@@ -6,8 +6,8 @@ enum AttachedRequest {
     /// The members of the line; nil for what the interface of a daemon does not have.
     static func members(_ request: ServiceRequest) -> [(String, JSONValue)]? {
         switch request {
-        case .join(let chat): join(chat)
-        case .keep(let chat): join(chat) + [("keep", .boolean(true))]
+        case .join(let chat, let isConfirmed): join(chat, isConfirmed)
+        case .keep(let chat, let isConfirmed): join(chat, isConfirmed) + [("keep", .boolean(true))]
         case .leave(let chat): command("leave", chat: chat)
         case .open(let chat): command("open", chat: chat)
         case .read(let chat): command("read", chat: chat)
@@ -46,9 +46,10 @@ enum AttachedRequest {
     }
 
     /// What is open is said by a request of its own.
-    private static func join(_ chat: Chat) -> [(String, JSONValue)] {
+    private static func join(_ chat: Chat, _ isConfirmed: Bool) -> [(String, JSONValue)] {
         let secret: [(String, JSONValue)] = chat.secret.map { [("secret", .string($0.text))] } ?? []
-        return command("join", chat: chat.name) + secret + [("open", .boolean(false))]
+        let confirmation: [(String, JSONValue)] = isConfirmed ? [("confirm", .boolean(true))] : []
+        return command("join", chat: chat.name) + secret + [("open", .boolean(false))] + confirmation
     }
 
     /// Nil for what was so before any `subscribe`, which no later one asks for.
@@ -75,7 +76,7 @@ enum AttachedRequest {
 
     private static func read(_ line: JSONMembers, _ request: ServiceRequest) -> ServiceAnswer? {
         switch request {
-        case .join(let chat), .keep(let chat):
+        case .join(let chat, _), .keep(let chat, _):
             guard let peers = line.list("peers", \.peer) else { return nil }
             let given = line["invite"]?.string.flatMap { try? Chat(invite: $0) }
             return .joined(given ?? chat, peers)
@@ -134,7 +135,7 @@ enum AttachedRequest {
 
     private static func chat(of request: ServiceRequest) -> String? {
         switch request {
-        case .join(let chat), .keep(let chat): chat.name
+        case .join(let chat, _), .keep(let chat, _): chat.name
         case .leave(let chat), .open(let chat), .read(let chat), .compose(_, let chat), .startTyping(let chat),
             .stopTyping(let chat), .send(_, let chat), .peers(let chat), .invite(let chat), .sightings(let chat):
             chat

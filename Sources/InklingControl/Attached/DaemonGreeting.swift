@@ -28,7 +28,7 @@ package enum DaemonGreeting: Equatable, Sendable {
         /// - Parameter state: Device and inode of the state directory that it has to have; nil for any.
         package func obstacle(state wanted: String?) -> AttachedNode.Failure? {
             if let wanted, wanted != state { return .otherState(state) }
-            // What a later interface means is not known here; an earlier one has less (history.md).
+            // A front end refuses a higher number than it knows.
             return interface > interfaceVersion ? .newerInterface(interface, version: version) : nil
         }
     }

@@ -72,7 +72,8 @@ extension JSONMembers {
         guard let name = self["chat"]?.string else { return nil }
         return ChatStatus(
             name, hasSecret: self["secret"]?.boolean ?? false, isKept: self["kept"]?.boolean ?? false,
-            waiting: self["waiting"]?.integer ?? 0, present: self["present"]?.integer ?? 0)
+            waiting: self["waiting"]?.integer ?? 0, present: self["present"]?.integer ?? 0,
+            isLooking: self["looking"]?.boolean ?? false)
     }
 
     var sighting: Sighting? {

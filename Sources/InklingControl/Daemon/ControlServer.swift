@@ -52,6 +52,10 @@ package final class ControlServer {
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    // SwiftNIO accepts without SOCK_CLOEXEC.
+                    try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+                        _ = fcntl($0, F_SETFD, FD_CLOEXEC)
+                    }
                     try channel.pipeline.syncOperations.addHandler(ControlConnection(server.value))
                 }
             }

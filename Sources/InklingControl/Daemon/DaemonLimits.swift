@@ -1,9 +1,15 @@
+import InklingModel
+
 /// The limits of a daemon, as `Protocol/limits.md` has them.
 package enum DaemonLimits {
     /// Front ends at the same time.
     package static let frontEnds = 64
     /// Chats that are kept: as many as a node can be in (L-39).
     static let keptChats = 32
+    /// Names of private chats that a state directory remembers.
+    package static let privateNames = 1_024
+    /// Names of open chats that a state directory remembers.
+    package static let openNames = 256
     /// Messages of a chat that wait for a reader.
     static let waitingMessages = 500
     /// Those of one person among them.
@@ -14,6 +20,15 @@ package enum DaemonLimits {
     static let waitingBytesPerPerson = 1 << 18
     /// Bytes of messages and outcomes that wait for a front end that does not read.
     static let backlogBytes = 2 << 20
+    /// Bytes of these that messages of senders of one rank, and of lower ones, may take; nil for no bound of their own
+    ///
+    static func backlogShare(of rank: SenderRank) -> Int? {
+        switch rank {
+        case .stranger: backlogBytes / 2
+        case .member: backlogBytes / 4 * 3
+        case .met, .verified: nil
+        }
+    }
     /// What a message or an outcome counts beside its text.
     static let messageOverhead = 256
     /// For so long a front end may take nothing of what waits for it, in milliseconds.

@@ -54,6 +54,8 @@ package final class HubFrontEnd: ChatService {
     /// The messages in the queue that it is to be told of, those of others by number: they are not lost with this front
     /// end.
     private var untaken: [UInt64: TimedEvent] = [:]
+    /// The messages in the queue of senders who have only a share of it, by number.
+    private var unfamiliar: [UInt64: (rank: SenderRank, size: Int)] = [:]
     /// Bytes of messages and outcomes that wait.
     private var size = 0
     /// Since when it takes nothing of what waits, in milliseconds.
@@ -143,9 +145,20 @@ package final class HubFrontEnd: ChatService {
 
     func wants(_ event: Event) -> Bool { subscription.wants(event, isMember: isIn) }
 
-    /// Something happened that it is to be told.
-    func add(_ timed: TimedEvent) {
+    /// Adds an event that the front end is to be told.
+    ///
+    /// - Parameter rank: How well the user knows the sender of a message; the highest for what nobody sent.
+    func add(_ timed: TimedEvent, rank: SenderRank = .verified) {
         guard case .none = end else { return }
+        if case .message(let chat, _, let number, _) = timed.event, let share = DaemonLimits.backlogShare(of: rank) {
+            let added = Self.size(of: timed)
+            guard unfamiliar.values.reduce(added, { $1.rank <= rank ? $0 + $1.size : $0 }) <= share else {
+                let missed = Event.missed(chat: chat, messages: 1, outcomes: 0)
+                arrivals.append(.event(TimedEvent(at: timed.at, event: missed)))
+                return deliver()
+            }
+            unfamiliar[number] = (rank, added)
+        }
         arrivals.append(.event(timed))
         size += Self.size(of: timed)
         if case .message(_, let person, let number, _) = timed.event, person.user != identity.user {
@@ -217,6 +230,9 @@ package final class HubFrontEnd: ChatService {
             }
             if sink != nil, takesEvents, let timed = queue.take() {
                 size -= Self.size(of: timed)
+                if case .message(_, let person, let number, _) = timed.event, person.user != identity.user {
+                    unfamiliar[number] = nil
+                }
                 idleSince = nil
                 if isHandedOver(timed) { continue }
                 return output(timed)

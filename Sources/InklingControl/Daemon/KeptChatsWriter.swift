@@ -8,25 +8,24 @@ package final class KeptChatsWriter {
     private let file: KeptChatsFile
     private let eventLoop: any EventLoop
     private let threads: NIOThreadPool
-    private let failed: (String) -> Void
     private var isWriting = false
     private var next: [Chat]?
+    /// The calls that wait for the chats to be written next.
+    private var waiting: [(String?) -> Void] = []
     private var idle: [() -> Void] = []
 
-    /// - Parameter failed: Called on the event loop with the reason why chats could not be written.
-    package init(
-        _ file: KeptChatsFile, on eventLoop: any EventLoop, threads: NIOThreadPool = .singleton,
-        failed: @escaping (String) -> Void
-    ) {
+    package init(_ file: KeptChatsFile, on eventLoop: any EventLoop, threads: NIOThreadPool = .singleton) {
         self.file = file
         self.eventLoop = eventLoop
         self.threads = threads
-        self.failed = failed
     }
 
-    /// These chats are to be in the file soon.
-    package func write(_ chats: [Chat]) {
+    /// Writes these chats soon.
+    ///
+    /// - Parameter completion: Called on the event loop when they or later ones are on disk, or with the reason why not.
+    package func write(_ chats: [Chat], completion: @escaping (String?) -> Void) {
         next = chats
+        waiting.append(completion)
         proceed()
     }
 
@@ -44,15 +43,18 @@ package final class KeptChatsWriter {
             return
         }
         next = nil
+        let waiting = waiting
+        self.waiting = []
         isWriting = true
         threads.runIfActive(eventLoop: eventLoop) { [file] in file.write(chats) }
             .assumeIsolated().whenComplete { result in
                 self.isWriting = false
-                switch result {
-                case .success(nil): break
-                case .success(let reason?): self.failed(reason)
-                case .failure(let error): self.failed("\(error)")
-                }
+                let reason: String? =
+                    switch result {
+                    case .success(let reason): reason
+                    case .failure(let error): "\(error)"
+                    }
+                for completion in waiting { completion(reason) }
                 self.proceed()
             }
     }

@@ -47,9 +47,9 @@ package struct ListeningSocket: Sendable {
         try Self.removeStale(path, &name)
         let socket = try Self.open()
         do throws(Failure) {
-            // The file gets the mode of the socket.
+            // The file gets the mode of the socket. A change by name afterwards could meet another file.
             guard fchmod(socket, 0o600) == 0, Self.call(&name, { bind(socket, $0, $1) }) == 0,
-                chmod(path, 0o600) == 0, listen(socket, Self.backlog) == 0
+                listen(socket, Self.backlog) == 0
             else { throw Failure.system(errno) }
         } catch {
             close(socket)

@@ -4,8 +4,8 @@ import InklingModel
 extension NodeHub {
     func perform(_ request: ServiceRequest, for frontEnd: HubFrontEnd) {
         switch request {
-        case .join(let chat): join(chat, isKept: false, frontEnd)
-        case .keep(let chat): join(chat, isKept: true, frontEnd)
+        case .join(let chat, let isConfirmed): join(chat, isKept: false, isConfirmed: isConfirmed, frontEnd)
+        case .keep(let chat, let isConfirmed): join(chat, isKept: true, isConfirmed: isConfirmed, frontEnd)
         case .leave(let chat):
             guard mayLeave(chat, frontEnd) else { return frontEnd.answer(.failed(.unknownChat(chat))) }
             ask(.peers(chat: chat), .part(frontEnd, chat))
@@ -35,7 +35,8 @@ extension NodeHub {
         switch purpose {
         case .none: break
         case .answer(let frontEnd): frontEnd.answer(completed(answer))
-        case .join(let frontEnd, let chat, let isKept): joined(answer, chat, isKept: isKept, frontEnd)
+        case .join(let frontEnd, let chat, let isKept, let isConfirmed):
+            joined(answer, chat, isKept: isKept, isConfirmed: isConfirmed, frontEnd)
         case .enter(let frontEnd, let chat):
             if case .peers(let peers) = answer { enter(chat, peers, frontEnd) } else { frontEnd.answer(answer) }
         case .part(let frontEnd, let chat):
@@ -83,24 +84,31 @@ extension NodeHub {
 
     // MARK: Chats
 
-    private func join(_ chat: Chat, isKept: Bool, _ frontEnd: HubFrontEnd) {
-        guard let existing = joined[chat.name] else { return ask(.join(chat), .join(frontEnd, chat, isKept: isKept)) }
-        // Without a secret the chat of that name is meant.
-        guard chat.isOpen || chat == existing, isKept || !frontEnd.isIn(chat.name) else {
+    private func join(_ chat: Chat, isKept: Bool, isConfirmed: Bool, _ frontEnd: HubFrontEnd) {
+        guard let existing = joined[chat.name] else {
+            return ask(
+                .join(chat, isConfirmed: isConfirmed), .join(frontEnd, chat, isKept: isKept, isConfirmed: isConfirmed))
+        }
+        // Without a secret the chat of that name is meant, unless the user confirmed the open one.
+        guard chat == existing || chat.isOpen && !isConfirmed, isKept || !frontEnd.isIn(chat.name) else {
             return frontEnd.answer(.failed(.chatExists(chat.name)))
         }
-        if isKept { keep(existing) }
-        ask(.peers(chat: chat.name), .enter(frontEnd, existing))
+        let enters = { [self] in ask(.peers(chat: chat.name), .enter(frontEnd, existing)) }
+        if isKept { keep(existing, for: frontEnd, then: enters) } else { enters() }
     }
 
-    private func joined(_ answer: ServiceAnswer, _ chat: Chat, isKept: Bool, _ frontEnd: HubFrontEnd) {
+    private func joined(
+        _ answer: ServiceAnswer, _ chat: Chat, isKept: Bool, isConfirmed: Bool, _ frontEnd: HubFrontEnd
+    ) {
         switch answer {
         case .joined(let chat, let peers):
             joined[chat.name] = chat
-            if isKept { keep(chat) }
-            enter(chat, peers, frontEnd)
+            guard isKept else { return enter(chat, peers, frontEnd) }
+            // Meanwhile somebody may have come.
+            keep(chat, for: frontEnd) { [self] in ask(.peers(chat: chat.name), .enter(frontEnd, chat)) }
         // Another front end was faster.
-        case .failed(.chatExists) where joined[chat.name] != nil: join(chat, isKept: isKept, frontEnd)
+        case .failed(.chatExists) where joined[chat.name] != nil:
+            join(chat, isKept: isKept, isConfirmed: isConfirmed, frontEnd)
         default: frontEnd.answer(answer)
         }
     }
@@ -117,10 +125,21 @@ extension NodeHub {
         if !wantedTyping { tellTyping(in: chat.name, to: frontEnd) }
     }
 
-    private func keep(_ chat: Chat) {
-        guard !kept.contains(where: { $0.name == chat.name }) else { return }
+    /// Keeps a chat, and goes on when that is on disk. Otherwise the front end is told why it is not.
+    private func keep(_ chat: Chat, for frontEnd: HubFrontEnd, then goOn: @escaping () -> Void) {
+        guard !isKept(chat.name) else { return goOn() }
         kept.append(chat)
-        surroundings.keep(kept)
+        surroundings.keep(kept) { [weak self] reason in
+            guard let self else { return }
+            guard let reason else {
+                goOn()
+                return deadlineChanged()
+            }
+            kept.removeAll { $0 == chat }
+            release(chat.name) { ask(.leave(chat: chat.name), .none) }
+            frontEnd.answer(.failed(.other(code: "not-kept", text: reason)))
+            deadlineChanged()
+        }
     }
 
     private func isKept(_ chat: String) -> Bool { kept.contains { $0.name == chat } }
@@ -141,7 +160,7 @@ extension NodeHub {
         if frontEnd.openChat == chat { frontEnd.openChat = nil }
         if isKept {
             kept.removeAll { $0.name == chat }
-            surroundings.keep(kept)
+            surroundings.keep(kept) { _ in }
         }
         var isLeft = false
         release(chat) {

@@ -12,18 +12,23 @@ package final class NodeHub {
         let steady: () -> Int64
         /// Seconds since 1970.
         let wall: () -> Double
-        /// Has the chats that are kept written.
-        let keep: ([Chat]) -> Void
+        /// Has the chats that are kept written, and calls back on the event loop: with nil when they are on disk, or
+        /// with the reason why they are not and what to do.
+        let keep: ([Chat], @escaping (String?) -> Void) -> Void
+        /// Returns how well the user knows somebody in a chat.
+        let rank: (UserID, _ chat: String) -> SenderRank
         /// A front end asks for the end of the daemon.
         let shutDown: () -> Void
 
         package init(
-            steady: @escaping () -> Int64, wall: @escaping () -> Double, keep: @escaping ([Chat]) -> Void,
-            shutDown: @escaping () -> Void
+            steady: @escaping () -> Int64, wall: @escaping () -> Double,
+            keep: @escaping ([Chat], @escaping (String?) -> Void) -> Void,
+            rank: @escaping (UserID, _ chat: String) -> SenderRank, shutDown: @escaping () -> Void
         ) {
             self.steady = steady
             self.wall = wall
             self.keep = keep
+            self.rank = rank
             self.shutDown = shutDown
         }
     }
@@ -33,7 +38,7 @@ package final class NodeHub {
         case none
         /// A front end waits for it as it is.
         case answer(HubFrontEnd)
-        case join(HubFrontEnd, Chat, isKept: Bool)
+        case join(HubFrontEnd, Chat, isKept: Bool, isConfirmed: Bool)
         case enter(HubFrontEnd, Chat)
         /// Who is in a chat that a front end is about to leave.
         case part(HubFrontEnd, String)
@@ -49,7 +54,7 @@ package final class NodeHub {
 
     private let node: any ChatService
     /// Called with each message that comes while its chat is not shown.
-    package var messageUnseen: (TimedEvent) -> Void = { _ in }
+    package var messageUnseen: (TimedEvent, SenderRank) -> Void = { _, _ in }
     /// Called with a chat that was kept and that the node can't be in, and why.
     package var chatRefused: (Chat, NodeError) -> Void = { _, _ in }
     /// Called when ``nextDeadline`` may have changed.
@@ -96,7 +101,8 @@ package final class NodeHub {
     package func begin() {
         node.attach { [unowned self] in take($0) }
         announcePresence()
-        for chat in kept { ask(.join(chat), .restore(chat)) }
+        // The user confirmed their names when they were kept.
+        for chat in kept { ask(.join(chat, isConfirmed: true), .restore(chat)) }
     }
 
     /// The node is about to be stopped: that others go then, and type no more, is nothing that they did.
@@ -127,7 +133,9 @@ package final class NodeHub {
         perform(drafts.drop(frontEnd.number, at: now))
         for timed in frontEnd.finish(why) {
             // What nobody has seen waits.
-            if case .message(let chat, _, _, _) = timed.event, chat == wasShown, !isShown(chat) { waiting.add(timed) }
+            if case .message(let chat, let person, _, _) = timed.event, chat == wasShown, !isShown(chat) {
+                waiting.add(timed, rank: rank(of: person.user, in: chat))
+            }
         }
         for chat in frontEnd.chats.sorted() { release(chat) { ask(.leave(chat: chat), .none) } }
         frontEnd.chats = []
@@ -193,17 +201,25 @@ package final class NodeHub {
     private func take(_ timed: TimedEvent) {
         switch timed.event {
         case .peer where isEnding, .typing where isEnding: return
-        case .message(let chat, _, _, _):
+        case .message(let chat, let person, _, _):
+            let rank = rank(of: person.user, in: chat)
             if !isShown(chat) {
-                waiting.add(timed)
-                messageUnseen(timed)
+                waiting.add(timed, rank: rank)
+                messageUnseen(timed, rank)
             }
+            for frontEnd in all where frontEnd.wants(timed.event) { frontEnd.add(timed, rank: rank) }
+            return
         case .typing(let chat, let people): typing[chat] = people.isEmpty ? nil : people
         case .notice(let notice): standingNotices.note(notice)
         case .delivered(_, let message, _), .failed(_, let message, _, _): return tell(outcome: timed, of: message)
         case .peer, .missed: break
         }
         for frontEnd in all where frontEnd.wants(timed.event) { frontEnd.add(timed) }
+    }
+
+    /// A member of a private chat is no stranger.
+    private func rank(of user: UserID, in chat: String) -> SenderRank {
+        max(surroundings.rank(user, chat), joined[chat].map(\.isOpen) == false ? .member : .stranger)
     }
 
     private func tell(outcome: TimedEvent, of message: UInt64) {

@@ -7,6 +7,7 @@ package struct WaitingMessages {
         let user: UserID
         package let number: UInt64
         let text: String
+        let rank: SenderRank
 
         /// Bytes, as the limits count them.
         var size: Int { text.utf8.count + DaemonLimits.messageOverhead }
@@ -36,22 +37,49 @@ package struct WaitingMessages {
         chats[chat].flatMap { $0.lost > 0 ? ($0.lost, $0.lostAt) : nil }
     }
 
-    /// A message came. Where there is no room for it, the oldest go.
-    package mutating func add(_ timed: TimedEvent) {
+    /// Adds a message. Where there is no room for it, messages of the lowest rank make room.
+    package mutating func add(_ timed: TimedEvent, rank: SenderRank) {
         guard case .message(let chat, let person, let number, let text) = timed.event else { return }
-        let message = Message(event: timed, user: person.user, number: number, text: text)
+        let message = Message(event: timed, user: person.user, number: number, text: text, rank: rank)
         let messages = chats[chat]?.messages ?? []
         let place = (messages.lastIndex { $0.number < number } ?? -1) + 1
         chats[chat, default: Chat()].messages.insert(message, at: place)
         size += message.size
-        while exceedsInChat(message.user, chat) { remove(oldest { $0.user == message.user }, in: chat) }
+        while exceedsInChat(message.user, chat) { evict(in: [chat]) { $0.user == message.user } }
         while sizeOfAll(by: message.user) > DaemonLimits.waitingBytesPerPerson {
-            removeOldest { $0.user == message.user }
+            evict(in: Array(chats.keys)) { $0.user == message.user }
         }
-        while count(in: chat) > DaemonLimits.waitingMessages { remove(oldest { _ in true }, in: chat) }
-        while size > DaemonLimits.waitingBytes { removeOldest { _ in true } }
+        while count(in: chat) > DaemonLimits.waitingMessages { evict(in: [chat]) { _ in true } }
+        while size > DaemonLimits.waitingBytes {
+            let rank = chats.values.flatMap { $0.messages.lazy.map(\.rank) }.min() ?? .stranger
+            evict(in: largestChat(of: rank)) { $0.rank == rank }
+        }
+    }
 
-        func oldest(_ isMeant: (Message) -> Bool) -> Int? { chats[chat]?.messages.firstIndex(where: isMeant) }
+    /// The chat in which messages of a rank take the most room.
+    private func largestChat(of rank: SenderRank) -> [String] {
+        let sizes = chats.map { chat, state in
+            (chat: chat, size: state.messages.reduce(0) { $1.rank == rank ? $0 + $1.size : $0 })
+        }
+        return sizes.max { ($0.size, $1.chat) < ($1.size, $0.chat) }.map { [$0.chat] } ?? []
+    }
+
+    /// Evicts one of these messages: of the lowest rank, the newest of strangers and the oldest of others. So a
+    /// stranger displaces messages of strangers alone, and in one chat none that came before.
+    private mutating func evict(in names: [String], _ isMeant: (Message) -> Bool) {
+        let meant = names.flatMap { name in
+            (chats[name]?.messages ?? []).enumerated().filter { isMeant($0.element) }.map {
+                (chat: name, index: $0.offset, message: $0.element)
+            }
+        }
+        guard let rank = meant.map(\.message.rank).min() else { return }
+        let lowest = meant.filter { $0.message.rank == rank }
+        // Numbers count all messages that the node received.
+        let victim =
+            rank == .stranger
+            ? lowest.max { $0.message.number < $1.message.number }
+            : lowest.min { $0.message.number < $1.message.number }
+        if let victim { remove(victim.index, in: victim.chat) }
     }
 
     /// These were read.
@@ -80,17 +108,8 @@ package struct WaitingMessages {
         chats.values.reduce(0) { $0 + $1.messages.reduce(0) { $1.user == user ? $0 + $1.size : $0 } }
     }
 
-    /// The oldest of all chats: numbers count all messages that the node received.
-    private mutating func removeOldest(_ isMeant: (Message) -> Bool) {
-        let firsts = chats.compactMap { chat, state in
-            state.messages.firstIndex(where: isMeant).map { (chat: chat, index: $0, number: state.messages[$0].number) }
-        }
-        guard let oldest = firsts.min(by: { $0.number < $1.number }) else { return }
-        remove(oldest.index, in: oldest.chat)
-    }
-
-    private mutating func remove(_ index: Int?, in chat: String) {
-        guard let index, let message = chats[chat]?.messages.remove(at: index) else { return }
+    private mutating func remove(_ index: Int, in chat: String) {
+        guard let message = chats[chat]?.messages.remove(at: index) else { return }
         size -= message.size
         chats[chat]?.lost += 1
         chats[chat]?.lostAt = message.event.at

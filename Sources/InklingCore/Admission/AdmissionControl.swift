@@ -37,17 +37,16 @@ struct AdmissionControl {
     /// An initiation for one of our chats came that was not answered before.
     ///
     /// - Parameters:
-    ///   - source: What its address counts as; nil for this host.
     ///   - acquaintance: Who is known to be at its address.
     mutating func screen(
-        _ initiation: Initiation, from address: Address, of source: Source?, _ acquaintance: Acquaintance,
-        unconfirmedSessions: Int, _ effects: inout Effects, now: Instant
+        _ initiation: Initiation, from address: Address, _ acquaintance: Acquaintance, unconfirmedSessions: Int,
+        _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
     ) -> Screening {
         let isOverRate = load.count(now)
         let isUnderLoad = isOverRate || unconfirmedSessions >= Limits.loadUnconfirmedSessions
         rotateSecret(&effects, now: now)
         if hasValidCookie(initiation, from: address) {
-            if let source, acquaintance < .verified {
+            if acquaintance < .verified, let source = surroundings.source(of: address) {
                 guard takeInitiation(of: source, &effects, now) else { return .drop(.sourceLimit) }
             }
             let isOpened = acquaintance > .none || openedOfUnknown.take(now)
@@ -103,7 +102,9 @@ struct AdmissionControl {
         var bucket =
             bySource[source]
             ?? TokenBucket(
-                perSecond: Limits.cookieInitiationsPerSecondPerSource, burst: Limits.cookieInitiationBurstPerSource,
+                perSecond: Limits.cookieInitiationsPerSecondPerSource,
+                burst: source == .otherUsers
+                    ? Limits.cookieInitiationBurstOfOtherUsers : Limits.cookieInitiationBurstPerSource,
                 now: now)
         defer { bySource.set(bucket, for: source, &effects) }
         return bucket.take(now)

@@ -33,11 +33,12 @@ extension LinkTable {
         let tenants = unordered.map { link in
             Tenant(
                 id: link.id, standing: surroundings.standing(of: link.personID),
-                source: surroundings.source(of: link.address), chat: link.chat)
+                source: surroundings.source(of: link), chat: link.chat)
         }
         if isCounted {
             let there = tenants.filter { $0.source == source && $0.standing < .verified }
-            if there.count >= Limits.linksPerSource { return LinkTable.lower(than: standing, among: there) ?? .none }
+            let limit = source == .otherUsers ? Limits.linksOfOtherUsers : Limits.linksPerSource
+            if there.count >= limit { return LinkTable.lower(than: standing, among: there) ?? .none }
         }
         guard count >= Limits.linksPerNode else { return .free }
         if let room = LinkTable.lower(than: standing, among: tenants) { return room }

@@ -8,18 +8,14 @@ package enum Standing: Comparable, Sendable {
     case verified
 }
 
-/// Where datagrams come from, as far as shares are counted: a host on the link by its whole address, since all of these
-/// share one prefix, and beyond it an IPv4 address or the 64 bits of an IPv6 network. Ports don't count.
-struct Source: Hashable {
-    private let high: UInt64
-    private let low: UInt64
-    private let scope: UInt32
-
-    init(host address: Address) { (high, low, scope) = (address.high, address.low, address.scope) }
-
-    init(networkOf address: Address) {
-        (high, low, scope) = (address.high, address.ipv4 == nil ? 0 : address.low, 0)
-    }
+/// Where datagrams come from, as far as shares are counted. Ports don't count.
+enum Source: Hashable {
+    /// A host on the link, by its whole address: all hosts there share one prefix.
+    case host(high: UInt64, low: UInt64, scope: UInt32)
+    /// Beyond the link an IPv4 address, or the first 64 bits of an IPv6 address.
+    case network(high: UInt64, low: UInt64)
+    /// Other users of this host, whichever of its addresses they send from (L-53).
+    case otherUsers
 }
 
 extension Surroundings {
@@ -31,9 +27,18 @@ extension Surroundings {
     /// Whether a person comes before strangers.
     func isPreferred(_ person: PersonID) -> Bool { standing(of: person) > .stranger }
 
-    /// The source that an address belongs to; nil for this host, which is none.
-    func source(of address: Address) -> Source? {
-        if networks.contains(where: { $0.address.high == address.high && $0.address.low == address.low }) { return nil }
-        return isOnLink(address) ? Source(host: address) : Source(networkOf: address)
+    /// The source that an address belongs to; nil for sockets of the node's own user, which are none (L-53).
+    func source(of address: Address) -> Source? { source(of: address, isOwnUsers: isOwnUsers(address)) }
+
+    /// - Parameter isOwnUsers: Whether a socket of the node's own user is known to be at that address.
+    func source(of address: Address, isOwnUsers: Bool) -> Source? {
+        if isOwnHost(address) {
+            return isOwnUsers ? nil : .otherUsers
+        }
+        return isOnLink(address)
+            ? .host(high: address.high, low: address.low, scope: address.scope)
+            : .network(high: address.high, low: address.ipv4 == nil ? 0 : address.low)
     }
+
+    func source(of link: Link) -> Source? { source(of: link.address, isOwnUsers: link.isOwnUsers) }
 }

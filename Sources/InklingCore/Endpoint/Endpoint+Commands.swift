@@ -4,13 +4,18 @@ import InklingWire
 extension Endpoint {
     // MARK: The node
 
-    /// The networks that this host is attached to, and the port of the socket. When they change, the peers are told
-    /// where we are now, and peers that were out of reach are tried again (L-40).
-    package mutating func setNetworks(_ networks: [LocalNetwork], port: UInt16, now: Instant) {
+    /// Applies the networks that this host is attached to, and the port of the socket. When they change, the node pings
+    /// its peers, and tries those again that were out of reach (L-40).
+    ///
+    /// - Parameter own: What this host can send from, beside its addresses on these networks (L-53).
+    package mutating func setNetworks(
+        _ networks: [LocalNetwork], own: OwnAddresses = OwnAddresses(), port: UInt16, now: Instant
+    ) {
         begin(now)
         defer { finish() }
         let isChange = surroundings.networks != networks
         surroundings.networks = networks
+        surroundings.ownAddresses = own
         surroundings.ownPort = port
         directory.review(links, surroundings, now: now)
         guard isChange else { return }
@@ -224,7 +229,17 @@ extension Endpoint {
         defer { finish() }
         guard standings != surroundings.standings else { return }
         surroundings.standings = standings
+        directory.forgetStrangers(surroundings)
+        for id in links.sortedIDs { directory.noteAddress(of: links[id], links, surroundings) }
         knownAddresses.rebuild(links, directory.sources, surroundings)
+    }
+
+    /// Takes up where somebody whom the user knows was in an earlier run of the node, the last address first (D-19).
+    package mutating func recall(_ key: PublicKey, at addresses: [Address], in chat: ChatTag, now: Instant) {
+        begin(now)
+        defer { finish() }
+        guard chats.contains(chat), key != surroundings.ownKey else { return }
+        directory.recall(PersonID(chat: chat, key: key), at: addresses, links, surroundings, now: now)
     }
 
     // MARK: Blocking

@@ -10,8 +10,8 @@ extension Endpoint {
         if let response = handshakes.response(to: bytes) { return effects.send(response, to: address, .response) }
         let acquaintance = knownAddresses.acquaintance(at: address)
         let screening = admission.screen(
-            initiation, from: address, of: surroundings.source(of: address), acquaintance,
-            unconfirmedSessions: handshakes.unconfirmedCount, &effects, now: now)
+            initiation, from: address, acquaintance, unconfirmedSessions: handshakes.unconfirmedCount, surroundings,
+            &effects, now: now)
         switch screening {
         case .open: break
         case .drop(let reason): return effects.drop(reason)

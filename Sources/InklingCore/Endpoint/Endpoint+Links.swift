@@ -136,7 +136,8 @@ extension Endpoint {
         var link = Link(
             id: id, personID: greeting.person, hello: hello, session: greeting.session,
             stream: greeting.presumedLink == nil ? greeting.stream : fresh,
-            nextHeartbeat: own.status.isTyping ? now + Limits.typingHeartbeatInterval : idle, now: now)
+            nextHeartbeat: own.status.isTyping ? now + Limits.typingHeartbeatInterval : idle,
+            isOwnUsers: surroundings.isOwnUsers(greeting.session.address), now: now)
         handshakes.remove(greeting.session.localIndex)
         for stream in handshakes.presume(id, of: greeting.person) { link.outgoing.remember(stream) }
         link.outgoing.remember(greeting.stream)
@@ -204,7 +205,9 @@ extension Endpoint {
         guard let place = links[id].sessions.place(of: index) else { return }
         switch links[id].end(on: place, reason, heardBefore: heardBefore, surroundings, &effects, now: now) {
         case .session: links.own(index, nil)
-        case .unheard: directory.rekey(links[id], at: surroundings.turn(with: links[id].key, now))
+        case .unheard:
+            links[id].outgoing.awaitHello()
+            directory.rekey(links[id], at: surroundings.turn(with: links[id].key, now))
         case .link:
             let isLastWill = reason == .lastWill
             removeLink(id, isLastWill ? .will : .bye, isLastWill ? .will : .bye, now)

@@ -54,6 +54,11 @@ extension Endpoint {
     /// How well the user knows whom, as ``setStandings(_:now:)`` has said last.
     package var standings: [PublicKey: Standing] { surroundings.standings }
 
+    /// The last two addresses of links with somebody in a chat, the last one first; empty for strangers (D-19).
+    package func lastAddresses(of key: PublicKey, in chat: ChatTag) -> [Address] {
+        directory.remembered(PersonID(chat: chat, key: key))?.addresses ?? []
+    }
+
     // MARK: Tables
 
     /// How many links, sessions, candidate sets and unfinished messages the node holds.

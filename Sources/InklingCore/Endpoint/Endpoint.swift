@@ -21,15 +21,19 @@ package struct Endpoint: Sendable {
         package var sendsTyping: Bool
         /// Whether initiations and asks are taken from beyond the networks of the host (D-16).
         package var acceptsRouted: Bool
+        /// Tells whether the socket at an address of this host is known to belong to the node's own user (L-53).
+        package var isOwnUsers: @Sendable (Address) -> Bool
 
         package init(
-            identity: KeyPair, run: UInt64, name: String, sendsTyping: Bool = true, acceptsRouted: Bool = false
+            identity: KeyPair, run: UInt64, name: String, sendsTyping: Bool = true, acceptsRouted: Bool = false,
+            isOwnUsers: @escaping @Sendable (Address) -> Bool = { _ in false }
         ) {
             self.identity = identity
             self.run = run
             self.name = name
             self.sendsTyping = sendsTyping
             self.acceptsRouted = acceptsRouted
+            self.isOwnUsers = isOwnUsers
         }
     }
 
@@ -156,13 +160,16 @@ package struct Endpoint: Sendable {
         for index in links.takeTouchedSessions() { register(.session(index)) }
         for id in links.takeTouched() {
             register(.link(id))
-            if knownAddresses.update(id, links, surroundings) { directory.answered(from: links[id].address, &effects) }
-            inbox.setJoining(links.joining(of: id), of: id)
+            if knownAddresses.update(id, links, surroundings) {
+                directory.answered(from: links[id].address, &effects)
+                directory.noteAddress(of: links[id], links, surroundings)
+            }
+            if let link = links.find(id) { inbox.update(link.pendingTexts, of: id) } else { inbox.remove(id) }
             for (index, deadline) in links.sessionDeadlines(of: id) { deadlines.set(.session(index), to: deadline) }
         }
         if !farewells.isEmpty || renaming.due != nil { register(.node) }
         for tag in roster.takeTouched() { register(.reports(tag)) }
-        let released = inbox.release().filter { links.contains($0) }
+        let released = inbox.release()
         guard !released.isEmpty else { return }
         for id in released { links[id].acknowledge(surroundings, &effects, now: lastInput) }
         finish()
@@ -190,6 +197,7 @@ package struct Endpoint: Sendable {
         for id in links.sortedIDs where links[id].liveness.overslept(now) {
             let link = links[id]
             guard now - link.liveness.lastEvidence >= silence else { continue }
+            links[id].awaitRecovery(now)
             directory.rekey(link, at: surroundings.turn(with: link.key, now))
         }
         // Before anything is sealed on them.
@@ -299,7 +307,7 @@ package struct Endpoint: Sendable {
     package mutating func lost(_ name: String, chat: ChatTag, now: Instant) {
         begin(now)
         defer { finish() }
-        guard let link = directory.lost(name, chat: chat) else { return }
+        guard let link = directory.lost(name, chat: chat, links, surroundings, now: now) else { return }
         links[link].probe(directory, surroundings, &effects, now: now)
     }
 

@@ -71,6 +71,8 @@ struct Surroundings: Sendable {
     /// The secret chats among those that the node is in.
     var secretChats: Set<ChatTag> = []
     var networks: [LocalNetwork] = []
+    /// What this host can send from, beside its addresses on ``networks``.
+    var ownAddresses = OwnAddresses()
     var ownPort: UInt16 = 0
 
     init(configuration: Endpoint.Configuration) {
@@ -100,10 +102,20 @@ struct Surroundings: Sendable {
     func isOnLink(_ address: Address) -> Bool { networks.contains { $0.contains(address) } }
 
     /// Whether it is an address of this host together with our own port.
-    func isOneself(_ address: Address) -> Bool {
-        address.port == ownPort
-            && networks.contains { $0.address.high == address.high && $0.address.low == address.low }
+    func isOneself(_ address: Address) -> Bool { address.port == ownPort && isOnOwnNetwork(address) }
+
+    /// Whether programs of this host can send from that address.
+    func isOwnHost(_ address: Address) -> Bool { isOnOwnNetwork(address) || ownAddresses.contains(address) }
+
+    private func isOnOwnNetwork(_ address: Address) -> Bool {
+        networks.contains { $0.address.high == address.high && $0.address.low == address.low }
     }
+
+    /// Whether a socket of the node's own user is at that address. It asks the system.
+    func isOwnUsers(_ address: Address) -> Bool { isOwnHost(address) && configuration.isOwnUsers(address) }
+
+    /// Those of a peer's addresses that are on-link and not this node's own (D-8).
+    func usable(_ addresses: [Address]) -> [Address] { addresses.filter { isOnLink($0) && !isOneself($0) } }
 
     /// When a handshake with that key may begin: the larger key leaves it to the other for a while (L-1).
     func turn(with key: PublicKey, _ now: Instant) -> Instant { ownKey < key ? now : now + Limits.openingDelay }

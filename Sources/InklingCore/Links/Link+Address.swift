@@ -40,7 +40,7 @@ extension Link {
             addressCheck.end(now)
         case .confirmed:
             guard addressCheck.isNewest(source), mayFollow(to: source, surroundings, directory) else { return }
-            address = source
+            move(to: source, surroundings)
             sessions.move(to: source)
             handOverWill(surroundings, &effects)
         }

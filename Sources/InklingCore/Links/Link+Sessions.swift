@@ -60,7 +60,7 @@ extension Link {
             sessions[before].giveWay(now: now)
             sessions[before].takeBackWill(&effects)
         }
-        address = sessions[.sending].address
+        move(to: sessions[.sending].address, surroundings)
         outgoing.awaitHello()
         handOverWill(surroundings, &effects)
     }
@@ -117,6 +117,15 @@ extension Link {
         let before = sessions.promote(place)
         handOver(from: before, surroundings, &effects, now: now)
         sessions[.sending].hello.begin(now)
+    }
+
+    // MARK: Recovering
+
+    /// The peer may have given this link up while we slept: records wait until a hello shows that it holds the stream, and
+    /// ours ask for that hello where the link still is (M-22).
+    mutating func awaitRecovery(_ now: Instant) {
+        outgoing.awaitHello()
+        if sessions.sending != nil { sessions[.sending].hello.begin(now) }
     }
 
     // MARK: Ending

@@ -8,7 +8,9 @@ struct Link {
     let madeAt: Instant
     private(set) var status: PeerStatus
     /// Where the peer is: it has answered from there (L-24, L-51).
-    var address: Address
+    private(set) var address: Address
+    /// Whether a socket of the node's own user is at ``address`` (L-53).
+    private(set) var isOwnUsers: Bool
     var addressCheck = AddressCheck()
     var sessions: SessionSet
     var liveness: Liveness
@@ -24,7 +26,7 @@ struct Link {
     /// A link that a peer's first hello creates; its session sends.
     init(
         id: LinkID, personID: PersonID, hello: Hello, session: Session, stream: UInt32, nextHeartbeat: Instant,
-        now: Instant
+        isOwnUsers: Bool = false, now: Instant
     ) {
         self.id = id
         self.personID = personID
@@ -32,6 +34,7 @@ struct Link {
         status = PeerStatus(name: hello.name, now: now)
         madeAt = now
         address = session.address
+        self.isOwnUsers = isOwnUsers
         sessions = SessionSet(session)
         liveness = Liveness(now: now)
         outgoing = OutgoingRecords(stream: stream, now: now)
@@ -54,14 +57,21 @@ struct Link {
         return earliest(earliest(status.nextDeadline, records), or: own)
     }
 
-    /// The bytes that it holds of messages that are not whole, or keeps free for them (M-20).
-    var joining: Int { incoming.joining }
+    /// The room that its records have until their messages are delivered (M-20).
+    var pendingTexts: Inbox.Pending { incoming.pending }
 
     /// The hello that its sessions would carry now.
     func hello(_ surroundings: Surroundings) -> Hello {
         Hello(
             run: surroundings.configuration.run, stream: outgoing.stream, heldStream: incoming.id,
             nextRecord: incoming.next, name: surroundings.name)
+    }
+
+    /// Follows the peer to another address.
+    mutating func move(to address: Address, _ surroundings: Surroundings) {
+        guard address != self.address else { return }
+        self.address = address
+        isOwnUsers = surroundings.isOwnUsers(address)
     }
 
     // MARK: Sealed datagrams in
@@ -176,15 +186,16 @@ struct Link {
         _ record: Record, _ surroundings: Surroundings, _ inbox: inout Inbox, _ effects: inout Effects, now: Instant
     ) {
         let id = id
-        let received = incoming.receive(record, now: now) { inbox.admits($0, of: id) }
+        let tenant = surroundings.tenant(of: self)
+        let received = incoming.receive(record, now: now) { inbox.admits($0, of: id, tenant) }
         guard let messages = received else { return }
-        inbox.setJoining(joining, of: id)
+        inbox.setPending(incoming.pending, of: id, tenant)
         for text in messages {
             effects.counters.messagesReceived += 1
             if typedSinceMessage { effects.counters.messagesPrecededByTyping += 1 }
             typedSinceMessage = false
             let number = UInt64(effects.counters.messagesReceived)
-            inbox.add(number, size: text.utf8.count, of: id)
+            inbox.add(number, size: text.utf8.count, of: id, tenant)
             effects.tell(.message(chat, from: person, number: number, text: text))
         }
         acknowledge(surroundings, &effects, now: now)
@@ -216,8 +227,11 @@ struct Link {
     ) {
         guard let place = sessions.place(of: index), status.receive(hello, of: sessions[place]) else { return }
         let replacement = effects.stream(after: outgoing.stream)
+        // A hello that waited in the socket may be older than the end of the link there.
+        let mayBeOld = surroundings.isBehind && !outgoing.isHeld
         let changes = outgoing.synchronise(
             held: hello.heldStream, next: hello.nextRecord, replacement: replacement, now: now)
+        if mayBeOld { outgoing.awaitHello() }
         // A hello that holds a stream of a link that is over speaks of a stream of that link: begun, and not for this.
         if hello.heldStream == 0 || outgoing.hasNamed(hello.heldStream) { incoming.hold(hello.stream) }
         for message in changes.delivered { outbox.delivered(message, to: personID, over: id, &effects) }
@@ -225,7 +239,7 @@ struct Link {
         // An older session only receives.
         guard place == .sending else { return }
         let current = self.hello(surroundings)
-        let isHeld = hello.heldStream == current.stream
+        let isHeld = hello.heldStream == current.stream && !mayBeOld
         switch sessions[place].hello.received(isHeld: isHeld, current: current, now: now) {
         case .sendNow: sessions[place].sendHello(current, own, &effects, now: now)
         case .none: break

@@ -69,9 +69,6 @@ struct LinkTable {
             .sorted { $0.0 < $1.0 }
     }
 
-    /// The bytes that a link holds of messages that are not whole; 0 when it is over.
-    func joining(of id: LinkID) -> Int { links.contains(id) ? links[id].joining : 0 }
-
     // MARK: Changes
 
     /// The identifier of the next link.

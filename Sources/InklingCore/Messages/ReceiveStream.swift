@@ -2,11 +2,11 @@ import InklingWire
 
 /// The receiver's side of one link's reliable stream of records: any order → whole messages in order, once.
 struct ReceiveStream {
-    /// How far the message has come that is being put together.
+    /// The message whose first record was taken.
     private enum Assembly {
         case none
-        case begun(at: Instant, lastRecord: Instant)
-        /// It was given up: nothing of this stream is taken any more (M-20).
+        case begun
+        /// The node gave it up, and takes nothing more of this stream (M-20).
         case abandoned
     }
 
@@ -15,11 +15,11 @@ struct ReceiveStream {
     /// The record that is expected next.
     private(set) var next: UInt32 = 0
     private var beyond: [UInt32: Record] = [:]
-    /// What is kept free for the records beyond.
-    private var beyondCost = 0
     private var assembly = Assembly.none
     private var parts: [String] = []
     private var partsSize = 0
+    /// When the oldest message began that is not delivered, or the gap before it showed, and when the last record came.
+    private var waiting: (since: Instant, lastRecord: Instant)?
     /// Whether the expected record, or one beyond it, was refused for want of room.
     private var isHeldBack = false
 
@@ -28,13 +28,12 @@ struct ReceiveStream {
 
     // MARK: Queries
 
-    /// The bytes that are held of messages that are not whole, or kept free for them.
-    var joining: Int { beyondCost + (isAssembling ? ReceiveStream.longestCost : 0) }
+    /// The room that the records named in acks have.
+    var pending: Inbox.Pending { pending(with: nil) }
 
-    /// When a message that goes on no more is given up.
+    /// When messages of which not all records come are given up.
     var nextDeadline: Instant? {
-        guard case .begun(let start, let lastRecord) = assembly else { return nil }
-        return min(lastRecord + Limits.reassemblyPause, start + Limits.longestReassembly)
+        waiting.map { min($0.lastRecord + Limits.reassemblyPause, $0.since + Limits.longestReassembly) }
     }
 
     /// What is acknowledged now.
@@ -47,11 +46,32 @@ struct ReceiveStream {
     }
 
     private var isAssembling: Bool { if case .begun = assembly { true } else { false } }
-    private static let longestCost = Inbox.cost(of: Limits.maximumMessageSize)
 
-    /// What has to be free for a record before it is taken: where it is a message or begins one, that whole.
-    private static func cost(of record: Record) -> Int {
-        record.isFirst && !record.isLast ? longestCost : Inbox.cost(of: record.text.utf8.count)
+    /// The room that is needed once `record` is taken too.
+    ///
+    /// A message of several records needs the link's one place in the reassembly pool from its first record that comes,
+    /// whichever that is. Messages become whole one after the other, so all of a link can use the same place. A last
+    /// record, or a record that is a message, needs room among the texts for all that it may complete.
+    private func pending(with record: Record?) -> Inbox.Pending {
+        var pending = Inbox.Pending()
+        if record == nil, beyond.isEmpty {
+            pending.reassembly = isAssembling ? Inbox.cost(of: Limits.maximumMessageSize) : 0
+            return pending
+        }
+        let isJoined = isAssembling || beyond.values.contains { !$0.isWhole } || record.map { !$0.isWhole } ?? false
+        if isJoined { pending.reassembly = Inbox.cost(of: Limits.maximumMessageSize) }
+        let lastBeyond = beyond.values.filter(\.isLast).map(\.number).max()
+        let last = record.map { $0.isLast ? max($0.number, lastBeyond ?? 0) : lastBeyond } ?? lastBeyond
+        guard let last, last >= next else { return pending }
+        pending.texts = isAssembling ? partsSize : 0
+        for number in next...last {
+            if let present = number == record?.number ? record : beyond[number] {
+                pending.texts += present.isLast ? Inbox.cost(of: present.text.utf8.count) : present.text.utf8.count
+            } else {
+                pending.texts += Inbox.cost(of: Limits.maximumRecordTextSize)
+            }
+        }
+        return pending
     }
 
     // MARK: Inputs
@@ -66,64 +86,70 @@ struct ReceiveStream {
         id = stream
     }
 
-    /// A record came.
+    /// Takes a record, or refuses it for want of room.
     ///
-    /// - Parameter admits: Whether there is room for so many bytes more. What is taken has room for as long as it takes.
-    /// - Returns: The messages that it completes, in order; nil when the record is of another stream and gets no
+    /// - Parameter admits: Whether the link may hold that much. The link holds it from then on.
+    /// - Returns: The messages that the record completes, in order; nil for a record of another stream, which gets no
     ///   acknowledgement.
-    mutating func receive(_ record: Record, now: Instant, admits: (Int) -> Bool) -> [String]? {
+    mutating func receive(_ record: Record, now: Instant, admits: (Inbox.Pending) -> Bool) -> [String]? {
         guard record.stream == id, id != 0 else { return nil }
-        switch assembly {
-        case .none: break
-        case .begun(let start, _): assembly = .begun(at: start, lastRecord: now)
-        case .abandoned: return []
-        }
+        if case .abandoned = assembly { return [] }
+        waiting?.lastRecord = now
         guard record.number >= next else { return [] }
         guard record.number - next < UInt32(Limits.recordsInFlight) else { return [] }
         guard beyond[record.number] == nil else { return [] }
-        if record.number > next {
-            let cost = ReceiveStream.cost(of: record)
-            guard !isHeldBack, admits(cost) else {
-                isHeldBack = true
-                return []
-            }
-            beyond[record.number] = record
-            beyondCost += cost
-            return []
-        }
-        // One that goes on with a message has its room, and one that breaks the order of M-1 needs none.
-        if record.isFirst, !isAssembling, !admits(ReceiveStream.cost(of: record)) {
+        let isExpected = record.number == next
+        // A record that breaks the order of M-1 needs no room.
+        let isBroken = isExpected && record.isFirst == isAssembling
+        guard isBroken || (isExpected || !isHeldBack) && admits(pending(with: record)) else {
             isHeldBack = true
             return []
         }
+        guard isExpected else {
+            beyond[record.number] = record
+            waiting = waiting ?? (now, now)
+            return []
+        }
         isHeldBack = false
+        return takeExpected(record, now)
+    }
+
+    /// Takes the expected record, and those beyond that follow it.
+    private mutating func takeExpected(_ record: Record, _ now: Instant) -> [String] {
+        var goesOn = isAssembling
         var messages: [String] = []
         var current: Record? = record
         while let record = current {
-            if let message = append(record, now) { messages.append(message) }
+            if let message = append(record) { messages.append(message) }
+            goesOn = goesOn && isAssembling
             next &+= 1
             current = beyond.removeValue(forKey: next)
-            if let current { beyondCost -= ReceiveStream.cost(of: current) }
+        }
+        // The time of a message runs from its first record, and that of a gap from when it is the first one.
+        if !isAssembling, beyond.isEmpty {
+            waiting = nil
+        } else if !goesOn {
+            waiting = (now, now)
         }
         return messages
     }
 
-    /// Gives up a message of which nothing came for as long as its sender would have given it up (M-19, M-20).
+    /// Gives up what waits for records that no longer come: its sender has given it up too (M-19, M-20).
     mutating func advance(_ now: Instant) {
         guard let nextDeadline, nextDeadline <= now else { return }
+        drop()
         assembly = .abandoned
-        parts = []
+        waiting = nil
         beyond = [:]
-        beyondCost = 0
     }
 
     /// A record that breaks the order of first and last, or the limit, is dropped with what it would join.
-    private mutating func append(_ record: Record, _ now: Instant) -> String? {
+    private mutating func append(_ record: Record) -> String? {
         guard record.isFirst != isAssembling else {
             drop()
             return nil
         }
-        if !isAssembling { assembly = .begun(at: now, lastRecord: now) }
+        assembly = .begun
         partsSize += record.text.utf8.count
         guard partsSize <= Limits.reassemblyBytesPerLink else {
             drop()
@@ -140,4 +166,9 @@ struct ReceiveStream {
         parts = []
         partsSize = 0
     }
+}
+
+extension Record {
+    /// Whether the record is a message by itself.
+    fileprivate var isWhole: Bool { isFirst && isLast }
 }

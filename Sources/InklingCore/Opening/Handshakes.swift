@@ -91,10 +91,16 @@ struct Handshakes {
     func greetings(of person: PersonID) -> [GreetingSession] { byPerson[person].compactMap { greetings[$0] } }
 
     /// Until when an opening is left to the peer, whose initiation came before (L-14).
-    func openingIsLeft(to person: PersonID) -> Instant? {
-        byPerson[person].compactMap { index -> Instant? in
-            if let session = unconfirmed[index]?.session { return session.createdAt + Limits.openingDelay }
-            guard let greeting = greetings[index], greeting.session.role == .responder else { return nil }
+    ///
+    /// - Parameter addresses: Those that count; nil for all.
+    func openingIsLeft(to person: PersonID, at addresses: [Address]? = nil) -> Instant? {
+        func counts(_ session: Session) -> Bool { addresses?.contains(session.address) ?? true }
+        return byPerson[person].compactMap { index -> Instant? in
+            if let session = unconfirmed[index]?.session, counts(session) {
+                return session.createdAt + Limits.openingDelay
+            }
+            guard let greeting = greetings[index], greeting.session.role == .responder, counts(greeting.session)
+            else { return nil }
             return greeting.expires
         }.max()
     }

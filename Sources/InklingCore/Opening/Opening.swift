@@ -16,6 +16,14 @@ enum Opening {
         if case .attempting = self { true } else { false }
     }
 
+    /// Whether a handshake goes on: it waits for its response, or for the peer's hello.
+    var isUnderWay: Bool {
+        switch self {
+        case .attempting, .greeting: true
+        case .idle, .waiting, .resting: false
+        }
+    }
+
     var nextDeadline: Instant? {
         switch self {
         case .idle, .greeting: nil
@@ -144,11 +152,15 @@ enum Pace: Equatable {
 
     /// A handshake failed.
     ///
+    /// - Parameter leavingRoom: Whether other instances of the key wait for their turn (D-9).
     /// - Returns: The pause before the next, and what it is counted from: a fast one follows the end of the one before,
     ///   a slow one its beginning.
-    func pause(afterAttemptAt began: Instant, _ now: Instant) -> (since: Instant, duration: Duration) {
+    func pause(
+        afterAttemptAt began: Instant, _ now: Instant, leavingRoom: Bool = false
+    ) -> (since: Instant, duration: Duration) {
         if case .fast(let since, let attempts) = self, since.map({ now - $0 < Limits.fastOpeningPeriod }) ?? true {
-            let index = min(max(attempts - 1, 0), Limits.attemptPauses.count - 1)
+            let last = Limits.attemptPauses.count - 1
+            let index = leavingRoom ? last : min(max(attempts - 1, 0), last)
             return (now, Limits.attemptPauses[index])
         }
         return (began, Limits.slowOpeningInterval)

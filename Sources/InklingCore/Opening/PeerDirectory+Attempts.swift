@@ -8,11 +8,16 @@ extension PeerDirectory {
     mutating func start(_ id: PeerSourceID, _ links: LinkTable, _ surroundings: Surroundings, now: Instant) {
         guard !surroundings.isSuspended else { return }
         sources[id].pace = .untried
+        sources[id].wasPutOff = false
         guard let person = sources[id].person else {
             sources.move(id, to: .waiting(until: now))
             return
         }
         guard surroundings.admits(person.key), !sources[id].addresses.isEmpty else {
+            sources.move(id, to: .idle)
+            return
+        }
+        if sources[id].isRemembered, links.hasLink(to: person) {
             sources.move(id, to: .idle)
             return
         }
@@ -74,8 +79,10 @@ extension PeerDirectory {
             case .transmit:
                 let favoured = isFavoured(source, context.surroundings)
                 let candidates =
-                    source.person.map { uncrowded(source.addresses, of: id, $0, context, &effects) } ?? []
-                if let addresses = takeInitiations(candidates, favoured, &effects, now: now) {
+                    source.isRemembered
+                    ? context.surroundings.usable(source.addresses)
+                    : source.person.map { uncrowded(source.addresses, of: id, $0, context, &effects) } ?? []
+                if let addresses = takeInitiations(candidates, of: source, favoured, &effects, now: now) {
                     attempt.takeTransmission()
                     transmit(attempt, of: id, to: addresses, &effects)
                 } else {
@@ -101,7 +108,7 @@ extension PeerDirectory {
     /// Whether some of what may be sent is kept for it: forged instances, which are strangers', can't use it up (L-6).
     private func isFavoured(_ source: PeerSource, _ surroundings: Surroundings) -> Bool {
         switch source.origin {
-        case .byHand, .rekey: true
+        case .byHand, .rekey, .remembered: true
         case .discovered, .lastKnown, .crowded: source.person.map(surroundings.isPreferred) ?? false
         }
     }
@@ -119,6 +126,7 @@ extension PeerDirectory {
             askAgain(id, &effects, now: context.now)
             return
         }
+        if sources[id].isRemembered { return attemptRemembered(id, person, keys, context, &effects) }
         let all = addresses(of: id, context.links)
         let addresses = uncrowded(all, of: id, person, context, &effects)
         guard !addresses.isEmpty || all.isEmpty else {
@@ -156,16 +164,20 @@ extension PeerDirectory {
             return .wait(until: until)
         }
         if isUnderWay(to: person, addresses, except: id) { return .wait(until: now + Limits.openingDelay) }
+        guard isItsTurn(id, of: person) else {
+            // Varied, so that none of those that wait comes too late each time.
+            return .wait(until: effects.instant(after: now, Limits.openingDelay, percent: Pace.jitter))
+        }
         let favoured = isFavoured(sources[id], context.surroundings)
         guard makePendingRoom(for: id, favoured, context.surroundings, now),
-            let reachable = takeInitiations(addresses, favoured, &effects, now: now)
+            let reachable = takeInitiations(addresses, of: sources[id], favoured, &effects, now: now)
         else { return .wait(until: now + Limits.crowdedOpeningDelay) }
         return .none(at: reachable)
     }
 
     /// Whether a handshake with that person at one of those addresses was begun for another source: two at once would
     /// leave it to chance which of their sessions each side takes for the later one (L-3).
-    private func isUnderWay(to person: PersonID, _ addresses: [Address], except id: PeerSourceID) -> Bool {
+    func isUnderWay(to person: PersonID, _ addresses: [Address], except id: PeerSourceID) -> Bool {
         sources.sources(of: person).contains { other in
             guard other.id != id else { return false }
             switch other.opening {
@@ -179,29 +191,32 @@ extension PeerDirectory {
     private mutating func makePendingRoom(
         for id: PeerSourceID, _ isFavoured: Bool, _ surroundings: Surroundings, _ now: Instant
     ) -> Bool {
-        var pending = sources.attempting
-        var limit = Limits.pendingInitiations
-        guard pending.count >= Limits.pendingInitiationsToStrangers else { return true }
-        if !isFavoured, pending.count < limit {
-            pending = pending.filter { !self.isFavoured($0, surroundings) }
-            limit = Limits.pendingInitiationsToStrangers
-        }
-        guard pending.count >= limit else { return true }
+        guard sources.attemptCount >= Limits.pendingInitiationsToStrangers else { return true }
+        // Thousands of forged instances ask: without a look at what the pending ones hold, as far as that is possible.
+        let isFull = sources.attemptCount >= Limits.pendingInitiations
+        let isRefused =
+            isFull
+            || !isFavoured
+                && sources.countAttempting { !self.isFavoured($0, surroundings) }
+                    >= Limits.pendingInitiationsToStrangers
+        guard isRefused else { return true }
         guard sources[id].pace.attempts == 0 else { return false }
-        let victim = pending.filter { $0.pace.attempts > 1 && (isFavoured || !self.isFavoured($0, surroundings)) }
-            .max { ($0.pace.attempts, $1.id) < ($1.pace.attempts, $0.id) }
+        let victim = sources.mostAttempted {
+            $0.pace.attempts > 1 && (isFavoured || !self.isFavoured($0, surroundings))
+        }
         guard let victim else { return false }
-        sources.move(victim.id, to: .waiting(until: now + Limits.displacedOpeningDelay))
+        sources.move(victim, to: .waiting(until: now + Limits.displacedOpeningDelay))
         return true
     }
 
     /// Takes what a transmission costs of the initiations that may be sent (L-6), to those of the addresses that may
-    /// get one now (L-54); all of it or nothing.
+    /// get one now (L-54); all of it or nothing. Remembered addresses have a bound of their own (D-19).
     ///
     /// - Returns: Where it goes; nil if it has to wait.
     private mutating func takeInitiations(
-        _ addresses: [Address], _ isFavoured: Bool, _ effects: inout Effects, now: Instant
+        _ addresses: [Address], of source: PeerSource, _ isFavoured: Bool, _ effects: inout Effects, now: Instant
     ) -> [Address]? {
+        if source.isRemembered { return addresses }
         let reachable = addresses.filter { destinations.admits($0, isFavoured, now) }
         guard !reachable.isEmpty else { return nil }
         var (all, strangers) = (initiationsSent, initiationsToStrangers)
@@ -218,7 +233,7 @@ extension PeerDirectory {
         destinations.answered(address, &effects)
     }
 
-    private mutating func initiate(
+    mutating func initiate(
         _ id: PeerSourceID, _ person: PersonID, _ keys: ChatKeys, at addresses: [Address], _ context: OpeningContext,
         _ effects: inout Effects
     ) {
@@ -288,7 +303,11 @@ extension PeerDirectory {
             sources.move(id, to: .waiting(until: began + Limits.rekeyRepeat))
             return
         }
-        let pause = source.pace.pause(afterAttemptAt: began, now)
+        if source.isRemembered {
+            sources.move(id, to: .waiting(until: began + Limits.rememberedInterval))
+            return
+        }
+        let pause = source.pace.pause(afterAttemptAt: began, now, leavingRoom: hasToTakeTurns(source))
         sources.move(id, to: .waiting(until: effects.instant(after: pause.since, pause.duration, percent: Pace.jitter)))
     }
 
@@ -298,7 +317,9 @@ extension PeerDirectory {
         _ person: PersonID, at address: Address, until later: Instant,
         where condition: (PeerSource) -> Bool = { _ in true }
     ) {
-        let pending = sources.sources(of: person).filter(\.opening.isAttempting)
+        let pending = sources.sources(of: person).filter {
+            $0.opening.isAttempting && (!$0.isRemembered || $0.addresses.contains(address))
+        }
         let there = pending.filter { $0.addresses.contains(address) }
         for source in there.isEmpty && pending.count == 1 ? pending : there where condition(source) {
             sources.move(source.id, to: .waiting(until: later))
@@ -419,7 +440,8 @@ extension PeerDirectory {
     ) {
         guard let id = sources.id(ofAttempt: retry.receiverIndex),
             case .attempting(var attempt) = sources[id].opening, attempt.obeysRetry(from: address),
-            takeInitiations([address], isFavoured(sources[id], surroundings), &effects, now: now) != nil
+            takeInitiations([address], of: sources[id], isFavoured(sources[id], surroundings), &effects, now: now)
+                != nil
         else {
             effects.drop(.unexpected)
             return

@@ -8,6 +8,7 @@ struct PeerDirectory {
     var initiationsToStrangers = SlidingWindow(perSecond: Limits.initiationsToStrangersPerSecond)
     var destinations = Destinations()
     var crowds = Crowds()
+    var displaced = DisplacedInstances()
     /// The responses that are opened from addresses that their initiation did not go to (L-49).
     var strayResponses = SlidingWindow(perSecond: Limits.strayResponsesPerSecond)
     private(set) var peersByHand: [Address] = []
@@ -58,11 +59,15 @@ struct PeerDirectory {
             return movedLink(of: id, links, surroundings, now: now)
         }
         let person = PersonID(chat: chat, key: key)
-        guard makeRoom(for: person) else { return nil }
-        let candidates = candidates(among: addresses, of: person, known: [], links, surroundings)
-        let id = sources.add(.discovered(name), chat: chat, key: key, addresses: candidates)
-        sources[id].offered = addresses
-        start(id, links, surroundings, now: now)
+        let known = displaced.remove(name, in: chat)
+        let instance = DisplacedInstances.Instance(
+            name: name, person: person, addresses: addresses,
+            pace: known?.person == person ? known?.pace ?? .untried : .untried)
+        guard makeRoom(for: person) else {
+            displaced.insert(instance)
+            return nil
+        }
+        add(instance, links, surroundings, now: now)
         return nil
     }
 
@@ -74,7 +79,7 @@ struct PeerDirectory {
         guard let link = source.link, let person = source.person, !source.addresses.isEmpty else { return nil }
         let address = links[link].address
         guard !source.addresses.contains(address) else { return nil }
-        let others = sources.sources(of: person).filter { $0.id != id }
+        let others = sources.sources(of: person).filter { $0.id != id && !$0.isRemembered }
         guard others.contains(where: { $0.addresses.contains(address) }) else { return link }
         // It is the link of another device, which had that address before.
         sources[id].link = nil
@@ -85,10 +90,17 @@ struct PeerDirectory {
     /// Discovery no longer lists an instance. That alone ends nothing.
     ///
     /// - Returns: The link that has to be probed.
-    mutating func lost(_ name: String, chat: ChatTag) -> LinkID? {
-        guard let id = sources.id(of: .discovered(name), in: chat) else { return nil }
+    mutating func lost(
+        _ name: String, chat: ChatTag, _ links: LinkTable, _ surroundings: Surroundings, now: Instant
+    ) -> LinkID? {
+        guard let id = sources.id(of: .discovered(name), in: chat) else {
+            _ = displaced.remove(name, in: chat)
+            return nil
+        }
         guard let link = sources[id].link else {
+            let person = sources[id].person
             sources.remove(id)
+            if let person { bringBack(person, links, surroundings, now: now) }
             return nil
         }
         sources[id].isListed = false
@@ -129,7 +141,7 @@ struct PeerDirectory {
     }
 
     /// Of too many addresses those of live links are kept first, then those that were known.
-    private func candidates(
+    func candidates(
         among addresses: [Address], of person: PersonID, known: [Address], _ links: LinkTable,
         _ surroundings: Surroundings
     ) -> [Address] {
@@ -138,15 +150,6 @@ struct PeerDirectory {
         let usable = Set(
             addresses.filter { $0.isUnicast && surroundings.isOnLink($0) && !surroundings.isOneself($0) })
         return usable.sorted { (rank($0), $0) < (rank($1), $1) }.prefix(Limits.addressesPerInstance).sorted()
-    }
-
-    /// At most four discovered instances a key and chat; one without a live link gives way, the oldest first (D-9).
-    private mutating func makeRoom(for person: PersonID) -> Bool {
-        let others = sources.sources(of: person).filter(\.isDiscovered)
-        guard others.count >= Limits.instancesPerKey else { return true }
-        guard let victim = others.first(where: { $0.link == nil }) else { return false }
-        sources.remove(victim.id)
-        return true
     }
 
     // MARK: By hand
@@ -211,11 +214,13 @@ struct PeerDirectory {
         for source in sources.sources(of: link.personID) {
             sources[source.id].unconfirmed = 0
             let isRekey = source.origin == .rekey(link.id) && isSending
-            let isThere = source.link == nil && source.addresses.contains(address)
+            let isThere = source.isRemembered || source.link == nil && source.addresses.contains(address)
             guard source.id == opener || isRekey || isThere else { continue }
             switch source.origin {
             case .rekey, .lastKnown:
                 sources.remove(source.id)
+            case .remembered:
+                sources.move(source.id, to: .idle)
             case .discovered, .byHand, .crowded:
                 sources.move(source.id, to: .idle)
                 sources[source.id].pace = .untried
@@ -245,8 +250,14 @@ struct PeerDirectory {
                 sources.move(source.id, to: .idle)
             }
         }
+        if !bound.isEmpty { bringBack(link.personID, links, surroundings, now: now) }
+        endedRemembered(link, reason, links, surroundings, now: now)
         guard isLost, !bound.contains(where: { $0.isListed && $0.addresses.contains(link.address) }) else { return }
-        guard !links.hasLink(to: link.personID), now - link.madeAt >= Limits.memorableLinkAge else { return }
+        guard !links.hasLink(to: link.personID), now - link.madeAt >= Limits.memorableLinkAge,
+            !sources.sources(of: link.personID).contains(where: {
+                $0.isRemembered && surroundings.isOnLink(link.address)
+            })
+        else { return }
         remember(link, links, surroundings, now: now)
     }
 
@@ -260,8 +271,8 @@ struct PeerDirectory {
     }
 
     /// After a farewell the peer is left alone for a while; its own initiation brings it back at once (L-35).
-    private mutating func rest(_ source: PeerSource, now: Instant) {
-        if source.isByHand {
+    mutating func rest(_ source: PeerSource, now: Instant) {
+        if source.isByHand || source.isRemembered {
             sources[source.id].pace = .afterFarewellByHand
             sources.move(source.id, to: .resting(until: now + Limits.openingPauseAfterByeByHand))
         } else {
@@ -303,5 +314,6 @@ struct PeerDirectory {
 
     mutating func removeAll(of chat: ChatTag) {
         for id in sources.sortedIDs where sources[id].chat == chat { sources.remove(id) }
+        displaced.removeAll(of: chat)
     }
 }

@@ -12,6 +12,8 @@ struct PeerSource {
         case crowded(Address)
         /// Where a peer was before it fell silent; forgotten at the given instant.
         case lastKnown(expires: Instant)
+        /// The last addresses of links with a key that is no stranger's (D-19).
+        case remembered(PublicKey)
         /// A live link whose session is due for a new handshake. Its opening is like any other: attempts, pauses, cookies.
         case rekey(LinkID)
     }
@@ -33,6 +35,8 @@ struct PeerSource {
     /// How many initiations of that peer were answered in a row with a session that nobody confirmed, as far as it
     /// counts: those of somebody who replays recorded ones stay unconfirmed (L-55).
     var unconfirmed = 0
+    /// Whether the next attempt was put off already for another one that shares an address (D-19).
+    var wasPutOff = false
     /// The token of the ask in flight, for an address that is asked.
     var askToken: UInt32?
 
@@ -62,8 +66,12 @@ struct PeerSource {
     var isAsked: Bool {
         switch origin {
         case .byHand, .crowded: true
-        case .discovered, .lastKnown, .rekey: false
+        case .discovered, .lastKnown, .remembered, .rekey: false
         }
+    }
+
+    var isRemembered: Bool {
+        if case .remembered = origin { true } else { false }
     }
 
     var isDiscovered: Bool {
@@ -92,8 +100,16 @@ struct PeerSourceTable {
     /// The sources in no particular order, for questions whose answer does not depend on it.
     var unordered: [PeerSource] { sources.unorderedValues }
     var attemptCount: Int { byAttempt.count }
-    /// Those with a handshake that waits for its response, in no particular order.
-    var attempting: [PeerSource] { byAttempt.values.map { sources[$0] } }
+    /// How many of the sources with a handshake that waits for its response meet a condition.
+    func countAttempting(where condition: (PeerSource) -> Bool) -> Int {
+        byAttempt.values.count { condition(sources[$0]) }
+    }
+
+    /// Of these sources the one with the most attempts, and of several the one made first.
+    func mostAttempted(where condition: (PeerSource) -> Bool) -> PeerSourceID? {
+        byAttempt.values.filter { condition(sources[$0]) }
+            .max { (sources[$0].pace.attempts, $1) < (sources[$1].pace.attempts, $0) }
+    }
 
     /// A source that is known to exist; changed in place.
     subscript(id: PeerSourceID) -> PeerSource {

@@ -20,6 +20,14 @@ package struct Heap<Element: Comparable> {
         elements[place] = element
     }
 
+    /// The heap of those elements that `isIncluded` picks.
+    @inlinable
+    package func filtered(_ isIncluded: (Element) -> Bool) -> Heap {
+        var heap = Heap()
+        for element in elements where isIncluded(element) { heap.insert(element) }
+        return heap
+    }
+
     /// Takes the least element away; nil where there is none.
     @inlinable
     package mutating func popFirst() -> Element? {

@@ -28,6 +28,23 @@ extension Adversary {
                 for number in 0..<4 {
                     add(attack, to: target, key: 10 + number, from: Adversary.address(10), interval: 10)
                 }
+            case .reserve:
+                guard target == 0 else { continue }
+                for number in 0..<140 {
+                    let address = Adversary.address(number % 5, port: 54_000 + UInt16(number))
+                    add(attack, to: target, key: number % 128, run: 3 + number / 128, from: address, interval: 30)
+                }
+            case .chainBeyond:
+                guard target == 0 else { continue }
+                for number in 0..<24 {
+                    add(attack, to: target, key: 60 + number, run: 4, from: Adversary.address(number), interval: 30)
+                }
+            case .members:
+                guard target == 0 else { continue }
+                for number in 0..<127 {
+                    let address = Adversary.address(number, port: 55_000 + UInt16(number))
+                    add(attack, to: target, key: number, from: address, interval: 30)
+                }
             case .manyLinks:
                 for run in 1...12 {
                     let address = Adversary.address(20, port: 50_000 + UInt16(run))
@@ -47,6 +64,14 @@ extension Adversary {
                     let address = Address(high: host.high, low: host.low, port: 51_000 + UInt16(number))
                     add(attack, to: target, key: number, from: address, interval: 40)
                 }
+            case .ownHost:
+                guard target == 0 else { continue }
+                for number in 0..<Limits.linksOfOtherUsers + 40 {
+                    // Its own address on the network, and all of 127.0.0.0/8.
+                    let host: UInt32 = number % 8 == 0 ? 0x0A00_0001 : 0x7F00_0001 + UInt32(number)
+                    let address = Address(ipv4: host, port: 57_000 + UInt16(number))
+                    add(attack, to: target, key: number % 128, run: 5 + number / 128, from: address, interval: 40)
+                }
             case .crowd:
                 guard target == 0 else { continue }
                 for number in 0..<generator.number(in: 60...119) {
@@ -59,17 +84,34 @@ extension Adversary {
                     let address = Adversary.address(number, port: 50_000 + UInt16(number / 55))
                     add(attack, to: target, key: 128 + number, from: address, interval: 200)
                 }
-            case .initiations, .cookies, .cookiesOfOneSource, .instances, .changingKeys, .responses, .asks, .garbage,
-                .recordings:
+            case .initiations, .cookies, .cookiesOfOneSource, .instances, .changingKeys, .friends, .relays, .responses,
+                .asks, .garbage, .recordings:
                 continue
             }
         }
     }
 
     /// The service instances that it announces to a node that has just started, or when it begins.
-    func instances() -> [Instance] {
+    ///
+    /// - Parameter friends: The keys of the others, by their hosts.
+    func instances(of friends: [(host: Int, key: PublicKey)]) -> [Instance] {
         plan.attacks.flatMap { attack -> [Instance] in
             switch attack {
+            case .friends:
+                friends.flatMap { friend in
+                    (0..<Limits.instancesPerKey + 8).map { number in
+                        Instance(
+                            name: "friend \(friend.host), \(number)", key: friend.key, addresses: [silentAddress()])
+                    }
+                }
+            case .relays:
+                friends.flatMap { friend in
+                    (0..<12).map { number in
+                        Instance(
+                            name: "relay to \(friend.host), \(number)", key: friend.key,
+                            addresses: [relay(to: friend.host, number)])
+                    }
+                }
             case .instances:
                 (0..<400).map { number in
                     let addresses = (0..<generator.pick([1, 1, 2])).map { _ in silentAddress() }
@@ -152,6 +194,10 @@ extension Adversary {
             record(attack, target, of: 1, text: "f")
         case .hoard:
             record(attack, target, of: Adversary.recordsPerMessage, text: Adversary.longText)
+        case .reserve:
+            record(attack, target, of: Adversary.recordsPerMessage, text: Adversary.longText)
+        case .chainBeyond, .members:
+            record(attack, target, of: 2, text: Adversary.longText)
         case .responses: response(target)
         case .asks:
             Forgery(
@@ -160,7 +206,9 @@ extension Adversary {
         case .garbage: garbage(target)
         case .recordings:
             generator.oneIn(20) ? recording() : nil
-        case .chatter, .manyLinks, .neighbours, .crowd, .fullTable, .instances, .changingKeys: nil
+        case .chatter, .manyLinks, .neighbours, .ownHost, .crowd, .fullTable, .instances, .changingKeys, .friends,
+            .relays:
+            nil
         }
     }
 
@@ -198,8 +246,20 @@ extension Adversary {
         guard !places.isEmpty else { return nil }
         let place = generator.pick(places)
         let number = links[place].records
-        guard attack != .hoard || number < Adversary.hoardedRecords else { return nil }
+        let isMostSent =
+            switch attack {
+            case .hoard: number >= Adversary.hoardedRecords
+            case .reserve: number > 0
+            case .chainBeyond, .members: number > 6
+            default: false
+            }
+        guard !isMostSent else { return nil }
         links[place].records += 1
+        if attack == .chainBeyond || attack == .members && place % 2 == 0 {
+            // Record 0 never comes; records 2, 4, … each begin a message.
+            return seal([HostileLink.record(2 * number + 2, of: count, text: text)], on: place, [target])
+        }
+        guard attack != .members || number == 0 else { return nil }
         return seal([HostileLink.record(number, of: count, text: text)], on: place, [target])
     }
 

@@ -29,6 +29,8 @@ final class Adversary {
 
     /// How many hosts it attacks at most: the first ones.
     static let targets = 3
+    /// The port from which on all ports are of its programs.
+    static let firstPort: UInt16 = 50_000
     /// The time between two of its turns.
     static let period = Duration.milliseconds(10)
     /// How many links it begins in a second, all in all.
@@ -49,6 +51,10 @@ final class Adversary {
     /// How many valid initiations it has begun with each attack.
     var begun: [Scenario.Attack: Int] = [:]
     private var linkOfIndex: [UInt32: Int] = [:]
+    /// The host to which each relay leads.
+    private var relays: [Address: Int] = [:]
+    /// Who sent the handshakes that went through relays, by the index that the answers carry.
+    private var relayed: [UInt32: Address] = [:]
     private var nextIndex: UInt32 = 0x4000_0000
     private var turns = 0
     private var credit = 0
@@ -101,7 +107,15 @@ final class Adversary {
 
     /// Whether what goes there comes to it: to its own hosts, and to its programs on the hosts of others.
     func owns(_ address: Address) -> Bool {
-        address.port >= 50_000 && address.ipv4.map { $0 >> 8 == 0x0A_0000 } ?? false
+        guard address.port >= Adversary.firstPort else { return false }
+        return address.isLoopback || address.ipv4.map { $0 >> 8 == 0x0A_0000 } ?? false
+    }
+
+    /// The address of a relay to a host.
+    func relay(to host: Int, _ number: Int) -> Address {
+        let address = Adversary.address(host * 12 + number, port: 58_000 + UInt16(host))
+        relays[address] = host
+        return address
     }
 
     func bytes(_ count: Int) -> [UInt8] {
@@ -162,8 +176,9 @@ final class Adversary {
         nextIndex += 1
         linkOfIndex[nextIndex] = place
         begun[links[place].attack, default: 0] += 1
+        let chat = links[place].attack == .members ? Simulation.chats[2] : keys
         let bytes = links[place].begin(
-            nextIndex, with: target.key, keys, incarnation: target.incarnation, using: &generator, now)
+            nextIndex, with: target.key, chat, incarnation: target.incarnation, using: &generator, now)
         return bytes.map { Forgery(bytes: $0, source: links[place].address, destination: target.address) }
     }
 
@@ -204,6 +219,27 @@ final class Adversary {
         }
         return answer.map { Forgery(bytes: $0, source: address, destination: source) }
     }
+
+    /// A datagram came to a relay: handshakes go through it, in both directions, and nothing else.
+    ///
+    /// - Parameter hosts: Where each host is.
+    func relay(_ bytes: [UInt8], from source: Address, at address: Address, hosts: [Address?]) -> Forgery? {
+        guard let host = relays[address], let destination = hosts[host], let datagram = try? Datagram.parse(bytes)
+        else { return nil }
+        switch datagram {
+        case .initiation(let initiation):
+            relayed[initiation.senderIndex] = source
+            return Forgery(bytes: bytes, source: address, destination: destination)
+        case .response(let response):
+            return relayed[response.receiverIndex].map { Forgery(bytes: bytes, source: address, destination: $0) }
+        case .retry(let retry):
+            return relayed[retry.receiverIndex].map { Forgery(bytes: bytes, source: address, destination: $0) }
+        case .sealed, .ask, .tell: return nil
+        }
+    }
+
+    /// Whether a relay is there.
+    func isRelay(_ address: Address) -> Bool { relays[address] != nil }
 
     /// A datagram goes by that one host sends to another.
     func overhear(_ bytes: [UInt8], from source: Address, to destination: Address) {

@@ -38,10 +38,18 @@ extension Scenario {
         case flood
         /// Members whose long messages nobody takes.
         case hoard
+        /// Members from five addresses who begin long messages, and send nothing more of them.
+        case reserve
+        /// Members whose records all come beyond the expected one, and each begin a message.
+        case chainBeyond
+        /// The same two by members of a secret chat, with one link for each key.
+        case members
         /// More links of one key, and from one source, than there may be.
         case manyLinks
         /// Links of strangers from the host of a friend.
         case neighbours
+        /// More links from all addresses of the node's own host than other users of it may have.
+        case ownHost
         /// Members who do nothing wrong: 60 to 119, so that idle intervals stretch.
         case crowd
         /// As many links as a node holds, in all.
@@ -50,6 +58,10 @@ extension Scenario {
         case instances
         /// Service instances that change their keys again and again, at one address where nobody is.
         case changingKeys
+        /// Service instances with the keys of friends, at addresses where nobody is.
+        case friends
+        /// Service instances with the keys of friends, at relays that pass on handshakes and nothing else.
+        case relays
         /// Responses of chance for initiations that came to it, or that it saw on their way.
         case responses
         case asks
@@ -64,8 +76,8 @@ extension Scenario {
             case .fullTable: 1
             case .instances: 15
             case .cookies, .hoard, .crowd, .neighbours: 25
-            case .manyLinks, .flood, .cookiesOfOneSource: 40
-            case .initiations, .chatter, .changingKeys, .responses, .asks, .garbage, .recordings: 60
+            case .manyLinks, .flood, .cookiesOfOneSource, .reserve, .chainBeyond, .members, .ownHost: 40
+            case .initiations, .chatter, .changingKeys, .friends, .relays, .responses, .asks, .garbage, .recordings: 60
             }
         }
     }
@@ -74,25 +86,35 @@ extension Scenario {
 extension Scenario.AdversaryPlan {
     /// Draws the adversary of a seed, from numbers of its own: in five of six scenarios there is none.
     ///
-    /// - Parameter faultsEnd: When the faults end, in milliseconds from the start.
-    init?(seed: UInt64, hosts: [Scenario.HostPlan], network: Scenario.NetworkPlan, faultsEnd: Int) {
+    /// - Parameters:
+    ///   - attack: the only attack, in each scenario that allows an adversary; drawn if nil.
+    ///   - faultsEnd: when the faults end, in milliseconds from the start.
+    init?(
+        seed: UInt64, attack: Scenario.Attack?, hosts: [Scenario.HostPlan], network: Scenario.NetworkPlan,
+        faultsEnd: Int
+    ) {
         var generator = SeededGenerator(seed: seed, purpose: 8)
-        guard generator.oneIn(6), hosts.count <= 5, !network.isByHand, faultsEnd < 30_000 else { return nil }
+        guard generator.oneIn(6) || attack != nil, hosts.count <= 5, !network.isByHand, faultsEnd < 30_000 else {
+            return nil
+        }
         let ways = Scenario.Attack.allCases
         let first = ways[generator.pick(weights: ways.map(\.weight))]
-        var attacks = [first]
-        if generator.oneIn(3) {
+        var attacks = [attack ?? first]
+        if generator.oneIn(3), attack == nil {
             let second = ways[generator.pick(weights: ways.map(\.weight))]
             if second != first { attacks.append(second) }
         }
         self.attacks = attacks
         let isLong = attacks.contains(.fullTable)
         let isHoarding = attacks.contains(.hoard)
-        let lead = isLong ? 12_000 : isHoarding ? 3_000 : generator.pick([300, 1_000, 3_000])
+        let isReserving = !attacks.allSatisfy { ![.reserve, .chainBeyond, .members].contains($0) }
+        let lead = isLong ? 12_000 : isHoarding || isReserving ? 3_000 : generator.pick([300, 1_000, 3_000])
         begin = max(0, faultsEnd - lead)
         // Friends who start again have 5 s to meet.
         restart = faultsEnd + (isLong ? 13_000 : 1_000) + generator.number(in: 0...800)
-        end = restart + 7_000
+        let forgesFriends = attacks.contains(.friends) || attacks.contains(.relays)
+        // Friends among forged instances are looked for longer than they may need.
+        end = restart + (forgesFriends ? 12_000 : 7_000)
         // Enough to fill 8 MiB with text, or to keep a processor busy if it computed whatever comes.
         let fast: Int? =
             if isHoarding {
@@ -103,8 +125,8 @@ extension Scenario.AdversaryPlan {
                 attacks.contains(.initiations) ? 1_000 : nil
             }
         rate = fast ?? generator.pick([300, 600, 1_000])
-        let target = isHoarding ? 0 : generator.number(in: 0...min(hosts.count, Adversary.targets) - 1)
-        focus = fast != nil || generator.oneIn(2) ? target : nil
+        let target = isHoarding || isReserving ? 0 : generator.number(in: 0...min(hosts.count, Adversary.targets) - 1)
+        focus = fast != nil || isReserving || generator.oneIn(2) ? target : nil
         let inSecret = hosts.filter { $0.chats.contains(2) }
         // The share of a source does not bind friends who are verified: strangers on their host could keep nobody out.
         let isNeighbour = attacks.contains(.neighbours)
@@ -116,8 +138,12 @@ extension Scenario.AdversaryPlan {
         slowReaders = Set(hosts.indices.filter { _ in isHoarding || generator.oneIn(6) })
         steps = Scenario.AdversaryPlan.steps(
             hosts: hosts, restart: restart, end: end,
-            isRestarted: isNeighbour || !generator.oneIn(4), among: isNeighbour ? 2 : hosts.count, &generator)
+            isRestarted: isNeighbour || forgesFriends || !generator.oneIn(4), among: isNeighbour ? 2 : hosts.count,
+            &generator)
     }
+
+    /// Whether it announces service instances with the keys of friends.
+    var forgesFriends: Bool { attacks.contains(.friends) || attacks.contains(.relays) }
 
     /// Whether it is about the time when a friend starts again.
     func isDecisive(_ now: Instant) -> Bool {
@@ -144,7 +170,8 @@ extension Scenario.AdversaryPlan {
                     drawn.append((at, index, .edit(chat: chat)))
                     at += generator.number(in: 100...300)
                 }
-                drawn.append((at, index, generator.oneIn(2) ? .empty(chat: chat) : .send(chat: chat, size: 30)))
+                let size = generator.pick([30, 30, 3_000])
+                drawn.append((at, index, generator.oneIn(2) ? .empty(chat: chat) : .send(chat: chat, size: size)))
                 at += generator.number(in: 300...1_500)
             }
         }

@@ -58,7 +58,8 @@ extension Simulation {
     private func deceive(_ host: SimulatedHost, _ adversary: Adversary) {
         if deceived[host.index]?.incarnation != host.incarnation {
             deceived[host.index] = (host.incarnation, [])
-            for instance in adversary.instances() {
+            let friends = hosts.filter { $0.key != host.key }.map { (host: $0.index, key: $0.key) }
+            for instance in adversary.instances(of: friends) {
                 let delay = Duration.milliseconds(adversary.generator.number(in: 100...900))
                 events.add(.forgedInstance(viewer: host.index, instance), at: now + delay)
             }
@@ -103,9 +104,11 @@ extension Simulation {
 
     func seize(_ bytes: [UInt8], from source: Address, at address: Address) {
         guard let adversary, isAttacked else { return }
-        if let answer = adversary.receive(bytes, from: source, at: address) {
-            arrive(answer, after: .microseconds(300))
-        }
+        let answer =
+            adversary.isRelay(address)
+            ? adversary.relay(bytes, from: source, at: address, hosts: hosts.map(\.addresses.first))
+            : adversary.receive(bytes, from: source, at: address)
+        if let answer { arrive(answer, after: .microseconds(300)) }
     }
 
     /// The adversary goes, and discovery forgets what it announced.

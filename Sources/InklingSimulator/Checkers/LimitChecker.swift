@@ -26,6 +26,7 @@ struct LimitChecker {
         case answersToStrangers, retries, tells
         case initiations(Address)
         case answersToCookies(Address)
+        case answersToOtherUsers
         case lists(ChatTag)
         case presences(ChatTag)
         case messages(PublicKey)
@@ -33,7 +34,9 @@ struct LimitChecker {
         var isReport: Bool {
             switch self {
             case .lists, .presences: true
-            case .answersToStrangers, .retries, .tells, .initiations, .answersToCookies, .messages: false
+            case .answersToStrangers, .retries, .tells, .initiations, .answersToCookies, .answersToOtherUsers,
+                .messages:
+                false
             }
         }
     }
@@ -63,7 +66,8 @@ struct LimitChecker {
         switch kind {
         case .response:
             guard responses.insert(Array(bytes.suffix(16))).inserted else { return nil }
-            if hadCookie, !take(.answersToCookies(address.host), 5, 20, host, now) {
+            let source: Count = host.isOwn(address) ? .answersToOtherUsers : .answersToCookies(address.host)
+            if hadCookie, !take(source, 5, host.isOwn(address) ? Limits.linksOfOtherUsers : 20, host, now) {
                 return "answers to the cookies of one source (L-10)"
             }
             // As many within any second: twice as many may be counted in one that is cut otherwise.
@@ -118,11 +122,15 @@ struct LimitChecker {
         if sizes.links > Limits.linksPerNode { return "\(sizes.links) links (L-39)" }
         guard sizes.links > Limits.linksPerKey else { return nil }
         var sources: [Address: Int] = [:]
+        var otherUsers = 0
         for person in node.endpoint.present(in: chat) {
             if person.addresses.count > Limits.linksPerKey { return "\(person.addresses.count) links of a key (L-53)" }
             guard adversary.holds(person.person.key) else { continue }
-            for address in person.addresses { sources[address.host, default: 0] += 1 }
+            for address in person.addresses {
+                if host.isOwn(address) { otherUsers += 1 } else { sources[address.host, default: 0] += 1 }
+            }
         }
+        if otherUsers > Limits.linksOfOtherUsers { return "\(otherUsers) links of other users of the host (L-53)" }
         if let (source, most) = sources.max(by: { $0.value < $1.value }), most > Limits.linksPerSource {
             return "\(most) links of a source, \(source) (L-53)"
         }

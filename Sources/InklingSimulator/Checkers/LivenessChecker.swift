@@ -21,6 +21,18 @@ final class LivenessChecker {
     /// Within which typing of a friend shows while somebody attacks.
     static let typingOfFriends = Duration.milliseconds(200)
 
+    /// Within which a message of a verified friend shows while somebody attacks.
+    private static let messageOfFriends = Duration.seconds(5)
+
+    /// A message that a verified friend sent while somebody attacks.
+    private struct Promise {
+        let index: Int
+        let sender: (host: Int, incarnation: Int)
+        let viewer: (host: Int, incarnation: Int)
+        let chat: Int
+        let due: Instant
+    }
+
     private struct Sending {
         /// When the last typing frames went out, the newest last.
         var typing: [Instant] = []
@@ -51,6 +63,9 @@ final class LivenessChecker {
     /// The instance of another host's of which discovery has told a host's node in a chat, and when.
     private var introductions: [Introduction: (name: String, viewerIncarnation: Int, at: Instant)] = [:]
 
+    /// The messages that have to show, in the order in which they are due.
+    private var promises: [Promise] = []
+
     private struct Introduction: Hashable {
         let viewer: Int
         let host: Int
@@ -74,6 +89,19 @@ final class LivenessChecker {
             return
         }
         introductions[introduction] = (name, viewer.incarnation, now)
+    }
+
+    /// A host sent a message: to verified friends it shows in time, whatever the adversary does.
+    func sent(message index: Int, by sender: SimulatedHost, in chat: Int, _ simulation: Simulation) {
+        guard simulation.isAttacked, simulation.adversary?.plan.standing == .verified else { return }
+        for viewer in hosts where viewer.index != sender.index {
+            guard settledSince(sender, viewer, in: chat, simulation) != nil else { continue }
+            promises.append(
+                Promise(
+                    index: index, sender: (sender.index, sender.incarnation),
+                    viewer: (viewer.index, viewer.incarnation), chat: chat,
+                    due: simulation.now + LivenessChecker.messageOfFriends))
+        }
     }
 
     /// Discovery lists an instance no longer, or the viewer has left the chat.
@@ -140,6 +168,7 @@ final class LivenessChecker {
         for host in hosts {
             for chat in host.typing.indices { host.typing[chat].advance(to: now) }
         }
+        checkMessages(simulation)
         // In a large chat a few stand for all.
         for writer in hosts.prefix(12) {
             for viewer in hosts.prefix(60) where viewer.index != writer.index {
@@ -158,6 +187,7 @@ final class LivenessChecker {
         guard simulation.isPromised(writer, viewer, in: chat),
             let since = settledSince(writer, viewer, in: chat, simulation)
         else { return }
+        viewer.meetings[chat, default: [:]][writer.index] = writer.addresses
         let identity = writer.plan.identity
         let delay = simulation.slowestTyping(from: writer, to: viewer)
         let about = "host \(writer.index) at host \(viewer.index), chat \(chat)"
@@ -190,7 +220,7 @@ final class LivenessChecker {
     ) {
         let now = simulation.now
         guard simulation.isPromised(host, viewer, in: chat), !simulation.scenario.network.isByHand,
-            simulation.scenario.faultsEnd < 80_000,
+            simulation.scenario.faultsEnd < 80_000, knowsTheWay(host, viewer, in: chat, simulation),
             let there = introductions[Introduction(viewer: viewer.index, host: host.index, chat: chat)],
             let back = introductions[Introduction(viewer: host.index, host: viewer.index, chat: chat)],
             there.name == host.instanceNames[chat], there.viewerIncarnation == viewer.incarnation,
@@ -202,6 +232,33 @@ final class LivenessChecker {
         simulation.checker.report(
             .missingPerson,
             "host \(host.index) at host \(viewer.index), chat \(chat), nothing between them for \(now - clear)", now)
+    }
+
+    /// Whether forged instances with the keys of friends leave the two a way to each other: one of them is where it was when
+    /// they last met (D-19).
+    private func knowsTheWay(
+        _ host: SimulatedHost, _ viewer: SimulatedHost, in chat: Int, _ simulation: Simulation
+    ) -> Bool {
+        guard simulation.adversary?.plan.forgesFriends == true else { return true }
+        return viewer.meetings[chat]?[host.index] == host.addresses
+            || host.meetings[chat]?[viewer.index] == viewer.addresses
+    }
+
+    /// The messages of verified friends that are due have shown, unless something befell the two since.
+    private func checkMessages(_ simulation: Simulation) {
+        while let promise = promises.first, promise.due <= simulation.now {
+            promises.removeFirst()
+            let message = simulation.checker.messages.sent[promise.index]
+            let (sender, viewer) = (hosts[promise.sender.host], hosts[promise.viewer.host])
+            guard !message.shownTo.contains(viewer.plan.identity), sender.incarnation == promise.sender.incarnation,
+                viewer.incarnation == promise.viewer.incarnation,
+                let clear = clearSince(sender, viewer, in: promise.chat, simulation), clear < message.at
+            else { continue }
+            simulation.checker.report(
+                .lateMessage,
+                "host \(sender.index) to host \(viewer.index), chat \(promise.chat): \(message.text.prefix(20))",
+                simulation.now)
+        }
     }
 
     /// A typist is shown no more.

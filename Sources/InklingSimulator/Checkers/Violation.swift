@@ -20,6 +20,8 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
         /// Neither delivered nor reported as failed, or reported as delivered and never shown.
         case lostMessage = "lost message"
         case wrongReport = "wrong report"
+        /// A message of a verified friend does not show in time while somebody attacks.
+        case lateMessage = "late message"
         /// Two datagrams sealed under one key and one counter.
         case reusedNonce = "reused nonce"
         /// Somebody is declared offline while datagrams of theirs arrive.

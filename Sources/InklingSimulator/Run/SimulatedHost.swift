@@ -95,6 +95,10 @@ final class SimulatedHost {
     var advertisements = 0
     /// The current instance name of each chat.
     var instanceNames: [Int: String] = [:]
+    /// Where its node's links with others were last, by chat and key: its state directory keeps that.
+    var lastAddresses: [Int: [PublicKey: [Address]]] = [:]
+    /// Where the hosts were that it last had links with, by chat and host, as an observer saw it.
+    var meetings: [Int: [Int: [Address]]] = [:]
     var lateness: SeededGenerator
     /// Its processor, which takes time in scenarios with an adversary alone.
     var processor = Processor()
@@ -136,11 +140,18 @@ final class SimulatedHost {
 
     var networks: [LocalNetwork] {
         guard !isUnplugged else { return [] }
-        return addresses.map { address in
-            LocalNetwork(
-                address: Address(high: address.high, low: address.low, port: 0, scope: address.scope),
-                prefixLength: address.ipv4 != nil ? ipv4Prefix : 64)
-        }
+        let loopback = LocalNetwork(address: Address(ipv4: 0x7F00_0001, port: 0), prefixLength: 104)
+        return [loopback]
+            + addresses.map { address in
+                LocalNetwork(
+                    address: Address(high: address.high, low: address.low, port: 0, scope: address.scope),
+                    prefixLength: address.ipv4 != nil ? ipv4Prefix : 64)
+            }
+    }
+
+    /// Whether programs of the host can send from that address.
+    func isOwn(_ address: Address) -> Bool {
+        address.isLoopback || addresses.contains { $0.high == address.high && $0.low == address.low }
     }
 
     /// The address from which a datagram to another address goes; nil if none of its kind is left.

@@ -94,6 +94,7 @@ extension Simulation {
         // What comes of it is reported in the same input.
         let number = UInt64(node.endpoint.counters.messagesSent + 1)
         checker.messages.send(text, host: host, chat: chat, number: number, to: identities, now)
+        liveness.sent(message: checker.messages.sent.count - 1, by: host, in: chat, self)
         var sent: (message: UInt64, recipients: Int)?
         input(host) { sent = try? $0.send(text, to: tag, now: $1) }
         if sent?.message != number || sent?.recipients != identities.count + others {
@@ -106,6 +107,7 @@ extension Simulation {
         guard host.node?.isSuspended != true, host.chats.insert(chat).inserted else { return }
         host.disturbedAt = now
         input(host) { try? $0.join(Simulation.chats[chat], now: $1) }
+        recall(host, chat)
         advertise(host, chat)
         browse(host, chat)
     }
@@ -114,6 +116,7 @@ extension Simulation {
         guard host.chats.contains(chat), host.node?.isSuspended != true else { return }
         host.chats.remove(chat)
         sayFarewell(host, chat)
+        keepAddresses(host, chat)
         input(host) { try? $0.leave(Simulation.chats[chat].tag, now: $1) }
         host.writing[chat].end()
         host.typing[chat] = TypingModel()

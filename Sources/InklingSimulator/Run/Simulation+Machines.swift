@@ -16,7 +16,8 @@ extension Simulation {
         let run = random.next()
         let endpoint = Endpoint(
             configuration: .init(
-                identity: host.identity, run: run, name: host.name, sendsTyping: host.plan.sendsTyping),
+                identity: host.identity, run: run, name: host.name, sendsTyping: host.plan.sendsTyping,
+                isOwnUsers: { $0.port < Adversary.firstPort }),
             now: now, random: random)
         let node = SimulatedNode(endpoint)
         host.state = .running(node)
@@ -31,6 +32,7 @@ extension Simulation {
         if host.plan.keepsWills { input(host) { $0.keepsWills(now: $1) } }
         for chat in host.plan.chats {
             input(host) { try? $0.join(Simulation.chats[chat], now: $1) }
+            recall(host, chat)
             advertise(host, chat)
             browse(host, chat)
         }
@@ -92,10 +94,27 @@ extension Simulation {
 
     private func end(_ host: SimulatedHost) {
         if let node = host.node { coverage.count(node.endpoint.counters) }
+        for chat in host.chats.sorted() { keepAddresses(host, chat) }
         host.state = .off
         host.stopWriting()
         host.abandonTyping()
         checker.forget(host.index)
+    }
+
+    /// What the node knows of places goes into its state directory.
+    func keepAddresses(_ host: SimulatedHost, _ chat: Int) {
+        guard let node = host.node else { return }
+        for other in hosts where other.key != host.key {
+            let addresses = node.endpoint.lastAddresses(of: other.key, in: Simulation.chats[chat].tag)
+            if !addresses.isEmpty { host.lastAddresses[chat, default: [:]][other.key] = addresses }
+        }
+    }
+
+    /// The node reads what its state directory has of places.
+    func recall(_ host: SimulatedHost, _ chat: Int) {
+        for (key, addresses) in (host.lastAddresses[chat] ?? [:]).sorted(by: { $0.key < $1.key }) {
+            input(host) { $0.recall(key, at: addresses, in: Simulation.chats[chat].tag, now: $1) }
+        }
     }
 
     private func pause(_ host: SimulatedHost, _ length: Int) {

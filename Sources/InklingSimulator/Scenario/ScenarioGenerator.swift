@@ -4,8 +4,10 @@ extension Scenario {
     /// Each seed has a mix of its own: most kinds of fault and of action are left out of most scenarios, so that what
     /// is left meets in ways in which an average of everything never would.
     ///
-    /// - Parameter hosts: The number of hosts; drawn as well where nil, 2 to 50, few more often than many.
-    package init(seed: UInt64, hosts count: Int? = nil) {
+    /// - Parameters:
+    ///   - hosts: the number of hosts; drawn as well where nil, 2 to 50, few more often than many.
+    ///   - attack: the only attack of an adversary that is there in each scenario that allows one; drawn where nil.
+    package init(seed: UInt64, hosts count: Int? = nil, attack: Attack? = nil) {
         var generator = SeededGenerator(seed: seed, purpose: 1)
         let drawn = Scenario.drawSize(&generator)
         let count = count ?? drawn
@@ -29,7 +31,8 @@ extension Scenario {
         }
         faultsEnd = max(duration, ends.max() ?? 0)
         addRenames(until: duration)
-        adversary = AdversaryPlan(seed: seed, hosts: hosts, network: network, faultsEnd: faultsEnd)
+        adversary = AdversaryPlan(
+            seed: seed, attack: attack, hosts: hosts, network: network, faultsEnd: faultsEnd)
     }
 
     private static func drawSize(_ generator: inout SeededGenerator) -> Int {

@@ -11,16 +11,17 @@ struct AdmissionControlTests {
         var effects = Parts.effects()
         var admission: AdmissionControl
         var unconfirmed = 0
+        let surroundings = Parts.surroundings()
 
         init() { admission = AdmissionControl(now: .zero, &effects) }
 
         mutating func screen(
             _ initiation: Initiation = Parts.initiation(), from address: Address = Parts.here,
-            _ acquaintance: Acquaintance = .none, isOwnHost: Bool = false, at now: Int
+            _ acquaintance: Acquaintance = .none, at now: Int
         ) -> AdmissionControl.Screening {
             admission.screen(
-                initiation, from: address, of: isOwnHost ? nil : Source(host: address), acquaintance,
-                unconfirmedSessions: unconfirmed, &effects, now: .at(now))
+                initiation, from: address, acquaintance, unconfirmedSessions: unconfirmed, surroundings, &effects,
+                now: .at(now))
         }
 
         /// The cookie that a node under load makes now.
@@ -185,12 +186,26 @@ struct AdmissionControlTests {
         for _ in 0..<60 {
             let verified = bench.screen(Parts.initiation(cookie: cookie), .verified, at: 0)
             #expect(verified == .open)
-            let own = bench.screen(Parts.initiation(cookie: cookie), isOwnHost: true, at: 0)
-            #expect(own == .open)
         }
         for count in 0..<25 {
             let preferred = bench.screen(Parts.initiation(cookie: cookie), .preferred, at: 0)
             #expect((preferred == .open) == (count < 20))
+        }
+    }
+
+    @Test(
+        "on the node's host, sockets of its user have no limit of a source, and all others 256 in a row (L-10)",
+        arguments: [0x7F00_0001, 0x7F05_0607, 0x0A00_0001] as [UInt32])
+    func ownHost(_ host: UInt32) throws {
+        var bench = Bench()
+        let (own, others) = (Address(ipv4: host, port: Parts.ownUsersPort), Address(ipv4: 0x7F00_0009, port: 9))
+        let ofOwn = Parts.initiation(cookie: try bench.cookie(from: own))
+        let ofOthers = Parts.initiation(cookie: try bench.cookie(from: others))
+        for count in 0..<300 {
+            let screening = bench.screen(ofOwn, from: own, .linked, at: 2_000)
+            #expect(screening == .open)
+            let other = bench.screen(ofOthers, from: others, .linked, at: 2_000)
+            #expect((other == .open) == (count < Limits.linksOfOtherUsers), "\(count)")
         }
     }
 

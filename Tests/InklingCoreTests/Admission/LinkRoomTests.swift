@@ -22,6 +22,9 @@ struct LinkRoomTests {
             return key
         }
 
+        /// A socket of the node's own user.
+        static let ownUsers = VirtualLAN.address(0, port: Parts.ownUsersPort)
+
         static func host(_ number: Int, port: Int = 4_000) -> Address {
             VirtualLAN.address(1 + number, port: UInt16(port))
         }
@@ -40,7 +43,7 @@ struct LinkRoomTests {
                     Link(
                         id: LinkID(value: UInt64(made)), personID: person, hello: Parts.hello(),
                         session: Parts.session(UInt32(made), hasHello: true, at: address), stream: 60,
-                        nextHeartbeat: .zero + .seconds(1), now: .zero))
+                        nextHeartbeat: .zero + .seconds(1), isOwnUsers: surroundings.isOwnUsers(address), now: .zero))
             }
             return LinkID(value: UInt64(made))
         }
@@ -89,20 +92,47 @@ struct LinkRoomTests {
         }
         #expect(source(0xFE80 << 48, 5) != source(0xFE80 << 48, 6))
         #expect(source(0xFE80 << 48, 5) == source(0xFE80 << 48, 5, 2))
-        #expect(source(0xFE80 << 48, 1) == nil, "this host is none")
+        #expect(source(0xFE80 << 48, 1) == .otherUsers)
+        #expect(source(0xFE80 << 48, 1, Parts.ownUsersPort) == nil, "a socket of the node's own user")
         #expect(source(0x2001 << 48, 5) == source(0x2001 << 48, 6))
         #expect(source(0x2001 << 48, 5) != source(0x2002 << 48, 5))
         func source(ipv4: UInt32) -> Source? { surroundings.source(of: Address(ipv4: ipv4, port: 1)) }
         #expect(source(ipv4: 0xC000_0201) != source(ipv4: 0xC000_0202))
         #expect(source(ipv4: 0x0A00_0005) != source(ipv4: 0x0A00_0006))
-        #expect(source(ipv4: 0x0A00_0001) == nil)
+        #expect(source(ipv4: 0x0A00_0001) == .otherUsers)
+        #expect(source(ipv4: 0x7F12_3456) == .otherUsers)
+        #expect(source(ipv4: 0x0A09_0002) == .network(high: 0, low: 0xFFFF_0A09_0002))
+        surroundings.ownAddresses = OwnAddresses([
+            LocalNetwork(address: Address(ipv4: 0x0A09_0000, port: 0), prefixLength: 112)
+        ])
+        #expect(source(ipv4: 0x0A09_0002) == .otherUsers, "an address of an interface that the node leaves out")
     }
 
-    @Test("this host counts as no source (L-53)")
+    @Test("other users of the host have 256 links, from however many addresses, and the node's own user any (L-53)")
     func ownHost() {
         var bench = Bench()
-        bench.add(100, at: VirtualLAN.address(0, port: 4_001))
-        #expect(bench.room(at: VirtualLAN.address(0, port: 4_002)) == .free)
+        for number in 0..<255 { bench.add(1, at: Address(ipv4: 0x7F00_0001 + UInt32(number), port: 9)) }
+        bench.add(300, at: Bench.ownUsers)
+        #expect(bench.room(at: VirtualLAN.address(0, port: 9)) == .free)
+        let last = bench.add(1, at: VirtualLAN.address(0, port: 9))
+        #expect(bench.room(at: Address(ipv4: 0x7F77_0001, port: 9)) == .none)
+        #expect(bench.room(.met, at: Address(ipv4: 0x7F77_0001, port: 9)) == .inPlace(of: last))
+        #expect(bench.room(.verified, at: Address(ipv4: 0x7F77_0001, port: 9)) == .free)
+        #expect(bench.room(at: Bench.ownUsers) == .free)
+        #expect(bench.room(at: Bench.host(2)) == .free)
+    }
+
+    @Test("links of the node's own user are of no source: others of a full table give way first (L-52)")
+    func ownUserInFullTable() {
+        var bench = Bench()
+        bench.add(300, at: Bench.ownUsers)
+        bench.fill(perSource: 60)
+        #expect(bench.room(at: Bench.host(2)) != .none)
+        guard case .inPlace(let former) = bench.room(at: Bench.ownUsers) else {
+            Issue.record("no room")
+            return
+        }
+        #expect(former.value > 300)
     }
 
     @Test("a key has eight links in a chat (L-53)")
@@ -145,10 +175,10 @@ struct LinkRoomTests {
         bench.add(5, at: Bench.host(3))
         let youngest = bench.add(1, at: Bench.host(3))
         bench.add(4, at: Bench.host(2))
-        while bench.links.count < Limits.linksPerNode { bench.add(1, at: VirtualLAN.address(0)) }
+        while bench.links.count < Limits.linksPerNode { bench.add(1, at: Bench.ownUsers) }
         #expect(bench.room(at: Bench.host(2)) == .inPlace(of: youngest))
-        #expect(bench.room(at: VirtualLAN.address(0)) == .inPlace(of: youngest), "this host counts as none")
-        bench.links.remove(youngest).map { _ in _ = bench.add(1, at: VirtualLAN.address(0)) }
+        #expect(bench.room(at: Bench.ownUsers) == .inPlace(of: youngest), "the own user counts as none")
+        bench.links.remove(youngest).map { _ in _ = bench.add(1, at: Bench.ownUsers) }
         #expect(bench.room(at: Bench.host(2)) == .none, "5 and 4")
     }
 
@@ -156,7 +186,7 @@ struct LinkRoomTests {
     func shares(_ perSource: Int) {
         var bench = Bench()
         bench.chats = 4
-        bench.add(100, in: Parts.otherChat, at: VirtualLAN.address(0))
+        bench.add(100, in: Parts.otherChat, at: Bench.ownUsers)
         bench.fill(perSource: 1)
         let youngest = LinkID(value: 1_024)
         #expect(bench.room(in: Parts.otherChat) == .inPlace(of: youngest))

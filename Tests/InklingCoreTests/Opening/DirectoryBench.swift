@@ -68,6 +68,10 @@ struct DirectoryBench {
             name, chat: Parts.chat, key: key, addresses: addresses, links, surroundings, now: .at(now))
     }
 
+    mutating func lost(_ name: String, now: Int = 100) -> LinkID? {
+        directory.lost(name, chat: Parts.chat, links, surroundings, now: .at(now))
+    }
+
     mutating func told(_ key: PublicKey, for id: PeerSourceID, now: Int = 100) -> PeerDirectory.Told {
         directory.told(key, for: id, at: Parts.here, links, surroundings, now: .at(now))
     }

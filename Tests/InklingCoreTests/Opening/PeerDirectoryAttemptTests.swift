@@ -174,9 +174,10 @@ struct PeerDirectoryAttemptTests {
     @Test("with 64 pending one never tried takes the place of the one tried most (L-6)", arguments: [1, 0])
     func crowded(_ attempts: Int) throws {
         var bench = try DirectoryBench()
+        let keys = keys(64).map(\.publicKey)
         for index in 0..<64 {
             try bench.add(
-                .attempting, origin: .discovered("\(index)"), at: VirtualLAN.address(110 + index),
+                .attempting, origin: .discovered("\(index)"), key: keys[index], at: VirtualLAN.address(110 + index),
                 attempts: index == 40 ? 5 : 4, now: .at(600))
         }
         let id = try bench.add(.waiting, origin: .discovered("last"), attempts: attempts)
@@ -197,9 +198,11 @@ struct PeerDirectoryAttemptTests {
     @Test("with 64 pending that were tried once none gives way (L-6)")
     func crowdedByFirstAttempts() throws {
         var bench = try DirectoryBench()
+        let keys = keys(64).map(\.publicKey)
         for index in 0..<64 {
             try bench.add(
-                .attempting, origin: .discovered("\(index)"), at: VirtualLAN.address(110 + index), now: .at(600))
+                .attempting, origin: .discovered("\(index)"), key: keys[index], at: VirtualLAN.address(110 + index),
+                now: .at(600))
         }
         let id = try bench.add(.waiting, origin: .discovered("last"), attempts: 0)
         bench.advance(id, now: 700)

@@ -72,16 +72,16 @@ struct PeerDirectoryTests {
         arguments: OpeningState.allCases)
     func lost(_ state: OpeningState) throws {
         var bench = try DirectoryBench(state)
-        let unknown = bench.directory.lost("b", chat: Parts.chat)
+        let unknown = bench.lost("b")
         #expect(unknown == nil)
         var covered = bench
-        let probed = bench.directory.lost("a", chat: Parts.chat)
+        let probed = bench.lost("a")
         #expect(probed == nil)
         #expect(bench.state(bench.first) == nil)
         #expect(!bench.leads())
         // With one it stays until that ends, and the link is probed.
         let link = covered.cover(covered.first)
-        let probe = covered.directory.lost("a", chat: Parts.chat)
+        let probe = covered.lost("a")
         #expect(probe == link.id)
         #expect(covered.state(covered.first) == state)
         #expect(!covered.directory.sources[covered.first].isListed)

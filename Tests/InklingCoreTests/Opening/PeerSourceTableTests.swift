@@ -29,7 +29,9 @@ struct PeerSourceTableTests {
         #expect(table.id(ofAttempt: 7) == nil)
         #expect(table.id(ofAttempt: 8) == (after == .attempting ? id : nil))
         #expect(table.attemptCount == (after == .attempting ? 1 : 0))
-        #expect(table.attempting.map(\.id) == (after == .attempting ? [id] : []))
+        #expect(table.countAttempting { $0.id == id } == (after == .attempting ? 1 : 0))
+        #expect(table.mostAttempted { $0.id == id } == (after == .attempting ? id : nil))
+        #expect(table.mostAttempted { _ in false } == nil)
     }
 
     @Test("the same attempt again keeps its index", arguments: OpeningState.allCases)

@@ -145,6 +145,64 @@ struct SleepTests {
         }
     }
 
+    /// When a user sends, after the machine woke.
+    enum Sending: String, CaseIterable, CustomStringConvertible {
+        /// Before anything was read that waited in the socket.
+        case first
+        case afterReading
+        /// While the pings and the handshake are under way.
+        case later
+        var description: String { rawValue }
+    }
+
+    @Test(
+        "a message that is sent on waking waits for the link to recover, and arrives (M-22, M-6, L-42)",
+        arguments: [2, 4, 20, 600, 8 * 3_600], Sending.allCases)
+    func sentOnWaking(_ seconds: Int, _ sending: Sending) {
+        for sleeper in 0...1 {
+            for meanwhile in Meanwhile.allCases {
+                let lan = sleep(sleeper, of: 2, for: .seconds(seconds), meanwhile)
+                if sending == .first { #expect(lan.send(sleeper, "awake") == 1) }
+                lan.resume(sleeper)
+                if sending == .later { lan.run(for: .microseconds(500)) }
+                if sending != .first { #expect(lan.send(sleeper, "awake") == 1) }
+                lan.run(for: .seconds(3))
+                #expect(lan.messages(1 - sleeper) == ["awake"], "\(sleeper) after \(seconds) s, \(meanwhile)")
+                #expect(lan.outcomes(sleeper).map(\.failure) == [nil])
+            }
+        }
+    }
+
+    @Test(
+        "a hello that waited in the socket says nothing of the stream: the message still arrives (M-22)",
+        arguments: [0, 1])
+    func oldHello(_ sleeper: Int) {
+        let lan = pair()
+        lan.run(for: .seconds(5))
+        lan.stop(sleeper)
+        lan.perform(1 - sleeper) { $0.rename("Another", now: $1) }
+        lan.run(for: .seconds(20))
+        lan.forget()
+        #expect(lan.send(sleeper, "awake") == 1)
+        lan.resume(sleeper)
+        lan.run(for: .seconds(3))
+        #expect(lan.messages(1 - sleeper) == ["awake"])
+        #expect(lan.outcomes(sleeper).map(\.failure) == [nil])
+    }
+
+    @Test("to a peer that is gone a message that is sent on waking fails with the link (M-22, M-18)")
+    func sentToNobody() {
+        let lan = pair()
+        lan.run(for: .seconds(5))
+        lan.stop(0)
+        lan.kill(1)
+        lan.run(for: .seconds(20))
+        #expect(lan.send(0, "awake") == 1)
+        lan.resume(0)
+        lan.run(for: .seconds(3))
+        #expect(lan.outcomes(0).map(\.failure) == [.silence])
+    }
+
     @Test("on waking nothing is sealed on, or opened from, a session that is older than 2 h (L-38)")
     func oldSession() throws {
         let lan = lonely()

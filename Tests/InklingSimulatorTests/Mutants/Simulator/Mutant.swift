@@ -5,6 +5,7 @@ package enum Mutant: String, CaseIterable, Sendable {
     case anyChat, keptMessages, fastHeartbeats, manyCopies, streamOfADeadLink, noReturn
     case everyMessageFails, alteredMessage, doubleReport, silenceIsBye, ownTyping, restless
     case crowdedSource, noRank, everyDestination, noAnswerShare
+    case manyOwnHosts, ownHostIsNone, fewInstances, forgetsFriends
     case loneEdge, rareHeartbeats, frequentHeartbeats, noStretching, silentHeartbeats, lostStart, lazyAway
     case unrepeatedName, swallowedName
     // Those that break one clause each, for the cases of the conformance suite.
@@ -19,7 +20,7 @@ package enum Mutant: String, CaseIterable, Sendable {
     case keepsLostState, nakedMessages, wideWindow, steadyTimer, slowRepair, endlessQueue, silentDuplicates
     case emptyBitmap, hoards, falseReason, noHandshakeAfterSleep, everyResponse, strayResponses
     case everyRetry, manyRuns, firstCome, everPolite
-    case oneHoldsAll, noTurns, endlessDelivery, hoardsText, everyList, everyPresence
+    case oneHoldsAll, noTurns, endlessDelivery, hoardsText, onePool, noTextRanks, freeChain, everyList, everyPresence
 }
 
 /// The mutant that runs; nil: the core as it is. One at a time: it is set before a run, and never while one goes on.

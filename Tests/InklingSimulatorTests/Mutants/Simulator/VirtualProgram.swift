@@ -32,8 +32,10 @@ final class VirtualProgram {
         self.stage = stage
         var random = random
         endpoint = Endpoint(
-            configuration: .init(identity: identity, run: random.next(), name: arguments.name), now: stage.clock,
-            random: VirtualGenerator(base: random))
+            // The suite runs as the user of the program.
+            configuration: .init(
+                identity: identity, run: random.next(), name: arguments.name, isOwnUsers: { _ in true }),
+            now: stage.clock, random: VirtualGenerator(base: random))
     }
 
     var isAwake: Bool { isRunning && !isStopped }
@@ -265,12 +267,12 @@ final class VirtualProgram {
         case .presence(let tag, let person, let presence, let why): tell(tag, person, presence.rawValue, why.rawValue)
         case .message(let tag, let person, let number, let text):
             endpoint.messageTaken(number)
-            say(
-                "message",
-                [
-                    "chat": .string(names[tag] ?? ""), "from": VirtualProgram.json(person),
-                    "message": .number(Double(number)), "text": .string(text),
-                ])
+            var members: [String: JSONValue] = [
+                "chat": .string(names[tag] ?? ""), "from": VirtualProgram.json(person),
+                "message": .number(Double(number)), "text": .string(text),
+            ]
+            if endpoint.wantsSocketDrained { members["delayed"] = .boolean(true) }
+            say("message", members)
         case .delivered(let message, let tag, let key):
             say(
                 "delivered",

@@ -1,0 +1,57 @@
+/// Which sightings are known of more than there is room for.
+extension InstanceTable {
+    /// Makes room for one more sighting: the one most often tried in vain gives way or, where all have answered or are
+    /// still to be tried, one at random. False if there are none but our own.
+    mutating func displaceOne(now: Instant) -> Bool {
+        guard !displaceInVain() else { return keepReturning(now) }
+        // Own instances are few: one of the others comes up soon, if there is one.
+        for _ in 0..<16 {
+            guard let sighting = sightings.randomKey(using: &random), !ownInstances.contains(sighting.instance) else {
+                continue
+            }
+            displace(sighting)
+            return keepReturning(now)
+        }
+        return false
+    }
+
+    private mutating func keepReturning(_ now: Instant) -> Bool {
+        nextReturn = nextReturn ?? now + DiscoveryLimits.returnTime
+        return true
+    }
+
+    /// The sighting that was most often tried in vain makes room; false if there is none.
+    mutating func displaceInVain() -> Bool {
+        guard let sighting = withQueue({ queue, table in queue.mostTried(holds: table.holds) }) else { return false }
+        displace(sighting)
+        return true
+    }
+
+    private mutating func displace(_ sighting: Sighting) {
+        guard let entry = self[sighting] else { return }
+        cancel(entry.progress)
+        self[sighting] = nil
+        changed.insert(sighting.instance)
+        guard entry.families > 0 else { return }
+        if displaced.count >= DiscoveryLimits.displacedSightings,
+            let forgotten = displaced.randomKey(using: &random)
+        {
+            displaced[forgotten] = nil
+        }
+        displaced[sighting] = entry.families
+    }
+
+    /// One of those that made room, at random, is known again.
+    mutating func bringBackOne(now: Instant) {
+        guard sightings.count < DiscoveryLimits.sightings, let waiting = displaced.randomKey(using: &random) else {
+            return
+        }
+        bringBack(waiting, now: now)
+    }
+
+    mutating func bringBack(_ sighting: Sighting, now: Instant) {
+        guard let families = displaced[sighting] else { return }
+        displaced[sighting] = nil
+        self[sighting] = Entry(families: families, turn: takeTurn(), known: nil, progress: .due(now, attempt: 0))
+    }
+}

@@ -1,0 +1,75 @@
+import InklingModel
+import InklingText
+
+/// The labels of `watch`, which may run for months: those of people present, verified and met, and of the last strangers
+/// who left.
+package struct WatchedLabels {
+    /// The most strangers who left and still have a label.
+    package static let strangers = 256
+    /// The most people met who left and still have a label.
+    package static let met = 1_024
+    /// A key first seen so many seconds ago is one that was met.
+    private static let acquainted: Double = 86_400
+
+    private enum Standing {
+        case stranger, met, verified
+    }
+
+    private var labels: Labels
+    private var present: [UserID: Standing] = [:]
+    /// Those who left, the one who left first at the beginning.
+    private var goneStrangers: [UserID] = []
+    private var goneMet: [UserID] = []
+
+    package init(ownName: String) { labels = Labels(ownName: ownName) }
+
+    package mutating func setOwnName(_ name: String) { labels.setOwnName(name) }
+
+    /// The label of somebody; that of a person without one is "Someone".
+    package func label(of user: UserID) -> Labels.Label { labels.label(of: user.description) }
+
+    /// Replaces those who are present: a node that joined again reports all of them.
+    package mutating func join(_ peers: [Peer], now: Double) {
+        let gone = Set(present.keys).subtracting(peers.filter { $0.presence != .offline }.map(\.user))
+        for user in gone.sorted(by: { $0.description < $1.description }) { leave(user, present[user] ?? .stranger) }
+        for peer in peers { update(peer, now: now) }
+    }
+
+    /// Applies the presence and the name of somebody.
+    ///
+    /// - Parameter now: in seconds since 1970.
+    package mutating func update(_ peer: Peer, now: Double) {
+        labels.update(Labels.Person(peer))
+        let isMet = peer.firstSeen.map { $0 <= now - Self.acquainted } ?? false
+        let standing: Standing = peer.isVerified ? .verified : isMet ? .met : .stranger
+        if peer.presence == .offline { return leave(peer.user, standing) }
+        forget(peer.user)
+        present[peer.user] = standing
+    }
+
+    /// Makes a label for somebody of whom nothing else was reported.
+    package mutating func meet(_ person: Person) {
+        guard !labels.contains(person.user.description) else { return }
+        labels.update(Labels.Person(person))
+        leave(person.user, .stranger)
+    }
+
+    private mutating func forget(_ user: UserID) {
+        goneStrangers.removeAll { $0 == user }
+        goneMet.removeAll { $0 == user }
+    }
+
+    private mutating func leave(_ user: UserID, _ standing: Standing) {
+        present[user] = nil
+        forget(user)
+        switch standing {
+        case .verified: break
+        case .met:
+            goneMet.append(user)
+            if goneMet.count > Self.met { labels.remove(goneMet.removeFirst().description) }
+        case .stranger:
+            goneStrangers.append(user)
+            if goneStrangers.count > Self.strangers { labels.remove(goneStrangers.removeFirst().description) }
+        }
+    }
+}

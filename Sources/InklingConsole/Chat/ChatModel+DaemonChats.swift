@@ -1,0 +1,42 @@
+import InklingModel
+import InklingText
+
+/// The chats of a daemon, of which this front end may show only some.
+extension ChatModel {
+    /// The answer to /chats: those of this front end by their numbers, and then the others.
+    func list(with chats: [ChatStatus]) -> [Line] {
+        let others = chats.filter { index(of: $0.name) == nil }
+        guard !others.isEmpty else { return list() }
+        return (states.isEmpty ? [] : list())
+            + others.map { chat in
+                ChatLines.chat(
+                    name: chat.name, isOpen: !chat.hasSecret, unread: chat.waiting, isKept: chat.isKept)
+            }
+    }
+
+    /// Opens a chat of this front end by its name, or one that the daemon is in.
+    mutating func open(_ name: String) {
+        if let index = index(named: name) { return answer(open(number: index + 1)) }
+        guard display.outlivesNode else { return answer(noChat(name)) }
+        ask(.chats, for: .open(name: name))
+    }
+
+    mutating func open(_ name: String, among chats: [ChatStatus]) {
+        let name = NormalForm.canonical(name)
+        guard let status = chats.first(where: { $0.name == name }), let chat = try? Chat(status.name) else {
+            return answer(noChat(name))
+        }
+        // By its name alone it is the chat that the daemon is in.
+        ask(.join(chat), for: .join(chat))
+    }
+
+    /// The answer to /leave for a chat that this front end is not in.
+    mutating func leftElsewhere(_ name: String, _ answer: ServiceAnswer) {
+        switch answer {
+        case .done: self.answer(ChatLines.notice("The daemon no longer keeps \(SafeText.line(name))"))
+        case .failed(.unknownChat): self.answer(noChat(name))
+        case .failed(let error): self.answer(ChatLines.error(texts.error(error)))
+        default: break
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import InklingModel
+import InklingText
+
+/// What an answer to the question for the user's name means.
+package enum NameAnswer: Equatable, Sendable {
+    /// The name to take, in NFC.
+    case name(String)
+    /// The user leaves without a name.
+    case quit
+    /// Why the question comes again, safe to show.
+    case refused(String)
+
+    /// - Parameter proposal: The name that an empty answer takes.
+    package init(_ line: String, proposal: String) {
+        let answer = NormalForm.canonical(line.trimmed)
+        if answer.hasPrefix("/") {
+            guard PromptCommand(answer) != .quit else {
+                self = .quit
+                return
+            }
+            self = .refused(
+                "A slash begins a command, and of these there is only /quit yet. Type your name, or press Enter.")
+            return
+        }
+        let name = answer.isEmpty ? NormalForm.canonical(proposal) : answer
+        if let fault = NameFault(ofOwnName: name) {
+            self = .refused(SafeText.line(NodeError.name(fault).fact) + " Choose another.")
+        } else {
+            self = .name(name)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import InklingModel
+
+/// The names that chats had in one state directory, as text: one JSON object.
+package struct ChatNames: Equatable, Sendable {
+    /// The version of the format.
+    static let version = 1
+
+    /// The names of private chats, in the order in which they were first used. None is ever dropped.
+    package var privateNames: [String] = []
+    /// The names of open chats, the latest last.
+    package private(set) var openNames: [String] = []
+
+    package init() {}
+
+    package init(_ bytes: [UInt8]) throws(KeptChats.Fault) {
+        let members: JSONMembers
+        do {
+            members = try JSONMembers(bytes)
+        } catch {
+            throw .damaged
+        }
+        guard case .number(let digits) = members["version"], let version = Int(digits), version > 0 else {
+            throw .damaged
+        }
+        guard version == Self.version else { throw .newer }
+        guard let privateNames = members["private"]?.strings, privateNames.count <= DaemonLimits.privateNames,
+            let openNames = members["open"]?.strings, openNames.count <= DaemonLimits.openNames,
+            (privateNames + openNames).allSatisfy({ (1...64).contains($0.utf8.count) })
+        else { throw .damaged }
+        self.privateNames = privateNames
+        self.openNames = openNames
+    }
+
+    package var bytes: [UInt8] {
+        let members: [(String, JSONValue)] = [
+            ("version", .integer(Self.version)), ("private", .strings(privateNames)), ("open", .strings(openNames)),
+        ]
+        return Array(JSONValue.object(members).text.utf8) + [0x0A]
+    }
+
+    /// Adds the name of an open chat. The oldest name makes room for it.
+    mutating func addOpen(_ name: String) {
+        guard !openNames.contains(name) else { return }
+        openNames = openNames.suffix(DaemonLimits.openNames - 1) + [name]
+    }
+
+    /// Whether a reader could take one name for the other.
+    package static func areAlike(_ one: String, _ other: String) -> Bool {
+        guard one != other else { return true }
+        let likeness = NameLikeness(of: one).whole
+        return !likeness.isEmpty && likeness == NameLikeness(of: other).whole
+    }
+}

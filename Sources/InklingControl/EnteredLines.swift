@@ -1,0 +1,82 @@
+import Glibc
+
+/// The lines that the user entered at prompts, in a file that only the user can read. Several prompts add to it.
+package struct EnteredLines {
+    package static let fileName = "history"
+    /// How many lines can be recalled. The file is cut to them when it may have twice as many.
+    package static let most = 200
+    /// The longest line that is kept, in bytes: no text that was pasted.
+    package static let longestLine = 1_024
+
+    /// The lines that the file had, the earliest first.
+    package let read: [String]
+    private let directory: String
+    private let file: StateFile
+    private var count: Int
+    private var last: String?
+
+    package init(in directory: String) {
+        self.directory = directory
+        file = StateFile(directory: directory, name: Self.fileName, newName: Self.fileName + ".new")
+        let lines = Self.lines(file)
+        read = lines.suffix(Self.most)
+        (count, last) = (lines.count, lines.last)
+    }
+
+    /// Adds a line. Where that is not possible, nothing is lost but convenience.
+    package mutating func add(_ line: String) {
+        guard line != last, line.utf8.count <= Self.longestLine else { return }
+        last = line
+        count += 1
+        append(line)
+        if count >= 2 * Self.most { cut() }
+    }
+
+    private func append(_ line: String) {
+        let flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+        let descriptor = open("\(directory)/\(Self.fileName)", flags, 0o600)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
+            return
+        }
+        if status.st_mode & 0o077 != 0, fchmod(descriptor, 0o600) != 0 { return }
+        // One write, so that lines of several prompts don't mix.
+        let bytes = Array((Self.escaped(line) + "\n").utf8)
+        _ = write(descriptor, bytes, bytes.count)
+    }
+
+    private mutating func cut() {
+        let lines = Self.lines(file).suffix(Self.most)
+        _ = file.write(Array(lines.map { Self.escaped($0) + "\n" }.joined().utf8))
+        count = lines.count
+    }
+
+    private static func lines(_ file: StateFile) -> [String] {
+        guard let bytes = try? file.read() else { return [] }
+        return bytes.split(separator: UInt8(ascii: "\n"))
+            .compactMap { String(validating: $0, as: UTF8.self).map(unescaped) }
+            .filter { $0.utf8.count <= longestLine }
+    }
+
+    private static func escaped(_ line: String) -> String {
+        String(line.flatMap { $0 == "\\" ? "\\\\" : $0.isNewline ? "\\n" : String($0) })
+    }
+
+    private static func unescaped(_ text: String) -> String {
+        var result = ""
+        var isEscaped = false
+        for character in text {
+            if isEscaped {
+                result.append(character == "n" ? "\n" : character)
+                isEscaped = false
+            } else if character == "\\" {
+                isEscaped = true
+            } else {
+                result.append(character)
+            }
+        }
+        return result
+    }
+}

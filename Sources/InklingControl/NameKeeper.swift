@@ -1,0 +1,158 @@
+import Glibc
+import Inkling
+import InklingModel
+
+/// Decides whether a chat of a node may be joined by its name, from the names that chats had in the state directory
+/// before.
+///
+/// A secret must not go to an open chat because that has the name of a private one. So the open chat of such a name, or
+/// of one that looks like it, is joined only if the user confirms it.
+package struct NameKeeper {
+    package static let fileName = "chat-names.json"
+    /// The chat that commands without a name join.
+    package static let defaultName = "lobby"
+
+    /// Nil where nothing lasts.
+    private let directory: String?
+    /// Names of chats that commands without a name join.
+    private let defaults: [String]
+    /// Whether names of this node's chats are remembered.
+    private let remembers: Bool
+    private let file: StateFile?
+
+    /// - Parameters:
+    ///   - directory: The state directory; nil where there is none.
+    ///   - settledName: The open chat that the settings name; nil where they name none.
+    ///   - remembers: False for a node that leaves no trace.
+    package init(in directory: String?, settledName: String? = nil, remembers: Bool = true) {
+        self.directory = directory
+        self.remembers = remembers
+        defaults = [Self.defaultName] + (settledName.map { [$0] } ?? [])
+        file = directory.map { StateFile(directory: $0, name: Self.fileName, newName: "chat-names.new") }
+    }
+
+    /// Decides whether a chat may be joined, and remembers its name before it is.
+    ///
+    /// - Parameter isConfirmed: Whether the user said that this chat is to have this name.
+    /// - Returns: The reason why it may not.
+    package func refusal(of chat: Chat, isConfirmed: Bool) -> NodeError? {
+        let (names, fault) = list
+        if chat.isOpen, !isConfirmed {
+            if let fault { return Self.unknown(chat, fault) }
+            if let other = (names.privateNames + keptNames).first(where: { ChatNames.areAlike($0, chat.name) }) {
+                return Self.openName(chat, of: other)
+            }
+        }
+        if !chat.isOpen, !isConfirmed, fault == nil, !(names.privateNames + keptNames).contains(chat.name),
+            let other = (defaults + names.openNames).first(where: { ChatNames.areAlike($0, chat.name) })
+        {
+            return Self.privateName(chat, like: other)
+        }
+        guard fault == nil, remembers else { return nil }
+        return remember(chat)
+    }
+
+    private var list: (names: ChatNames, fault: String?) {
+        guard let directory, let file else { return (ChatNames(), nil) }
+        let path: (String) -> String = { "\(directory)/\($0)" }
+        switch KeptChatsFile(in: directory).read() {
+        case .missing, .chats: break
+        case .damaged: return (ChatNames(), "\(path(KeptChatsFile.name)) is damaged")
+        case .newer: return (ChatNames(), "\(path(KeptChatsFile.name)) is of a later version of Inkling")
+        case .unreadable(let reason): return (ChatNames(), "\(path(KeptChatsFile.name)) can't be read: \(reason)")
+        }
+        do throws(StateFile.Failure) {
+            let bytes = try file.read()
+            do throws(KeptChats.Fault) {
+                return (try ChatNames(bytes), nil)
+            } catch {
+                let what = error == .newer ? "is of a later version of Inkling" : "is damaged"
+                return (ChatNames(), "\(path(Self.fileName)) \(what)")
+            }
+        } catch {
+            return switch error {
+            case .missing: (ChatNames(), nil)
+            case .damaged: (ChatNames(), "\(path(Self.fileName)) is damaged")
+            // A folder that can't be opened has no node of this user.
+            case .unreadable(let reason): (ChatNames(), "\(path(Self.fileName)) can't be read: \(reason)")
+            }
+        }
+    }
+
+    /// The private chats that a release without the list of names kept.
+    private var keptNames: [String] {
+        guard let directory, case .chats(let chats) = KeptChatsFile(in: directory).read() else { return [] }
+        return chats.filter { !$0.isOpen }.map(\.name)
+    }
+
+    /// Adds the name of a chat to the list, which is on disk then.
+    private func remember(_ chat: Chat) -> NodeError? {
+        guard let directory, let file, !isKnown(chat) else { return nil }
+        // Commands share the directory with a chat, and each reads before it writes.
+        let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { return nil }
+        defer { close(folder) }
+        flock(folder, LOCK_EX)
+        var (names, fault) = list
+        guard fault == nil, !isKnown(chat, in: names) else { return nil }
+        if chat.isOpen {
+            names.addOpen(chat.name)
+            // Nobody's secret depends on this one.
+            _ = file.write(names.bytes)
+            return nil
+        }
+        guard names.privateNames.count < DaemonLimits.privateNames else {
+            return .other(
+                code: "name-not-kept",
+                text: "\(directory)/\(Self.fileName) has \(DaemonLimits.privateNames) names of private chats, and no "
+                    + "room for another. Remove those from it that no command of yours uses.")
+        }
+        names.privateNames.append(chat.name)
+        guard let reason = file.write(names.bytes) else { return nil }
+        // A directory in which nothing can be written gives the node a temporary identity, and it says so.
+        guard access(directory, W_OK) == 0 else { return nil }
+        return .other(
+            code: "name-not-kept",
+            text: "\(directory)/\(Self.fileName) can't be written: \(reason). Make room for it, or start with "
+                + "--ephemeral.")
+    }
+
+    private func isKnown(_ chat: Chat) -> Bool { isKnown(chat, in: list.names) }
+
+    private func isKnown(_ chat: Chat, in names: ChatNames) -> Bool {
+        (chat.isOpen ? names.openNames : names.privateNames).contains(chat.name)
+    }
+
+    // MARK: Refusals
+
+    private static func unknown(_ chat: Chat, _ fault: String) -> NodeError {
+        .other(
+            code: "names-unknown",
+            text:
+                "\(fault), so nobody knows whether \"\(chat.name)\" was a private chat. Repair or remove that file, or "
+                + "give the invite; or confirm that you mean the chat that anybody can read: --open at a command, "
+                + "\"confirm\":true in JSON.")
+    }
+
+    private static func openName(_ chat: Chat, of other: String) -> NodeError {
+        let was =
+            other == chat.name
+            ? "A private chat of yours had the name \"\(other)\""
+            : "\"\(chat.name)\" looks like \"\(other)\", a private chat of yours"
+        return .other(
+            code: "private-name",
+            text: "\(was). To use it, start the daemon that keeps it, or give its invite. To use the open chat "
+                + "instead, which anybody can read, confirm that: --open at a command, \"confirm\":true in JSON.")
+    }
+
+    private static func privateName(_ chat: Chat, like other: String) -> NodeError {
+        let reason =
+            other == defaultName
+            ? "\"\(other)\" is the chat of commands that name none"
+            : "\"\(other)\" is the name of an open chat of yours"
+        return .other(
+            code: "open-name",
+            text: "The private chat would be called \"\(chat.name)\" here, but \(reason). Confirm its name: give it "
+                + "beside the invite at a command, or \"confirm\":true in JSON. Or give the secret with another name.")
+    }
+}

@@ -1,0 +1,73 @@
+import Glibc
+
+/// A small file in a state directory, which only the user can read and which is replaced wholly or not at all.
+struct StateFile: Sendable {
+    /// The longest file that is read.
+    private static let maximumBytes = 1 << 20
+
+    enum Failure: Error, Equatable {
+        case missing
+        /// Another kind of file is in its place, or it is too long.
+        case damaged
+        case unreadable(reason: String)
+    }
+
+    let directory: String
+    let name: String
+    /// The name of the file while it is written.
+    let newName: String
+
+    func read() throws(Failure) -> [UInt8] {
+        // O_NONBLOCK: a pipe in its place must not make us wait.
+        let file = open("\(directory)/\(name)", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { throw errno == ENOENT ? .missing : .unreadable(reason: Self.text(errno)) }
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_uid == geteuid() else {
+            throw .unreadable(reason: "it belongs to another user")
+        }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= Self.maximumBytes else { throw .damaged }
+        // Secrets are in it, wherever it was copied from.
+        if status.st_mode & 0o077 != 0 { _ = fchmod(file, 0o600) }
+        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+        var count = 0
+        while count < bytes.count {
+            let more = bytes[count...].withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress, $0.count) }
+            if more < 0, errno == EINTR { continue }
+            guard more >= 0 else { throw .unreadable(reason: Self.text(errno)) }
+            if more == 0 { break }
+            count += more
+        }
+        return Array(bytes.prefix(count))
+    }
+
+    /// Replaces the file, and waits until it is on disk.
+    ///
+    /// - Returns: The reason for a failure.
+    func write(_ bytes: [UInt8]) -> String? {
+        let (path, new) = ("\(directory)/\(name)", "\(directory)/\(newName)")
+        unlink(new)
+        let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return Self.text(errno) }
+        var (written, code) = (0, Int32(0))
+        while written < bytes.count, code == 0 {
+            let count = bytes[written...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+            if count >= 0 { written += count } else if errno != EINTR { code = errno }
+        }
+        if code == 0, fchmod(file, 0o600) != 0 || fsync(file) != 0 { code = errno }
+        close(file)
+        if code == 0, rename(new, path) != 0 { code = errno }
+        if code != 0 { unlink(new) }
+        return code == 0 ? syncDirectory() : Self.text(code)
+    }
+
+    /// The new name of a file is on disk only with its directory.
+    private func syncDirectory() -> String? {
+        let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { return Self.text(errno) }
+        defer { close(folder) }
+        return fsync(folder) == 0 ? nil : Self.text(errno)
+    }
+
+    static func text(_ code: Int32) -> String { String(cString: strerror(code)) }
+}

@@ -1,0 +1,12 @@
+/// How well the user knows the sender of a message. What has room for few messages keeps those of the highest rank.
+package enum SenderRank: Int, Comparable, CaseIterable, Sendable {
+    /// Somebody in an open chat whom the user has not met before.
+    case stranger
+    /// A member of a private chat whom the user has not met before.
+    case member
+    /// Somebody who was met on two days.
+    case met
+    case verified
+
+    package static func < (left: SenderRank, right: SenderRank) -> Bool { left.rawValue < right.rawValue }
+}

@@ -1,0 +1,19 @@
+/// Breaks lines of plain text between words, for a terminal that would break them anywhere.
+package enum WordWrap {
+    /// The line in rows that fit, each but the first indented by two blanks.
+    ///
+    /// A word that is wider than a row stays whole: it may be an invite or a path, which the terminal joins again for who
+    /// copies it. A line that begins with a blank stays as it is: it is a command to be copied.
+    package static func text(_ line: String, columns: Int) -> String {
+        guard columns >= 20, DisplayWidth.of(line) > columns, line.first != " " else { return line }
+        var rows: [String] = []
+        for word in line.split(separator: " ", omittingEmptySubsequences: false) {
+            if let row = rows.last, DisplayWidth.of(row) + 1 + DisplayWidth.of(word) <= columns {
+                rows[rows.count - 1] = row + " " + word
+            } else {
+                rows.append((rows.isEmpty ? "" : "  ") + word)
+            }
+        }
+        return rows.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,156 @@
+import InklingConsole
+import InklingModel
+import InklingText
+import Testing
+
+@Suite("Commands on oneself")
+struct OneselfTests {
+    @Test("/nick keeps the name for later runs, and /nick --once does not")
+    func nick() {
+        var stage = ChatStage.begun([.bob])
+        #expect(stage.enter("/nick --once Zoe") == ["* Others see you as Zoe from now on"])
+        #expect(stage.lasting.isEmpty)
+        #expect(stage.enter("/nick Zoe") == ["* That is your name already: others see you as Zoe"])
+        #expect(stage.lasting == [.name("Zoe")])
+        _ = stage.enter("/nick Ann")
+        #expect(stage.lasting.last == .name("Ann"))
+        stage.node.failures = [.stopped]
+        _ = stage.enter("/nick Eve")
+        #expect(stage.lasting.count == 2, "it was refused")
+    }
+
+    @Test("/notify has the terminal ring at the name from now on, and keeps that")
+    func notify() {
+        var stage = ChatStage.begun([.bob])
+        stage.say("Alice?", .bob)
+        #expect(stage.newEffects().isEmpty)
+        #expect(
+            stage.enter("/notify")
+                == ["* The terminal does not ring. To have it ring at your name: /notify on"])
+        #expect(
+            stage.enter("/notify on")
+                == ["* The terminal rings when somebody says your name. To change that: /notify off"])
+        stage.say("Alice?", .bob)
+        #expect(stage.newEffects() == [.bell])
+        _ = stage.enter("/notify off")
+        stage.advance(by: 5_000)
+        stage.say("Alice?", .bob)
+        #expect(stage.newEffects().isEmpty && stage.lasting == [.bell(true), .bell(false)])
+    }
+
+    @Test("a name of a picture between colons stays text, in what one sends and in what comes")
+    func smile() {
+        var stage = ChatStage.begun([.bob])
+        stage.type(":smile: :)\r")
+        #expect(stage.newRequests().last == .send(":smile: :)", chat: "kitchen"))
+        stage.say(":smile:", .bob)
+        #expect(stage.newLines().last == "12:00 Bob: :smile:")
+    }
+
+    @Test("whoever has used no prompt yet is told how it works, once")
+    func explanation() {
+        for explains in [true, false] {
+            let display = ChatDisplay(form: .screen, folds: true, explains: explains)
+            var model = ChatModel(
+                ChatStage.chat("kitchen"), identity: ChatStage.identity("Alice"), display: display,
+                texts: ChatStage.texts, columns: 80, at: Moment(steady: 0, wall: ChatStage.noon))
+            _ = model.begin(at: Moment(steady: 0, wall: ChatStage.noon))
+            let effects = model.take(
+                .answer(.joined(ChatStage.chat("kitchen"), []), to: .join(ChatStage.chat("kitchen"))),
+                at: Moment(steady: 1, wall: ChatStage.noon))
+            let lines: [String] = effects.flatMap { effect -> [String] in
+                if case .show(let lines) = effect { lines.map(\.text) } else { [] }
+            }
+            let text = "12:00 * Type and press Enter. /help shows more, /quit leaves."
+            #expect((lines.first == text) == explains && lines.contains(text) == explains)
+        }
+    }
+
+    // MARK: What was not delivered
+
+    @Test("/resend sends again what reached nobody and what failed, in order, when somebody is there")
+    func resend() {
+        var stage = ChatStage.begun()
+        #expect(stage.enter("/resend") == ["* There is nothing to send again: no message of this chat has failed"])
+        _ = stage.enter("nobody heard this")
+        stage.come(.bob)
+        stage.come(.charlie)
+        stage.advance(by: 3_000)
+        _ = stage.enter("Charlie has this")
+        stage.deliver(to: .charlie)
+        stage.tell(.failed(chat: "kitchen", message: stage.node.sent, user: StagePerson.bob.user, why: .silence))
+        _ = stage.enter("all have this")
+        stage.deliver(to: .bob)
+        stage.deliver(to: .charlie)
+        stage.come(.bob, .offline)
+        stage.come(.charlie, .offline)
+        #expect(stage.enter("/resend") == ["! Nobody is here. Your messages are kept for another /resend"])
+        stage.come(.bob)
+        _ = stage.newRequests()
+        _ = stage.enter("/resend")
+        #expect(
+            stage.newRequests().filter { if case .send = $0 { true } else { false } }
+                == [.send("nobody heard this", chat: "kitchen"), .send("Charlie has this", chat: "kitchen")])
+        #expect(stage.enter("/resend")[0].hasPrefix("* There is nothing to send again"))
+    }
+
+    @Test("a message that the node refused is sent again too, and one that fails again stays")
+    func refused() {
+        var stage = ChatStage.begun([.bob])
+        stage.node.failures = [.stopped]
+        _ = stage.enter(String(repeating: "long ", count: 100))
+        for _ in 0..<2 {
+            _ = stage.newRequests()
+            _ = stage.enter("/resend")
+            #expect(stage.newRequests().contains(.send(String(repeating: "long ", count: 100), chat: "kitchen")))
+            stage.tell(.failed(chat: "kitchen", message: stage.node.sent, user: StagePerson.bob.user, why: .bye))
+        }
+    }
+
+    @Test("what is kept to be sent again is bounded: the latest stay")
+    func bounded() {
+        var stage = ChatStage.begun()
+        for number in 1...60 { _ = stage.enter("message \(number)") }
+        stage.come(.bob)
+        _ = stage.newRequests()
+        _ = stage.enter("/resend")
+        let sent = stage.newRequests().compactMap { if case .send(let text, _) = $0 { text } else { nil } }
+        #expect(sent == (11...60).map { "message \($0)" })
+    }
+
+    // MARK: /who
+
+    @Test("/who has columns on a screen: who, presence, since or until when; a narrow one has a line each")
+    func who() {
+        let day = LocalTime.Day(year: 2026, month: 3, day: 3)
+        let time = LocalTime(day: day, hour: 12, minute: 4)
+        let before = LocalTime(day: LocalTime.Day(year: 2026, month: 3, day: 1), hour: 9, minute: 5)
+        var labels = Labels(ownName: "Alice")
+        labels.update(Labels.Person(user: "bbbbbbbbbbbbbbbb", name: "Bob", isVerified: true))
+        labels.update(Labels.Person(user: "cccccccccccccccc", name: "日本"))
+        labels.update(Labels.Person(user: "dddddddddddddddd", name: "Dora"))
+        let people = [
+            ChatLines.Presence(
+                label: labels.label(of: "bbbbbbbbbbbbbbbb"), presence: "Active now", since: time,
+                roundTrip: .milliseconds(3), isVerified: true),
+            ChatLines.Presence(label: labels.label(of: "cccccccccccccccc"), presence: "Last seen today", seen: time),
+            ChatLines.Presence(
+                label: labels.label(of: "dddddddddddddddd"), presence: "Last seen recently", seen: before, isMuted: true
+            ),
+        ]
+        #expect(
+            ChatLines.people(people, columns: 100, today: day).map(\.text) == [
+                "* Bob \(Labels.verifiedMark)  Active now          since 12:04         3 ms round trip         bbbbbbbbbbbbbbbb",
+                "* 日本   Last seen today     last 12:04                                  cccccccccccccccc",
+                "* Dora   Last seen recently  last 1 March 09:05                   muted  dddddddddddddddd",
+            ])
+        #expect(
+            ChatLines.people(people, columns: 80, today: day).first?.text.hasSuffix("3 ms round trip") == true)
+        #expect(
+            ChatLines.people(people, columns: 60, today: day).map(\.text) == [
+                "* Bob \(Labels.verifiedMark): Active now, since 12:04, 3 ms round trip, verified (bbbbbbbbbbbbbbbb)",
+                "* 日本: Last seen today, last 12:04 (cccccccccccccccc)",
+                "* Dora: Last seen recently, last 1 March 09:05, muted (dddddddddddddddd)",
+            ])
+    }
+}

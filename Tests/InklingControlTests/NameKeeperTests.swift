@@ -1,0 +1,113 @@
+import Foundation
+import InklingControl
+import InklingModel
+import Testing
+
+/// The names of private chats that a state directory remembers.
+@Suite("Names of private chats")
+struct NameKeeperTests {
+    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("names-\(UUID().uuidString)")
+    private let secret: Secret
+
+    init() throws {
+        secret = try Secret("aaaaaaaaaaaaaaaaaaaaaaaaaa")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    private var keeper: NameKeeper { NameKeeper(in: folder.path) }
+
+    private func refusal(_ chat: Chat, isConfirmed: Bool = false) -> String? {
+        keeper.refusal(of: chat, isConfirmed: isConfirmed)?.code
+    }
+
+    private func write(_ text: String, to name: String) throws {
+        try text.write(to: folder.appendingPathComponent(name), atomically: true, encoding: .utf8)
+    }
+
+    // A-33, R40
+    @Test("the open chat of a private chat's name, or of one that looks like it, needs the user's word each time")
+    func openName() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        #expect(refusal(try Chat("team")) == nil, "no private chat had it")
+        let other = folder.appendingPathComponent("other")
+        try FileManager.default.createDirectory(at: other, withIntermediateDirectories: true)
+        let keeper = NameKeeper(in: other.path)
+        #expect(keeper.refusal(of: try Chat("team", secret: secret), isConfirmed: false) == nil)
+        for name in ["team", "Team", "t\u{435}am", "te-am", "TEAM"] {
+            #expect(keeper.refusal(of: try Chat(name), isConfirmed: false)?.code == "private-name", "\(name)")
+            #expect(keeper.refusal(of: try Chat(name), isConfirmed: true) == nil, "\(name)")
+            #expect(keeper.refusal(of: try Chat(name), isConfirmed: false)?.code == "private-name", "\(name)")
+        }
+        #expect(keeper.refusal(of: try Chat("garden"), isConfirmed: false) == nil)
+        #expect(keeper.refusal(of: try Chat("team", secret: secret), isConfirmed: false) == nil, "the private one")
+    }
+
+    // A-33
+    @Test("a private chat that an older release kept has a private name")
+    func keptName() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        #expect(KeptChatsFile(in: folder.path).write([try Chat("team", secret: secret), try Chat("garden")]) == nil)
+        #expect(refusal(try Chat("Team")) == "private-name")
+        #expect(refusal(try Chat("garden")) == nil)
+    }
+
+    // A-33
+    @Test(
+        "where a list is damaged, newer or not readable, every bare name is refused, and the file stays",
+        arguments: [KeptChatsFile.name, NameKeeper.fileName], ["{", #"{"version":99,"chats":[]}"#, "\0\u{7F}", "[]"])
+    func unknown(_ name: String, _ text: String) throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try write(text, to: name)
+        let error = try #require(keeper.refusal(of: try Chat("garden"), isConfirmed: false))
+        #expect(error.code == "names-unknown" && error.description.contains(name))
+        #expect(refusal(try Chat("garden"), isConfirmed: true) == nil)
+        #expect(refusal(try Chat("team", secret: secret)) == nil, "an invite leads to its chat")
+        if name == KeptChatsFile.name { _ = KeptChatsFile(in: folder.path).read() }
+        #expect(refusal(try Chat("garden")) == "names-unknown", "also the next time")
+    }
+
+    // A-33
+    @Test("a folder in the place of a list, and a list of another user's kind, refuse every bare name")
+    func folderInPlace() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createDirectory(
+            at: folder.appendingPathComponent(NameKeeper.fileName), withIntermediateDirectories: true)
+        #expect(refusal(try Chat("garden")) == "names-unknown")
+    }
+
+    // A-34
+    @Test("a private chat takes neither the default name nor that of an open chat used before, unless confirmed")
+    func capturedName() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        #expect(refusal(try Chat("garden")) == nil)
+        for name in ["lobby", "L0bby", "garden", "Garden"] {
+            #expect(refusal(try Chat(name, secret: secret)) == "open-name", "\(name)")
+        }
+        let settled = NameKeeper(in: folder.path, settledName: "kitchen")
+        #expect(settled.refusal(of: try Chat("kitchen", secret: secret), isConfirmed: false)?.code == "open-name")
+        #expect(refusal(try Chat("lobby", secret: secret), isConfirmed: true) == nil)
+        #expect(refusal(try Chat("lobby", secret: secret)) == nil, "it was confirmed")
+        #expect(refusal(try Chat("lobby")) == "private-name")
+    }
+
+    // A-33
+    @Test("a node that leaves no trace adds no name")
+    func ephemeral() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let keeper = NameKeeper(in: folder.path, remembers: false)
+        #expect(keeper.refusal(of: try Chat("team", secret: secret), isConfirmed: false) == nil)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    }
+
+    // A-33
+    @Test("a full list refuses another private chat, and never forgets a private name for one")
+    func full() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var names = ChatNames()
+        names.privateNames = (0..<DaemonLimits.privateNames).map { "chat \($0)" }
+        try write(String(decoding: names.bytes, as: UTF8.self), to: NameKeeper.fileName)
+        #expect(refusal(try Chat("team", secret: secret)) == "name-not-kept")
+        #expect(refusal(try Chat("chat 0", secret: secret)) == nil)
+        #expect(refusal(try Chat("chat 0")) == "private-name")
+    }
+}
