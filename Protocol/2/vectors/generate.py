@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Write the test vectors of the Inkling protocol, version 2, or compare them with the files.
+
+    python3 generate.py                  writes all files
+    python3 generate.py --check [TEXTS]  exits with 1 if a file differs or does not fit its schema,
+                                         or if a case names a clause that the texts lack
+
+TEXTS is the folder of the protocol's texts, one folder up unless given. The script needs the packages
+`cryptography` and `noiseprotocol` (0.3.1), and for the schema `jsonschema`.
+"""
+
+import json
+import pathlib
+import re
+import sys
+
+import cases
+import epochs
+import links
+import sealed_cases
+import timelines
+
+HERE = pathlib.Path(__file__).resolve().parent
+FILES = {
+    "derivations": cases.derivations, "datagrams": cases.datagrams, "frames": cases.frames,
+    "handshake": sealed_cases.handshakes, "sealed": sealed_cases.sealed, "replay": sealed_cases.replays,
+    "epochs": epochs.tables, "timelines": timelines.timelines, "links": links.timelines,
+}
+
+
+def text_of(value):
+    """A file as text: each member of a case has a line, and so has each entry of a list of objects."""
+    arrays = []
+    for array, entries in value.items():
+        rows = [",\n".join(f"      {json.dumps(key)}: {member_text(item)}" for key, item in entry.items()) for entry in entries]
+        arrays.append(f"  {json.dumps(array)}: [\n" + ",\n".join(f"    {{\n{row}\n    }}" for row in rows) + "\n  ]")
+    return "{\n" + ",\n".join(arrays) + "\n}\n"
+
+
+def member_text(item):
+    if not isinstance(item, list) or not item or not isinstance(item[0], dict):
+        return json.dumps(item)
+    return "[\n" + ",\n".join(f"        {json.dumps(entry)}" for entry in item) + "\n      ]"
+
+
+def objects(value):
+    if isinstance(value, dict):
+        yield value
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from objects(item)
+
+
+def misfits(texts):
+    """The places where a file does not fit its schema."""
+    try:
+        import jsonschema
+    except ImportError:
+        print("skipped: the comparison with the schema needs python3 with jsonschema", file=sys.stderr)
+        return
+    schema = json.loads((HERE / "vectors.schema.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    for name, text in texts.items():
+        part = {"$ref": f"#/$defs/{name}", "$defs": schema["$defs"]}
+        for error in jsonschema.Draft202012Validator(part).iter_errors(json.loads(text)):
+            yield f"{name}.json does not fit its schema at {error.json_path}: {error.message[:200]}"
+
+
+def problems(texts, folder):
+    defined = set()
+    for path in folder.glob("*.md"):
+        defined |= set(re.findall(r"^- \[([A-Z]-\d+)\]", path.read_text("utf-8"), re.MULTILINE))
+    if not defined:
+        print(f"skipped: {folder.name} holds no clauses to compare with", file=sys.stderr)
+    for name, text in texts.items():
+        path = HERE / f"{name}.json"
+        if not path.exists() or path.read_text("utf-8") != text:
+            yield f"{path.name} differs from the script's output"
+        named = [entry for entry in objects(json.loads(text)) if "clauses" in entry]
+        for entry in named:
+            if sum(other["name"] == entry["name"] for other in named) > 1:
+                yield f"{path.name}: two cases have the name '{entry['name']}'"
+            for clause in set(entry["clauses"]) - defined if defined else ():
+                yield f"{path.name}: '{entry['name']}' names {clause}, and no text has this clause"
+    yield from misfits(texts)
+
+
+def main(arguments):
+    if arguments[:1] not in ([], ["--check"]) or len(arguments) > 2:
+        print(__doc__.strip(), file=sys.stderr)
+        return 64
+    texts = {name: text_of(make()) for name, make in FILES.items()}
+    if not arguments:
+        for name, text in texts.items():
+            (HERE / f"{name}.json").write_text(text, "utf-8")
+        return 0
+    found = list(problems(texts, pathlib.Path(arguments[1]) if arguments[1:] else HERE.parent))
+    for problem in found:
+        print(problem, file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
