@@ -94,7 +94,9 @@ class States:
             self.tokens[token] = -3_000
         counts = self.state != "down" or is_awaited
         if counts and status and not is_unheard and counter > self.newest_status:
-            self.newest_status, self.interval = counter, max(10, status.get("interval", 10)) * 100
+            self.interval = max(10, status["interval"]) * 100 if "interval" in status else self.interval
+        if status:
+            self.newest_status = max(counter, self.newest_status)
         if "ping" in frames:
             self.send(self.status(), small("pong", frames["ping"]["token"]))
         if counts and counter > newest and (not is_unheard or is_awaited):
