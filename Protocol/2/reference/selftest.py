@@ -7,9 +7,12 @@ outcome for each person; nobody is online 3.3 s after a kill; both ends are up 6
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
 import sys
+import tempfile
+import threading
+import time
 from concurrent.futures import ProcessPoolExecutor
 from heapq import heappop, heappush
 from pathlib import Path
@@ -465,9 +468,12 @@ def a_link_follows_its_peer() -> None:
     assert alice.node is not None
     alice.node.network_changed()
     alice.collect()
-    bob.presence.clear()
+    for peer in (alice, bob):
+        peer.presence.clear()
     world.run(5 * S)
-    expect(not bob.presence and states(bob) == ["up"], "the link did not stay up over a move")
+    bob.say("to the new address")
+    world.run(S)
+    expect(not bob.presence and not alice.presence and alice.received, "the link did not follow")
 
 
 def both_ends_move_during_a_cut() -> None:
@@ -591,11 +597,113 @@ def a_flood_of_messages_arrives() -> None:
     world.check_received()
 
 
+# Two processes on loopback
+
+class Process:
+    """A driven node; a thread reads its events."""
+
+    def __init__(self, name: str, state: str, *words: str) -> None:
+        self.name, self.events, self._news = name, [], threading.Condition()
+        self._process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("main.py")), "lobby", "--name", name, "--state-dir",
+             f"{state}/{name}", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.events: list[dict[str, Any]]
+        threading.Thread(target=self._read, daemon=True).start()
+        self.ready = self.expect("ready")
+
+    def _read(self) -> None:
+        for line in self._process.stdout or ():
+            with self._news:
+                self.events.append(json.loads(line))
+                self._news.notify_all()
+
+    def do(self, do: str, **members: Any) -> int:
+        """Returns where the events after it begin."""
+        assert self._process.stdin
+        since = len(self.events)
+        self._process.stdin.write(json.dumps({"do": do, **members}).encode() + b"\n")
+        self._process.stdin.flush()
+        return since
+
+    def expect(self, on: str, since: int = 0, seconds: float = 8, **members: Any) -> dict[str, Any]:
+        end = time.monotonic() + seconds
+        with self._news:
+            while True:
+                for event in self.events[since:]:
+                    if event["on"] == on and all(event.get(name) == value for name, value in members.items()):
+                        return event
+                if time.monotonic() >= end:
+                    raise Failure(f"{self.name} wrote no {on} {members}, but {self.events[-3:]}")
+                self._news.wait(max(0.001, end - time.monotonic()))
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def quit(self) -> int:
+        if self._process.poll() is None:
+            self.do("quit")
+        return self._process.wait(5)
+
+
+def processes_on_loopback() -> None:
+    """They meet, type, write, change sessions, are killed and come back, block, and use a second chat."""
+    with tempfile.TemporaryDirectory() as folder:
+        bob = Process("Bob", folder, "--rekey", "2")
+        peer = f"127.0.0.1:{bob.ready['port']}"
+        alice = Process("Alice", folder, "--rekey", "2", "--peer", peer)
+        try:
+            converse(alice, bob, folder, peer)
+        finally:
+            alice.kill()
+            bob.kill()
+
+
+def converse(alice: Process, bob: Process, folder: str, peer: str) -> None:
+    them, user = alice.ready["user"], bob.ready["user"]
+    alice.expect("peer", user=user, presence="online", name="Bob")
+    bob.expect("peer", user=them, presence="online", name="Alice")
+    alice.do("compose", text="h")
+    bob.expect("typing", users=[{"user": them, "name": "Alice"}])
+    text = "é" * 30_000
+    alice.do("send", text=text)
+    bob.expect("message", text=text)
+    alice.expect("delivered", user=user)
+    time.sleep(5)
+    since = bob.do("send", text="after other sessions")
+    alice.expect("message", text="after other sessions")
+    expect(not any(e["on"] == "peer" and e["presence"] == "offline" for e in bob.events), "rekeying ended a link")
+    alice.do("compose", text="")
+    alice.do("compose", text="again")
+    bob.expect("typing", since, users=[{"user": them, "name": "Alice"}])
+    alice.kill()
+    began, since = time.time(), len(bob.events)
+    gone = bob.expect("peer", since, user=them, presence="offline", why="silence")
+    expect(gone["at"] - began < 3.4 and bob.expect("typing", since, users=[]), "a killed node shows for too long")
+    since = len(bob.events)
+    alice = Process("Alice", folder, "--peer", peer)
+    bob.expect("peer", since, user=them, presence="online")
+    for process in (alice, bob):
+        process.do("join", chat="attic")
+    alice.expect("peer", chat="attic", user=user, presence="online")
+    bob.expect("peer", chat="attic", user=them, presence="online")
+    bob.do("send", chat="attic", text="up here")
+    alice.expect("message", chat="attic", text="up here")
+    since = alice.do("block", user=user)
+    alice.expect("peer", since, chat="lobby", user=user, presence="offline", why="blocked")
+    alice.do("unblock", user=user)
+    alice.expect("peer", since, 12, chat="lobby", user=user, presence="online")
+    since = len(bob.events)
+    expect(alice.quit() == 0, "the node did not exit with status 0")
+    bob.expect("peer", since, 2, chat="lobby", user=them, presence="offline", why="bye")
+    expect(bob.quit() == 0, "the node did not exit with status 0")
+
+
 SCENARIOS = (typing_ends_with_its_author, a_cut_costs_no_message, a_long_cut_fails_messages,
              a_cut_in_one_direction_shows_at_both_ends, a_link_follows_its_peer, both_ends_move_during_a_cut,
              a_state_is_replaced, a_nameless_member_reads_nothing, silent_acks_stall_messages,
              sessions_change_and_the_state_stays, blocked_people_are_gone, chats_stand_apart,
-             a_flood_of_messages_arrives)
+             a_flood_of_messages_arrives, processes_on_loopback)
 
 
 def run_seed(seed: int) -> Optional[str]:
