@@ -95,7 +95,7 @@ class Chat:
             links = self._node.live_links()
             is_fast = links <= TYPING_LINKS or self.rank > STRANGER
             return TYPING_BEAT if is_fast else min(LONGEST_TYPING_BEAT, links * S // 200)
-        return int(self.interval_units() * INTERVAL_UNIT * self._context.random.uniform(IDLE_SHORTEST, 1))
+        return int(link.announced_units * INTERVAL_UNIT * self._context.random.uniform(IDLE_SHORTEST, 1))
 
     def owner(self, link: Link) -> Owner:
         return Owner(False, self.rank == STRANGER, None if self.secret is None else self.name,
@@ -222,7 +222,7 @@ class Chat:
     def went_down(self, link: Link) -> None:
         link.covered = []
         self.people.update(link.key, "silence")
-        self.openings.update(link.key)
+        self.openings.update(link.key, begins_again=True)
 
     def was_named(self, link: Link) -> None:
         self.people.update(link.key)
@@ -312,10 +312,6 @@ class Chat:
                 link.send_typing()
         for link in full:
             self.failed(link, number, "stalled")
-
-    def rename(self) -> None:
-        for link in self.links.values():
-            link.sender.enqueue_name(self._context.name)
 
     # The end of links
 

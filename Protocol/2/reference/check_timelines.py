@@ -242,6 +242,7 @@ def intervals(row: Case) -> None:
     play = Play()
     play.show()
     play.node.live_links = lambda: row["links"]  # type: ignore[method-assign]
+    play.link.send_heartbeat()
     low, high = row["idle"]
     waits = [play.chat.next_beat(play.link) / MS for _ in range(50)]
     same(all(low <= wait <= high for wait in waits) and max(waits) - min(waits) > (high - low) / 2, True, f"{waits}")

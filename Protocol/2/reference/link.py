@@ -8,7 +8,7 @@ from typing import Any, Optional, Protocol, Sequence
 from clock import Bucket, Timer, cancel
 from context import Context
 from limits import (AMPLIFICATION, AWAITED, CHECK_PAUSE, COPIES, DOWN_TIME, HINT_PAUSE, INTERVAL_UNIT, JOIN_STEP,
-                    JOIN_TIME, LAST_COUNTER, LEAST_PINGS, LEAST_UNITS, LEAST_UP, NAME_TIME, PINGS,
+                    JOIN_TIME, LAST_COUNTER, LEAST_PINGS, LEAST_UNITS, LEAST_UP, NAME_STEP, NAME_TIME, PINGS,
                     PINGS_SPENT_UNHEARD, PING_STEP, RECORD_BURST, RECORD_RATE, REKEY_REPEAT, REKEY_SPREAD, S,
                     SEALED_EXTRA, SESSIONS_PER_LINK, SESSION_LIFE, SILENT_SESSION, SNAPSHOT_SIGN, START_BURST,
                     START_RATE, TYPING_EXPIRY, UNHEARD_PAUSE)
@@ -89,6 +89,7 @@ class Link:
         is_on_link = self.context.net.is_on_link(self.address)
         self.sender = Sender(self.clock, self, is_on_link)
         self.receiver = Receiver(self.clock, _Receiving(self, self._host), self.context.pools)
+        self._name_at, self.announced_units = now, LEAST_UNITS
         self.sender.enqueue_name(self.context.name)     # M-24
         self._after("down", DOWN_TIME, lambda: self._host.forget(self, "silence"))      # L-83
 
@@ -195,7 +196,9 @@ class Link:
         return self._host.status() if self.is_named else 0
 
     def heartbeat(self) -> Heartbeat:
-        return Heartbeat(self.status(), self._host.interval_units())
+        """T-24."""
+        self.announced_units = self._host.interval_units()
+        return Heartbeat(self.status(), self.announced_units)
 
     def send_heartbeat(self) -> None:
         self.send([self.heartbeat()])
@@ -238,6 +241,14 @@ class Link:
         self.records_sent += 1
         self.send([Typing(self.status()), Record(record.number, record.kind, record.flags, record.body)])
         return True
+
+    def rename(self) -> None:
+        """M-24: at most one name record a second."""
+        wait = self._name_at + NAME_STEP - self.clock.now
+        if wait > 0:
+            return self._after("rename", wait, self.rename)
+        self._name_at = self.clock.now
+        self.sender.enqueue_name(self.context.name)
 
     def send_forward(self, number: int) -> None:
         self.send([Forward(number)])

@@ -9,8 +9,8 @@ from chat import Chat, Memory
 from clock import Bucket, Clock
 from context import Chance, Context, Network, Settings, Transmit
 from keys import ChatKeys, TextError, equal, user_id
-from limits import (CAUGHT_UP, COPIES, LATE, LINK_BURST, LINK_RATE, LONGEST_TIMER, MAX_CHATS, MESSAGE_EXTRA, NAME_STEP,
-                    STOPPED, UNCONFIRMED, UNCONFIRMED_SESSIONS, UNUSED_COUNTER, WILL_COUNTER)
+from limits import (CAUGHT_UP, COPIES, LATE, LINK_BURST, LINK_RATE, LONGEST_TIMER, MAX_CHATS, MESSAGE_EXTRA, STOPPED,
+                    UNCONFIRMED, UNCONFIRMED_SESSIONS, UNUSED_COUNTER, WILL_COUNTER)
 from link import Link
 from noise import HandshakeError, KeyPair, Responder
 from session import Address, Session
@@ -33,7 +33,7 @@ class Node:
         self._memories: dict[bytes, Memory] = {}                # by chat key
         self._link_rates: dict[Link, Bucket] = {}
         self._completed = self._number = self._sent_number = self._read = 0
-        self._last_ran, self._renamed_at = now, now - NAME_STEP
+        self._last_ran = now
         self._tick()
 
     # Outputs
@@ -148,19 +148,9 @@ class Node:
                 chat.send_heartbeats()
 
     def rename(self, name: str) -> None:
-        """M-24."""
         self.context.name = name
-        due = max(self.clock.now, self._renamed_at + NAME_STEP)
-        if due == self.clock.now:
-            self._renamed_at = due
-            self._send_names()
-        elif self._renamed_at < due:
-            self._renamed_at = due
-            self.clock.at(due, self._send_names)
-
-    def _send_names(self) -> None:
-        for chat in self.chats.values():
-            chat.rename()
+        for link in self.links():
+            link.rename()
 
     def block(self, user: str) -> None:
         if user != user_id(self.identity.public):

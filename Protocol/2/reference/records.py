@@ -15,6 +15,7 @@ from limits import (AHEAD, FIRST_WINDOW, GIVE_UP_BEGUN, GIVE_UP_SILENT, GRANULAR
 from wire import FIRST, LAST, NAME, TEXT, Ack, Record
 
 QUEUED, IN_FLIGHT, HELD = "queued", "in flight", "held"
+LAST_NUMBER = 2**32 - 1     # M-16: no record has it
 
 
 # Sending
@@ -473,7 +474,7 @@ class Receiver:
 
     def record(self, record: Record) -> None:
         """Takes a record; the link sends the ack (M-16)."""
-        if self._given_up or not self.expected <= record.number < self.expected + AHEAD:
+        if self._given_up or not self.expected <= record.number < min(self.expected + AHEAD, LAST_NUMBER):
             return
         self._last_record = self._clock.now
         if record.number > self.expected:
