@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-from typing import Any, Iterable, Optional, Protocol
+from typing import Any, Iterable, Optional
 
 from clock import Bucket, Rate
 from context import Context
@@ -15,23 +15,19 @@ from limits import (ADDRESSES, ANSWERS, ANSWERS_UNKNOWN, ANSWERS_UNPREFERRED, AS
                     RETRIES_TO_KNOWN, SILENT_BURST, SILENT_KEPT, SILENT_RATE, SOURCE_RATE, UNCHECKED)
 from link import Link
 from opening import Attempt
-from session import Address, Session
+from session import Address
 
 HOST = "this host"          # the source of other users of the host (L-78)
 STRANGER, PREFERRED, VERIFIED = range(3)
 
 
-class Known(Protocol):
-    """What the node knows of addresses."""
-
-    def is_known(self, address: Address) -> bool: ...
-    def is_preferred(self, address: Address) -> bool: ...
-
-
 class Beginning:
-    """Initiations of this node, and the responses to them (L-6, L-49, L-54, L-98)."""
+    """Initiations of this node, and the responses to them (L-6, L-49, L-54, L-98).
 
-    def __init__(self, context: Context, known: Known) -> None:
+    `known` has `is_known` and `is_preferred`, for addresses.
+    """
+
+    def __init__(self, context: Context, known: Any) -> None:
         self._context, self._known = context, known
         self._sent, self._to_strangers = Rate(INITIATIONS), Rate(INITIATIONS_TO_STRANGERS)
         self._others = Rate(OTHER_RESPONSES)
@@ -123,7 +119,7 @@ class Cookies:
 class Answering:
     """The shares of initiations and asks of others (L-8 to L-10, L-92, L-96, L-97, D-25)."""
 
-    def __init__(self, context: Context, known: Known) -> None:
+    def __init__(self, context: Context, known: Any) -> None:
         self._context, self._known = context, known
         self.cookies = Cookies(context)
         self._unchecked, self._load = Rate(UNCHECKED), Rate(LOAD)
@@ -264,25 +260,3 @@ def _by_share(places: list[Place], new: Place, chats: int) -> Optional[Link]:
     if of_chat[furthest] > share > of_chat.get(new.chat, 0) and candidates:
         return max(candidates, key=_made).link
     raise NoRoom
-
-
-class Unconfirmed:
-    """The sessions that this node answered and on which nothing opened (L-12)."""
-
-    def __init__(self) -> None:
-        self.by_initiation: dict[bytes, tuple[Session, bytes]] = {}      # with the response's bytes
-
-    def __len__(self) -> int:
-        return len(self.by_initiation)
-
-    def add(self, initiation: bytes, session: Session, response: bytes) -> None:
-        self.by_initiation[initiation] = session, response
-
-    def remove(self, session: Session) -> None:
-        self.by_initiation = {i: e for i, e in self.by_initiation.items() if e[0] is not session}
-
-    def oldest(self) -> Session:
-        return next(iter(self.by_initiation.values()))[0]
-
-    def all(self) -> list[Session]:
-        return [session for session, _ in self.by_initiation.values()]

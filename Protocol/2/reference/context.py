@@ -48,25 +48,20 @@ class Settings:
     rekey: int = REKEY
 
 
-class PacedLink(Protocol):
-    """A link that has records to send (M-13)."""
-
-    records: Bucket
-
-    def send_record(self) -> bool: ...
-
-
 class Pacer:
-    """The rates of records of the node and of its links, and the turns of links that wait (M-13, M-21)."""
+    """The rates of records of the node and of its links, and the turns of links that wait (M-13, M-21).
+
+    A link has a bucket `records`, and `send_record`, which returns whether there was one.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._bucket = Bucket(NODE_RECORD_RATE, NODE_RECORD_BURST, clock.now)
-        self._waiting: OrderedDict[PacedLink, None] = OrderedDict()
+        self._waiting: OrderedDict[Any, None] = OrderedDict()
         self._between_reads = 0
         self._timer: Optional[Timer] = None
 
-    def request(self, link: PacedLink) -> None:
+    def request(self, link: Any) -> None:
         self._waiting.setdefault(link)
         self.run()
 

@@ -181,7 +181,7 @@ class Link:
         session = session or self.sending()
         if session is None or self.state == FORGOTTEN:
             return 0
-        data = session.seal(self._counter, encode_frames(list(frames)))
+        data = session.seal(self._counter, encode_frames(frames))
         self._counter += 1
         for address in addresses if addresses is not None else [self.address]:
             self.context.transmit(address, data, via if via is not None or address != self.address else self.via)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from admission import PREFERRED, Answering, Beginning, NoRoom, Place, Unconfirmed, make_room
+from admission import PREFERRED, Answering, Beginning, NoRoom, Place, make_room
 from chat import Chat, Memory
 from clock import Bucket, Clock
 from context import Chance, Context, Network, Settings, Transmit
@@ -29,7 +29,7 @@ class Node:
         self.blocked: set[str] = set()
         self.allows_off_link = False                            # D-16
         self.beginning, self.answering = Beginning(self.context, self), Answering(self.context, self)
-        self.unconfirmed = Unconfirmed()
+        self.unconfirmed: dict[bytes, tuple[Session, bytes]] = {}   # L-12: by initiation, with the response
         self._memories: dict[bytes, Memory] = {}                # by chat key
         self._link_rates: dict[Link, Bucket] = {}
         self._completed = self._number = self._sent_number = self._read = 0
@@ -119,7 +119,7 @@ class Node:
 
     def _close(self, chat: Chat, reason: int, why: str) -> None:
         chat.close(reason, why)
-        for session in [s for s in self.unconfirmed.all() if s.chat is chat]:
+        for session in [s for s, _ in self.unconfirmed.values() if s.chat is chat]:
             self._drop_session(session)
 
     def quit(self) -> int:
@@ -198,13 +198,13 @@ class Node:
 
     def drop_unconfirmed(self, chat: Chat, key: bytes) -> None:
         """L-87."""
-        for session in [s for s in self.unconfirmed.all() if s.chat is chat and s.key == key]:
+        for session in [s for s, _ in self.unconfirmed.values() if s.chat is chat and s.key == key]:
             self._drop_session(session)
         for attempt in [a for a in self.context.pending.values() if a.host is chat and a.key == key]:
             attempt.stop()
 
     def _drop_session(self, session: Session) -> None:
-        self.unconfirmed.remove(session)
+        self.unconfirmed = {i: entry for i, entry in self.unconfirmed.items() if entry[0] is not session}
         if self.context.sessions.get(session.index) is session and session.link is None:
             del self.context.sessions[session.index]
 
@@ -266,8 +266,8 @@ class Node:
         context, answering = self.context, self.answering
         if not self._may_come_from(source):
             return context.drop("off-link")
-        if data[:121] in self.unconfirmed.by_initiation:
-            return context.transmit(source, self.unconfirmed.by_initiation[data[:121]][1], via)
+        if data[:121] in self.unconfirmed:
+            return context.transmit(source, self.unconfirmed[data[:121]][1], via)
         ephemeral = initiation.noise[:32]
         has_cookie = answering.cookies.fits(initiation.cookie, source, initiation.sender, ephemeral)
         if answering.is_flooded() and not has_cookie:
@@ -324,9 +324,9 @@ class Node:
         session.chat = chat
         context.sessions[index] = session
         if len(self.unconfirmed) >= UNCONFIRMED_SESSIONS:
-            self._drop_session(self.unconfirmed.oldest())
+            self._drop_session(next(iter(self.unconfirmed.values()))[0])
         response = Response(initiation.sender, message).encode()
-        self.unconfirmed.add(data[:121], session, response)
+        self.unconfirmed[data[:121]] = session, response
         self.clock.after(UNCONFIRMED, lambda: self._drop_session(session))
         context.transmit(source, response, via)
 
@@ -431,7 +431,8 @@ class Node:
         if bye is not None:
             self._bye_unconfirmed(session, bye.reason)
             return None
-        self.unconfirmed.remove(session)
+        self._drop_session(session)
+        self.context.sessions[session.index] = session
         link = chat.confirm(session)
         if link is None:
             self.context.sessions.pop(session.index, None)

@@ -28,13 +28,6 @@ class Instance:
         self.rests_until = now + (REST_BY_HAND if self.by_hand else REST)
 
 
-class Gate(Protocol):
-    """The limits on what this node begins (admission.py)."""
-
-    def may_begin(self, attempt: "Attempt") -> bool: ...                        # L-6, L-98
-    def may_send(self, address: Address, is_stranger: bool) -> bool: ...        # L-6, L-54
-
-
 class OpeningHost(Protocol):
     """What openings need of their chat."""
 
@@ -51,9 +44,12 @@ class OpeningHost(Protocol):
 
 
 class Attempt:
-    """One handshake of an opening, or one for a link (L-101). Its transmissions have the same bytes (L-4)."""
+    """One handshake of an opening, or one for a link (L-101). Its transmissions have the same bytes (L-4).
 
-    def __init__(self, context: Context, host: OpeningHost, gate: Gate, key: bytes, epoch: int,
+    The gate holds the limits on what this node begins: `may_begin` and `may_send`, in admission.py.
+    """
+
+    def __init__(self, context: Context, host: OpeningHost, gate: Any, key: bytes, epoch: int,
                  targets: Callable[[], list[Address]], ended: Callable[[], None], is_for_link: bool,
                  number: int = 1) -> None:
         self.context, self.host, self._gate = context, host, gate
@@ -214,7 +210,7 @@ class Opening:
 class Openings:
     """The instances of a chat, and what is opened to them."""
 
-    def __init__(self, context: Context, host: OpeningHost, gate: Gate) -> None:
+    def __init__(self, context: Context, host: OpeningHost, gate: Any) -> None:
         self.context, self.host, self.gate = context, host, gate
         self.instances: list[Instance] = []
         self._displaced: list[Instance] = []                    # D-22

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import deque
 from concurrent.futures import ProcessPoolExecutor
 from heapq import heappop, heappush
 from pathlib import Path
@@ -139,6 +140,7 @@ class World:
         self.begun_at = self.now
         self._flying: list[tuple[int, int, Address, bytes, Address]] = []
         self._count = self._texts = 0
+        self.recorded: deque[tuple[Address, bytes, Address]] = deque(maxlen=2_000)
         self.has_left = False           # someone left or blocked, so that rests of L-35 may keep peers apart
         self.cuts: set[tuple[str, str]] = set()
         self.peers: list[Peer] = []
@@ -159,10 +161,14 @@ class World:
         assert peer.node is not None
         for output in peer.node.take_datagrams():
             for _ in range(2 if self.random.random() < 0.02 else 1):
+                self.recorded.append((output.address, output.data, peer.address))
                 if self.random.random() >= self.loss:
-                    self._count += 1
                     delay = int(self.random.uniform(0.1, 4) * MS) + (self.random.random() < 0.02) * 40 * MS
-                    heappush(self._flying, (self.now + delay, self._count, output.address, output.data, peer.address))
+                    self.fly(delay, output.address, output.data, peer.address)
+
+    def fly(self, delay: int, address: Address, data: bytes, source: Address) -> None:
+        self._count += 1
+        heappush(self._flying, (self.now + delay, self._count, address, data, source))
 
     def run(self, time: int) -> None:
         """Runs for a time; every deadline comes at its instant, except at stopped peers."""
@@ -239,7 +245,7 @@ def schedule(seed: int, is_loud: bool = False) -> None:
     chance = Random(-seed - 1)
     world = World(seed, chance.choice((2, 2, 3)), chance.choice((0, 0.02, 0.1)), chance.choice((9, 3_600)) * S, is_loud)
     actions = [say, say, say, say_long, compose, compose, kill, cut, cut, cut_one_way, move, stop, rename, away, leave,
-               block]
+               block, replay, replay]
     world.run(chance.randrange(4_000) * MS)
     for _ in range(chance.randrange(4, 10)):
         action = chance.choice(actions)
@@ -346,6 +352,14 @@ def stop(world: World, chance: Random) -> None:
     world.run(AFTER_CUT)
     if not world.has_left:  # type: ignore[attr-defined]
         world.check_up()
+
+
+def replay(world: World, chance: Random) -> None:
+    """An attacker sends recorded datagrams again, from their source or another."""
+    for address, data, source in chance.choices(world.recorded, k=60):
+        source = source if chance.random() < 0.5 else ("198.51.100.7", 9)
+        world.fly(int(chance.uniform(1, 3_000) * MS), address, data, source)
+    world.run(chance.randrange(6_000) * MS)
 
 
 def rename(world: World, chance: Random) -> None:
