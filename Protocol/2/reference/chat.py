@@ -20,7 +20,7 @@ from opening import Attempt, Instance, Openings
 from presence import People
 from records import Owner
 from session import Address, Session
-from wire import AWAY, LEFT, QUIT, TYPING, WILL
+from wire import AWAY, LEFT, TYPING, WILL
 
 IDLE_SHORTEST = 0.75                                    # T-11
 

@@ -140,7 +140,7 @@ class Play:
         """The link comes up, and stays so without evidence."""
         self.link.interval = 10**6 * S
         self.link._come_up()
-        self.link.named("Peer", 0)
+        self.link.got_name("Peer", 0)
         self.link.sender.acknowledge(Ack(1, 0), 0, False)
         self.link.sender.round_trips.smooth = None
         self.observe()

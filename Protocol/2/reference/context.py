@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any, Optional, Protocol
 
 from clock import Bucket, Clock, Rate, Timer
@@ -23,15 +24,6 @@ class Network(Protocol):
     def source(self, address: Address) -> Optional[str]: ...    # None: the node's own user (L-78)
 
 
-class Chance(Protocol):
-    """S-6: in a real node, `random.SystemRandom`."""
-
-    def randbytes(self, n: int) -> bytes: ...
-    def getrandbits(self, k: int) -> int: ...
-    def uniform(self, a: float, b: float) -> float: ...
-    def choice(self, seq: Any) -> Any: ...
-
-
 @dataclass(frozen=True)
 class Transmit:
     """A datagram to send. `via` is the own address that it leaves from, if the node has a choice (L-50)."""
@@ -39,13 +31,6 @@ class Transmit:
     address: Address
     data: bytes
     via: Any = None
-
-
-@dataclass
-class Settings:
-    """Times that tests shorten."""
-
-    rekey: int = REKEY
 
 
 class Pacer:
@@ -100,11 +85,11 @@ class Context:
     """One for each node."""
 
     clock: Clock
-    random: Chance
+    random: Random                                              # S-6: in a real node, `random.SystemRandom`
     net: Network
     identity: KeyPair
     name: str
-    settings: Settings
+    rekey: int = REKEY                                          # L-37; tests shorten it
     outputs: list[Transmit] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
     sessions: dict[int, Session] = field(default_factory=dict)

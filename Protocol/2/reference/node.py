@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any, Optional
 
 from admission import PREFERRED, Answering, Beginning, NoRoom, Place, make_room
 from chat import Chat, Memory
 from clock import Bucket, Clock
-from context import Chance, Context, Network, Settings, Transmit
+from context import Context, Network, Transmit
 from keys import ChatKeys, TextError, equal, user_id
-from limits import (CAUGHT_UP, COPIES, LATE, LINK_BURST, LINK_RATE, LONGEST_TIMER, MAX_CHATS, MESSAGE_EXTRA, STOPPED,
+from limits import (CAUGHT_UP, COPIES, LATE, LINK_BURST, LINK_RATE, LONGEST_TIMER, MAX_CHATS, MESSAGE_EXTRA, REKEY, STOPPED,
                     UNCONFIRMED, UNCONFIRMED_SESSIONS, UNUSED_COUNTER, WILL_COUNTER)
 from link import Link
 from noise import HandshakeError, KeyPair, Responder
@@ -21,9 +22,9 @@ from wire import (LEFT, QUIT, WILL, Ask, Bye, Frame, Initiation, Response, Retry
 class Node:
     """One identity in any number of chats."""
 
-    def __init__(self, identity: KeyPair, name: str, now: int, chance: Chance, net: Network,
-                 settings: Optional[Settings] = None) -> None:
-        self.context = Context(Clock(now), chance, net, identity, name, settings or Settings())
+    def __init__(self, identity: KeyPair, name: str, now: int, chance: Random, net: Network,
+                 rekey: int = REKEY) -> None:
+        self.context = Context(Clock(now), chance, net, identity, name, rekey)
         self.clock, self.identity = self.context.clock, identity
         self.chats: dict[str, Chat] = {}
         self.blocked: set[str] = set()
@@ -183,18 +184,15 @@ class Node:
         return self._number
 
     def make_room(self, chat: Chat, session: Session) -> None:
+        replaced = self._find_room(chat, session.key, session.address)
+        if replaced is not None:
+            replaced.chat.say_bye(replaced.link, QUIT, "full")
+
+    def _find_room(self, chat: Chat, key: bytes, address: Address) -> Optional[Place]:
         source = self.context.net.source
         places = [Place(link, c, link.key, c.rank, source(link.address)) for c in self.chats.values()
                   for link in c.links.values()]
-        new = Place(None, chat, session.key, chat.rank, source(session.address))
-        replaced = make_room(places, new, len(self.chats))
-        if replaced is not None:
-            self._evict(replaced)
-
-    def _evict(self, link: Link) -> None:
-        for chat in self.chats.values():
-            if chat.links.get((link.key, link.run)) is link:
-                return chat.say_bye(link, QUIT, "full")
+        return make_room(places, Place(None, chat, key, chat.rank, source(address)), len(self.chats))
 
     def drop_unconfirmed(self, chat: Chat, key: bytes) -> None:
         """L-87."""
@@ -302,14 +300,11 @@ class Node:
             self.context.transmit(source, Retry(initiation.sender, cookie).encode(), via)
 
     def _has_room(self, chat: Chat, key: bytes, source: Address) -> bool:
-        get_source = self.context.net.source
-        places = [Place(link, c, link.key, c.rank, get_source(link.address)) for c in self.chats.values()
-                  for link in c.links.values()]
         try:
-            make_room(places, Place(None, chat, key, chat.rank, get_source(source)), len(self.chats))
+            self._find_room(chat, key, source)
+            return True
         except NoRoom:
             return False
-        return True
 
     def _answer(self, chat: Chat, initiation: Initiation, data: bytes, noise: Responder, epoch: int, source: Address,
                 via: Any) -> None:

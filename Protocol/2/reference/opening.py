@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional, Protocol
+from typing import Any, Callable, Optional
 
 from clock import Timer, cancel
 from context import Context
-from keys import ChatKeys
 from limits import (ASK_STEP, ASK_STEPS, ATTEMPT, ATTEMPT_STEPS, ATTEMPT_WAIT, FAST_PERIOD, JOIN_TIME, LARGER_KEY_WAIT,
                     MAX_CANDIDATES, MAX_INSTANCES, OWN_ASK_STEP, PAUSES, RESPONSES_OPENED, REST, REST_BY_HAND, SLOW_STEP,
                     SPREAD, TRANSMISSION_WAIT)
@@ -28,28 +27,13 @@ class Instance:
         self.rests_until = now + (REST_BY_HAND if self.by_hand else REST)
 
 
-class OpeningHost(Protocol):
-    """What openings need of their chat."""
-
-    keys: ChatKeys
-    run: bytes
-
-    def epoch_to_name(self, key: bytes) -> int: ...                     # L-64
-    def is_stranger(self, key: bytes) -> bool: ...
-    def is_blocked(self, key: bytes) -> bool: ...
-    def is_covered(self, instance: Instance) -> bool: ...
-    def down_addresses(self, key: bytes) -> list[Address]: ...
-    def live_addresses(self, key: bytes) -> list[Address]: ...
-    def own_key_told(self, address: Address) -> None: ...               # D-14
-
-
 class Attempt:
     """One handshake of an opening, or one for a link (L-101). Its transmissions have the same bytes (L-4).
 
     The gate holds the limits on what this node begins: `may_begin` and `may_send`, in admission.py.
     """
 
-    def __init__(self, context: Context, host: OpeningHost, gate: Any, key: bytes, epoch: int,
+    def __init__(self, context: Context, host: Any, gate: Any, key: bytes, epoch: int,
                  targets: Callable[[], list[Address]], ended: Callable[[], None], is_for_link: bool,
                  number: int = 1) -> None:
         self.context, self.host, self._gate = context, host, gate
@@ -208,9 +192,12 @@ class Opening:
 
 
 class Openings:
-    """The instances of a chat, and what is opened to them."""
+    """The instances of a chat, and what is opened to them.
 
-    def __init__(self, context: Context, host: OpeningHost, gate: Any) -> None:
+    The chat is their host: it knows its keys and run, epochs (L-64), ranks, blocks, and what its links cover.
+    """
+
+    def __init__(self, context: Context, host: Any, gate: Any) -> None:
         self.context, self.host, self.gate = context, host, gate
         self.instances: list[Instance] = []
         self._displaced: list[Instance] = []                    # D-22

@@ -398,7 +398,7 @@ class Pool:
     waiting: list[Callable[[], None]] = field(default_factory=list)     # M-41: to tell when room is there again
 
     def _shares(self, owner: Owner) -> list[tuple[tuple[str, Optional[str]], int]]:
-        shares = [(("all", None), self.size)]
+        shares: list[tuple[tuple[str, Optional[str]], int]] = [(("all", None), self.size)]
         if owner.is_verified:
             return shares
         shares.append((("unverified", None), self.size * 3 // 4))

@@ -20,8 +20,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, Optional
 
+from admission import Answering, NoRoom, Place, make_room
 from chat import Chat, QueueFull
-from context import Settings
 from keys import user_id
 from limits import MS, S
 from node import Node
@@ -74,7 +74,7 @@ class Peer:
     def start(self) -> None:
         world = self.world
         self.net = SimulatedNetwork(self.address)
-        self.node = Node(self.keys, self.name, world.now, world.random, self.net, world.settings)
+        self.node = Node(self.keys, self.name, world.now, world.random, self.net, world.rekey)
         self.runs += 1
         self.presence, self.typists, self.stopped_until = {}, set(), 0
         self.sent: dict[int, tuple[str, int]] = {}      # text, and outcomes that are still to come
@@ -136,7 +136,7 @@ class World:
 
     def __init__(self, seed: int, size: int, loss: float, rekey: int = 3_600 * S, is_loud: bool = False) -> None:
         self.random, self.now, self.loss, self.is_loud = Random(seed), 1_000 * S, loss, is_loud
-        self.settings = Settings(rekey)
+        self.rekey = rekey
         self.begun_at = self.now
         self._flying: list[tuple[int, int, Address, bytes, Address]] = []
         self._count = self._texts = 0
@@ -611,6 +611,70 @@ def a_flood_of_messages_arrives() -> None:
     world.check_received()
 
 
+def people_meet_under_load() -> None:
+    """L-9, L-11, L-13: with retries and cookies, at 10 % loss."""
+    former = Answering.is_loaded
+    Answering.is_loaded = lambda *_: True  # type: ignore[method-assign, assignment]
+    try:
+        world = World(7, 3, 0.1)
+        world.run(4 * S)
+        world.check_up()
+    finally:
+        Answering.is_loaded = former  # type: ignore[method-assign]
+
+
+def a_full_pool_holds_messages_back() -> None:
+    """M-20, M-39 to M-41: Bob's user takes nothing for 10 s."""
+    world, alice, bob = pair()
+    assert bob.node is not None
+    pools, taken = bob.node.context.pools, []
+    pools.texts.size = pools.unfinished.size = 1 << 21
+    pools.texts.remove = lambda *text: taken.append(text)  # type: ignore[method-assign]
+    for number in range(60):
+        alice.say("x" * (6_000 if number % 2 else 100))
+    world.run(10 * S)
+    held = pools.texts.held["source", alice.address[0]]
+    expect((1 << 21) // 32 < held <= (1 << 21) // 16 and len(bob.received) < 60, f"{held} bytes are held")
+    del pools.texts.remove
+    for text in taken:
+        pools.texts.remove(*text)
+    bob.collect()
+    world.run(5 * S)
+    expect(len(bob.received) == 60 and not alice.failures, f"{len(bob.received)} arrived")
+    expect(not pools.texts.held and not pools.unfinished.held, "bytes stay in the pools")
+    world.check_received()
+
+
+def places_go_by_rank_and_source() -> None:
+    """L-39, L-52, L-53, L-99."""
+    class Made:
+        def __init__(self, made_at: int, is_down: bool = False) -> None:
+            self.made_at, self.is_down = made_at, is_down
+
+    def place(number: int, rank: int, source: str, is_down: bool = False, chat: str = "a") -> Place:
+        return Place(Made(number, is_down), chat, number.to_bytes(4, "big"), rank, source)
+
+    def result(places: list[Place], new: Place) -> Optional[int]:
+        try:
+            replaced = make_room(places, new, 2)
+            return None if replaced is None else replaced.made_at
+        except NoRoom:
+            return -1
+    few = [place(n, 0, "s") for n in range(64)]
+    expect(result(few[:63], place(99, 0, "s")) is None and result(few, place(99, 0, "s")) == -1, "64 of a source")
+    expect(result(few, place(99, 1, "s")) == 63 and result(few, place(99, 0, "t")) is None, "rank within a source")
+    full = [place(n, 0, f"s{n % 500}", n == 500) for n in range(1_024)]
+    expect(result(full, place(9_999, 1, "t")) == 500, "down links go first")
+    expect(result(full[:500] + full[501:] + [place(1_024, 0, "u")], place(9_999, 1, "t")) == 1_024, "then the newest")
+    expect(result(full, place(9_999, 0, "t")) == 1_000, "the newest of the source with the most")
+    single = [place(n, 0, f"s{n}") for n in range(1_024)]
+    expect(result(single, place(9_999, 0, "t")) == -1, "nobody has too much")
+    expect(result(single, place(9_999, 0, "t", chat="b")) == 1_023, "the chat over its share")
+    of_key = [Place(Made(n, n == 3), "a", b"k", 0, f"s{n}") for n in range(8)]
+    expect(result(of_key, Place(None, "a", b"k", 0, "t")) == 3, "a ninth link of a key")
+    expect(result(of_key[:3] + of_key[4:] + [Place(Made(9), "a", b"k", 0, "t")], of_key[0]) == -1, "and no down one")
+
+
 # Two processes on loopback
 
 class Process:
@@ -717,7 +781,8 @@ SCENARIOS = (typing_ends_with_its_author, a_cut_costs_no_message, a_long_cut_fai
              a_cut_in_one_direction_shows_at_both_ends, a_link_follows_its_peer, both_ends_move_during_a_cut,
              a_state_is_replaced, a_nameless_member_reads_nothing, silent_acks_stall_messages,
              sessions_change_and_the_state_stays, blocked_people_are_gone, chats_stand_apart,
-             a_flood_of_messages_arrives, processes_on_loopback)
+             a_flood_of_messages_arrives, people_meet_under_load, a_full_pool_holds_messages_back,
+             places_go_by_rank_and_source, processes_on_loopback)
 
 
 def run_seed(seed: int) -> Optional[str]:
