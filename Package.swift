@@ -62,6 +62,11 @@ let package = Package(
             name: "InklingWire",
             dependencies: [.product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
+        // Version 2 of the protocol, which replaces the target above.
+        .target(
+            name: "InklingWire2",
+            dependencies: ["CUTF8Proc", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict),
         .target(name: "InklingCore", dependencies: ["InklingWire"], swiftSettings: strict + testable),
         .target(name: "InklingModel", dependencies: ["CUTF8Proc", "InklingWire"], swiftSettings: strict),
         .target(name: "InklingText", dependencies: ["InklingModel"], swiftSettings: strict),
