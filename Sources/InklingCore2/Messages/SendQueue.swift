@@ -1,0 +1,112 @@
+import InklingWire2
+
+/// The texts and the name of a link that have no record number yet.
+///
+/// A record number is given at the first transmission (M-10), so that a name can go before texts that were queued earlier.
+struct SendQueue {
+    /// The content of a record that is sent for the first time.
+    struct Part {
+        /// The text's message; nil for a name.
+        let message: UInt64?
+        let type: RecordType
+        let isFirst: Bool
+        let isLast: Bool
+        let body: [UInt8]
+        /// The time for which the link was up when the first record of the message was sent.
+        let begun: Duration
+    }
+
+    private struct Waiting {
+        let message: UInt64
+        let text: [UInt8]
+        var offset = 0
+        var begun: Duration?
+    }
+
+    private var waiting: [Waiting] = []
+    private var head = 0
+    private var name: [UInt8]
+    private var isNameWaiting = true
+    private var lastName: Instant?
+
+    init(name: String) { self.name = Array(name.utf8) }
+
+    /// Whether no text waits.
+    var isEmpty: Bool { head == waiting.count }
+    /// The message of the first text that waits; nil when there is none.
+    var first: UInt64? { isEmpty ? nil : waiting[head].message }
+    /// The time for which the link was up when the first record of ``first`` was sent; nil before.
+    var firstBegun: Duration? { isEmpty ? nil : waiting[head].begun }
+    /// The messages that wait or of which a part waits, oldest first.
+    var messages: [UInt64] { waiting[head...].map(\.message) }
+    /// The sizes of the texts of ``messages`` in bytes.
+    var sizes: [Int] { waiting[head...].map(\.text.count) }
+    /// The instant from which on a name may go, if one waits (M-24).
+    var nameDue: Instant? {
+        guard isNameWaiting, isBetweenMessages else { return nil }
+        return lastName.map { $0 + Limits.nameInterval } ?? .zero
+    }
+
+    private var isBetweenMessages: Bool { isEmpty || waiting[head].offset == 0 }
+
+    mutating func add(_ message: UInt64, text: [UInt8]) { waiting.append(Waiting(message: message, text: text)) }
+
+    mutating func rename(_ name: String) {
+        let bytes = Array(name.utf8)
+        guard bytes != self.name else { return }
+        self.name = bytes
+        isNameWaiting = true
+    }
+
+    /// Lets the name go once more.
+    mutating func repeatName() { isNameWaiting = true }
+
+    /// Lets the name go at once, as record 0 of a state (M-24).
+    mutating func beginState() {
+        isNameWaiting = true
+        lastName = nil
+    }
+
+    /// Removes the first text if a part of it was taken.
+    ///
+    /// - Returns: Its message.
+    mutating func dropBegun() -> UInt64? {
+        guard !isBetweenMessages else { return nil }
+        defer { advanceHead() }
+        return first
+    }
+
+    mutating func removeAll() {
+        waiting = []
+        head = 0
+    }
+
+    /// Takes the next part: the name if it may go, else at most 1,167 bytes of text, cut at a scalar boundary (M-1, M-27).
+    mutating func next(now: Instant, up: Duration) -> Part? {
+        if let nameDue, nameDue <= now {
+            isNameWaiting = false
+            lastName = now
+            return Part(message: nil, type: .name, isFirst: true, isLast: true, body: name, begun: up)
+        }
+        guard !isEmpty else { return nil }
+        let first = waiting[head]
+        var end = min(first.offset + Limits.maximumRecordTextSize, first.text.count)
+        // A continuation byte belongs to the scalar before it.
+        while end < first.text.count, end > first.offset, first.text[end] & 0xC0 == 0x80 { end -= 1 }
+        let begun = first.begun ?? up
+        waiting[head].begun = begun
+        waiting[head].offset = end
+        let isLast = end == first.text.count
+        if isLast { advanceHead() }
+        return Part(
+            message: first.message, type: .text, isFirst: first.offset == 0, isLast: isLast,
+            body: Array(first.text[first.offset..<end]), begun: begun)
+    }
+
+    private mutating func advanceHead() {
+        head += 1
+        guard head > 64, head * 2 > waiting.count else { return }
+        waiting.removeFirst(head)
+        head = 0
+    }
+}
