@@ -62,6 +62,8 @@ package struct Endpoint: Sendable {
     /// The links and sizes of the messages that the user has not taken, by number.
     var untaken: [UInt64: (link: LinkID, size: Int)] = [:]
     var farewells = Farewells()
+    /// Where the links led that a suspension ended (L-88).
+    var lastLinks: [(person: PersonID, address: Address)] = []
     private var deadlines = Deadlines()
     /// When the node last had anything to do.
     private(set) var lastInput: Instant
@@ -177,6 +179,7 @@ package struct Endpoint: Sendable {
         let isMoved = knownAddresses.update(id, links, surroundings)
         guard let link = links.find(id) else { return }
         if link.isExhausted { return forget(id, .lostState, .replaced, lastInput) }
+        requestRecords(id, lastInput)
         guard isMoved, !link.isDown else { return }
         initiations.answered(from: link.address, &effects)
         remember(link)

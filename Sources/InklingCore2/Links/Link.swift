@@ -10,7 +10,7 @@ struct Link: Sendable {
     let run: UInt64
     let madeAt: Instant
     private(set) var epochs: EpochPair
-    private(set) var liveness: Liveness
+    var liveness: Liveness
     var status: PeerStatus
     var sender: RecordSender
     var receiver = RecordReceiver()
@@ -50,7 +50,7 @@ struct Link: Sendable {
         madeAt = now
         liveness = Liveness(now: now)
         status = PeerStatus(now: now)
-        sender = RecordSender(name: surroundings.name, isOnLink: surroundings.isOnLink(address), now: now)
+        sender = RecordSender(name: surroundings.name, isOnLink: surroundings.isOnLink(address))
         nextHeartbeat = now
         datagrams = TokenBucket(
             perSecond: Limits.datagramsPerLink, burst: Limits.datagramsPerLinkBurst, now: now)
@@ -87,9 +87,7 @@ struct Link: Sendable {
     /// A new state replaces the one before, with all its sessions (L-69).
     ///
     /// - Returns: The messages that failed because records of them were sent.
-    mutating func replace(
-        _ epochs: EpochPair, grant: (TextDemand) -> Bool, _ effects: inout Effects, now: Instant
-    ) -> [UInt64] {
+    mutating func replace(_ epochs: EpochPair, _ effects: inout Effects, now: Instant) -> [UInt64] {
         for index in sessions.indices { _ = removeSession(index, &effects) }
         self.epochs = epochs
         nextCounter = 0
@@ -100,8 +98,8 @@ struct Link: Sendable {
         check = AddressCheck()
         unheardCopies = []
         snapshotDeadline = nil
-        receiver.restart(grant)
-        return sender.restart(now)
+        receiver = RecordReceiver()
+        return sender.restart(now: now)
     }
 
     /// Follows the peer to another address.
@@ -112,8 +110,6 @@ struct Link: Sendable {
         sender.setOnLink(surroundings.isOnLink(address))
     }
 
-    /// Changes whether the peer is heard.
-    mutating func withLiveness<Result>(_ body: (inout Liveness) -> Result) -> Result { body(&liveness) }
 
     // MARK: Sessions
 
@@ -199,6 +195,39 @@ struct Link: Sendable {
 
     /// Takes a datagram from what the peer may send (L-25).
     mutating func takesDatagram(_ now: Instant) -> Bool { datagrams.take(now) }
+}
+
+extension Link {
+    // MARK: Records in
+
+    /// Takes a record or a forward (M-15, M-38).
+    mutating func receive(
+        _ frame: Frame, _ pools: inout TextPools<LinkID, Source, ChatID>, _ surroundings: Surroundings, now: Instant
+    ) -> [RecordEvent] {
+        let (id, tenant) = (id, surroundings.tenant(of: self))
+        switch frame {
+        case .record(let record): return receiver.receive(record, now: now) { pools.grant($0, to: id, tenant) }
+        case .forward(let next): return receiver.receive(forward: next, now: now) { pools.grant($0, to: id, tenant) }
+        case .heartbeat, .typing, .ack, .ping, .pong, .bye, .unknown: return []
+        }
+    }
+
+    /// Gives up what waits for records that do not come (M-43).
+    mutating func advanceReceiver(
+        _ pools: inout TextPools<LinkID, Source, ChatID>, _ surroundings: Surroundings, now: Instant
+    ) {
+        let (id, tenant) = (id, surroundings.tenant(of: self))
+        receiver.advance(now) { pools.grant($0, to: id, tenant) }
+    }
+}
+
+extension Surroundings {
+    /// The shares of the pools that a link draws on (M-42).
+    fileprivate func tenant(of link: Link) -> TextPools<LinkID, Source, ChatID>.Tenant {
+        .init(
+            standing: standing(of: link.personID), source: source(of: link),
+            secretChat: secretChats.contains(link.chat) ? link.chat : nil)
+    }
 }
 
 /// The pings that something else than silence asks for (L-29, L-40, L-41).

@@ -10,7 +10,7 @@ struct Session: Sendable {
     let keys: TransportKeys
     /// Where its peer is, as far as the handshake says (L-81).
     let address: Address
-    let joinedAt: Instant
+    private(set) var joinedAt: Instant
     /// Its place among the completed sessions of the node; nil while nothing has opened on it.
     private(set) var completion: UInt64?
     private(set) var lastOpened: Instant
@@ -33,6 +33,15 @@ struct Session: Sendable {
     }
 
     var isComplete: Bool { completion != nil }
+
+    /// The same session, which joins its link now (L-67).
+    func joining(at now: Instant) -> Session {
+        var session = self
+        session.joinedAt = now
+        session.lastOpened = now
+        session.nextPing = now
+        return session
+    }
 
     /// A sealed datagram has opened on it.
     ///

@@ -28,6 +28,8 @@ struct Attempt: Sendable {
     var hasFollowUp = false
     /// When the following transmissions are due, the next first.
     private var transmissions: [Instant]
+    /// The first address of the first transmission.
+    private(set) var firstDestination: Address?
     /// Where the last transmission went and no retry was obeyed from since (L-13).
     private var unansweredAddresses: Set<Address> = []
     /// How many more responses from each address that transmissions went to are opened (L-49).
@@ -80,6 +82,7 @@ struct Attempt: Sendable {
     /// A transmission that was due went out.
     mutating func transmitted(to addresses: [Address]) {
         if !transmissions.isEmpty { transmissions.removeFirst() }
+        firstDestination = firstDestination ?? addresses.first
         unansweredAddresses = Set(addresses)
         for address in addresses { responsesLeft[address, default: 0] += Limits.responsesPerTransmission }
     }

@@ -7,6 +7,12 @@ struct InitiationLimits: Sendable {
     private var strayResponses = SlidingWindow(perSecond: Limits.responsesFromElsewhere)
     private var destinations = Destinations()
 
+    /// Whether a transmission to one of those addresses may go out now.
+    func hasRoom(for addresses: [Address], isFavoured: Bool, now: Instant) -> Bool {
+        sent.hasRoom(now) && (isFavoured || sentToStrangers.hasRoom(now))
+            && addresses.contains { destinations.admits($0, isFavoured, now) }
+    }
+
     /// Takes what a transmission costs, to those of the addresses that may get one now; all of it or nothing.
     ///
     /// - Returns: Where it goes; nil if it has to wait.
