@@ -4,7 +4,7 @@ import InklingWire2
 ///
 /// A link that has a record asks for a turn. Links come to their turns in the order in which they asked, so a link that
 /// has sent comes after those that waited before.
-struct RecordPacer<LinkID: Hashable & Comparable> {
+struct RecordPacer<LinkID: Hashable & Comparable & Sendable>: Sendable {
     private var node: TokenBucket
     private var links: [LinkID: TokenBucket] = [:]
     /// The links that wait for a turn, in order; those that were removed left a gap.

@@ -12,7 +12,7 @@ enum RecordEvent: Equatable, Sendable {
 ///
 /// A new receiver is down. Its owner answers each record and each forward with ``ack`` at once, whatever else they lead
 /// to (M-15).
-struct RecordReceiver {
+struct RecordReceiver: Sendable {
     private enum Assembly {
         case none
         case begun(text: [UInt8], since: Instant)

@@ -4,7 +4,7 @@ import InklingWire2
 ///
 /// A new sender is down. Its owner calls ``advance(_:)`` at ``nextDeadline``. After each input the owner sends
 /// ``nextForward(_:)``, and asks the ``RecordPacer`` for a turn if ``wantsToSend`` is true.
-struct RecordSender {
+struct RecordSender: Sendable {
     private enum Forward: Equatable {
         case none
         case due(UInt32)
@@ -73,6 +73,12 @@ struct RecordSender {
 
     /// The messages that are not acknowledged whole, oldest first.
     var unfinished: [UInt64] { RecordSender.messages(of: window.parts, then: queue.messages) }
+
+    /// The records that are sent, not acknowledged, and not named in the newest bitmap (M-34).
+    var recordsInFlight: Int { window.inFlight }
+
+    /// The lowest unacknowledged number (M-10).
+    var firstUnacknowledged: UInt32 { window.base }
 
     /// The smoothed round trip; nil before the first sample.
     var roundTrip: Duration? { timer.smoothed }
@@ -248,14 +254,14 @@ struct RecordSender {
     /// Every input ends here: what follows from the state is brought up to date.
     private mutating func settle(_ now: Instant) {
         isNameDue = queue.nameDue.map { $0 <= now } ?? false
-        let isAwaited = window.hasInFlight || { if case .awaited = forward { true } else { false } }()
+        let isAwaited = window.inFlight > 0 || { if case .awaited = forward { true } else { false } }()
         if isUp, isAwaited {
             timer.startIfStopped(now)
         } else {
             timer.stop()
         }
         up.run(isUp, now)
-        wait.run(isUp && (window.hasInFlight || (isWaiting && !wantsToSend)), now)
+        wait.run(isUp && (window.inFlight > 0 || (isWaiting && !wantsToSend)), now)
         let message = window.parts.first { $0.message != nil }?.message ?? queue.first
         if oldest?.message != message { oldest = message.map { ($0, up.reading(now)) } }
     }

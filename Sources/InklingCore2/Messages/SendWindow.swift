@@ -52,14 +52,14 @@ struct SendWindow {
     /// The parts that are not acknowledged, lowest number first.
     var parts: [SendQueue.Part] { sent.map(\.part) }
     var firstPart: SendQueue.Part? { sent.first?.part }
-    /// Whether a record is in flight: sent, not acknowledged, and not named in the newest bitmap.
-    var hasInFlight: Bool { sent.contains(where: \.isInFlight) }
+    /// The records that are sent, not acknowledged, and not named in the newest bitmap (M-34).
+    var inFlight: Int { sent.count(where: \.isInFlight) }
     /// Whether a record may be sent for the first time (M-10, M-34).
     var hasRoom: Bool { isOpen && sent.count < Limits.recordsAbove }
     /// Whether a record may be sent again.
     var hasRepeat: Bool { repeatIndex != nil }
 
-    private var isOpen: Bool { sent.count(where: \.isInFlight) < limit }
+    private var isOpen: Bool { inFlight < limit }
 
     private var repeatIndex: Int? {
         let isOpen = isOpen

@@ -18,9 +18,10 @@ enum TextDemand: Equatable, Sendable {
 ///
 /// Each pool keeps a quarter for verified people and gives strangers at most half. Each source and each secret chat has a
 /// share. A sender that fills its own shares thus holds back nobody else (M-42).
-struct TextPools<LinkID: Hashable & Comparable, SourceID: Hashable, ChatID: Hashable> {
+struct TextPools<LinkID, SourceID, ChatID>: Sendable
+where LinkID: Hashable & Comparable & Sendable, SourceID: Hashable & Sendable, ChatID: Hashable & Sendable {
     /// The shares that a link draws on. A rank or an address that changed takes effect with the next demand.
-    struct Tenant: Equatable {
+    struct Tenant: Equatable, Sendable {
         let standing: Standing
         /// Nil for a source that has no share: a socket of the node's own user.
         let source: SourceID?
