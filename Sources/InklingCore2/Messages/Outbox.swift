@@ -3,7 +3,7 @@ import InklingWire2
 /// The node's own messages that somebody has not acknowledged whole, with one outcome for each message and person (M-17).
 struct Outbox<LinkID: Hashable & Sendable, PersonID: Hashable & Sendable>: Sendable {
     /// The end of a message for one person.
-    struct Outcome: Equatable, Sendable {
+    struct Outcome: Hashable, Sendable {
         let message: UInt64
         let person: PersonID
         /// Nil if the message was delivered.

@@ -34,7 +34,7 @@ struct RecordSender: Sendable {
 
     /// The time for which the link was up.
     private var up = Stopwatch()
-    /// The time for which the peer was waited for, and its reading at the last acknowledgement (M-19).
+    /// The time for which something was in flight, and its reading at the last ack of something new (M-19).
     private var wait = Stopwatch()
     private var waitAtProgress = Duration.zero
     /// The oldest message, and the time for which the link was up when it became the oldest (M-30).
@@ -74,7 +74,7 @@ struct RecordSender: Sendable {
     /// The messages that are not acknowledged whole, oldest first.
     var unfinished: [UInt64] { RecordSender.messages(of: window.parts, then: queue.messages) }
 
-    /// The records that are sent, not acknowledged, and not named in the newest bitmap (M-34).
+    /// The records that are sent and not acknowledged, named in the newest bitmap or set back by the timer (M-34).
     var recordsInFlight: Int { window.inFlight }
 
     /// The lowest unacknowledged number (M-10).
@@ -86,12 +86,9 @@ struct RecordSender: Sendable {
     /// The instant of the next ``advance(_:)``; nil when there is none.
     var nextDeadline: Instant? {
         guard isUp else { return nil }
-        var deadline = earliest(timer.deadline, isNameDue ? nil : queue.nameDue)
-        if isWaiting {
-            deadline = earliest(deadline, wait.instant(of: waitAtProgress + Limits.stalled))
-            deadline = earliest(deadline, oldestBegun.flatMap { up.instant(of: $0 + Limits.longestDelivery) })
-        }
-        return deadline
+        let stalled = wait.instant(of: waitAtProgress + Limits.stalled)
+        let longest = oldestBegun.flatMap { up.instant(of: $0 + Limits.longestDelivery) }
+        return earliest(earliest(timer.deadline, isNameDue ? nil : queue.nameDue), earliest(stalled, longest))
     }
 
     private static func cost(of size: Int) -> Int { size + Limits.queuedMessageOverhead }
@@ -104,8 +101,12 @@ struct RecordSender: Sendable {
         return messages
     }
 
-    private var isWaiting: Bool { !window.isEmpty || !queue.isEmpty }
-    private var oldestBegun: Duration? { window.firstPart?.begun ?? queue.firstBegun }
+    private var oldestBegun: Duration? { window.firstText?.begun ?? queue.firstBegun }
+
+    /// Whether a record or a forward is in flight.
+    private var isInFlight: Bool {
+        if case .awaited = forward { true } else { window.inFlight > 0 }
+    }
 
     /// Whether a record may be sent for the first time (M-10, M-34, M-37, L-85).
     private var canBegin: Bool {
@@ -177,12 +178,15 @@ struct RecordSender: Sendable {
         case impossible
     }
 
-    /// Applies an ack of the datagram with that counter. An ack older than another changes nothing (M-31).
-    mutating func receive(_ ack: Ack, counter: UInt32, now: Instant) -> AckEffect {
+    /// Applies an ack. An ack older than another changes nothing (M-31).
+    ///
+    /// - Parameters:
+    ///   - counter: The counter of the ack's datagram.
+    ///   - isTimely: Whether the ack is read as it comes, and not while catching up, where it gives no sample (M-32).
+    mutating func receive(_ ack: Ack, counter: UInt32, isTimely: Bool = true, now: Instant) -> AckEffect {
         if let newestAck, counter < newestAck { return .taken(delivered: []) }
         guard ack.next >= acknowledged, ack.next <= forward.number ?? window.next else { return .impossible }
         newestAck = counter
-        let isProgress = ack.next > acknowledged
         acknowledged = ack.next
         defer { settle(now) }
         guard forward == .none else {
@@ -192,9 +196,11 @@ struct RecordSender: Sendable {
             return .taken(delivered: [])
         }
         let news = window.receive(ack, now)
-        if let sample = news.sample { timer.measure(sample) }
-        if news.isNew { timer.restart(now) }
-        if isProgress { waitAtProgress = wait.reading(now) }
+        if isTimely, let sample = news.sample { timer.measure(sample) }
+        if news.isNew {
+            timer.restart(now)
+            waitAtProgress = wait.reading(now)
+        }
         for part in news.acknowledged where part.message != nil {
             queuedBytes -= part.isLast ? RecordSender.cost(of: part.body.count) : part.body.count
         }
@@ -234,12 +240,11 @@ struct RecordSender: Sendable {
     // MARK: Helpers
 
     private func isStalled(_ now: Instant) -> Bool {
-        guard isWaiting else { return false }
-        return wait.reading(now) - waitAtProgress >= Limits.stalled
+        wait.reading(now) - waitAtProgress >= Limits.stalled
             || oldestBegun.map { up.reading(now) - $0 >= Limits.longestDelivery } ?? false
     }
 
-    /// Fails all that waits and begins a forward; a forward that is not acknowledged yet goes on (M-19, M-37).
+    /// Fails all that waits and begins a forward. A forward that is not acknowledged yet stays (M-19, M-37).
     private mutating func stall(_ now: Instant) -> [UInt64] {
         let failed = unfinished
         if window.parts.contains(where: { $0.message == nil }) { queue.repeatName() }
@@ -254,15 +259,14 @@ struct RecordSender: Sendable {
     /// Every input ends here: what follows from the state is brought up to date.
     private mutating func settle(_ now: Instant) {
         isNameDue = queue.nameDue.map { $0 <= now } ?? false
-        let isAwaited = window.inFlight > 0 || { if case .awaited = forward { true } else { false } }()
-        if isUp, isAwaited {
+        if isUp, isInFlight {
             timer.startIfStopped(now)
         } else {
             timer.stop()
         }
         up.run(isUp, now)
-        wait.run(isUp && (window.inFlight > 0 || (isWaiting && !wantsToSend)), now)
-        let message = window.parts.first { $0.message != nil }?.message ?? queue.first
+        wait.run(isUp && isInFlight, now)
+        let message = window.firstText?.message ?? queue.first
         if oldest?.message != message { oldest = message.map { ($0, up.reading(now)) } }
     }
 }

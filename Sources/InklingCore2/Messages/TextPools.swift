@@ -6,7 +6,7 @@ enum TextDemand: Equatable, Sendable {
     case begin
     /// The end of such a message, which frees its bytes.
     case end
-    /// Room among the unfinished for a record beyond the expected one, with so many bytes of text (M-40).
+    /// Room among the unfinished for a record beyond the expected one, with a body of so many bytes (M-40).
     case hold(Int)
     /// The end of such a record, which frees its bytes.
     case drop(Int)
@@ -94,13 +94,13 @@ extension TextPools {
         /// - Parameter belowHalf: Whether each share has to be less than half full before (M-40).
         mutating func take(_ bytes: Int, _ link: LinkID, _ tenant: Tenant, belowHalf: Bool = false) -> Bool {
             move(link, to: tenant)
-            let own = (held[link]?.bytes ?? 0) + bytes
+            let own = held[link]?.bytes ?? 0
             let fits = shares(of: tenant).allSatisfy {
                 let before = used[$0] ?? 0
                 return before + bytes <= $0.limit && (!belowHalf || before * 2 < $0.limit)
             }
-            // No link holds more than three times what is free, so that one friend leaves room for others.
-            guard fits, own <= (size - total - bytes) * 3 else {
+            // A link that holds over three times what is free waits, so that one friend leaves room for others.
+            guard fits, own <= (size - total) * 3 else {
                 refused[link] = tenant
                 return false
             }

@@ -50,10 +50,13 @@ struct RetransmissionTests {
         trial.send()
         #expect(trial.timer == 100, "it runs already")
         trial.ack(1)
-        #expect(trial.timer == 100, "nothing new")
         trial.ack(1, naming: [2])
-        #expect((trial.timer ?? 0) > 199, "something new")
-        trial.ack(3)
+        #expect(trial.timer == 100, "an ack that only names is not one of something new (M-31)")
+        trial.enqueue(3...3)
+        trial.send()
+        trial.ack(2, naming: [])
+        #expect((trial.timer ?? 0) > 199)
+        trial.ack(4)
         #expect(trial.sender.nextDeadline == nil)
     }
 
@@ -97,6 +100,17 @@ struct RetransmissionTests {
         trial.enqueue(4...4)
         trial.send()
         #expect(trial.timer == 200)
+    }
+
+    @Test("M-32: an ack gives no sample while the node catches up")
+    func catchingUp() {
+        var trial = SenderTrial()
+        trial.enqueue(1...1)
+        trial.send()
+        trial.wait(0.1)
+        let effect = trial.sender.receive(Ack(next: 2), counter: 9, isTimely: false, now: trial.now)
+        #expect(effect == .taken(delivered: [1]))
+        #expect(trial.sender.roundTrip == .zero)
     }
 
     @Test("M-32: a latest record that was sent twice gives no sample, also beside one that was sent once")
