@@ -1,5 +1,3 @@
-import InklingWire2
-
 /// The node's own messages that somebody has not acknowledged whole, with one outcome for each message and person (M-17).
 struct Outbox<LinkID: Hashable & Sendable, PersonID: Hashable & Sendable>: Sendable {
     /// The end of a message for one person.

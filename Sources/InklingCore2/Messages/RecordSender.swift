@@ -21,11 +21,9 @@ struct RecordSender: Sendable {
 
     /// Whether the link is up or suspect.
     private(set) var isUp = false
-    /// The bytes of text that are not acknowledged, with 256 for each message (M-14).
-    private(set) var queuedBytes = 0
-
+    /// The records that were sent and are not acknowledged.
+    private(set) var window = SendWindow()
     private var queue: SendQueue
-    private var window = SendWindow()
     private var timer: RetransmissionTimer
     private var forward = Forward.none
     private var isPeerNamed = false
@@ -62,23 +60,20 @@ struct RecordSender: Sendable {
 
     /// Returns the room for a message of `size` bytes.
     func room(for size: Int, now: Instant) -> Room {
-        guard queuedBytes + RecordSender.cost(of: size) > Limits.queueSize else { return .fits }
+        guard queuedBytes + size + Limits.queuedMessageOverhead > Limits.queueSize else { return .fits }
         guard let oldest else { return .full }
         let since = oldestBegun.map { min($0, oldest.since) } ?? oldest.since
         return up.reading(now) - since > Limits.overdueMessage ? .overdue : .full
     }
+
+    /// The bytes of text that are not acknowledged, with 256 for each unfinished message (M-14).
+    var queuedBytes: Int { queue.bytes + window.parts.reduce(0) { $0 + $1.cost } }
 
     /// Whether a record could go now if the rates allow.
     var wantsToSend: Bool { isUp && (window.hasRepeat || canBegin) }
 
     /// The messages that are not acknowledged whole, oldest first.
     var unfinished: [UInt64] { RecordSender.messages(of: window.parts, then: queue.messages) }
-
-    /// The records that are sent and not acknowledged, named in the newest bitmap or set back by the timer (M-34).
-    var recordsInFlight: Int { window.inFlight }
-
-    /// The lowest unacknowledged number (M-10).
-    var firstUnacknowledged: UInt32 { window.base }
 
     /// The smoothed round trip; nil before the first sample.
     var roundTrip: Duration? { timer.smoothed }
@@ -90,8 +85,6 @@ struct RecordSender: Sendable {
         let longest = oldestBegun.flatMap { up.instant(of: $0 + Limits.longestDelivery) }
         return earliest(earliest(timer.deadline, isNameDue ? nil : queue.nameDue), earliest(stalled, longest))
     }
-
-    private static func cost(of size: Int) -> Int { size + Limits.queuedMessageOverhead }
 
     private static func messages(of parts: [SendQueue.Part], then queued: [UInt64]) -> [UInt64] {
         var messages: [UInt64] = []
@@ -119,7 +112,6 @@ struct RecordSender: Sendable {
     /// Queues a message of 1 to 65,536 bytes of UTF-8.
     mutating func enqueue(_ message: UInt64, text: [UInt8], now: Instant) {
         precondition(Limits.messageSizes.contains(text.count), "A message has 1 to 65,536 bytes.")
-        queuedBytes += RecordSender.cost(of: text.count)
         queue.add(message, text: text)
         settle(now)
     }
@@ -161,7 +153,6 @@ struct RecordSender: Sendable {
         let begun = queue.dropBegun().map { [$0] } ?? []
         let failed = RecordSender.messages(of: window.parts, then: begun)
         queue.beginState()
-        queuedBytes = queue.sizes.reduce(0) { $0 + RecordSender.cost(of: $1) }
         (window, forward, acknowledged, newestAck) = (SendWindow(), .none, 0, nil)
         (isUp, isPeerNamed) = (false, false)
         waitAtProgress = wait.reading(now)
@@ -198,11 +189,8 @@ struct RecordSender: Sendable {
         let news = window.receive(ack, now)
         if isTimely, let sample = news.sample { timer.measure(sample) }
         if news.isNew {
-            timer.restart(now)
+            timer.run(false, now)
             waitAtProgress = wait.reading(now)
-        }
-        for part in news.acknowledged where part.message != nil {
-            queuedBytes -= part.isLast ? RecordSender.cost(of: part.body.count) : part.body.count
         }
         return .taken(delivered: news.acknowledged.filter(\.isLast).compactMap(\.message))
     }
@@ -249,7 +237,6 @@ struct RecordSender: Sendable {
         let failed = unfinished
         if window.parts.contains(where: { $0.message == nil }) { queue.repeatName() }
         queue.removeAll()
-        queuedBytes = 0
         waitAtProgress = wait.reading(now)
         if forward == .none { forward = .due(window.skip()) }
         settle(now)
@@ -259,11 +246,7 @@ struct RecordSender: Sendable {
     /// Every input ends here: what follows from the state is brought up to date.
     private mutating func settle(_ now: Instant) {
         isNameDue = queue.nameDue.map { $0 <= now } ?? false
-        if isUp, isInFlight {
-            timer.startIfStopped(now)
-        } else {
-            timer.stop()
-        }
+        timer.run(isUp && isInFlight, now)
         up.run(isUp, now)
         wait.run(isUp && isInFlight, now)
         let message = window.firstText?.message ?? queue.first

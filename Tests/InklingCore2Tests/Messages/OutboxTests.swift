@@ -60,7 +60,7 @@ struct OutboxTests {
         #expect(next == .accepted(message: 1, over: [1], failed: []))
     }
 
-    @Test("M-30: a message fails for a peer whose queue is overdue, and goes to the others; without others it is refused")
+    @Test("M-30: a message fails for a peer whose queue is overdue, goes to the others, and is refused without them")
     func overdue() {
         var outbox = Messages()
         let admission = outbox.add(to: [

@@ -12,7 +12,9 @@ struct RecordExchangeTests {
         return text
     }
 
-    @Test("M-2, M-10, M-13: messages arrive once, whole and in order, within bounds", arguments: 0..<60 as Range<UInt64>)
+    @Test(
+        "M-2, M-10, M-13: messages arrive once, whole and in order, within bounds",
+        arguments: 0..<60 as Range<UInt64>)
     func arrivesOnce(seed: UInt64) {
         var random = Seeded(seed &+ 1_000)
         let low = Double.random(in: 0.1..<20, using: &random)
@@ -22,7 +24,10 @@ struct RecordExchangeTests {
             delays: low...(low + Double.random(in: 0..<40, using: &random)))
         var exchange = RecordExchange(channel, seed: seed)
         var sizes: [Int] = []
-        for _ in 0..<40 { sizes.append(Int.random(in: 1...(Bool.random(using: &random) ? 100 : 6_000), using: &random)) }
+        for _ in 0..<40 {
+            let longest = Bool.random(using: &random) ? 100 : 6_000
+            sizes.append(Int.random(in: 1...longest, using: &random))
+        }
         let texts = sizes.enumerated().map { RecordExchangeTests.text($1, UInt64($0)) }
         for (index, text) in texts.enumerated() {
             if index % 7 == 3 { exchange.rename("Alice \(index)") }
@@ -62,7 +67,9 @@ struct RecordExchangeTests {
         #expect(exchange.names == ["Alice", "Alice again"])
     }
 
-    @Test("M-11, M-32, M-33: 300 messages at 10 % loss and 1 ms round trip take at most 7 s", arguments: 0..<40 as Range<UInt64>)
+    @Test(
+        "M-11, M-32, M-33: 300 messages at 10 % loss and 1 ms round trip take at most 7 s",
+        arguments: 0..<40 as Range<UInt64>)
     func isFastAtLoss(seed: UInt64) {
         var exchange = RecordExchange(.init(loss: 0.1), seed: seed)
         for message in 0..<UInt64(300) { exchange.enqueue(message, String(repeating: "x", count: 100)) }

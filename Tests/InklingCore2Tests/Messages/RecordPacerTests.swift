@@ -8,7 +8,9 @@ struct RecordPacerTests {
     /// Sends from links that always have a record, for so many seconds, with a read of the socket before each turn.
     ///
     /// - Returns: The instants and links of the records.
-    private func send(_ pacer: inout RecordPacer<Int>, links: [Int], from start: Double = 0, seconds: Double) -> [(Double, Int)] {
+    private func send(
+        _ pacer: inout RecordPacer<Int>, links: [Int], from start: Double = 0, seconds: Double
+    ) -> [(Double, Int)] {
         var sent: [(Double, Int)] = []
         var now = Instant.seconds(start)
         let end = Instant.seconds(start + seconds)

@@ -108,7 +108,8 @@ struct RecordReceiverTests {
         var trial = ReceiverTrial()
         trial.receive(1, .text, "a", last: false)
         trial.hasRoom = false
-        for (number, type) in [.unknown(14), .invite, .successor, .unknown(4)].enumerated() as EnumeratedSequence<[RecordType]> {
+        let types: [RecordType] = [.unknown(14), .invite, .successor, .unknown(4)]
+        for (number, type) in types.enumerated() {
             let events = trial.receive(UInt32(number) + 2, type, "?")
             #expect(events == [])
         }
@@ -188,7 +189,7 @@ struct RecordReceiverTests {
         #expect(trial.named == [1, 2])
         trial.hasRoom = true
         trial.receive(1, .text, "a", last: false)
-        #expect(trial.demands.suffix(3) == [.begin, .drop(1), .end], "record 2 is dropped at its turn, which breaks M-1")
+        #expect(trial.demands.suffix(3) == [.begin, .drop(1), .end], "record 2 breaks M-1")
     }
 
     @Test("M-40: a held record without room at its turn is dropped, and later ones stay held")

@@ -87,16 +87,16 @@ struct RecordSenderTests {
         let first = trial.send()
         #expect(first == [1, 2, 3, 4])
         for window in 5...16 {
-            let next = trial.sender.firstUnacknowledged + 1
+            let next = trial.sender.window.base + 1
             trial.ack(next)
             trial.ack(next)
             trial.send()
-            #expect(trial.sender.recordsInFlight == window)
+            #expect(trial.sender.window.inFlight == window)
         }
-        trial.ack(trial.sender.firstUnacknowledged + 1)
+        trial.ack(trial.sender.window.base + 1)
         trial.send()
-        #expect(trial.sender.recordsInFlight == 16)
-        let lowest = trial.sender.firstUnacknowledged
+        #expect(trial.sender.window.inFlight == 16)
+        let lowest = trial.sender.window.base
         trial.sender.goDown(now: trial.now)
         #expect(!trial.sender.wantsToSend)
         #expect(trial.sender.nextDeadline == nil)
@@ -148,26 +148,26 @@ struct RecordSenderTests {
         var trial = SenderTrial()
         trial.enqueue(1...100)
         trial.send()
-        while trial.sender.recordsInFlight < 12 {
-            trial.ack(trial.sender.firstUnacknowledged + 1)
+        while trial.sender.window.inFlight < 12 {
+            trial.ack(trial.sender.window.base + 1)
             trial.send()
         }
-        let low = trial.sender.firstUnacknowledged
+        let low = trial.sender.window.base
         // Two of the twelve are missing.
         let named = (low + 1..<low + 12).filter { $0 != low + 4 }
         trial.ack(low, naming: named)
         let again = trial.send()
         #expect(again.prefix(2) == [low, low + 4])
         // 13 ÷ 2.
-        #expect(trial.sender.recordsInFlight == 6)
+        #expect(trial.sender.window.inFlight == 6)
         trial.ack(low + 4, naming: (low + 5..<low + 16).filter { $0 != low + 12 })
         let later = trial.send()
         #expect(later.contains(low + 12), "sent after the halving and overtaken")
-        #expect(trial.sender.recordsInFlight > 3, "not halved again")
+        #expect(trial.sender.window.inFlight > 3, "not halved again")
         trial.runDeadline()
-        #expect(trial.sender.recordsInFlight == 0)
+        #expect(trial.sender.window.inFlight == 0)
         trial.send()
-        #expect(trial.sender.recordsInFlight == 1)
+        #expect(trial.sender.window.inFlight == 1)
     }
 
     @Test("M-33: when the timer runs out the lowest goes again, and the others follow unless the newest ack names them")
@@ -194,14 +194,14 @@ struct RecordSenderTests {
         trial.enqueue(1...3)
         trial.send()
         trial.ack(1, naming: [2, 3])
-        #expect(trial.sender.recordsInFlight == 1)
+        #expect(trial.sender.window.inFlight == 1)
         let old = trial.sender.receive(Ack(next: 1, bitmap: 0), counter: 1, now: trial.now)
         #expect(old == .taken(delivered: []))
-        #expect(trial.sender.recordsInFlight == 1)
+        #expect(trial.sender.window.inFlight == 1)
         let taken = trial.ack(2, naming: [3])
         #expect(taken == .taken(delivered: [1]))
         trial.ack(2)
-        #expect(trial.sender.recordsInFlight == 2)
+        #expect(trial.sender.window.inFlight == 2)
         trial.runDeadline()
         trial.ack(3)
         let last = trial.send()
