@@ -153,6 +153,7 @@ let package = Package(
         .testTarget(
             name: "InklingWireTests", dependencies: ["InklingTestSupport", "InklingWire"], exclude: ["Fixtures"],
             swiftSettings: tests),
+        .testTarget(name: "InklingWire2Tests", dependencies: ["InklingWire2"], swiftSettings: tests),
         .testTarget(
             name: "InklingConformanceTests", dependencies: ["InklingConformance"], swiftSettings: tests),
         .testTarget(

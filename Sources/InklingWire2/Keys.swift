@@ -9,7 +9,7 @@ package struct PublicKey: Hashable, Comparable, Sendable {
 
     /// The key of 32 bytes; nil for another count, 32 zero bytes or a key that is not canonical (W-3).
     package init?(_ bytes: [UInt8]) {
-        guard bytes.count == Limits.keySize, PublicKey.isCanonical(bytes), bytes.contains(where: { $0 != 0 }) else { return nil }
+        guard bytes.count == Limits.keySize, PublicKey.isCanonical(bytes) else { return nil }
         self.init(unchecked: bytes)
     }
 
@@ -73,7 +73,7 @@ package struct PublicKey: Hashable, Comparable, Sendable {
     }
 
     private static func isCanonical(_ bytes: [UInt8]) -> Bool {
-        guard bytes[31] & 0x80 == 0 else { return false }
+        guard bytes[31] & 0x80 == 0, bytes.contains(where: { $0 != 0 }) else { return false }
         return bytes[31] != 0x7F || bytes[0] < 0xED || bytes[1...30].contains { $0 != 0xFF }
     }
 }
@@ -107,7 +107,9 @@ package struct KeyPair: Sendable, Equatable {
 
     /// The pair of a private key of 32 bytes; nil for another count.
     package init?(privateKey: [UInt8]) {
-        guard privateKey.count == Limits.keySize, let key = try? Curve25519.KeyAgreement.PrivateKey(rawRepresentation: privateKey)
+        guard
+            privateKey.count == Limits.keySize,
+            let key = try? Curve25519.KeyAgreement.PrivateKey(rawRepresentation: privateKey)
         else { return nil }
         self.key = key
         publicKey = PublicKey(unchecked: Array(key.publicKey.rawRepresentation))

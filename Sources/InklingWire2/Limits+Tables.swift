@@ -18,6 +18,8 @@ extension Limits {
     package static let candidatesPerInstance = 8
     /// The instances of a key in a chat (D-9, D-22).
     package static let instancesPerKey = 4
+    /// The replaced or roomless instances that a node remembers (D-22).
+    package static let instancesWithoutRoom = 256
     /// The pairs of preferred key and chat whose addresses are remembered (D-19).
     package static let rememberedKeys = 32
     /// The addresses that are remembered of each such pair (D-19).
@@ -34,7 +36,7 @@ extension Limits {
     package static let responsesPerTransmission = 4
     /// The unconfirmed sessions from which on a node is under load (L-9).
     package static let loadUnconfirmedSessions = 64
-    /// The sources of initiations with a valid cookie that are counted (L-97).
+    /// The sources of initiations that needed a cookie, which are counted (L-97).
     package static let cookieSources = 1_024
     /// The bytes to an unconfirmed address, in times of those that opened from there (L-72).
     package static let unconfirmedAddressFactor = 3
@@ -112,23 +114,25 @@ extension Limits {
     package static let answersToUnpreferred = 150
     /// The responses of those that go to unknown addresses (L-10).
     package static let answersToUnknown = 100
-    /// The initiations with a valid cookie that a node opens from one source (L-97).
+    /// The initiations that needed a cookie and that a node opens from one source (L-97).
     package static let cookieInitiationsPerSource = 5
     /// The burst of these (L-97).
     package static let cookieInitiationsPerSourceBurst = 20
     /// The burst of these for other users of the host (L-97).
     package static let cookieInitiationsOfHostBurst = 256
-    /// The initiations with a valid cookie that a node opens from unknown addresses (L-97).
+    /// The initiations that needed a cookie and that a node opens from unknown addresses (L-97).
     package static let cookieInitiationsFromUnknown = 200
-    /// The authenticated datagrams that a node takes on a link (L-25).
+    /// The datagrams that a node applies on a link (L-25).
     package static let datagramsPerLink = 1_000
     /// The burst of these (L-25).
     package static let datagramsPerLinkBurst = 2_000
-    /// The authenticated datagrams that a node takes on all links of a source (L-25).
+    /// The datagrams that a node applies on all links of a source (L-25).
     package static let datagramsPerSource = 4_000
-    /// The pings that a node sends to suspect links (L-76).
+    /// The pings that a node sends on suspect links (L-76).
     package static let suspectPings = 1_000
-    /// The pings that each suspect link gets at least (L-76).
+    /// The pings of those on links of strangers (L-76).
+    package static let suspectPingsToStrangers = 500
+    /// The first pings of a round, which always go out (L-76).
     package static let suspectPingsPerLink = 3
     /// The asks that a node tries (D-25).
     package static let asksTried = 500

@@ -1,9 +1,7 @@
-import InklingWire2
-
 /// The node's own messages that somebody has not acknowledged whole, with one outcome for each message and person (M-17).
-struct Outbox<LinkID: Hashable, PersonID: Hashable> {
+struct Outbox<LinkID: Hashable & Sendable, PersonID: Hashable & Sendable>: Sendable {
     /// The end of a message for one person.
-    struct Outcome: Equatable {
+    struct Outcome: Hashable, Sendable {
         let message: UInt64
         let person: PersonID
         /// Nil if the message was delivered.
@@ -11,7 +9,7 @@ struct Outbox<LinkID: Hashable, PersonID: Hashable> {
     }
 
     /// What becomes of a new message.
-    enum Admission: Equatable {
+    enum Admission: Equatable, Sendable {
         /// A peer's queue is full, and the message goes to nobody (M-14, M-30).
         case refused
         /// The message goes out on these links, which have to queue it. For the other people it failed at once (M-30).

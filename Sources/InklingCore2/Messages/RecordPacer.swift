@@ -4,14 +4,14 @@ import InklingWire2
 ///
 /// A link that has a record asks for a turn. Links come to their turns in the order in which they asked, so a link that
 /// has sent comes after those that waited before.
-struct RecordPacer<LinkID: Hashable & Comparable> {
+struct RecordPacer<LinkID: Hashable & Comparable & Sendable>: Sendable {
     private var node: TokenBucket
     private var links: [LinkID: TokenBucket] = [:]
-    /// The links that wait for a turn, in order; those that were removed left a gap.
+    /// The links that wait for a turn, in order.
     private var turns: [LinkID] = []
-    private var head = 0
     /// The links that wait for their own rate, with the instants of their next tokens.
     private var resting: [LinkID: Instant] = [:]
+    /// The links of both.
     private var waiting: Set<LinkID> = []
     private var sentSinceRead = 0
 
@@ -35,10 +35,8 @@ struct RecordPacer<LinkID: Hashable & Comparable> {
     /// The turn is used up, also if the link sends nothing. A record is counted by ``sent(_:now:)``.
     mutating func nextLink(_ now: Instant) -> LinkID? {
         wake(now)
-        while sentSinceRead < Limits.recordsBetweenReads, node.has(now), head < turns.count {
-            let link = turns[head]
-            advanceHead()
-            guard waiting.contains(link) else { continue }
+        while sentSinceRead < Limits.recordsBetweenReads, node.has(now), !turns.isEmpty {
+            let link = turns.removeFirst()
             guard bucket(of: link, now).has(now) else {
                 resting[link] = bucket(of: link, now).nextToken(now)
                 continue
@@ -62,9 +60,7 @@ struct RecordPacer<LinkID: Hashable & Comparable> {
     mutating func remove(_ link: LinkID) {
         links[link] = nil
         resting[link] = nil
-        guard waiting.remove(link) != nil else { return }
-        turns = turns[head...].filter { $0 != link }
-        head = 0
+        if waiting.remove(link) != nil { turns.removeAll { $0 == link } }
     }
 
     // MARK: Queries
@@ -72,9 +68,9 @@ struct RecordPacer<LinkID: Hashable & Comparable> {
     /// The instant of the next turn; nil when no link waits. After 64 records it is 1 ms later, so that the socket is read.
     func nextDeadline(_ now: Instant) -> Instant? {
         let rested = resting.values.min()
-        guard head < turns.count else { return rested }
-        let turn = node.nextToken(now)
-        return earliest(rested, or: sentSinceRead < Limits.recordsBetweenReads ? turn : max(turn, now + .milliseconds(1)))
+        guard !turns.isEmpty else { return rested }
+        let pause = sentSinceRead < Limits.recordsBetweenReads ? Duration.zero : .milliseconds(1)
+        return earliest(rested, or: max(node.nextToken(now), now + pause))
     }
 
     // MARK: Helpers
@@ -91,12 +87,5 @@ struct RecordPacer<LinkID: Hashable & Comparable> {
     private func bucket(of link: LinkID, _ now: Instant) -> TokenBucket {
         links[link]
             ?? TokenBucket(perSecond: Limits.recordsPerLink, burst: Limits.recordsPerLinkBurst, now: now)
-    }
-
-    private mutating func advanceHead() {
-        head += 1
-        guard head > 64, head * 2 > turns.count else { return }
-        turns.removeFirst(head)
-        head = 0
     }
 }

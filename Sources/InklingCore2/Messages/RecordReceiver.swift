@@ -12,7 +12,7 @@ enum RecordEvent: Equatable, Sendable {
 ///
 /// A new receiver is down. Its owner answers each record and each forward with ``ack`` at once, whatever else they lead
 /// to (M-15).
-struct RecordReceiver {
+struct RecordReceiver: Sendable {
     private enum Assembly {
         case none
         case begun(text: [UInt8], since: Instant)
@@ -59,9 +59,7 @@ struct RecordReceiver {
         // The last number would leave none to expect.
         guard record.number >= expected, record.number < .max, beyond[record.number] == nil else { return [] }
         guard record.number > expected else { return take(record, now, grant) }
-        guard record.number - expected < UInt32(Limits.recordsAbove), RecordReceiver.room(beyond: record, grant) else {
-            return []
-        }
+        guard record.number - expected < UInt32(Limits.recordsAbove), grant(.hold(record.body.count)) else { return [] }
         beyond[record.number] = record
         gapSince = gapSince ?? now
         return []
@@ -117,7 +115,7 @@ struct RecordReceiver {
     /// Returns the expected record if it was held, without the room that it had.
     private mutating func removeExpected(_ grant: (TextDemand) -> Bool) -> Record? {
         guard let record = beyond.removeValue(forKey: expected) else { return nil }
-        RecordReceiver.freeRoom(beyond: record, grant)
+        _ = grant(.drop(record.body.count))
         return record
     }
 
@@ -184,16 +182,7 @@ struct RecordReceiver {
     }
 
     private mutating func dropHeld(below number: UInt32, _ grant: (TextDemand) -> Bool) {
-        for (held, record) in beyond where held < number { RecordReceiver.freeRoom(beyond: record, grant) }
+        for (held, record) in beyond where held < number { _ = grant(.drop(record.body.count)) }
         beyond = beyond.filter { $0.key >= number }
-    }
-
-    /// Whether there is room for a record beyond the expected one. Only texts need room (M-27, M-40).
-    private static func room(beyond record: Record, _ grant: (TextDemand) -> Bool) -> Bool {
-        record.type != .text || grant(.hold(record.body.count))
-    }
-
-    private static func freeRoom(beyond record: Record, _ grant: (TextDemand) -> Bool) {
-        if record.type == .text { _ = grant(.drop(record.body.count)) }
     }
 }

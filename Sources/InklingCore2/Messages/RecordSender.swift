@@ -4,7 +4,7 @@ import InklingWire2
 ///
 /// A new sender is down. Its owner calls ``advance(_:)`` at ``nextDeadline``. After each input the owner sends
 /// ``nextForward(_:)``, and asks the ``RecordPacer`` for a turn if ``wantsToSend`` is true.
-struct RecordSender {
+struct RecordSender: Sendable {
     private enum Forward: Equatable {
         case none
         case due(UInt32)
@@ -21,11 +21,9 @@ struct RecordSender {
 
     /// Whether the link is up or suspect.
     private(set) var isUp = false
-    /// The bytes of text that are not acknowledged, with 256 for each message (M-14).
-    private(set) var queuedBytes = 0
-
+    /// The records that were sent and are not acknowledged.
+    private(set) var window = SendWindow()
     private var queue: SendQueue
-    private var window = SendWindow()
     private var timer: RetransmissionTimer
     private var forward = Forward.none
     private var isPeerNamed = false
@@ -34,7 +32,7 @@ struct RecordSender {
 
     /// The time for which the link was up.
     private var up = Stopwatch()
-    /// The time for which the peer was waited for, and its reading at the last acknowledgement (M-19).
+    /// The time for which something was in flight, and its reading at the last ack of something new (M-19).
     private var wait = Stopwatch()
     private var waitAtProgress = Duration.zero
     /// The oldest message, and the time for which the link was up when it became the oldest (M-30).
@@ -62,11 +60,14 @@ struct RecordSender {
 
     /// Returns the room for a message of `size` bytes.
     func room(for size: Int, now: Instant) -> Room {
-        guard queuedBytes + RecordSender.cost(of: size) > Limits.queueSize else { return .fits }
+        guard queuedBytes + size + Limits.queuedMessageOverhead > Limits.queueSize else { return .fits }
         guard let oldest else { return .full }
         let since = oldestBegun.map { min($0, oldest.since) } ?? oldest.since
         return up.reading(now) - since > Limits.overdueMessage ? .overdue : .full
     }
+
+    /// The bytes of text that are not acknowledged, with 256 for each unfinished message (M-14).
+    var queuedBytes: Int { queue.bytes + window.parts.reduce(0) { $0 + $1.cost } }
 
     /// Whether a record could go now if the rates allow.
     var wantsToSend: Bool { isUp && (window.hasRepeat || canBegin) }
@@ -80,15 +81,10 @@ struct RecordSender {
     /// The instant of the next ``advance(_:)``; nil when there is none.
     var nextDeadline: Instant? {
         guard isUp else { return nil }
-        var deadline = earliest(timer.deadline, isNameDue ? nil : queue.nameDue)
-        if isWaiting {
-            deadline = earliest(deadline, wait.instant(of: waitAtProgress + Limits.stalled))
-            deadline = earliest(deadline, oldestBegun.flatMap { up.instant(of: $0 + Limits.longestDelivery) })
-        }
-        return deadline
+        let stalled = wait.instant(of: waitAtProgress + Limits.stalled)
+        let longest = oldestBegun.flatMap { up.instant(of: $0 + Limits.longestDelivery) }
+        return earliest(earliest(timer.deadline, isNameDue ? nil : queue.nameDue), earliest(stalled, longest))
     }
-
-    private static func cost(of size: Int) -> Int { size + Limits.queuedMessageOverhead }
 
     private static func messages(of parts: [SendQueue.Part], then queued: [UInt64]) -> [UInt64] {
         var messages: [UInt64] = []
@@ -98,8 +94,12 @@ struct RecordSender {
         return messages
     }
 
-    private var isWaiting: Bool { !window.isEmpty || !queue.isEmpty }
-    private var oldestBegun: Duration? { window.firstPart?.begun ?? queue.firstBegun }
+    private var oldestBegun: Duration? { window.firstText?.begun ?? queue.firstBegun }
+
+    /// Whether a record or a forward is in flight.
+    private var isInFlight: Bool {
+        if case .awaited = forward { true } else { window.inFlight > 0 }
+    }
 
     /// Whether a record may be sent for the first time (M-10, M-34, M-37, L-85).
     private var canBegin: Bool {
@@ -112,7 +112,6 @@ struct RecordSender {
     /// Queues a message of 1 to 65,536 bytes of UTF-8.
     mutating func enqueue(_ message: UInt64, text: [UInt8], now: Instant) {
         precondition(Limits.messageSizes.contains(text.count), "A message has 1 to 65,536 bytes.")
-        queuedBytes += RecordSender.cost(of: text.count)
         queue.add(message, text: text)
         settle(now)
     }
@@ -154,7 +153,6 @@ struct RecordSender {
         let begun = queue.dropBegun().map { [$0] } ?? []
         let failed = RecordSender.messages(of: window.parts, then: begun)
         queue.beginState()
-        queuedBytes = queue.sizes.reduce(0) { $0 + RecordSender.cost(of: $1) }
         (window, forward, acknowledged, newestAck) = (SendWindow(), .none, 0, nil)
         (isUp, isPeerNamed) = (false, false)
         waitAtProgress = wait.reading(now)
@@ -171,12 +169,15 @@ struct RecordSender {
         case impossible
     }
 
-    /// Applies an ack of the datagram with that counter. An ack older than another changes nothing (M-31).
-    mutating func receive(_ ack: Ack, counter: UInt32, now: Instant) -> AckEffect {
+    /// Applies an ack. An ack older than another changes nothing (M-31).
+    ///
+    /// - Parameters:
+    ///   - counter: The counter of the ack's datagram.
+    ///   - isTimely: Whether the ack is read as it comes, and not while catching up, where it gives no sample (M-32).
+    mutating func receive(_ ack: Ack, counter: UInt32, isTimely: Bool = true, now: Instant) -> AckEffect {
         if let newestAck, counter < newestAck { return .taken(delivered: []) }
         guard ack.next >= acknowledged, ack.next <= forward.number ?? window.next else { return .impossible }
         newestAck = counter
-        let isProgress = ack.next > acknowledged
         acknowledged = ack.next
         defer { settle(now) }
         guard forward == .none else {
@@ -186,11 +187,10 @@ struct RecordSender {
             return .taken(delivered: [])
         }
         let news = window.receive(ack, now)
-        if let sample = news.sample { timer.measure(sample) }
-        if news.isNew { timer.restart(now) }
-        if isProgress { waitAtProgress = wait.reading(now) }
-        for part in news.acknowledged where part.message != nil {
-            queuedBytes -= part.isLast ? RecordSender.cost(of: part.body.count) : part.body.count
+        if isTimely, let sample = news.sample { timer.measure(sample) }
+        if news.isNew {
+            timer.run(false, now)
+            waitAtProgress = wait.reading(now)
         }
         return .taken(delivered: news.acknowledged.filter(\.isLast).compactMap(\.message))
     }
@@ -228,17 +228,15 @@ struct RecordSender {
     // MARK: Helpers
 
     private func isStalled(_ now: Instant) -> Bool {
-        guard isWaiting else { return false }
-        return wait.reading(now) - waitAtProgress >= Limits.stalled
+        wait.reading(now) - waitAtProgress >= Limits.stalled
             || oldestBegun.map { up.reading(now) - $0 >= Limits.longestDelivery } ?? false
     }
 
-    /// Fails all that waits and begins a forward; a forward that is not acknowledged yet goes on (M-19, M-37).
+    /// Fails all that waits and begins a forward. A forward that is not acknowledged yet stays (M-19, M-37).
     private mutating func stall(_ now: Instant) -> [UInt64] {
         let failed = unfinished
         if window.parts.contains(where: { $0.message == nil }) { queue.repeatName() }
         queue.removeAll()
-        queuedBytes = 0
         waitAtProgress = wait.reading(now)
         if forward == .none { forward = .due(window.skip()) }
         settle(now)
@@ -248,15 +246,10 @@ struct RecordSender {
     /// Every input ends here: what follows from the state is brought up to date.
     private mutating func settle(_ now: Instant) {
         isNameDue = queue.nameDue.map { $0 <= now } ?? false
-        let isAwaited = window.hasInFlight || { if case .awaited = forward { true } else { false } }()
-        if isUp, isAwaited {
-            timer.startIfStopped(now)
-        } else {
-            timer.stop()
-        }
+        timer.run(isUp && isInFlight, now)
         up.run(isUp, now)
-        wait.run(isUp && (window.hasInFlight || (isWaiting && !wantsToSend)), now)
-        let message = window.parts.first { $0.message != nil }?.message ?? queue.first
+        wait.run(isUp && isInFlight, now)
+        let message = window.firstText?.message ?? queue.first
         if oldest?.message != message { oldest = message.map { ($0, up.reading(now)) } }
     }
 }

@@ -26,13 +26,8 @@ struct RetransmissionTimer {
             : (Limits.initialTimerOffLink, Limits.minimumTimerOffLink, Limits.maximumTimerOffLink)
     }
 
-    mutating func startIfStopped(_ now: Instant) {
-        if deadline == nil { deadline = now + timeout }
-    }
-
-    mutating func restart(_ now: Instant) { deadline = now + timeout }
-
-    mutating func stop() { deadline = nil }
+    /// Starts the timer unless it runs, or stops it.
+    mutating func run(_ isRunning: Bool, _ now: Instant) { deadline = isRunning ? deadline ?? now + timeout : nil }
 
     /// Applies the round trip of a record that was sent once, which ends the doubling (M-32).
     mutating func measure(_ sample: Duration) {

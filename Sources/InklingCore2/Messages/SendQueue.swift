@@ -14,6 +14,9 @@ struct SendQueue {
         let body: [UInt8]
         /// The time for which the link was up when the first record of the message was sent.
         let begun: Duration
+
+        /// The bytes that the part counts in its link's queue (M-14).
+        var cost: Int { message == nil ? 0 : body.count + (isLast ? Limits.queuedMessageOverhead : 0) }
     }
 
     private struct Waiting {
@@ -23,6 +26,8 @@ struct SendQueue {
         var begun: Duration?
     }
 
+    /// The bytes of text that wait, with 256 for each message.
+    private(set) var bytes = 0
     private var waiting: [Waiting] = []
     private var head = 0
     private var name: [UInt8]
@@ -39,8 +44,6 @@ struct SendQueue {
     var firstBegun: Duration? { isEmpty ? nil : waiting[head].begun }
     /// The messages that wait or of which a part waits, oldest first.
     var messages: [UInt64] { waiting[head...].map(\.message) }
-    /// The sizes of the texts of ``messages`` in bytes.
-    var sizes: [Int] { waiting[head...].map(\.text.count) }
     /// The instant from which on a name may go, if one waits (M-24).
     var nameDue: Instant? {
         guard isNameWaiting, isBetweenMessages else { return nil }
@@ -49,7 +52,10 @@ struct SendQueue {
 
     private var isBetweenMessages: Bool { isEmpty || waiting[head].offset == 0 }
 
-    mutating func add(_ message: UInt64, text: [UInt8]) { waiting.append(Waiting(message: message, text: text)) }
+    mutating func add(_ message: UInt64, text: [UInt8]) {
+        bytes += text.count + Limits.queuedMessageOverhead
+        waiting.append(Waiting(message: message, text: text))
+    }
 
     mutating func rename(_ name: String) {
         let bytes = Array(name.utf8)
@@ -72,11 +78,14 @@ struct SendQueue {
     /// - Returns: Its message.
     mutating func dropBegun() -> UInt64? {
         guard !isBetweenMessages else { return nil }
-        defer { advanceHead() }
-        return first
+        let begun = waiting[head]
+        bytes -= begun.text.count - begun.offset + Limits.queuedMessageOverhead
+        advanceHead()
+        return begun.message
     }
 
     mutating func removeAll() {
+        bytes = 0
         waiting = []
         head = 0
     }
@@ -98,9 +107,11 @@ struct SendQueue {
         waiting[head].offset = end
         let isLast = end == first.text.count
         if isLast { advanceHead() }
-        return Part(
+        let part = Part(
             message: first.message, type: .text, isFirst: first.offset == 0, isLast: isLast,
             body: Array(first.text[first.offset..<end]), begun: begun)
+        bytes -= part.cost
+        return part
     }
 
     private mutating func advanceHead() {

@@ -30,9 +30,10 @@ struct SendWindow {
     struct News {
         /// The parts that it acknowledged.
         var acknowledged: [SendQueue.Part] = []
-        /// Whether it acknowledged or named a record for the first time.
-        var isNew = false
-        /// The round trip of the latest of these records; nil if that was sent twice (M-32).
+        /// Whether it acknowledged a record for the first time (M-31).
+        var isNew: Bool { !acknowledged.isEmpty }
+        /// The round trip of the latest record that it acknowledged or named for the first time; nil if there is none, or
+        /// if that was sent twice (M-32).
         var sample: Duration?
     }
 
@@ -51,15 +52,16 @@ struct SendWindow {
     var next: UInt32 { base + UInt32(sent.count) }
     /// The parts that are not acknowledged, lowest number first.
     var parts: [SendQueue.Part] { sent.map(\.part) }
-    var firstPart: SendQueue.Part? { sent.first?.part }
-    /// Whether a record is in flight: sent, not acknowledged, and not named in the newest bitmap.
-    var hasInFlight: Bool { sent.contains(where: \.isInFlight) }
+    /// The first part of the oldest message; nil if none of a message is left.
+    var firstText: SendQueue.Part? { sent.first { $0.part.message != nil }?.part }
+    /// The records that are sent and not acknowledged, named in the newest bitmap or set back by the timer (M-34).
+    var inFlight: Int { sent.count(where: \.isInFlight) }
     /// Whether a record may be sent for the first time (M-10, M-34).
     var hasRoom: Bool { isOpen && sent.count < Limits.recordsAbove }
     /// Whether a record may be sent again.
     var hasRepeat: Bool { repeatIndex != nil }
 
-    private var isOpen: Bool { sent.count(where: \.isInFlight) < limit }
+    private var isOpen: Bool { inFlight < limit }
 
     private var repeatIndex: Int? {
         let isOpen = isOpen
@@ -103,12 +105,9 @@ struct SendWindow {
             if sent[index].state != .held, sent[index].transmission > latest?.transmission ?? 0 { latest = sent[index] }
             sent[index].state = .held
         }
-        if let latest {
-            news.isNew = true
-            news.sample = latest.isRepeated ? nil : now - latest.sentAt
-            limit = min(limit + 1, Limits.maximumWindow)
-        }
+        if let latest, !latest.isRepeated { news.sample = now - latest.sentAt }
         news.acknowledged = removeAcknowledged(below: ack.next)
+        if news.isNew { limit = min(limit + 1, Limits.maximumWindow) }
         repeatOvertaken()
         return news
     }

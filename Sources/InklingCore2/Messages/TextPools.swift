@@ -6,7 +6,7 @@ enum TextDemand: Equatable, Sendable {
     case begin
     /// The end of such a message, which frees its bytes.
     case end
-    /// Room among the unfinished for a record beyond the expected one, with so many bytes of text (M-40).
+    /// Room among the unfinished for a record beyond the expected one, with a body of so many bytes (M-40).
     case hold(Int)
     /// The end of such a record, which frees its bytes.
     case drop(Int)
@@ -18,9 +18,10 @@ enum TextDemand: Equatable, Sendable {
 ///
 /// Each pool keeps a quarter for verified people and gives strangers at most half. Each source and each secret chat has a
 /// share. A sender that fills its own shares thus holds back nobody else (M-42).
-struct TextPools<LinkID: Hashable & Comparable, SourceID: Hashable, ChatID: Hashable> {
+struct TextPools<LinkID, SourceID, ChatID>: Sendable
+where LinkID: Hashable & Comparable & Sendable, SourceID: Hashable & Sendable, ChatID: Hashable & Sendable {
     /// The shares that a link draws on. A rank or an address that changed takes effect with the next demand.
-    struct Tenant: Equatable {
+    struct Tenant: Equatable, Sendable {
         let standing: Standing
         /// Nil for a source that has no share: a socket of the node's own user.
         let source: SourceID?
@@ -93,13 +94,13 @@ extension TextPools {
         /// - Parameter belowHalf: Whether each share has to be less than half full before (M-40).
         mutating func take(_ bytes: Int, _ link: LinkID, _ tenant: Tenant, belowHalf: Bool = false) -> Bool {
             move(link, to: tenant)
-            let own = (held[link]?.bytes ?? 0) + bytes
+            let own = held[link]?.bytes ?? 0
             let fits = shares(of: tenant).allSatisfy {
                 let before = used[$0] ?? 0
                 return before + bytes <= $0.limit && (!belowHalf || before * 2 < $0.limit)
             }
-            // No link holds more than three times what is free, so that one friend leaves room for others.
-            guard fits, own <= (size - total - bytes) * 3 else {
+            // A link that holds over three times what is free waits, so that one friend leaves room for others.
+            guard fits, own <= (size - total) * 3 else {
                 refused[link] = tenant
                 return false
             }

@@ -42,9 +42,12 @@ package struct ReplayWindow: Sendable {
         return blocks[ReplayWindow.index(of: counter)] & ReplayWindow.bit(of: counter) == 0 ? .older : .marked
     }
 
-    /// Marks the counter of an authenticated datagram. A counter that does not pass changes nothing.
-    package mutating func mark(_ counter: UInt32) {
-        switch place(of: counter) {
+    /// Marks the counter of an authenticated datagram, and returns the place that it had. A counter that does not pass
+    /// changes nothing.
+    @discardableResult
+    package mutating func mark(_ counter: UInt32) -> Place {
+        let place = place(of: counter)
+        switch place {
         case .newest:
             // Blocks between the old highest one and the new one hold bits of a round ago.
             let cleared = min(counter / 64 - (highest ?? 0) / 64, ReplayWindow.blockCount)
@@ -53,9 +56,10 @@ package struct ReplayWindow: Sendable {
             }
             highest = counter
         case .older: break
-        case .marked, .tooOld, .reserved: return
+        case .marked, .tooOld, .reserved: return place
         }
         blocks[ReplayWindow.index(of: counter)] |= ReplayWindow.bit(of: counter)
+        return place
     }
 
     private static func index(of counter: UInt32) -> Int { Int(counter / 64 % blockCount) }
