@@ -56,7 +56,8 @@ struct Attempt: Sendable {
         }
     }
 
-    var index: UInt32 { handshake.initiation.senderIndex }
+    var initiation: Initiation { handshake.initiation }
+    var index: UInt32 { initiation.senderIndex }
     var isRemembered: Bool { purpose == .remembered }
     var isFollowUp: Bool { if case .followUp = purpose { true } else { hasFollowUp } }
     /// Whether the opening of its key goes on with it.
