@@ -136,7 +136,9 @@ struct LinkRoomTests {
         var errors: [CommandError] = []
         for index in 0..<34 {
             lan.with(0) { endpoint, now in
-                do { try endpoint.join(World.openChat("chat \(index)"), isSecret: false, now: now) } catch {
+                do throws(CommandError) {
+                    try endpoint.join(World.openChat("chat \(index)"), isSecret: false, now: now)
+                } catch {
                     errors.append(error)
                 }
             }
