@@ -77,6 +77,25 @@ struct RecordSenderTests {
         #expect(records.map(\.number) == [0])
     }
 
+    @Test("X-5, M-27: a greasing record goes once, before the next message and never within one")
+    func greasing() {
+        var trial = SenderTrial()
+        trial.sender.grease([1, 2])
+        #expect(!trial.sender.wantsToSend)
+        trial.sender.enqueue(1, text: [UInt8](repeating: 0x61, count: 2_000), now: trial.now)
+        var records = trial.sendRecords()
+        trial.ack(4)
+        trial.sender.enqueue(2, text: [UInt8](repeating: 0x61, count: 7_000), now: trial.now)
+        records += trial.sendRecords()
+        trial.sender.grease([3])
+        trial.enqueue(3...3)
+        trial.ack(9)
+        records += trial.sendRecords()
+        let types = [.unknown(14)] + [RecordType](repeating: .text, count: 8) + [.unknown(14), .text]
+        #expect(records.map(\.type) == types)
+        #expect(records[0].body == [1, 2])
+    }
+
     @Test("M-10: no record goes out that is 16 or more above the lowest unacknowledged one")
     func above() {
         var trial = SenderTrial()
