@@ -65,7 +65,13 @@ let package = Package(
             name: "InklingWire",
             dependencies: [.product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
+        // Version 2 of the protocol, which replaces the target above.
+        .target(
+            name: "InklingWire2",
+            dependencies: ["CUTF8Proc", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict),
         .target(name: "InklingCore", dependencies: ["InklingWire"], swiftSettings: strict + testable),
+        .target(name: "InklingCore2", dependencies: ["InklingWire2"], swiftSettings: strict + testable),
         .target(name: "InklingModel", dependencies: ["CUTF8Proc", "InklingWire"], swiftSettings: strict),
         .target(name: "InklingText", dependencies: ["InklingModel"], swiftSettings: strict),
         .target(
@@ -151,11 +157,14 @@ let package = Package(
         .testTarget(
             name: "InklingWireTests", dependencies: ["InklingTestSupport", "InklingWire"], exclude: ["Fixtures"],
             swiftSettings: tests),
+        .testTarget(name: "InklingWire2Tests", dependencies: ["InklingWire2"], swiftSettings: tests),
         .testTarget(
             name: "InklingConformanceTests", dependencies: ["InklingConformance"], swiftSettings: tests),
         .testTarget(
             name: "InklingCoreTests", dependencies: ["InklingCore", "InklingTestSupport", "InklingWire"],
             swiftSettings: tests),
+        .testTarget(
+            name: "InklingCore2Tests", dependencies: ["InklingCore2", "InklingWire2"], swiftSettings: tests),
         .testTarget(name: "InklingModelTests", dependencies: ["InklingModel"], swiftSettings: tests),
         .testTarget(name: "InklingTextTests", dependencies: ["InklingModel", "InklingText"], swiftSettings: tests),
         .testTarget(
