@@ -1,7 +1,5 @@
 """What a node answers, begins and has room for (protection.md)."""
 
-from __future__ import annotations
-
 import hmac
 import ipaddress
 from dataclasses import dataclass
@@ -205,14 +203,6 @@ class Place:
     rank: int
     source: Optional[str]
 
-    @property
-    def made_at(self) -> int:
-        return self.link.made_at
-
-    @property
-    def is_down(self) -> bool:
-        return self.link.is_down
-
 
 class NoRoom(Exception):
     """A link is not made (L-39)."""
@@ -222,11 +212,11 @@ def make_room(places: Iterable[Place], new: Place, chats: int) -> Optional[Place
     """Returns the link that a new one replaces, or None where there is room (L-52, L-53, L-99)."""
     places = list(places)
     same_key = [p for p in places if p.chat is new.chat and p.key == new.key]
-    down = [p for p in same_key if p.is_down]
+    down = [p for p in same_key if p.link.is_down]
     if len(same_key) >= LINKS_PER_KEY and not down:
         raise NoRoom
     if down and (len(same_key) >= LINKS_PER_KEY or len(places) >= MAX_LINKS):
-        return min(down, key=lambda p: p.made_at)
+        return min(down, key=lambda p: p.link.made_at)
     in_source = [p for p in places if p.source == new.source and p.rank < VERIFIED]
     limit = LINKS_OF_HOST if new.source == HOST else LINKS_PER_SOURCE
     if new.source is not None and new.rank < VERIFIED and len(in_source) >= limit:
@@ -244,8 +234,8 @@ def _lowest(places: list[Place], new: Place) -> Optional[Place]:
     if not lower:
         raise NoRoom
     lowest = [p for p in lower if p.rank == min(p.rank for p in lower)]
-    down = [p for p in lowest if p.is_down]
-    return max(down or lowest, key=lambda p: p.made_at)
+    down = [p for p in lowest if p.link.is_down]
+    return max(down or lowest, key=lambda p: p.link.made_at)
 
 
 def _by_share(places: list[Place], new: Place, chats: int) -> Optional[Place]:
@@ -258,7 +248,7 @@ def _by_share(places: list[Place], new: Place, chats: int) -> Optional[Place]:
         counts[place.source] = counts.get(place.source, 0) + 1
     most = max((p.source for p in same_rank if p.source is not None), key=lambda s: counts[s], default=None)
     if most is not None and counts[most] >= counts.get(new.source, 0) + 2:
-        return max((p for p in same_rank if p.source == most), key=lambda p: p.made_at)
+        return max((p for p in same_rank if p.source == most), key=lambda p: p.link.made_at)
     of_chat: dict[Any, int] = {}
     for place in places:
         of_chat[place.chat] = of_chat.get(place.chat, 0) + 1
@@ -266,5 +256,5 @@ def _by_share(places: list[Place], new: Place, chats: int) -> Optional[Place]:
     furthest = max(of_chat, key=lambda chat: of_chat[chat])
     candidates = [p for p in same_rank if p.chat is furthest]
     if of_chat[furthest] > share > of_chat.get(new.chat, 0) and candidates:
-        return max(candidates, key=lambda p: p.made_at)
+        return max(candidates, key=lambda p: p.link.made_at)
     raise NoRoom

@@ -1,7 +1,5 @@
 """A chat of a node: its links by key and run, what goes to all of them, and what ends them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Optional
@@ -70,8 +68,6 @@ class Chat:
     def links_of(self, key: bytes) -> list[Link]:
         return [link for (k, _), link in self.links.items() if k == key]
 
-    # What links and openings ask
-
     def status(self) -> int:
         return (TYPING if self.composer.is_announced else 0) | (AWAY if self._context.is_away else 0)
 
@@ -127,8 +123,6 @@ class Chat:
     def own_key_told(self, address: Address) -> None:
         self._context.emit({"on": "notice", "code": "own-key", "chat": self.name,
                             "text": f"this node's own identity answers at {address[0]}:{address[1]}"})
-
-    # Handshakes
 
     def response(self, attempt: Attempt, result: Result, source: Address, via: Any) -> None:
         """A response opened (L-65 to L-69, L-95)."""
@@ -186,7 +180,8 @@ class Chat:
 
     def _replace(self, link: Link, session: Session) -> None:
         """L-69."""
-        failed, former = link.sender.begun_messages(), link.sender
+        former = link.sender
+        failed = [message.number for message in former.messages if message.begun_at is not None]
         for other in list(link.sessions):
             self._context.sessions.pop(other.index, None)
         link.sessions.clear()
@@ -206,8 +201,6 @@ class Chat:
     def rekey(self, link: Link) -> None:
         self.handshake(link, [link.address])
 
-    # What links report
-
     def came_up(self, link: Link) -> None:
         link.covered = [i for i in self.openings.instances if i.key == link.key and link.address in i.candidates]
         self.openings.link_came_up(link.key)
@@ -216,9 +209,6 @@ class Chat:
         link.covered = []
         self.people.update(link.key, "silence")
         self.openings.update(link.key, begins_again=True)
-
-    def was_named(self, link: Link) -> None:
-        self.people.update(link.key)
 
     def changed(self, link: Link) -> None:
         self.people.update(link.key)
@@ -262,8 +252,6 @@ class Chat:
         if not self._outcomes[message]:
             del self._outcomes[message]
 
-    # What goes to all
-
     def _send_typing(self) -> None:
         for link in list(self.links.values()):
             link.send_typing()
@@ -306,8 +294,6 @@ class Chat:
         for link in full:
             self.failed(link, number, "stalled")
 
-    # The end of links
-
     def received_bye(self, link: Link, reason: int) -> None:
         """L-34, L-35."""
         self.forget(link, "will" if reason == WILL else "bye", rests=True)
@@ -330,7 +316,7 @@ class Chat:
             return
         resting = [i for i in self.openings.instances if i.key == link.key and
                    (self.covers(link, i) or link.address in i.candidates)] if rests else []
-        messages = link.sender.messages()
+        messages = [message.number for message in link.sender.messages]
         del self.links[link.key, link.run]
         link.close()
         self._advance_epoch(link.key)

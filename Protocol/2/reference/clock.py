@@ -1,7 +1,5 @@
 """Virtual time: timers, and two ways to count how often something happened. Nothing here reads a clock."""
 
-from __future__ import annotations
-
 import heapq
 from collections import deque
 from typing import Callable, Optional

@@ -1,7 +1,5 @@
 """The sender of typing in one chat: drafts, edges and their copies (T-1 to T-10)."""
 
-from __future__ import annotations
-
 import unicodedata
 from typing import Callable, Optional
 

@@ -1,7 +1,5 @@
 """What the parts of a node share: time, chance, the network's facts, what goes out, and the tables of indices."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from random import Random

@@ -1,7 +1,5 @@
 """The JSON-lines interface (../../api.md): requests as lines in, answers and events as lines out."""
 
-from __future__ import annotations
-
 import json
 import re
 import time
@@ -81,8 +79,6 @@ class Driver:
         self.wants_to_quit = False
         self._line = 0
 
-    # Lines out
-
     def write(self, event: dict[str, Any]) -> None:
         line = {"on": event["on"], "at": round(time.time(), 6), **event}
         self._write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
@@ -96,8 +92,6 @@ class Driver:
         """J-3."""
         self.write({"on": "ready", **self._identity(), "chat": chat, "version": VERSION, "interface": INTERFACE,
                     "unsupported": UNSUPPORTED})
-
-    # Lines in
 
     def read(self, line: Optional[bytes]) -> None:
         """J-4: one line; the node's time was brought forward before."""
@@ -165,8 +159,6 @@ class Driver:
         for event in events:
             self.write(event)
 
-    # Members
-
     @staticmethod
     def _needed(request: dict[str, Any], member: str) -> str:
         if member not in request:
@@ -204,8 +196,6 @@ class Driver:
         except TextError:
             raise bad("key is not a static key") from None
 
-    # Parts of answers
-
     def _identity(self) -> dict[str, Any]:
         key = self.node.identity.public
         return {"user": user_id(key), "name": self.node.context.name, "key": base64url(key), "port": self.port}
@@ -222,8 +212,6 @@ class Driver:
         return [{"chat": chat.name, "secret": chat.secret is not None, "kept": False, "waiting": 0,
                  "present": sum(known["presence"] != "offline" for known in self._peers(chat)),
                  "looking": self.node.clock.now - chat.joined_at < LOOKING} for chat in self.node.chats.values()]
-
-    # Requests
 
     def _compose(self, request: Request) -> None:
         text = self._needed(request, "text")

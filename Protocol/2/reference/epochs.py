@@ -3,8 +3,6 @@
 A link has `own_epoch`, `peer_epoch` and `is_down`.
 """
 
-from __future__ import annotations
-
 from typing import Any, Optional, Sequence
 
 from limits import LAST_EPOCH

@@ -3,8 +3,6 @@
 Python 3.11 knows Unicode 14.0, the texts mean 17.0: format characters assigned since are listed in LATER_FORMATS.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac
@@ -53,8 +51,6 @@ def _decoded(text: str, characters: int, is_base32: bool) -> bytes:
         raise TextError("spareBits")
     return data
 
-
-# Names, keys and secrets
 
 def chat_name(text: str) -> str:
     """Returns the name in NFC, or refuses it (W-2, W-35)."""
@@ -131,8 +127,6 @@ def read_invite(text: str) -> tuple[str, bytes, bytes]:
         raise TextError("name")
     return chat_name(name), secret_from_text(secret), key_from_text(owner) if at_sign else b""
 
-
-# Derivations
 
 def kdf(key: bytes, salt: bytes, label: str) -> bytes:
     """HKDF-SHA256 (RFC 5869) with the label as info and 32 bytes of output."""

@@ -1,7 +1,5 @@
 """A link: its state, its sessions, and whether the peer is there (links.md)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Optional, Sequence
 
@@ -95,8 +93,6 @@ class Link:
             return "offline"
         return "away" if self.peer_away else "online"
 
-    # Sessions
-
     def add_session(self, session: Session) -> None:
         """A session joins (L-67); the caller has compared epochs and set the address."""
         session.joined_at, session.opened_at = self.clock.now, self.clock.now
@@ -152,8 +148,6 @@ class Link:
             self._host.rekey(self)
         self.receiver.tick()
 
-    # Sending
-
     def send(self, frames: Sequence[Frame], addresses: Optional[list[Address]] = None,
              session: Optional[Session] = None, via: Any = None) -> int:
         """Seals frames once, and sends them to the link's address or to those given. Returns the bytes."""
@@ -204,8 +198,6 @@ class Link:
             self._counter += 1
         return byes
 
-    # Records
-
     def wants_to_send(self) -> None:
         self.context.pacer.request(self)
 
@@ -247,8 +239,6 @@ class Link:
     def send_ack(self) -> None:
         if self.is_alive:
             self.send([self.receiver.ack()])
-
-    # Receiving
 
     def opened(self, session: Session, counter: int, is_newest: bool, frames: list[Frame], source: Address, size: int,
                via: Any) -> None:
@@ -315,10 +305,8 @@ class Link:
             self.send_heartbeat()                                           # L-82
             if self._host.is_typing(self):
                 self.schedule_beat()
-            self._host.was_named(self)
+            self._host.changed(self)
             self.wants_to_send()
-
-    # Status
 
     def _take_status(self, status: Any) -> None:
         """T-12 to T-16, L-90."""
@@ -350,8 +338,6 @@ class Link:
     def end_typing(self) -> None:
         self.is_typing = self._peer_types = False
         self._cancel("typing")
-
-    # Pings, pongs and addresses
 
     def _send_ping(self, addresses: list[Address], session: Optional[Session] = None,
                    with_heartbeat: bool = False) -> int:
@@ -429,8 +415,6 @@ class Link:
             self._bytes_out += self._send_ping([source])
             self._last_ping = last
 
-    # Evidence and silence
-
     def _take_evidence(self) -> None:
         """L-23, L-26, L-27."""
         self.evidence_at = self.clock.now
@@ -442,12 +426,9 @@ class Link:
     def _arm_silence(self) -> None:
         if self.state == UP:
             due = self.evidence_at + self.interval * 7 // 4
-            self._after("silence", max(0, due - self.clock.now), self._suspect)
+            self._after("silence", max(0, due - self.clock.now), self.suspect)
 
-    def _suspect(self) -> None:
-        self.suspect(0)
-
-    def suspect(self, spent: int, widely: bool = True) -> None:
+    def suspect(self, spent: int = 0, widely: bool = True) -> None:
         """L-26, L-31, L-45: a round of pings begins."""
         self.state, self._spent = SUSPECT, spent
         self._ping_widely = widely
@@ -531,8 +512,6 @@ class Link:
         if copies:
             step = copies[0] if len(copies) == len(COPIES) else copies[0] - COPIES[0]
             self._after("unheard", step, lambda: self._unheard(copies[1:]))
-
-    # Snapshots
 
     def outside_window(self, is_completing: bool, is_marked: bool) -> None:
         """L-93: a session completed with a datagram that fails W-22."""

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """A driven node of version 2: `python3 main.py CHAT`, with the arguments of J-12."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -1,7 +1,5 @@
 """The node: inputs with their time go in, datagrams and events come out. It does no I/O and reads no clock."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any, Optional
 
@@ -37,8 +35,6 @@ class Node:
         self._last_ran = now
         self._tick()
 
-    # Outputs
-
     def take_datagrams(self) -> list[Transmit]:
         outputs, self.context.outputs = self.context.outputs, []
         return outputs
@@ -59,8 +55,6 @@ class Node:
     @property
     def is_late(self) -> bool:
         return self.context.is_late
-
-    # Time
 
     def advance(self, now: int) -> None:
         """T-18: notices lateness, and then runs the deadlines that have passed."""
@@ -101,8 +95,6 @@ class Node:
             link.tick()
         self._link_rates = {link: rate for link, rate in self._link_rates.items() if link.state != "forgotten"}
         self.clock.after(LONGEST_TIMER, self._tick)
-
-    # The user
 
     def join(self, name: str, secret: Optional[bytes] = None, owner: bytes = b"") -> Chat:
         """The name is checked (W-2). There is at most one chat of a name."""
@@ -171,8 +163,6 @@ class Node:
         for chat in self.chats.values():
             chat.openings.begin_all_again()
 
-    # What chats ask
-
     def links(self) -> list[Link]:
         return [link for chat in self.chats.values() for link in chat.links.values()]
 
@@ -206,8 +196,6 @@ class Node:
         if self.context.sessions.get(session.index) is session and session.link is None:
             del self.context.sessions[session.index]
 
-    # What the node knows of addresses (protection.md)
-
     def _instances(self) -> list[tuple[Chat, Any]]:
         return [(chat, instance) for chat in self.chats.values() for instance in chat.openings.instances]
 
@@ -226,8 +214,6 @@ class Node:
             return True
         return any(link.address == address for link in self.links()) or any(
             i.by_hand and address[0] == i.candidates[0][0] for _, i in self._instances())
-
-    # Datagrams
 
     def datagram(self, now: int, data: bytes, source: Address, via: Any = None,
                  hop_limit: Optional[int] = None) -> None:
@@ -363,8 +349,6 @@ class Node:
             self.beginning.answered(source)
             return chat.openings.told(asking, key)
         self.context.drop("tell")
-
-    # Sealed datagrams
 
     def _sealed(self, datagram: Sealed, source: Address, via: Any, size: int) -> None:
         """W-19 to W-24, W-39, L-25."""

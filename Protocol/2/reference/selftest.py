@@ -5,8 +5,6 @@ Safety, in every schedule: a message arrives at most once, in order, and if it w
 outcome for each person; nobody is online 3.3 s after a kill; both ends are up 6 s after a cut ends.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -657,7 +655,7 @@ def places_go_by_rank_and_source() -> None:
     def result(places: list[Place], new: Place) -> Optional[int]:
         try:
             replaced = make_room(places, new, 2)
-            return None if replaced is None else replaced.made_at
+            return None if replaced is None else replaced.link.made_at
         except NoRoom:
             return -1
     few = [place(n, 0, "s") for n in range(64)]
