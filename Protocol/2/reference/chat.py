@@ -10,8 +10,8 @@ from composer import Composer
 from context import Context
 from epochs import EpochCounter, EpochsUsedUp, decide_on_joining, decide_on_response, epoch_to_name
 from keys import ChatKeys, user_id
-from limits import (COPIES, IDLE_LINKS, INTERVAL_UNIT, LEAST_UNITS, LONGEST_TYPING_BEAT, MESSAGE_EXTRA, S,
-                    TYPING_BEAT, TYPING_LINKS)
+from limits import (COPIES, IDLE_LINKS, INTERVAL_UNIT, LEAST_UNITS, LONGEST_TYPING_BEAT, MESSAGE_EXTRA, S, TYPING_BEAT,
+                    TYPING_LINKS)
 from link import Link
 from noise import Result
 from opening import Attempt, Instance, Openings
@@ -114,11 +114,8 @@ class Chat:
     def covers_by_hand(self, link: Link) -> bool:
         return any(i.by_hand and self.covers(link, i) for i in self.openings.instances)
 
-    def down_addresses(self, key: bytes) -> list[Address]:
-        return [link.address for link in self.links_of(key) if link.is_down]
-
-    def live_addresses(self, key: bytes) -> list[Address]:
-        return [link.address for link in self.links_of(key) if link.is_alive]
+    def addresses(self, key: bytes, are_down: bool) -> list[Address]:
+        return [link.address for link in self.links_of(key) if link.is_down == are_down]
 
     def own_key_told(self, address: Address) -> None:
         self._context.emit({"on": "notice", "code": "own-key", "chat": self.name,
@@ -277,7 +274,7 @@ class Chat:
         if refusing is not None:
             raise QueueFull(user_id(refusing.key))
         is_stop = self.composer.stop_quietly()
-        self.composer.clear()
+        self.composer.text = ""
         people: dict[bytes, set[Link]] = {}
         for link in shown:
             people.setdefault(link.key, set()).add(link)
@@ -348,8 +345,11 @@ class Chat:
         self.people.report_all()
 
     def unblocked(self, user: str) -> None:
-        for key in {i.key for i in self.openings.instances if i.key is not None and user_id(i.key) == user}:
-            self.openings.refresh(key)
+        """The instances of an unblocked key are new."""
+        for instance in self.openings.instances:
+            if instance.key is not None and user_id(instance.key) == user:
+                instance.rests_until = instance.failed = 0
+                self.openings.update(instance.key)
 
     def close(self, reason: int, why: str) -> None:
         """L-32: the node leaves the chat, or quits."""

@@ -137,8 +137,8 @@ VALID: list[Case] = []
 
 def initiator(case: Case, chat: ChatKeys) -> Initiator:
     side = case["initiator"]
-    return Initiator(KeyPair(h(side["staticPrivate"])), h(side["ephemeralPrivate"]), h(case["responder"]["staticPublic"]),
-                     chat.psk, chat.prologue(side["index"]), h(side["run"]), side["epoch"])
+    return Initiator(KeyPair(h(side["staticPrivate"])), h(side["ephemeralPrivate"]),
+                     h(case["responder"]["staticPublic"]), chat.psk, chat.prologue(side["index"]), h(side["run"]), side["epoch"])
 
 
 def answer(case: Case, chat: ChatKeys, data: bytes) -> tuple[bytes, Result]:
@@ -181,13 +181,14 @@ def valid_handshake(case: Case) -> None:
     chat = parse_chat(case["chat"])
     first, sender = initiator(case, chat), case["initiator"]["index"]
     same(chat.prologue(sender), h(case["prologue"]), "prologue")
-    if first.message[:32] != h(case["message1"])[:32]:                                             # a key that no node sends, and each takes
+    if first.message[:32] != h(case["message1"])[:32]:          # a key that no node sends, and each takes
         return valid_answer(case, chat, h(case["initiation"]))
     same(first.message, h(case["message1"]), "message 1")
     check = chat.initiation_check(sender, first.message)
     same(check, h(case["check"]), "check")
     same(Initiation(sender, check, first.message, b"").encode(), h(case["initiation"]), "initiation")
-    same(Initiation(sender, check, first.message, h(case["cookie"])).encode(), h(case["initiationWithCookie"]), "cookie")
+    with_cookie = Initiation(sender, check, first.message, h(case["cookie"]))
+    same(with_cookie.encode(), h(case["initiationWithCookie"]), "cookie")
     keys = (h(case["initiatorToResponderKey"]), h(case["responderToInitiatorKey"]))
     digest = h(case["handshakeHash"])
     one, other = case["initiator"], case["responder"]

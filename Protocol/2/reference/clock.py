@@ -10,8 +10,6 @@ from limits import S
 class Timer:
     """An action that is due at a time, until it is cancelled."""
 
-    __slots__ = ("due", "action")
-
     def __init__(self, due: int, action: Callable[[], None]) -> None:
         self.due = due
         self.action: Optional[Callable[[], None]] = action
@@ -114,6 +112,5 @@ class Bucket:
         return True
 
     def wait(self, now: int) -> int:
-        """Returns how long until one can be taken."""
         self.level(now)
         return max(0, -(-(S - self._level) // self.rate))

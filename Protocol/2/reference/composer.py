@@ -80,10 +80,6 @@ class Composer:
         if self.stop_quietly():
             self._send_status()
 
-    def clear(self) -> None:
-        """After a send the field is empty."""
-        self.text = ""
-
     def close(self) -> None:
         """The chat is left: the bye says the stop."""
         for timer in (self._start, self._end, *self._copies):

@@ -95,7 +95,7 @@ class Context:
     pools: Pools = field(default_factory=Pools)
     is_late: bool = False                                       # L-30: it is catching up
     is_away: bool = False
-    drops: dict[str, int] = field(default_factory=dict)
+    drops: dict[str, int] = field(default_factory=dict)         # datagrams by reason
 
     def __post_init__(self) -> None:
         self.pacer = Pacer(self.clock)
@@ -108,7 +108,6 @@ class Context:
         self.events.append(event)
 
     def drop(self, reason: str) -> None:
-        """Counts a datagram that was dropped."""
         self.drops[reason] = self.drops.get(reason, 0) + 1
 
     def new_index(self) -> int:

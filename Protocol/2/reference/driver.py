@@ -8,7 +8,7 @@ from typing import Any, Callable, Optional
 from chat import Chat, QueueFull
 from keys import (TextError, base64url, chat_name, fingerprint, key_from_text, read_invite, secret_from_text, user_id,
                   write_invite)
-from limits import MAX_MESSAGE, MAX_NAME, S
+from limits import MAX_CHATS, MAX_MESSAGE, MAX_NAME, S
 from node import Node
 from session import Address
 
@@ -233,7 +233,7 @@ class Driver:
             raise CommandError("unsupported", "this node is no daemon")
         if name in self.node.chats or secret and any(c.secret == secret for c in self.node.chats.values()):
             raise CommandError("already-joined", "this node is in that chat")
-        if not self.node.may_join():
+        if len(self.node.chats) >= MAX_CHATS:
             raise CommandError("too-many-chats", "this node is in 32 chats")
         chat = self.join(name, secret, owner)
         self.current = self.current or chat if opens else self.current

@@ -6,10 +6,10 @@ from typing import Any, Optional, Sequence
 from clock import Bucket, Timer, cancel
 from context import Context
 from limits import (AMPLIFICATION, AWAITED, CHECK_PAUSE, COPIES, DOWN_TIME, HINT_PAUSE, INTERVAL_UNIT, JOIN_STEP,
-                    JOIN_TIME, LAST_COUNTER, LEAST_PINGS, LEAST_UNITS, LEAST_UP, NAME_STEP, NAME_TIME, PINGS,
-                    PINGS_SPENT_UNHEARD, PING_STEP, RECORD_BURST, RECORD_RATE, REKEY_REPEAT, REKEY_SPREAD, S,
-                    SEALED_EXTRA, SESSIONS_PER_LINK, SESSION_LIFE, SILENT_SESSION, SNAPSHOT_SIGN, START_BURST,
-                    START_RATE, TYPING_EXPIRY, UNHEARD_PAUSE)
+                    JOIN_TIME, LAST_COUNTER, LEAST_PINGS, LEAST_UNITS, LEAST_UP, LINK_BURST, LINK_RATE, NAME_STEP,
+                    NAME_TIME, PINGS, PINGS_SPENT_UNHEARD, PING_STEP, RECORD_BURST, RECORD_RATE, REKEY_REPEAT,
+                    REKEY_SPREAD, S, SEALED_EXTRA, SESSIONS_PER_LINK, SESSION_LIFE, SILENT_SESSION, SNAPSHOT_SIGN,
+                    START_BURST, START_RATE, TYPING_EXPIRY, UNHEARD_PAUSE)
 from records import Owner, Receiver, Sender
 from session import Address, ReplayWindow, Session
 from wire import (AWAY, QUIT, TYPING, UNHEARD, Ack, Bye, Forward, Frame, Heartbeat, Ping, Pong, Record, Typing,
@@ -39,6 +39,7 @@ class Link:
         self.key, self.run, self.address, self.via = key, run, address, None
         self.sessions: list[Session] = []
         self.records = Bucket(RECORD_RATE, RECORD_BURST, self.clock.now)
+        self.datagrams = Bucket(LINK_RATE, LINK_BURST, self.clock.now)          # L-25
         self.covered: list[Any] = []                    # instances that it covered when it came up
         self.name, self.records_sent = "", 0
         self._began_hint = self._last_unheard = -UNHEARD_PAUSE

@@ -135,7 +135,7 @@ class Loop:
                 self._read_lines()
         self._flush()
         while not self._is_signalled and not self._driver.wants_to_quit:
-            wait = 0 if self._node.is_late else max(0, self._node.next_deadline() - now()) / S
+            wait = 0 if self._node.context.is_late else max(0, self._node.next_deadline() - now()) / S
             ready = {key.fileobj for key, _ in selector.select(wait)}
             self._node.advance(now())
             self._read_socket()

@@ -5,8 +5,8 @@ from typing import Any, Callable, Optional
 from clock import Timer, cancel
 from context import Context
 from limits import (ASK_STEP, ASK_STEPS, ATTEMPT, ATTEMPT_STEPS, ATTEMPT_WAIT, FAST_PERIOD, JOIN_TIME, LARGER_KEY_WAIT,
-                    MAX_CANDIDATES, MAX_INSTANCES, OWN_ASK_STEP, PAUSES, RESPONSES_OPENED, REST, REST_BY_HAND, SLOW_STEP,
-                    SPREAD, TRANSMISSION_WAIT)
+                    MAX_CANDIDATES, MAX_INSTANCES, OWN_ASK_STEP, PAUSES, RESPONSES_OPENED, REST, REST_BY_HAND,
+                    SLOW_STEP, SPREAD, TRANSMISSION_WAIT)
 from noise import HandshakeError, Initiator
 from session import Address
 from wire import ZEROS, Ask, Initiation
@@ -20,9 +20,6 @@ class Instance:
         self.candidates = candidates[:MAX_CANDIDATES]           # D-9
         self.rests_until = 0                                    # L-35
         self.failed = 0                                         # D-22
-
-    def rest(self, now: int) -> None:
-        self.rests_until = now + (REST_BY_HAND if self.by_hand else REST)
 
 
 class Attempt:
@@ -270,13 +267,13 @@ class Openings:
     def is_wanted(self, key: bytes) -> bool:
         if self.host.is_blocked(key):
             return False
-        return bool(self.uncovered(key)) or bool(self.host.down_addresses(key))
+        return bool(self.uncovered(key)) or bool(self.host.addresses(key, are_down=True))
 
     def targets(self, key: bytes) -> list[Address]:
         """L-2, L-3."""
-        now, live = self.context.clock.now, self.host.live_addresses(key)
+        now, live = self.context.clock.now, self.host.addresses(key, are_down=False)
         addresses = [a for i in self.uncovered(key) if i.rests_until <= now for a in i.candidates]
-        addresses += self.host.down_addresses(key)
+        addresses += self.host.addresses(key, are_down=True)
         return [a for a in dict.fromkeys(addresses) if a not in live]
 
     def update(self, key: bytes, begins_again: bool = False) -> None:
@@ -353,16 +350,9 @@ class Openings:
     def rest(self, instances: list[Instance], key: bytes) -> None:
         """L-35."""
         for instance in instances:
-            instance.rest(self.context.clock.now)
+            instance.rests_until = self.context.clock.now + (REST_BY_HAND if instance.by_hand else REST)
             self.context.clock.at(instance.rests_until, lambda: self.update(key))
         self.begin_again(key)
-
-    def refresh(self, key: bytes) -> None:
-        """L-36: the instances of an unblocked key are new."""
-        for instance in self.instances:
-            if instance.key == key:
-                instance.rests_until = instance.failed = 0
-        self.update(key)
 
     def close(self) -> None:
         for opening in list(self._openings.values()):

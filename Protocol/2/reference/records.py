@@ -429,6 +429,7 @@ class Receiver:
         self._begun: Optional[tuple[list[bytes], Owner]] = None
         self._begun_size = 0
         self._given_up = False                                  # M-43
+        self._waiting_for: Any = None                           # a begun message, or the number of a gap
         self._refused: Optional[Pool] = None                    # M-41
         self._last_record = self._waits_since = clock.now       # M-43
         self._down_at: Optional[int] = clock.now
@@ -544,8 +545,6 @@ class Receiver:
         if mark is None or mark is not self._waiting_for and mark != self._waiting_for:
             self._waits_since = self._clock.now
         self._waiting_for = mark
-
-    _waiting_for: object = None
 
     def tick(self) -> None:
         if self._down_at is not None or not self._held and self._begun is None:

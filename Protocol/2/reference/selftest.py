@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nodes in a simulated network, by random schedules, and two processes on loopback: `python3 selftest.py [seeds] [first]`.
+"""Nodes in a simulated network by random schedules, and two on loopback: `python3 selftest.py [seeds] [first]`.
 
 Safety, in every schedule: a message arrives at most once, in order, and if it was reported as delivered; each has one
 outcome for each person; nobody is online 3.3 s after a kill; both ends are up 6 s after a cut ends.
@@ -184,7 +184,7 @@ class World:
         for peer in self.peers:
             if peer.node is not None and peer.stopped_until <= self.now and peer.node.next_deadline() <= self.now:
                 peer.node.advance(self.now)
-                if not peer.node.is_late:
+                if not peer.node.context.is_late:
                     peer.node.socket_empty(self.now)
                 peer.collect()
         waiting = []
@@ -203,7 +203,7 @@ class World:
         for entry in waiting:
             heappush(self._flying, entry)
         for peer in self.peers:
-            if peer.node is not None and peer.node.is_late:
+            if peer.node is not None and peer.node.context.is_late:
                 peer.node.socket_empty(self.now)
                 peer.collect()
 

@@ -62,7 +62,7 @@ class Session:
         self.key, self.index, self.remote_index = key, index, remote_index
         self.run, self.own_epoch, self.peer_epoch = result.run, own_epoch, result.epoch
         self.address, self.is_initiator = address, is_initiator
-        self.made_at = self.opened_at = now
+        self.opened_at = now
         self.joined_at: Optional[int] = None
         self.completed = 0          # the order of completion, or 0
         self.rekey_at = 0
