@@ -138,7 +138,8 @@ VALID: list[Case] = []
 def initiator(case: Case, chat: ChatKeys) -> Initiator:
     side = case["initiator"]
     return Initiator(KeyPair(h(side["staticPrivate"])), h(side["ephemeralPrivate"]),
-                     h(case["responder"]["staticPublic"]), chat.psk, chat.prologue(side["index"]), h(side["run"]), side["epoch"])
+                     h(case["responder"]["staticPublic"]), chat.psk, chat.prologue(side["index"]), h(side["run"]),
+                     side["epoch"])
 
 
 def answer(case: Case, chat: ChatKeys, data: bytes) -> tuple[bytes, Result]:

@@ -12,7 +12,8 @@ FIRST, LAST = 1, 2                                                  # flags of a
 TEXT, NAME, INVITE, SUCCESSOR = range(4)                            # types of a record
 QUIT, LEFT, SUSPENDED, WILL = range(4)                              # reasons of a bye
 FIRST_SKIPPED = 0x40                                                # W-26
-Datagram = Frame = Any                                              # one of the classes below
+Datagram = Any                                                      # one of the classes below
+Frame = Any
 
 
 class WireError(ValueError):
