@@ -120,18 +120,14 @@ class Answering:
     def __init__(self, context: Context, known: Any) -> None:
         self._context, self._known = context, known
         self.cookies = Cookies(context)
-        self._unchecked, self._load = Rate(UNCHECKED), Rate(LOAD)
+        self.unchecked, self._load = Rate(UNCHECKED), Rate(LOAD)
         self._retries, self._retries_to_known = Rate(RETRIES), Rate(RETRIES_TO_KNOWN)
         self._answers, self._unpreferred, self._unknown = (
             Rate(ANSWERS), Rate(ANSWERS_UNPREFERRED), Rate(ANSWERS_UNKNOWN))
         self._cookie_sources: dict[str, Bucket] = {}
         self._cookies_unknown = Rate(COOKIES_UNKNOWN)
-        self._asks, self._asks_answered, self._asks_unknown = Rate(ASKS_TRIED), Rate(ASKS_ANSWERED), Rate(ASKS_UNKNOWN)
+        self.asks, self._asks_answered, self._asks_unknown = Rate(ASKS_TRIED), Rate(ASKS_ANSWERED), Rate(ASKS_UNKNOWN)
         self._datagrams: dict[str, Bucket] = {}
-
-    def is_flooded(self) -> bool:
-        """L-8, step 3: counts an initiation."""
-        return self._unchecked.is_over(self._context.clock.now)
 
     def is_loaded(self, unconfirmed: int, hop_limit: Optional[int]) -> bool:
         """L-9, L-92: counts an initiation whose check fits."""
@@ -169,9 +165,6 @@ class Answering:
         for rate in rates:
             rate.note(now)
         return True
-
-    def may_try_ask(self) -> bool:
-        return self._asks.take(self._context.clock.now)
 
     def may_tell(self, address: Address, hop_limit: Optional[int]) -> bool:
         """D-25."""

@@ -139,7 +139,8 @@ class Chat:
                               self._clock.now)
             session.chat = self
             self.openings.answered(attempt)
-            self._join(session, decision)
+            if self._join(session, decision) is None:
+                self.openings.dropped(attempt.key)
 
     def epoch_to_answer(self, key: bytes, run: bytes, epoch: int) -> Optional[int]:
         """L-62, L-63."""
@@ -194,9 +195,6 @@ class Chat:
     def handshake(self, link: Link, targets: list[Address]) -> None:
         """L-37, L-42: for a link."""
         self.openings.handshake(link, link.key, epoch_to_name(link, [], 0), list(dict.fromkeys(targets)))
-
-    def rekey(self, link: Link) -> None:
-        self.handshake(link, [link.address])
 
     def came_up(self, link: Link) -> None:
         link.covered = [i for i in self.openings.instances if i.key == link.key and link.address in i.candidates]
@@ -311,6 +309,8 @@ class Chat:
         """L-60, L-87, M-18, T-29."""
         if self.links.get((link.key, link.run)) is not link:
             return
+        if rests:
+            self._context.after_byes.append(link.address)
         resting = [i for i in self.openings.instances if i.key == link.key and
                    (self.covers(link, i) or link.address in i.candidates)] if rests else []
         messages = [message.number for message in link.sender.messages]

@@ -1,6 +1,6 @@
 """What the parts of a node share: time, chance, the network's facts, what goes out, and the tables of indices."""
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Optional, Protocol
@@ -93,6 +93,7 @@ class Context:
     sessions: dict[int, Session] = field(default_factory=dict)
     pending: dict[int, Any] = field(default_factory=dict)       # attempts by the index of their initiation
     pools: Pools = field(default_factory=Pools)
+    after_byes: deque[Address] = field(default_factory=lambda: deque(maxlen=64))     # D-16
     is_late: bool = False                                       # L-30: it is catching up
     is_away: bool = False
     drops: dict[str, int] = field(default_factory=dict)         # datagrams by reason

@@ -138,11 +138,6 @@ def check(key: bytes, data: bytes) -> bytes:
     return hmac.digest(key, data, "sha256")[:8]
 
 
-def equal(one: bytes, other: bytes) -> bool:
-    """Compares in constant time (W-37)."""
-    return hmac.compare_digest(one, other)
-
-
 class ChatKeys:
     """The keys of a chat: open, if there is no secret (W-8, W-9, W-36)."""
 
@@ -189,7 +184,7 @@ class ChatKeys:
     def read_instance_name(self, text: str) -> bytes:
         """Returns the nonce of a name of this chat (D-21)."""
         data = _decoded(re.sub("[A-Z]", lambda match: match[0].lower(), text[:26]), 26, is_base32=True)
-        if not equal(check(self.name_key, data[:8]), data[8:]):
+        if not hmac.compare_digest(check(self.name_key, data[:8]), data[8:]):
             raise TextError("check")
         return data[:8]
 

@@ -146,7 +146,7 @@ class Link:
                 self.drop_session(session)
         if self.is_alive and sending is not None and now >= sending.rekey_at:
             sending.rekey_at = now + REKEY_REPEAT
-            self._host.rekey(self)
+            self._host.handshake(self, [self.address])
         self.receiver.tick()
 
     def send(self, frames: Sequence[Frame], addresses: Optional[list[Address]] = None,
@@ -270,7 +270,8 @@ class Link:
             self._take_records(by_type, counter, is_newest)
         if Bye in by_type and self.state != FORGOTTEN:
             return self._host.received_bye(self, by_type[Bye].reason)
-        if self.is_down and source == self.address and self.clock.now - self._last_ping >= PING_STEP:
+        is_checked = source != self.address and self._is_allowed(source)    # L-100
+        if self.is_down and not is_checked and self.clock.now - self._last_ping >= PING_STEP:
             self._send_ping([self.address], with_heartbeat=True)            # L-71
         if is_unheard and is_newest and ping is None and self.state == UP and not late:
             self._is_unheard()
@@ -383,7 +384,7 @@ class Link:
         if address == self.address:
             return
         self.address, self.via = address, None
-        self.sender.round_trips.set_on_link(self.context.net.is_on_link(address))
+        self.sender.set_on_link(self.context.net.is_on_link(address))
         self._check_address, self._bytes_in, self._bytes_out = None, 0, 0
         self._host.address_changed(self)
 
@@ -487,7 +488,7 @@ class Link:
         self._cancel("down", "unheard")
         self._arm_silence()
         if not self.is_named:
-            self._after("name", NAME_TIME, lambda: self._host.say_bye(self, QUIT, "left"))     # L-86
+            self._after("name", NAME_TIME, lambda: self._host.say_bye(self, QUIT, "silence"))     # L-86
         self.send_heartbeat()                                               # L-82
         self.receiver.up()
         self._host.came_up(self)

@@ -1,5 +1,6 @@
 """The node: inputs with their time go in, datagrams and events come out. It does no I/O and reads no clock."""
 
+from hmac import compare_digest
 from random import Random
 from typing import Any, Optional
 
@@ -7,7 +8,7 @@ from admission import PREFERRED, Answering, Beginning, NoRoom, Place, make_room
 from chat import Chat, Memory
 from clock import Clock
 from context import Context, Network, Transmit
-from keys import ChatKeys, TextError, equal, user_id
+from keys import ChatKeys, TextError, user_id
 from limits import (CAUGHT_UP, COPIES, LATE, LONGEST_TIMER, MESSAGE_EXTRA, REKEY, STOPPED, UNCONFIRMED,
                     UNCONFIRMED_SESSIONS, UNUSED_COUNTER, WILL_COUNTER)
 from link import Link
@@ -197,7 +198,7 @@ class Node:
 
     def _may_come_from(self, address: Address) -> bool:
         """D-16."""
-        if self.context.net.is_on_link(address):
+        if self.context.net.is_on_link(address) or address in self.context.after_byes:
             return True
         return any(link.address == address for link in self.links()) or any(
             i.by_hand and address[0] == i.candidates[0][0] for _, i in self._instances())
@@ -241,9 +242,9 @@ class Node:
             return context.transmit(source, self.unconfirmed[data[:121]][1], via)
         ephemeral = initiation.noise[:32]
         has_cookie = answering.cookies.fits(initiation.cookie, source, initiation.sender, ephemeral)
-        if answering.is_flooded() and not has_cookie:
+        if answering.unchecked.is_over(self.clock.now) and not has_cookie:
             return self._retry(initiation, source, via)
-        chat = next((c for c in self.chats.values() if equal(
+        chat = next((c for c in self.chats.values() if compare_digest(
             initiation.check, c.keys.initiation_check(initiation.sender, initiation.noise))), None)
         if chat is None:
             return context.drop("check")
@@ -313,9 +314,9 @@ class Node:
 
     def _ask(self, ask: Ask, source: Address, via: Any, hop_limit: Optional[int]) -> None:
         """D-13, D-25."""
-        if not self._may_come_from(source) or not self.answering.may_try_ask():
+        if not self._may_come_from(source) or not self.answering.asks.take(self.clock.now):
             return self.context.drop("ask")
-        chat = next((c for c in self.chats.values() if equal(ask.check, c.keys.ask_check(ask.token))), None)
+        chat = next((c for c in self.chats.values() if compare_digest(ask.check, c.keys.ask_check(ask.token))), None)
         if chat is None or not self.answering.may_tell(source, hop_limit):
             return self.context.drop("ask")
         nonce = self.context.random.randbytes(8)

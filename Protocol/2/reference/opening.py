@@ -116,7 +116,6 @@ class Opening:
 
     def _next(self) -> None:
         """Begins an attempt, waits for the end of a rest, or ends the opening."""
-        self._awaits_up = False
         if not self._openings.is_wanted(self.key):
             return self._openings.end(self)
         if not self._openings.targets(self.key):
@@ -143,7 +142,7 @@ class Opening:
 
     def failed(self) -> None:
         """L-5, L-91."""
-        self.attempt = None
+        self.attempt, self._awaits_up = None, False
         for instance in self._openings.uncovered(self.key):
             instance.failed += 1
         now = self._context.clock.now
@@ -313,6 +312,11 @@ class Openings:
         opening = self._openings.get(attempt.key)
         if opening is not None and opening.attempt is attempt:
             opening.answered()
+
+    def dropped(self, key: bytes) -> None:
+        """L-91: the session of an attempt was dropped."""
+        if key in self._openings:
+            self._openings[key].failed()
 
     def link_came_up(self, key: bytes) -> None:
         if key in self._openings:

@@ -60,13 +60,12 @@ class RoundTrips:
     def __init__(self, is_on_link: bool) -> None:
         self.smooth: Optional[float] = None
         self._variation = 0.0
+        self.time = 0
         self.set_on_link(is_on_link)
-        self.time = self.first
 
     def set_on_link(self, is_on_link: bool) -> None:
         self.first, self.least, self.most = TIMERS_ON_LINK if is_on_link else TIMERS_OFF_LINK
-        if self.smooth is None:
-            self.time = self.first
+        self.time = self.first if self.smooth is None else min(self.most, max(self.least, self.time))
 
     def sample(self, time: int) -> None:
         if self.smooth is None:
@@ -76,9 +75,6 @@ class RoundTrips:
             self.smooth = self.smooth * 7 / 8 + time / 8
         computed = int(self.smooth + max(GRANULARITY, 4 * self._variation))
         self.time = min(self.most, max(self.least, computed))
-
-    def double(self) -> None:
-        self.time = min(self.most, self.time * 2)
 
 
 class Sender:
@@ -192,12 +188,20 @@ class Sender:
 
     def _start_timer(self) -> None:
         cancel(self._timer)
+        self._timer_from = self._clock.now
         self._timer = self._clock.after(self.round_trips.time, self._time_out)
+
+    def set_on_link(self, is_on_link: bool) -> None:
+        """M-11: the bounds hold for a running timer too."""
+        self.round_trips.set_on_link(is_on_link)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = self._clock.at(max(self._clock.now, self._timer_from + self.round_trips.time), self._time_out)
 
     def _time_out(self) -> None:
         """M-33, M-35, M-37."""
         self._timer = None
-        self.round_trips.double()
+        self.round_trips.time = min(self.round_trips.most, self.round_trips.time * 2)
         self.window = 1
         if self.forward is not None:
             return self._send_forward()
