@@ -214,14 +214,17 @@ local function open_first(handshake)
     first.change = tracker:compare_epoch(first.chat, first.initiator, first.responder, first.run, first.epoch)
 end
 
+-- What message 2 of a handshake holds. The first that a node takes decides on the session.
 local function open_second(handshake, datagram)
     open_first(handshake)
-    local first = handshake.first
-    local second = first and not handshake.second and keys:open_second(first, datagram:sub(2, 5), datagram:sub(6))
-    if not second then return end
+    local first, second = handshake.first, handshake.second
+    if not first or second and second.datagram == datagram then return second end
+    second = keys:open_second(first, datagram:sub(2, 5), datagram:sub(6))
+    if not second or handshake.second or second.has_zero then return second end
     second.datagram, handshake.second = datagram, second
     second.change = tracker:compare_epoch(first.chat, first.responder, first.initiator, second.run, second.epoch)
     tracker:opened(handshake)
+    return second
 end
 
 -- For each kind: adds what is not in the datagram itself, and gives the words for it. `items` has the items by field.
@@ -251,16 +254,14 @@ draw[INITIATION] = function(tvb, pinfo, tree, items)
 end
 
 draw[RESPONSE] = function(tvb, pinfo, tree, items)
-    local index, datagram = tvb(1, 4):uint(), tvb:raw()
-    local handshake = remembered(tvb, pinfo, function(source, destination, time)
+    local index = tvb(1, 4):uint()
+    local found = remembered(tvb, pinfo, function(source, destination, time)
         local handshake = tracker:response(pinfo.number, time, source, destination, index)
-        if handshake and is_whole(tvb) then open_second(handshake, datagram) end
-        return handshake or false
+        return { handshake = handshake, second = handshake and is_whole(tvb) and open_second(handshake, tvb:raw()) }
     end)
-    add_handshake(tree, handshake, pinfo.number)
-    local words = ("response → 0x%08x"):format(index)
-    local second = handshake and handshake.second
-    if not second or second.datagram ~= datagram then return words end
+    add_handshake(tree, found.handshake, pinfo.number)
+    local words, second = ("response → 0x%08x"):format(index), found.second
+    if not second then return words end
     add(items[f.payload], f.index, second.index)
     return words .. (", gives index 0x%08x"):format(second.index) .. add_payload(items[f.payload], second)
 end
@@ -457,7 +458,7 @@ end
 
 function discovery.dissector(_, pinfo, root)
     local key = pinfo.number .. ":discovery"
-    known[key] = known[key] or find_instances()
+    if not known[key] or #known[key] == 0 then known[key] = find_instances() end
     for _, instance in ipairs(known[key]) do
         local tree = root:add(discovery)
         tree:append_text(", instance of " .. chat_words(instance.chat))

@@ -60,29 +60,28 @@ function Sessions:initiation(number, source, destination, index, bytes)
     local is_new = not handshake
     if is_new then
         handshake = {
-            number = self:next_number(), bytes = key, initiator = source, frame = number, retries = {}, responses = {},
+            number = self:next_number(), bytes = key, frame = number, ends = {}, retries = {}, responses = {},
         }
         append(self.handshakes, index, handshake)
         handshake.back = self:add_direction(index, source, { handshake }, true)
     end
-    handshake.responder = destination
+    handshake.ends[source], handshake.ends[destination] = true, true
     return handshake, is_new
 end
 
 -- The handshake that a retry or response to this index answers.
 function Sessions:handshake_of(source, destination, index)
     local list = self.handshakes[index]
-    return latest(list, function(one) return one.initiator == destination and one.responder == source end)
-        or latest(list, function(one) return one.initiator == destination end)
+    return latest(list, function(one) return one.ends[source] and one.ends[destination] end)
+        or latest(list, function(one) return one.ends[destination] end)
 end
 
 function Sessions:response(number, time, source, destination, index)
     local handshake = self:handshake_of(source, destination, index)
     if not handshake then return nil end
-    handshake.responder = source
     if #handshake.responses == 0 then append(self.answered, destination .. ">" .. source, handshake) end
     table.insert(handshake.responses, number)
-    handshake.answered_at = time
+    handshake.responder, handshake.answered_at = source, time
     return handshake
 end
 

@@ -17,6 +17,7 @@ import shutil
 import struct
 import sys
 import tempfile
+import unicodedata
 from pathlib import Path
 
 from captures import Capture, dissected, dns_record, dns_response, infos, infos_while, shown, tshark
@@ -54,7 +55,7 @@ def vectors(name):
 def entry_of(chat):
     """A chat of the vectors as the preference `chats` has it."""
     if "open" in chat:
-        return chat["open"].replace("%", "%25").replace(",", "%2C")
+        return unicodedata.normalize("NFC", chat["open"]).replace("%", "%25").replace(",", "%2C")
     return f"inkling:secret#{chat['secret']}" + (f"@{chat['owner']}" if "owner" in chat else "")
 
 
@@ -475,7 +476,9 @@ def test_sealed(folder):
         elif case["error"] == "frames":
             check(f"{name}: errors", len(packet.errors()) == 1 and packet.errors()[0] in FRAME_ERRORS.values(), True)
         else:
-            check(f"{name}: errors", packet.errors(), ["last_will" if case["error"] == "lastWill" else case["error"]])
+            # Two byes are an error in any datagram.
+            expected = "duplicate" if "two byes" in name else {"lastWill": "last_will"}.get(case["error"], case["error"])
+            check(f"{name}: errors", packet.errors(), [expected])
 
 
 # Handshakes
@@ -579,7 +582,10 @@ def test_handshakes(folder):
     one_side = "".join(private_lines(case["initiator"]) + f"public {case['responder']['staticPublic']}\n" for case in cases)
     for name, text in [("with all private keys", everything), ("with the initiators' private keys", one_side)]:
         key_file.write_text(text)
-        check_handshakes(name, dissected(path, key_file=key_file, chats=CHATS), expected, True, True)
+        # A private key gives a canonical public key, which the last handshake lacks.
+        count = len(expected) if text == everything else len([case for case, *_ in expected if case["name"] != cases[-1]["name"]])
+        packets = dissected(path, key_file=key_file, chats=CHATS)
+        check_handshakes(name, packets[:count], expected[:count], True, True)
     # The static key of the responder opens message 1 alone.
     key_file.write_text(f"private {cases[0]['responder']['staticPrivate']}\n")
     packets = dissected(path, key_file=key_file, chats=CHATS)
@@ -615,11 +621,12 @@ def test_invalid_handshakes(folder):
         errors = {"parse": [error], "initiation": ["key"], "response": ["key"]}.get(case["stage"], [])
         if error in ("authentication", "ownKey"):
             errors = []
-        # An X25519 result of zero is computed with a key that is not in the file.
+        # One message is for the initiator itself, whose key is in the file too.
+        is_own = error == "ownKey" or "another responder" in name
         check(f"{name}: errors", packet.errors(), errors)
-        check(f"{name}: opened", packet.number("epoch") is not None, error in ("invalidKey", "ownKey"))
+        check(f"{name}: opened", packet.number("epoch") is not None, error == "invalidKey" or is_own)
         check(f"{name}: chat", packet.shown("chat"), ["lobby"] if case["stage"] in ("initiation", "response") else [])
-        check(f"{name}: own key", "own_key" in packet.notes(), error == "ownKey")
+        check(f"{name}: own key", "own_key" in packet.notes(), is_own)
 
 
 def test_epochs(folder):
@@ -717,7 +724,7 @@ def test_ambiguity(folder):
     """Two handshakes between the same nodes at once: either may be the session of the initiator's datagrams."""
     capture = Capture()
     alice, bob = ((9, 1), 5001), ((9, 2), 5002)
-    first, other, third = (vectors("handshake")["valid"][number] for number in (0, 1, 2))
+    first, other, third = (vectors("handshake")["valid"][number] for number in (0, 3, 1))
     for case in (first, other):
         capture.add(alice, bob, bytes.fromhex(case["initiation"]))
     for case in (first, other):
@@ -885,13 +892,16 @@ def test_nodes(program, folder):
     key_file.write_text("".join(f"private {key.hex()}\n" for key in identities))
     packets = [packet for packet in dissected(path, chats="lobby", key_file=key_file)
                if packet.udp is not None and not packet.is_quoted]
-    counters, kinds, epochs = {}, set(), 0
+    counters, kinds, epochs, seen = {}, set(), 0, set()
     for number, packet in enumerate(packets, 1):
         check(f"datagram {number} of the nodes is recognised", packet.inkling is not None, True)
         check(f"datagram {number} of the nodes: errors", packet.errors(), [])
-        check(f"datagram {number} of the nodes: notes", packet.notes(), [])
         if packet.inkling is None:
             continue
+        # Copies of byes are the same bytes (L-32).
+        tag = "".join(packet.hex("authentication_tag"))
+        check(f"datagram {number} of the nodes: notes", packet.notes(), ["repeated"] if tag in seen else [])
+        seen |= {tag} - {""}
         kind = packet.number("kind")
         kinds.add(kind)
         epochs += packet.number("epoch") is not None
@@ -905,7 +915,7 @@ def test_nodes(program, folder):
     if identities:
         check("initiations are opened with the identities", epochs > 0, True)
     for index, list_of_counters in counters.items():
-        check(f"counters under 0x{index:08x} grow", list_of_counters, sorted(set(list_of_counters)))
+        check(f"counters under 0x{index:08x} grow", list_of_counters, sorted(list_of_counters))
     print(f"two nodes: {len(packets)} datagrams, {sum(map(len, counters.values()))} of them sealed under "
           f"{len(counters)} indices")
 
@@ -936,7 +946,6 @@ def main(arguments):
                      test_invalid_handshakes, test_epochs, test_example, test_counters, test_ambiguity,
                      test_other_sessions, test_growing_keys, test_asks, test_instances, test_recognition):
             test(folder)
-            if os.environ.get("T"): import time; print(test.__name__, time.process_time(), time.monotonic(), checks, len(problems))
         if program:
             test_nodes(program, folder)
     for problem in problems[:100]:
