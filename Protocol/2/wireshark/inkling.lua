@@ -236,7 +236,7 @@ draw[INITIATION] = function(tvb, pinfo, tree, items)
         local handshake, is_new = tracker:initiation(pinfo.number, source, destination, index, datagram)
         if is_new and is_whole(tvb) then
             local checked = datagram:sub(1, 5) .. datagram:sub(14, 121)
-            handshake.chat = key_files.chat_by_check(chats, "initiation_key", checked, datagram:sub(6, 13))
+            handshake.chat = key_files.chat_by_check(chats, "initiation", checked, datagram:sub(6, 13))
             open_first(handshake)
         end
         return handshake
@@ -329,7 +329,7 @@ draw[ASK] = function(tvb, pinfo, tree, items)
     local token, check = tvb:raw(1, 8), tvb:raw(9, 8)
     local ask = remembered(tvb, pinfo, function(source)
         local ask, is_new = tracker:ask(pinfo.number, source, token, check)
-        if is_new then ask.chat = key_files.chat_by_check(chats, "ask_key", token, check) end
+        if is_new then ask.chat = key_files.chat_by_check(chats, "ask", token, check) end
         return ask
     end)
     add_chat(tree, ask.chat)

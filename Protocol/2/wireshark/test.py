@@ -397,10 +397,10 @@ def test_derivations(folder):
         calls.name = function(entry) return chat(entry).name end
         calls.derived = function(entry)
             local c = chat(entry)
-            return c.key .. c.psk .. c.prologue_key .. c.seal_key .. c.initiation_key .. c.ask_key .. c.name_key
+            return c.key .. c.psk .. c.prologue .. c.seal .. c["check initiation"] .. c["check ask"] .. c["check name"]
         end
         calls.ask = function(entry, token, check)
-            return keys.chat_by_check({ chat(entry) }, "ask_key", token, check) and "yes"
+            return keys.chat_by_check({ chat(entry) }, "ask", token, check) and "yes"
         end
         calls.tell = function(entry, sealed, nonce, token) return keys.open_static(chat(entry), sealed, nonce, token) end
         calls.instance = function(entry, name) return (keys.read_instance_name({ chat(entry) }, name)) end
