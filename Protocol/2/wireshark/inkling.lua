@@ -93,14 +93,9 @@ local e = {
     cut = noted("cut", "Not all of the datagram was captured"),
 }
 
-local function values(...)
-    local list = {}
-    for _, part in ipairs({ ... }) do
-        for _, one in pairs(part) do list[#list + 1] = one end
-    end
-    return list
-end
-inkling.fields, inkling.experts = values(f, frames.fields), values(e, frames.experts)
+for name, field in pairs(frames.fields) do f["frames." .. name] = field end
+for name, one in pairs(frames.experts) do e["frames." .. name] = one end
+inkling.fields, inkling.experts = f, e
 
 -- Preferences
 
@@ -113,11 +108,12 @@ inkling.prefs.key_file = Pref.string("Key file", "", "A file of keys of 64 hex d
 
 local udp_ports = DissectorTable.get("udp.port")
 local ports, chats, keys = "", {}, key_files.open("")
--- `tracker` ties the datagrams of the capture together; `known` holds what was found when one was first seen.
-local tracker, known
+-- `tracker` ties the datagrams of the capture together, `asks` has those by token and asker; `known` holds what was
+-- found when a datagram was first seen.
+local tracker, known, asks
 
 local function begin()
-    tracker, known, keys = sessions.new(), {}, key_files.open(inkling.prefs.key_file)
+    tracker, known, asks, keys = sessions.new(), {}, {}, key_files.open(inkling.prefs.key_file)
 end
 
 local function apply_preferences()
@@ -305,7 +301,7 @@ draw[SEALED] = function(tvb, pinfo, tree, items)
         local found = tracker:sealed(time, source, destination, index, counter)
         if is_whole(tvb) then found.plaintext, found.has_key = keys:unseal(tvb:raw(), index, counter) end
         -- Without a key, each datagram is taken for an authentic one.
-        if found.plaintext or not found.has_key then tracker:mark(pinfo.number, found.direction, counter) end
+        if found.plaintext or not found.has_key then tracker:mark(pinfo.number, found.marks, counter) end
         return found
     end)
     if is_last_will then items[f.counter]:add_proto_expert_info(e.last_will) end
@@ -328,9 +324,11 @@ local function is_zero(data) return not data:find("[^%z]") end
 draw[ASK] = function(tvb, pinfo, tree, items)
     local token, check = tvb:raw(1, 8), tvb:raw(9, 8)
     local ask = remembered(tvb, pinfo, function(source)
-        local ask, is_new = tracker:ask(pinfo.number, source, token, check)
-        if is_new then ask.chat = key_files.chat_by_check(chats, "ask", token, check) end
-        return ask
+        local ask = asks[token .. source]
+        if ask and ask.check == check then return ask end
+        local chat = key_files.chat_by_check(chats, "ask", token, check)
+        asks[token .. source] = { check = check, frame = pinfo.number, tells = {}, chat = chat }
+        return asks[token .. source]
     end)
     add_chat(tree, ask.chat)
     add_frame(tree, f.first_frame, ask.frame, pinfo.number)
@@ -343,8 +341,9 @@ end
 draw[TELL] = function(tvb, pinfo, tree, items)
     local token = tvb:raw(1, 8)
     local found = remembered(tvb, pinfo, function(_, destination)
-        local ask = tracker:tell(pinfo.number, destination, token)
+        local ask = asks[token .. destination]
         local found = { ask = ask, chat = ask and ask.chat }
+        if ask then table.insert(ask.tells, pinfo.number) end
         for _, chat in ipairs(not is_whole(tvb) and {} or found.chat and { found.chat } or chats) do
             local key = key_files.open_static(chat, tvb:raw(17), tvb:raw(9, 8), token)
             if key then
@@ -411,7 +410,7 @@ local function recognised(tvb)
     if kind == ASK then return is_zero(tvb:raw(17)), true end
     if kind ~= SEALED then return true, kind == INITIATION end
     local index, counter = tvb(1, 4):uint(), tvb(5, 4):uint()
-    local is_known = tracker:knows(index) or keys:has(index)
+    local is_known = tracker.directions[index] or keys.transport[index]
     return is_known or counter < USUAL_COUNTERS or counter == LAST_WILL_COUNTER, is_known
 end
 
@@ -449,7 +448,8 @@ local function find_instances()
         end
         local value = tostring(one.value):match("^[kK]=(.*)$") or tostring(one.value):match("^[kK]$")
         if instance and value and instance.key == nil then
-            instance.key = key_files.open_instance_key(instance.chat, value, instance.nonce) or false
+            local sealed = key_files.decode_base64(value, 64)
+            instance.key = sealed and key_files.open_static(instance.chat, sealed, instance.nonce) or false
             if instance.key then keys:add_public(instance.key) end
         end
     end

@@ -102,12 +102,6 @@ return function(crypto)
         return crypto.open(key, ZERO_NONCE, "", sealed)
     end
 
-    -- The static key in the value of a TXT record's `k` (D-3), or nil.
-    local function open_instance_key(chat, text, nonce)
-        local sealed = decoded(text, BASE64, 64)
-        return sealed and open_static(chat, sealed, nonce)
-    end
-
     -- The nonce and the chat of an instance name (D-21), or nil.
     local function read_instance_name(chats, name)
         local bytes = decoded(name:sub(1, 26):lower(), BASE32, 26)
@@ -122,7 +116,6 @@ return function(crypto)
 
     local function open(path)
         local keys = { path = path, size = 0, lines = {}, transport = {}, privates = {}, publics = {} }
-        if path ~= "" and not io.open(path) then print("Inkling: can't read the key file " .. path) end
         return setmetatable(keys, Keys)
     end
 
@@ -138,8 +131,12 @@ return function(crypto)
 
     -- Takes the lines that the file has got since the last call: while a capture is running, it may grow.
     function Keys:read_on()
-        local file = self.path ~= "" and io.open(self.path)
-        if not file then return end
+        local file, problem = io.open(self.path)
+        if not file then
+            if self.path ~= "" then print("Inkling: can't read the key file: " .. problem) end
+            self.path = ""
+            return
+        end
         local size = file:seek("end")
         file:seek("set")
         for line in size ~= self.size and file:lines() or function() end do
@@ -162,8 +159,6 @@ return function(crypto)
         file:close()
     end
 
-    function Keys:has(index) return self.transport[index] ~= nil end
-
     -- The frames of a sealed datagram, or nil (W-19); then whether the index has a key.
     function Keys:unseal(bytes, index, counter)
         self:read_on()
@@ -172,7 +167,7 @@ return function(crypto)
             local frames = crypto.open(key, nonce, bytes:sub(1, HEADER_SIZE), bytes:sub(HEADER_SIZE + 1))
             if frames then return frames, true end
         end
-        return nil, self:has(index)
+        return nil, self.transport[index] ~= nil
     end
 
     -- The symmetric state of Noise, section 5.2. Each of its keys seals one text, so all nonces are 0.
@@ -251,6 +246,7 @@ return function(crypto)
 
     return {
         open = open, chats_of = chats_of, chat_by_check = chat_by_check, read_instance_name = read_instance_name,
-        open_static = open_static, open_instance_key = open_instance_key, user_id = user_id, is_valid_key = is_valid_key,
+        open_static = open_static, user_id = user_id, is_valid_key = is_valid_key,
+        decode_base64 = function(text, size) return decoded(text, BASE64, size) end,
     }
 end
