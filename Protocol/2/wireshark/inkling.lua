@@ -63,11 +63,8 @@ local LAYOUTS = {
     { { f.token, 8 }, { f.nonce, 8 }, { f.sealed_key, 48 } },
 }
 
-local function malformed(name, words)
-    return ProtoExpert.new("inkling.error." .. name, words, expert.group.MALFORMED, expert.severity.ERROR)
-end
-local function unopened(name, words)
-    return ProtoExpert.new("inkling.error." .. name, words, expert.group.UNDECODED, expert.severity.WARN)
+local function malformed(name, words, group)
+    return ProtoExpert.new("inkling.error." .. name, words, group or expert.group.MALFORMED, expert.severity.ERROR)
 end
 local function noted(name, words)
     return ProtoExpert.new("inkling.note." .. name, words, expert.group.SEQUENCE, expert.severity.NOTE)
@@ -80,8 +77,8 @@ local e = {
     zeros = malformed("zeros", "The last 48 bytes of an ask are not all zero: a node drops it (W-14)"),
     counter = malformed("counter", "No datagram has the counter 2^32 - 2: a node drops it (W-20)"),
     key = malformed("key", "A static key that is not valid, or a result of zero: a node refuses it (W-3, W-4)"),
-    authentication = unopened("authentication", "No key that is given for the index opens it"),
-    seal = unopened("seal", "The sealed key does not open: a node ignores it (W-37)"),
+    authentication = malformed("authentication", "No key that is given for the index opens it", expert.group.UNDECODED),
+    seal = malformed("seal", "The sealed key does not open: a node ignores it (W-37)", expert.group.UNDECODED),
     own_key = noted("own_key", "Both ends have the same static key: they share no link (D-7)"),
     last_will = noted("last_will", "The last will: another process says that its sender died (W-21)"),
     repeated = noted("repeated", "The counter occurred before: a node drops it (W-22)"),
@@ -156,10 +153,9 @@ local function add_layout(tree, layout, tvb, offset, items)
 end
 
 -- Adds what is not in the datagram itself: a number, a text, or a byte string for a field of bytes.
-local function add(tree, field, value) return tree:add(field, value):set_generated() end
-
-local function add_bytes(tree, field, value)
-    return add(tree, field, ByteArray.new(value, true):tvb("Opened bytes")())
+local function add(tree, field, value)
+    local is_bytes = field == f.run or field == f.key or field == f.nonce
+    return tree:add(field, is_bytes and ByteArray.new(value, true):tvb("Opened bytes")() or value):set_generated()
 end
 
 local function add_frame(tree, field, number, own_number)
@@ -177,14 +173,14 @@ local function chat_words(chat)
 end
 
 local function add_key(tree, key)
-    local item = add_bytes(tree, f.key, key)
+    local item = add(tree, f.key, key)
     add(item, f.user, key_files.user_id(key))
     if not key_files.is_valid_key(key) then item:add_proto_expert_info(e.key) end
 end
 
 -- Adds what the payload of a handshake says of its sender (W-18).
 local function add_payload(item, opened)
-    add_bytes(item, f.run, opened.run)
+    add(item, f.run, opened.run)
     local epoch = add(item, f.epoch, opened.epoch)
     if opened.has_zero then item:add_proto_expert_info(e.key) end
     if opened.change then epoch:add_proto_expert_info(e[opened.change]) end
@@ -463,7 +459,7 @@ function discovery.dissector(_, pinfo, root)
         local tree = root:add(discovery)
         tree:append_text(", instance of " .. chat_words(instance.chat))
         add(tree, f.instance, instance.name)
-        add_bytes(tree, f.nonce, instance.nonce)
+        add(tree, f.nonce, instance.nonce)
         add_chat(tree, instance.chat)
         if instance.key then add_key(tree, instance.key) end
         if instance.key == false then tree:add_proto_expert_info(e.seal) end
