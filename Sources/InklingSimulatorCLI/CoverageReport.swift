@@ -45,13 +45,14 @@ private func words(_ state: Coverage.PersonState) -> String {
 
 private func words(_ counter: Coverage.NodeCounter) -> String {
     switch counter {
-    case .lostToSilence: "lost to silence"
+    case .linksDown: "links down"
+    case .linksForgotten: "links forgotten"
     case .staleClears: "stale clears"
     case .lateTimers: "late timers"
     case .typingStarts: "typing starts"
     case .typingStartsLimited: "typing starts limited"
     case .messagesSent: "messages sent"
     case .messagesReceived: "messages received"
-    case .handshakes, .links, .retransmissions, .delivered, .failed: "\(counter)"
+    case .handshakes, .links, .records, .delivered, .failed: "\(counter)"
     }
 }

@@ -1,5 +1,5 @@
-import InklingCore
-import InklingWire
+import InklingCore2
+import InklingWire2
 
 /// Holds what has to happen against what does: whoever is there is shown, and whoever types shows without a gap, where
 /// the path between the two was whole for long enough; and datagrams that say so go out when they have to.
@@ -12,8 +12,6 @@ final class LivenessChecker {
     /// How long nothing has to have befallen a host that moved, or whose node was stopped: its links may have to get over
     /// that by silence.
     private static let recovery = Duration.seconds(5)
-    /// How long after a handshake the two sides may differ about which session sends (L-43).
-    private static let handshake = Duration.seconds(3)
     /// Within which somebody is shown with whom a datagram can be exchanged (L-5: less than 5 s between initiations).
     private static let meeting = Duration.milliseconds(6_500)
     /// The same of friends while somebody attacks, after one of them has started.
@@ -110,9 +108,9 @@ final class LivenessChecker {
     }
 
     /// A node sent a datagram to another.
-    func sent(_ kind: DatagramKind, by sender: Int, to receiver: Int, _ now: Instant) {
+    func sent(_ kind: DatagramKind, size: Int, by sender: Int, to receiver: Int, _ now: Instant) {
         let path = sender * hosts.count + receiver
-        if kind.hasStatus { sendings[path].status = now }
+        if kind.hasStatus(size: size) { sendings[path].status = now }
         switch kind {
         case .typing:
             if sendings[path].typing.count > 23 { sendings[path].typing.removeFirst(8) }
@@ -153,8 +151,7 @@ final class LivenessChecker {
             guard let shown = simulation.checker.shownSince(other.plan.identity, in: chat, by: one.index) else {
                 return nil
             }
-            let handshake = sendings[one.index * hosts.count + other.index].handshake
-            since = max(since, shown, handshake == .zero ? .zero : handshake + LivenessChecker.handshake)
+            since = max(since, shown)
         }
         guard simulation.now - since >= LivenessChecker.settling else { return nil }
         return since
@@ -317,7 +314,7 @@ final class LivenessChecker {
             let handshake = max(
                 sendings[sender.index * hosts.count + receiver].handshake,
                 sendings[receiver * hosts.count + sender.index].handshake)
-            guard handshake == .zero || beat.at - handshake > Limits.supersededLifetime else { return }
+            guard handshake == .zero || beat.at - handshake > Limits.joinPingPeriod else { return }
         }
         let gap = now - beat.at
         for chat in sender.chats { sender.typing[chat].advance(to: now) }
@@ -331,10 +328,10 @@ final class LivenessChecker {
             let isLate = isPunctual && gap > max(beat.interval, interval)
             guard isLate || (isFresh && gap < shortest) else { return }
             simulation.checker.report(.heartbeats, "host \(sender.index), \(gap) after the one before", now)
-        } else if isPunctual, isTyping, isQuiet, sender.chats.count == 1, gap != Limits.typingHeartbeatInterval {
+        } else if isPunctual, isTyping, isQuiet, sender.chats.count == 1, gap != Limits.typingHeartbeat {
             simulation.checker.report(.heartbeats, "host \(sender.index) types, \(gap) after the one before", now)
         } else if isPunctual, isTyping, sender.chats.count == 1, let edge = edges.first, beat.at < edge,
-            now - edge != Limits.typingHeartbeatInterval
+            now - edge != Limits.typingHeartbeat
         {
             simulation.checker.report(.heartbeats, "host \(sender.index) types, \(now - edge) after its edge", now)
         }

@@ -1,4 +1,4 @@
-import InklingCore
+import InklingCore2
 
 /// Every message that was sent, and what became of it for each person that it was meant for.
 struct MessageLedger {
@@ -12,6 +12,9 @@ struct MessageLedger {
         let text: String
         let at: Instant
         var outcomes: [Int: Outcome]
+        /// How many people it goes to; some of them may not be shown, because their links are down (M-36).
+        var recipients: Int
+        var isExact = true
         /// The identities at one of whose devices it was shown.
         var shownTo: Set<Int> = []
     }
@@ -44,7 +47,16 @@ struct MessageLedger {
         sent.append(
             Sent(
                 host: host.index, incarnation: host.incarnation, chat: chat, number: number, text: text, at: now,
-                outcomes: Dictionary(uniqueKeysWithValues: identities.map { ($0, .open) })))
+                outcomes: Dictionary(uniqueKeysWithValues: identities.map { ($0, .open) }),
+                recipients: identities.count))
+    }
+
+    /// The node said to how many people, without those of an adversary, the last message goes.
+    ///
+    /// - Parameter isExact: Whether nobody of an adversary may be among them.
+    mutating func went(to recipients: Int, isExact: Bool) {
+        sent[sent.count - 1].recipients = recipients
+        sent[sent.count - 1].isExact = isExact
     }
 
     /// A node showed a message.
@@ -83,7 +95,11 @@ struct MessageLedger {
         let index = sent.lastIndex {
             $0.host == host.index && $0.incarnation == host.incarnation && $0.number == number
         }
-        guard let index, let identity, sent[index].outcomes[identity] == .open else {
+        guard let index, let identity else {
+            return Fault(rule: .wrongReport, text: "host \(host.index), message \(number)")
+        }
+        let isUnshown = sent[index].outcomes[identity] == nil && sent[index].outcomes.count < sent[index].recipients
+        guard sent[index].outcomes[identity] == .open || isUnshown else {
             return Fault(rule: .wrongReport, text: "host \(host.index), message \(number)")
         }
         sent[index].outcomes[identity] = outcome
@@ -114,7 +130,7 @@ struct MessageLedger {
     /// The first message of a node that still runs whose outcome for somebody is open.
     func firstOpen(_ hosts: [SimulatedHost]) -> Sent? {
         sent.first { message in
-            message.outcomes.values.contains(.open) && hosts[message.host].incarnation == message.incarnation
+            (message.outcomes.values.contains(.open) || message.isExact && message.outcomes.count < message.recipients) && hosts[message.host].incarnation == message.incarnation
                 && hosts[message.host].node != nil
         }
     }

@@ -1,5 +1,5 @@
-import InklingCore
-import InklingWire
+import InklingCore2
+import InklingWire2
 
 /// What the checkers ask of a run, and hold against it.
 extension Simulation {
@@ -12,8 +12,8 @@ extension Simulation {
     /// The idle interval of a node, by the number of its links (T-11).
     func idleInterval(of host: SimulatedHost) -> Duration {
         let tenths =
-            ((host.node?.links ?? 0) * 10 + Limits.idleHeartbeatsPerSecond - 1) / Limits.idleHeartbeatsPerSecond
-        return min(max(.milliseconds(100 * tenths), Limits.minimumIdleInterval), Limits.maximumIdleInterval)
+            ((host.node?.links ?? 0) * 10 + Limits.idleHeartbeats - 1) / Limits.idleHeartbeats
+        return min(max(.milliseconds(100 * tenths), Limits.idleInterval), Limits.maximumIntervalTaken)
     }
 
     /// How long typing takes at most from its announcement until it shows.
@@ -27,7 +27,7 @@ extension Simulation {
     /// A node sends a datagram.
     func check(_ bytes: [UInt8], _ kind: DatagramKind, by host: SimulatedHost, to address: Address) {
         let receiver = hostsByAddress[address]
-        if let receiver { liveness.sent(kind, by: host.index, to: receiver, now) }
+        if let receiver { liveness.sent(kind, size: bytes.count, by: host.index, to: receiver, now) }
         if kind == .typing { liveness.checkTime(ofFrameBy: host, self) }
         if kind == .heartbeat { liveness.checkBeat(of: host, to: receiver, bytes, self) }
         guard let adversary, receiver == nil else { return }
@@ -40,7 +40,7 @@ extension Simulation {
     func checkTables() {
         guard let adversary, isAttacked else { return }
         for host in hosts where host.isActive {
-            report(limits.tables(of: host, in: Simulation.chats[0].tag, adversary), host)
+            report(limits.tables(of: host, in: Simulation.chats[0].id, adversary), host)
         }
     }
 

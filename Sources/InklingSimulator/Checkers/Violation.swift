@@ -1,4 +1,4 @@
-import InklingCore
+import InklingCore2
 
 /// A promise of the protocol that a run broke.
 package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {

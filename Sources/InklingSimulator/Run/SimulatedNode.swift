@@ -1,5 +1,5 @@
-import InklingCore
-import InklingWire
+import InklingCore2
+import InklingWire2
 
 /// The node of a host, from one start to its end.
 final class SimulatedNode {
@@ -57,7 +57,7 @@ final class SimulatedNode {
     func noteNewName(_ now: Instant) {
         // What waits is told with the name of that moment.
         if let nameDue, nameDue > now { return }
-        nameDue = nameDue.map { max(now, $0 + Limits.renamingInterval) } ?? now
+        nameDue = nameDue.map { max(now, $0 + Limits.nameInterval) } ?? now
     }
 
     /// Its user takes messages again, and first those that wait.
@@ -109,7 +109,7 @@ final class SimulatedNode {
 struct Reaction {
     let outputs: [Output]
     /// The chat of the session that the datagram was for, as it was before.
-    let chat: ChatTag?
+    let chat: ChatID?
     /// How many datagrams were dropped.
     let dropped: Int
     /// How many of them were more than their link may send.

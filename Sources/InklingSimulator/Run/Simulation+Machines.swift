@@ -1,5 +1,5 @@
-import InklingCore
-import InklingWire
+import InklingCore2
+import InklingWire2
 
 /// What befalls nodes and the machines that they run on.
 extension Simulation {
@@ -12,11 +12,10 @@ extension Simulation {
         let port: UInt16 = keepsPort ? 4_000 : 4_000 + UInt16(host.incarnation)
         setAddresses(host, host.addresses.map { $0.withPort(port) })
         let seed = scenario.seed &+ UInt64(host.index) << 40 &+ UInt64(host.incarnation) << 32
-        var random = SeededGenerator(seed: seed, purpose: 4)
-        let run = random.next()
+        let random = SeededGenerator(seed: seed, purpose: 4)
         let endpoint = Endpoint(
             configuration: .init(
-                identity: host.identity, run: run, name: host.name, sendsTyping: host.plan.sendsTyping,
+                identity: host.identity, name: host.name, sendsTyping: host.plan.sendsTyping,
                 isOwnUsers: { $0.port < Adversary.firstPort }),
             now: now, random: random)
         let node = SimulatedNode(endpoint)
@@ -31,7 +30,7 @@ extension Simulation {
         input(host) { $0.setNetworks(host.networks, port: port, now: $1) }
         if host.plan.keepsWills { input(host) { $0.keepsWills(now: $1) } }
         for chat in host.plan.chats {
-            input(host) { try? $0.join(Simulation.chats[chat], now: $1) }
+            input(host) { try? $0.join(Simulation.chats[chat], isSecret: chat == 2, now: $1) }
             recall(host, chat)
             advertise(host, chat)
             browse(host, chat)
@@ -105,7 +104,7 @@ extension Simulation {
     func keepAddresses(_ host: SimulatedHost, _ chat: Int) {
         guard let node = host.node else { return }
         for other in hosts where other.key != host.key {
-            let addresses = node.endpoint.lastAddresses(of: other.key, in: Simulation.chats[chat].tag)
+            let addresses = node.endpoint.lastAddresses(of: other.key, in: Simulation.chats[chat].id)
             if !addresses.isEmpty { host.lastAddresses[chat, default: [:]][other.key] = addresses }
         }
     }
@@ -113,7 +112,7 @@ extension Simulation {
     /// The node reads what its state directory has of places.
     func recall(_ host: SimulatedHost, _ chat: Int) {
         for (key, addresses) in (host.lastAddresses[chat] ?? [:]).sorted(by: { $0.key < $1.key }) {
-            input(host) { $0.recall(key, at: addresses, in: Simulation.chats[chat].tag, now: $1) }
+            input(host) { $0.recall(key, at: addresses, in: Simulation.chats[chat].id, now: $1) }
         }
     }
 

@@ -1,5 +1,5 @@
-import InklingCore
-import InklingWire
+import InklingCore2
+import InklingWire2
 
 /// Runs one scenario: the production core in every node, a virtual clock, a virtual LAN.
 ///
@@ -47,13 +47,18 @@ package final class Simulation {
 
     /// The chats that there are; hosts are in some of them.
     static let chats = [
-        ChatKeys(openName: "lobby"), ChatKeys(openName: "kitchen"),
-        ChatKeys(secret: ChatSecret(Array(repeating: 7, count: 16)) ?? fallbackSecret),
+        openChat("lobby"), openChat("kitchen"),
+        ChatKeys(secret: secret),
     ]
-    private static let fallbackSecret: ChatSecret = {
+    private static let secret: ChatSecret = {
         var generator = SeededGenerator(seed: 7)
         return ChatSecret(using: &generator)
     }()
+
+    private static func openChat(_ name: String) -> ChatKeys {
+        guard let name = try? ChatName(name) else { preconditionFailure("no name of a chat") }
+        return ChatKeys(openName: name)
+    }
 
     let scenario: Scenario
     private let hasRenames: Bool
@@ -332,8 +337,8 @@ package final class Simulation {
         }
     }
 
-    private func show(_ text: String, of person: Person, in tag: ChatTag, on host: SimulatedHost) {
-        guard let chat = Simulation.chats.firstIndex(where: { $0.tag == tag }) else { return }
+    private func show(_ text: String, of person: Person, in tag: ChatID, on host: SimulatedHost) {
+        guard let chat = Simulation.chats.firstIndex(where: { $0.id == tag }) else { return }
         let identity = hosts.first { $0.key == person.key }?.plan.identity
         switch checker.messages.show(text, from: identity, in: chat, by: host, hosts: hosts) {
         case .failure(let fault):
@@ -357,7 +362,7 @@ package final class Simulation {
         // A message may have to wait for a list of typists (T-22).
         let wait: Duration? =
             adversary != nil
-            ? .milliseconds(150) : hosts.count > Limits.listsPerSecond ? .milliseconds(60) : nil
+            ? .milliseconds(150) : hosts.count > Limits.lists ? .milliseconds(60) : nil
         let due = wait.map { now + $0 }
         if let fault = checker.messages.report(number, for: identity, is: outcome, by: host, due: due) {
             checker.report(fault.rule, fault.text, now)
@@ -376,11 +381,13 @@ package final class Simulation {
             host.farewells[chat] = lastPacket
         }
         traffic.sent(by: host.index, kind)
+        let shows = checker.chatsShown(of: hosts[target].plan.identity, by: host.index)
         let transit = network.send(bytes, from: host.index, to: target, hasFaults: hasFaults, now)
         for copy in transit.copies {
             let packet = Packet(
-                number: lastPacket, kind: kind, sentAt: now, sender: host.index, source: source,
-                destination: address, bytes: copy.bytes, typing: host.typingChats(now), isGenuine: copy.isGenuine)
+                number: lastPacket, kind: kind, sentAt: now, sender: host.index, incarnation: host.incarnation,
+                source: source, destination: address, bytes: copy.bytes, typing: host.typingChats(now), shows: shows,
+                isGenuine: copy.isGenuine)
             events.add(.arrival(packet), at: now + copy.delay)
             if hasFaults { attacker.overhear(packet) }
         }
