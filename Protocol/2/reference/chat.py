@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Optional, Protocol
+from typing import Any, Optional
 
 import epochs
-from admission import PREFERRED, STRANGER, Beginning, NoRoom
+from admission import PREFERRED, STRANGER, NoRoom
 from composer import Composer
 from context import Context
 from epochs import EpochCounter, EpochsUsedUp, decide_on_joining, decide_on_response, epoch_to_name
@@ -20,7 +20,7 @@ from opening import Attempt, Instance, Openings
 from presence import People
 from records import Owner
 from session import Address, Session
-from wire import AWAY, LEFT, QUIT, TYPING, WILL
+from wire import AWAY, LEFT, TYPING, WILL
 
 IDLE_SHORTEST = 0.75                                    # T-11
 
@@ -33,26 +33,17 @@ class Memory:
     epochs: EpochCounter = field(default_factory=EpochCounter)
 
 
-class NodeHost(Protocol):
-    """What a chat needs of its node."""
-
-    beginning: Beginning
-    blocked: set[str]
-
-    def live_links(self) -> int: ...
-    def make_room(self, chat: "Chat", session: Session) -> None: ...    # raises NoRoom
-    def drop_unconfirmed(self, chat: "Chat", key: bytes) -> None: ...
-    def next_number(self) -> int: ...
-
-
 class QueueFull(Exception):
     """M-14: the user whose queue is full."""
 
 
 class Chat:
-    """A name and, unless the chat is open, a secret, with an owner's key or none."""
+    """A name and, unless the chat is open, a secret, with an owner's key or none.
 
-    def __init__(self, context: Context, node: NodeHost, name: str, secret: Optional[bytes], owner: bytes,
+    Of its node it uses `beginning`, `blocked`, `live_links`, `make_room`, `drop_unconfirmed` and `next_number`.
+    """
+
+    def __init__(self, context: Context, node: Any, name: str, secret: Optional[bytes], owner: bytes,
                  memory: Memory) -> None:
         self._context, self._clock, self._node = context, context.clock, node
         self.name, self.secret, self.owner_key = name, secret, owner
@@ -95,7 +86,7 @@ class Chat:
             links = self._node.live_links()
             is_fast = links <= TYPING_LINKS or self.rank > STRANGER
             return TYPING_BEAT if is_fast else min(LONGEST_TYPING_BEAT, links * S // 200)
-        return int(self.interval_units() * INTERVAL_UNIT * self._context.random.uniform(IDLE_SHORTEST, 1))
+        return int(link.announced_units * INTERVAL_UNIT * self._context.random.uniform(IDLE_SHORTEST, 1))
 
     def owner(self, link: Link) -> Owner:
         return Owner(False, self.rank == STRANGER, None if self.secret is None else self.name,
@@ -171,6 +162,8 @@ class Chat:
 
     def _join(self, session: Session, decision: str) -> Optional[Link]:
         key, link = session.key, self.links.get((session.key, session.run))
+        if self.is_blocked(key):
+            return None                                         # L-36
         is_new = link is None
         if link is None:
             try:
@@ -222,7 +215,7 @@ class Chat:
     def went_down(self, link: Link) -> None:
         link.covered = []
         self.people.update(link.key, "silence")
-        self.openings.update(link.key)
+        self.openings.update(link.key, begins_again=True)
 
     def was_named(self, link: Link) -> None:
         self.people.update(link.key)
@@ -312,10 +305,6 @@ class Chat:
                 link.send_typing()
         for link in full:
             self.failed(link, number, "stalled")
-
-    def rename(self) -> None:
-        for link in self.links.values():
-            link.sender.enqueue_name(self._context.name)
 
     # The end of links
 

@@ -140,7 +140,7 @@ class Play:
         """The link comes up, and stays so without evidence."""
         self.link.interval = 10**6 * S
         self.link._come_up()
-        self.link.named("Peer", 0)
+        self.link.got_name("Peer", 0)
         self.link.sender.acknowledge(Ack(1, 0), 0, False)
         self.link.sender.round_trips.smooth = None
         self.observe()
@@ -242,6 +242,7 @@ def intervals(row: Case) -> None:
     play = Play()
     play.show()
     play.node.live_links = lambda: row["links"]  # type: ignore[method-assign]
+    play.link.send_heartbeat()
     low, high = row["idle"]
     waits = [play.chat.next_beat(play.link) / MS for _ in range(50)]
     same(all(low <= wait <= high for wait in waits) and max(waits) - min(waits) > (high - low) / 2, True, f"{waits}")

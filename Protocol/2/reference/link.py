@@ -3,45 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Optional, Protocol, Sequence
+from typing import Any, Optional, Sequence
 
 from clock import Bucket, Timer, cancel
 from context import Context
 from limits import (AMPLIFICATION, AWAITED, CHECK_PAUSE, COPIES, DOWN_TIME, HINT_PAUSE, INTERVAL_UNIT, JOIN_STEP,
-                    JOIN_TIME, LAST_COUNTER, LEAST_PINGS, LEAST_UNITS, LEAST_UP, NAME_TIME, PINGS,
+                    JOIN_TIME, LAST_COUNTER, LEAST_PINGS, LEAST_UNITS, LEAST_UP, NAME_STEP, NAME_TIME, PINGS,
                     PINGS_SPENT_UNHEARD, PING_STEP, RECORD_BURST, RECORD_RATE, REKEY_REPEAT, REKEY_SPREAD, S,
                     SEALED_EXTRA, SESSIONS_PER_LINK, SESSION_LIFE, SILENT_SESSION, SNAPSHOT_SIGN, START_BURST,
                     START_RATE, TYPING_EXPIRY, UNHEARD_PAUSE)
 from records import Owner, Receiver, Sender
 from session import Address, ReplayWindow, Session
-from wire import (AWAY, NAME, QUIT, TYPING, UNHEARD, Ack, Bye, Forward, Frame, Heartbeat, Ping, Pong, Record, Typing,
+from wire import (AWAY, QUIT, TYPING, UNHEARD, Ack, Bye, Forward, Frame, Heartbeat, Ping, Pong, Record, Typing,
                   encode_frames)
 
 UP, SUSPECT, DOWN, FORGOTTEN = "up", "suspect", "down", "forgotten"
-
-
-class LinkHost(Protocol):
-    """What a link needs of its chat."""
-
-    def status(self) -> int: ...                                        # T-2
-    def interval_units(self) -> int: ...                                # T-24
-    def is_typing(self, link: "Link") -> bool: ...                      # announced, and shown there
-    def next_beat(self, link: "Link") -> int: ...                       # T-8, T-11: until the next heartbeat
-    def covered_addresses(self, link: "Link") -> list[Address]: ...
-    def covers_by_hand(self, link: "Link") -> bool: ...
-    def owner(self, link: "Link") -> Owner: ...
-    def came_up(self, link: "Link") -> None: ...
-    def went_down(self, link: "Link") -> None: ...
-    def was_named(self, link: "Link") -> None: ...
-    def changed(self, link: "Link") -> None: ...                        # presence, name or typing
-    def address_changed(self, link: "Link") -> None: ...
-    def got_text(self, link: "Link", text: str, owner: Owner) -> None: ...
-    def delivered(self, link: "Link", message: int) -> None: ...
-    def failed(self, link: "Link", message: int, why: str) -> None: ...
-    def forget(self, link: "Link", why: str) -> None: ...
-    def received_bye(self, link: "Link", reason: int) -> None: ...
-    def say_bye(self, link: "Link", reason: int, why: str) -> None: ...
-    def rekey(self, link: "Link") -> None: ...
 
 
 @dataclass
@@ -53,9 +29,13 @@ class SentPing:
 
 
 class Link:
-    """Chat, the peer's static key and the peer's run identify it; a pair of epochs names its state."""
+    """Chat, the peer's static key and the peer's run identify it; a pair of epochs names its state.
 
-    def __init__(self, context: Context, host: LinkHost, key: bytes, run: bytes, own_epoch: int, peer_epoch: int,
+    Its host is the chat. It is asked for what the link sends, covers and costs (`status`, `interval_units`,
+    `next_beat`, `is_typing`, `covered_addresses`, `covers_by_hand`, `owner`), and hears what happens to the link.
+    """
+
+    def __init__(self, context: Context, host: Any, key: bytes, run: bytes, own_epoch: int, peer_epoch: int,
                  address: Address) -> None:
         self.context, self.clock, self._host = context, context.clock, host
         self.key, self.run, self.address, self.via = key, run, address, None
@@ -88,7 +68,8 @@ class Link:
         self._last_check, self._no_check_before, self._check_from = -PING_STEP, 0, 0
         is_on_link = self.context.net.is_on_link(self.address)
         self.sender = Sender(self.clock, self, is_on_link)
-        self.receiver = Receiver(self.clock, _Receiving(self, self._host), self.context.pools)
+        self.receiver = Receiver(self.clock, self, self.context.pools)
+        self._name_at, self.announced_units = now, LEAST_UNITS
         self.sender.enqueue_name(self.context.name)     # M-24
         self._after("down", DOWN_TIME, lambda: self._host.forget(self, "silence"))      # L-83
 
@@ -120,9 +101,8 @@ class Link:
         """A session joins (L-67); the caller has compared epochs and set the address."""
         session.joined_at, session.opened_at = self.clock.now, self.clock.now
         session.link = self
-        settings = self.context.settings
-        session.rekey_at = self.clock.now + settings.rekey + int(
-            self.context.random.uniform(0, REKEY_SPREAD * settings.rekey / (3_600 * S)))    # L-37
+        rekey = self.context.rekey
+        session.rekey_at = self.clock.now + int(rekey * self.context.random.uniform(1, 1 + REKEY_SPREAD))     # L-37
         self.sessions.append(session)
         if len(self.sessions) > SESSIONS_PER_LINK:      # L-77
             others = [s for s in self.sessions if s is not self.sending() and s is not session]
@@ -180,7 +160,7 @@ class Link:
         session = session or self.sending()
         if session is None or self.state == FORGOTTEN:
             return 0
-        data = session.seal(self._counter, encode_frames(list(frames)))
+        data = session.seal(self._counter, encode_frames(frames))
         self._counter += 1
         for address in addresses if addresses is not None else [self.address]:
             self.context.transmit(address, data, via if via is not None or address != self.address else self.via)
@@ -195,7 +175,9 @@ class Link:
         return self._host.status() if self.is_named else 0
 
     def heartbeat(self) -> Heartbeat:
-        return Heartbeat(self.status(), self._host.interval_units())
+        """T-24."""
+        self.announced_units = self._host.interval_units()
+        return Heartbeat(self.status(), self.announced_units)
 
     def send_heartbeat(self) -> None:
         self.send([self.heartbeat()])
@@ -239,6 +221,14 @@ class Link:
         self.send([Typing(self.status()), Record(record.number, record.kind, record.flags, record.body)])
         return True
 
+    def rename(self) -> None:
+        """M-24: at most one name record a second."""
+        wait = self._name_at + NAME_STEP - self.clock.now
+        if wait > 0:
+            return self._after("rename", wait, self.rename)
+        self._name_at = self.clock.now
+        self.sender.enqueue_name(self.context.name)
+
     def send_forward(self, number: int) -> None:
         self.send([Forward(number)])
 
@@ -247,6 +237,12 @@ class Link:
 
     def failed(self, message: int, why: str) -> None:
         self._host.failed(self, message, why)
+
+    def owner(self) -> Owner:
+        return self._host.owner(self)
+
+    def got_text(self, text: str, owner: Owner) -> None:
+        self._host.got_text(self, text, owner)
 
     def send_ack(self) -> None:
         if self.is_alive:
@@ -307,7 +303,7 @@ class Link:
             self._newest_source = source
             self._take_evidence()
 
-    def named(self, name: str, number: int) -> None:
+    def got_name(self, name: str, number: int) -> None:
         """M-24; record 0 shows the link (L-85)."""
         self.name = name
         if number == 0 and not self.is_named:
@@ -374,7 +370,7 @@ class Link:
 
     def _answer(self, ping: Ping, source: Address, via: Any) -> None:
         """L-28, within the bytes of L-72."""
-        frames = [self.heartbeat(), Pong(ping.token)]
+        frames: list[Frame] = [self.heartbeat(), Pong(ping.token)]
         if source == self.address:
             self.send(frames, [source], via=via)
         elif self._may_send_to_unconfirmed(len(encode_frames(frames)) + SEALED_EXTRA):
@@ -468,7 +464,7 @@ class Link:
             return self._go_down()
         self._spent += 1
         self._round += 1
-        if self._round <= LEAST_PINGS or self.context.may_ping(self._host.owner(self).is_stranger):
+        if self._round <= LEAST_PINGS or self.context.may_ping(self.owner().is_stranger):
             self._ping_all(self._ping_widely)
         self._after("silence", PING_STEP, self._suspicion_ping)
 
@@ -559,22 +555,3 @@ class Link:
         for session in self.sessions:
             self.context.sessions.pop(session.index, None)
         self.sessions.clear()
-
-
-class _Receiving:
-    """A receiver's view of its link."""
-
-    def __init__(self, link: Link, host: LinkHost) -> None:
-        self._link, self._host = link, host
-
-    def owner(self) -> Owner:
-        return self._host.owner(self._link)
-
-    def got_text(self, text: str, owner: Owner) -> None:
-        self._host.got_text(self._link, text, owner)
-
-    def got_name(self, name: str, number: int) -> None:
-        self._link.named(name, number)
-
-    def send_ack(self) -> None:
-        self._link.send_ack()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any, Optional
 
-from admission import PREFERRED, Answering, Beginning, NoRoom, Place, Unconfirmed, make_room
+from admission import PREFERRED, Answering, Beginning, NoRoom, Place, make_room
 from chat import Chat, Memory
 from clock import Bucket, Clock
-from context import Chance, Context, Network, Settings, Transmit
+from context import Context, Network, Transmit
 from keys import ChatKeys, TextError, equal, user_id
-from limits import (CAUGHT_UP, COPIES, LATE, LINK_BURST, LINK_RATE, LONGEST_TIMER, MAX_CHATS, MESSAGE_EXTRA, NAME_STEP,
-                    STOPPED, UNCONFIRMED, UNCONFIRMED_SESSIONS, UNUSED_COUNTER, WILL_COUNTER)
+from limits import (CAUGHT_UP, COPIES, LATE, LINK_BURST, LINK_RATE, LONGEST_TIMER, MAX_CHATS, MESSAGE_EXTRA, REKEY, STOPPED,
+                    UNCONFIRMED, UNCONFIRMED_SESSIONS, UNUSED_COUNTER, WILL_COUNTER)
 from link import Link
 from noise import HandshakeError, KeyPair, Responder
 from session import Address, Session
@@ -21,19 +22,19 @@ from wire import (LEFT, QUIT, WILL, Ask, Bye, Frame, Initiation, Response, Retry
 class Node:
     """One identity in any number of chats."""
 
-    def __init__(self, identity: KeyPair, name: str, now: int, chance: Chance, net: Network,
-                 settings: Optional[Settings] = None) -> None:
-        self.context = Context(Clock(now), chance, net, identity, name, settings or Settings())
+    def __init__(self, identity: KeyPair, name: str, now: int, chance: Random, net: Network,
+                 rekey: int = REKEY) -> None:
+        self.context = Context(Clock(now), chance, net, identity, name, rekey)
         self.clock, self.identity = self.context.clock, identity
         self.chats: dict[str, Chat] = {}
         self.blocked: set[str] = set()
         self.allows_off_link = False                            # D-16
         self.beginning, self.answering = Beginning(self.context, self), Answering(self.context, self)
-        self.unconfirmed = Unconfirmed()
+        self.unconfirmed: dict[bytes, tuple[Session, bytes]] = {}   # L-12: by initiation, with the response
         self._memories: dict[bytes, Memory] = {}                # by chat key
         self._link_rates: dict[Link, Bucket] = {}
         self._completed = self._number = self._sent_number = self._read = 0
-        self._last_ran, self._renamed_at = now, now - NAME_STEP
+        self._last_ran = now
         self._tick()
 
     # Outputs
@@ -119,7 +120,7 @@ class Node:
 
     def _close(self, chat: Chat, reason: int, why: str) -> None:
         chat.close(reason, why)
-        for session in [s for s in self.unconfirmed.all() if s.chat is chat]:
+        for session in [s for s, _ in self.unconfirmed.values() if s.chat is chat]:
             self._drop_session(session)
 
     def quit(self) -> int:
@@ -148,19 +149,9 @@ class Node:
                 chat.send_heartbeats()
 
     def rename(self, name: str) -> None:
-        """M-24."""
         self.context.name = name
-        due = max(self.clock.now, self._renamed_at + NAME_STEP)
-        if due == self.clock.now:
-            self._renamed_at = due
-            self._send_names()
-        elif self._renamed_at < due:
-            self._renamed_at = due
-            self.clock.at(due, self._send_names)
-
-    def _send_names(self) -> None:
-        for chat in self.chats.values():
-            chat.rename()
+        for link in self.links():
+            link.rename()
 
     def block(self, user: str) -> None:
         if user != user_id(self.identity.public):
@@ -193,28 +184,25 @@ class Node:
         return self._number
 
     def make_room(self, chat: Chat, session: Session) -> None:
+        replaced = self._find_room(chat, session.key, session.address)
+        if replaced is not None:
+            replaced.chat.say_bye(replaced.link, QUIT, "full")
+
+    def _find_room(self, chat: Chat, key: bytes, address: Address) -> Optional[Place]:
         source = self.context.net.source
         places = [Place(link, c, link.key, c.rank, source(link.address)) for c in self.chats.values()
                   for link in c.links.values()]
-        new = Place(None, chat, session.key, chat.rank, source(session.address))
-        replaced = make_room(places, new, len(self.chats))
-        if replaced is not None:
-            self._evict(replaced)
-
-    def _evict(self, link: Link) -> None:
-        for chat in self.chats.values():
-            if chat.links.get((link.key, link.run)) is link:
-                return chat.say_bye(link, QUIT, "full")
+        return make_room(places, Place(None, chat, key, chat.rank, source(address)), len(self.chats))
 
     def drop_unconfirmed(self, chat: Chat, key: bytes) -> None:
         """L-87."""
-        for session in [s for s in self.unconfirmed.all() if s.chat is chat and s.key == key]:
+        for session in [s for s, _ in self.unconfirmed.values() if s.chat is chat and s.key == key]:
             self._drop_session(session)
         for attempt in [a for a in self.context.pending.values() if a.host is chat and a.key == key]:
             attempt.stop()
 
     def _drop_session(self, session: Session) -> None:
-        self.unconfirmed.remove(session)
+        self.unconfirmed = {i: entry for i, entry in self.unconfirmed.items() if entry[0] is not session}
         if self.context.sessions.get(session.index) is session and session.link is None:
             del self.context.sessions[session.index]
 
@@ -276,8 +264,8 @@ class Node:
         context, answering = self.context, self.answering
         if not self._may_come_from(source):
             return context.drop("off-link")
-        if data[:121] in self.unconfirmed.by_initiation:
-            return context.transmit(source, self.unconfirmed.by_initiation[data[:121]][1], via)
+        if data[:121] in self.unconfirmed:
+            return context.transmit(source, self.unconfirmed[data[:121]][1], via)
         ephemeral = initiation.noise[:32]
         has_cookie = answering.cookies.fits(initiation.cookie, source, initiation.sender, ephemeral)
         if answering.is_flooded() and not has_cookie:
@@ -312,14 +300,11 @@ class Node:
             self.context.transmit(source, Retry(initiation.sender, cookie).encode(), via)
 
     def _has_room(self, chat: Chat, key: bytes, source: Address) -> bool:
-        get_source = self.context.net.source
-        places = [Place(link, c, link.key, c.rank, get_source(link.address)) for c in self.chats.values()
-                  for link in c.links.values()]
         try:
-            make_room(places, Place(None, chat, key, chat.rank, get_source(source)), len(self.chats))
+            self._find_room(chat, key, source)
+            return True
         except NoRoom:
             return False
-        return True
 
     def _answer(self, chat: Chat, initiation: Initiation, data: bytes, noise: Responder, epoch: int, source: Address,
                 via: Any) -> None:
@@ -334,9 +319,9 @@ class Node:
         session.chat = chat
         context.sessions[index] = session
         if len(self.unconfirmed) >= UNCONFIRMED_SESSIONS:
-            self._drop_session(self.unconfirmed.oldest())
+            self._drop_session(next(iter(self.unconfirmed.values()))[0])
         response = Response(initiation.sender, message).encode()
-        self.unconfirmed.add(data[:121], session, response)
+        self.unconfirmed[data[:121]] = session, response
         self.clock.after(UNCONFIRMED, lambda: self._drop_session(session))
         context.transmit(source, response, via)
 
@@ -441,7 +426,8 @@ class Node:
         if bye is not None:
             self._bye_unconfirmed(session, bye.reason)
             return None
-        self.unconfirmed.remove(session)
+        self._drop_session(session)
+        self.context.sessions[session.index] = session
         link = chat.confirm(session)
         if link is None:
             self.context.sessions.pop(session.index, None)

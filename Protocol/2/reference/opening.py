@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional, Protocol
+from typing import Any, Callable, Optional
 
 from clock import Timer, cancel
 from context import Context
-from keys import ChatKeys
 from limits import (ASK_STEP, ASK_STEPS, ATTEMPT, ATTEMPT_STEPS, ATTEMPT_WAIT, FAST_PERIOD, JOIN_TIME, LARGER_KEY_WAIT,
                     MAX_CANDIDATES, MAX_INSTANCES, OWN_ASK_STEP, PAUSES, RESPONSES_OPENED, REST, REST_BY_HAND, SLOW_STEP,
                     SPREAD, TRANSMISSION_WAIT)
@@ -28,32 +27,13 @@ class Instance:
         self.rests_until = now + (REST_BY_HAND if self.by_hand else REST)
 
 
-class Gate(Protocol):
-    """The limits on what this node begins (admission.py)."""
-
-    def may_begin(self, attempt: "Attempt") -> bool: ...                        # L-6, L-98
-    def may_send(self, address: Address, is_stranger: bool) -> bool: ...        # L-6, L-54
-
-
-class OpeningHost(Protocol):
-    """What openings need of their chat."""
-
-    keys: ChatKeys
-    run: bytes
-
-    def epoch_to_name(self, key: bytes) -> int: ...                     # L-64
-    def is_stranger(self, key: bytes) -> bool: ...
-    def is_blocked(self, key: bytes) -> bool: ...
-    def is_covered(self, instance: Instance) -> bool: ...
-    def down_addresses(self, key: bytes) -> list[Address]: ...
-    def live_addresses(self, key: bytes) -> list[Address]: ...
-    def own_key_told(self, address: Address) -> None: ...               # D-14
-
-
 class Attempt:
-    """One handshake of an opening, or one for a link (L-101). Its transmissions have the same bytes (L-4)."""
+    """One handshake of an opening, or one for a link (L-101). Its transmissions have the same bytes (L-4).
 
-    def __init__(self, context: Context, host: OpeningHost, gate: Gate, key: bytes, epoch: int,
+    The gate holds the limits on what this node begins: `may_begin` and `may_send`, in admission.py.
+    """
+
+    def __init__(self, context: Context, host: Any, gate: Any, key: bytes, epoch: int,
                  targets: Callable[[], list[Address]], ended: Callable[[], None], is_for_link: bool,
                  number: int = 1) -> None:
         self.context, self.host, self._gate = context, host, gate
@@ -131,7 +111,7 @@ class Opening:
         """Begins (again) with the first attempt."""
         self.stop()
         self._attempt_at, self.attempts = 0, 0
-        self._known = set(self._openings.targets(self.key, with_resting=True))
+        self._known = set(self._openings.targets(self.key))
         waits = self._context.identity.public > self.key        # L-1
         self._at(LARGER_KEY_WAIT if waits else 0)
 
@@ -145,8 +125,7 @@ class Opening:
         if not self._openings.is_wanted(self.key):
             return self._openings.end(self)
         if not self._openings.targets(self.key):
-            rest = self._openings.rest_left(self.key)
-            return self._at(max(rest, ATTEMPT_WAIT))
+            return                                              # until a rest ends (L-102)
         try:
             attempt = Attempt(self._context, self._host, self._openings.gate, self.key,
                               self._host.epoch_to_name(self.key), self._transmission_targets, self.failed, False,
@@ -163,8 +142,9 @@ class Opening:
         self._openings.ask_beside(self.key)                     # D-24
 
     def _transmission_targets(self) -> list[Address]:
-        self._known |= set(self._openings.targets(self.key, with_resting=True))
-        return self._openings.targets(self.key)
+        targets = self._openings.targets(self.key)
+        self._known |= set(targets)
+        return targets
 
     def failed(self) -> None:
         """L-5, L-91."""
@@ -193,13 +173,16 @@ class Opening:
         elif not self._openings.is_wanted(self.key):
             self._openings.end(self)
 
-    def candidates_changed(self) -> None:
-        """L-91."""
+    def update(self, begins_again: bool) -> None:
+        """L-102: a new or rested candidate, or a link that went down."""
         if not self._openings.is_wanted(self.key):
             return self._openings.end(self)
-        new = set(self._openings.targets(self.key, with_resting=True)) - self._known
-        if new and self.attempt is None and not self._awaits_up:
-            self.begin()
+        if not begins_again and set(self._openings.targets(self.key)) <= self._known:
+            return
+        if self.attempt is None and not self._awaits_up:
+            return self.begin()
+        self._known |= set(self._openings.targets(self.key))
+        self.attempts, self._started_at = 1, self._attempt_at
 
     def stop(self) -> None:
         cancel(self._timer)
@@ -209,9 +192,12 @@ class Opening:
 
 
 class Openings:
-    """The instances of a chat, and what is opened to them."""
+    """The instances of a chat, and what is opened to them.
 
-    def __init__(self, context: Context, host: OpeningHost, gate: Gate) -> None:
+    The chat is their host: it knows its keys and run, epochs (L-64), ranks, blocks, and what its links cover.
+    """
+
+    def __init__(self, context: Context, host: Any, gate: Any) -> None:
         self.context, self.host, self.gate = context, host, gate
         self.instances: list[Instance] = []
         self._displaced: list[Instance] = []                    # D-22
@@ -303,25 +289,20 @@ class Openings:
             return False
         return bool(self.uncovered(key)) or bool(self.host.down_addresses(key))
 
-    def targets(self, key: bytes, with_resting: bool = False) -> list[Address]:
+    def targets(self, key: bytes) -> list[Address]:
         """L-2, L-3."""
         now, live = self.context.clock.now, self.host.live_addresses(key)
-        addresses = [a for i in self.uncovered(key) if with_resting or i.rests_until <= now for a in i.candidates]
+        addresses = [a for i in self.uncovered(key) if i.rests_until <= now for a in i.candidates]
         addresses += self.host.down_addresses(key)
         return [a for a in dict.fromkeys(addresses) if a not in live]
 
-    def rest_left(self, key: bytes) -> int:
-        now = self.context.clock.now
-        rests = [i.rests_until - now for i in self.uncovered(key) if i.rests_until > now]
-        return min(rests, default=ATTEMPT_WAIT)
-
     # Openings
 
-    def update(self, key: bytes) -> None:
+    def update(self, key: bytes, begins_again: bool = False) -> None:
         """Instances, links or blocks of a key changed."""
         opening = self._openings.get(key)
         if opening is not None:
-            opening.candidates_changed()
+            opening.update(begins_again)
         elif self.is_wanted(key):
             self._openings[key] = Opening(self, key)
 
@@ -392,6 +373,7 @@ class Openings:
         """L-35."""
         for instance in instances:
             instance.rest(self.context.clock.now)
+            self.context.clock.at(instance.rests_until, lambda: self.update(key))
         self.begin_again(key)
 
     def refresh(self, key: bytes) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Callable, Optional, Protocol
+from typing import Any, Callable, Optional
 
 from clock import Clock, Timer, cancel
 from keys import display_name
@@ -15,6 +15,7 @@ from limits import (AHEAD, FIRST_WINDOW, GIVE_UP_BEGUN, GIVE_UP_SILENT, GRANULAR
 from wire import FIRST, LAST, NAME, TEXT, Ack, Record
 
 QUEUED, IN_FLIGHT, HELD = "queued", "in flight", "held"
+LAST_NUMBER = 2**32 - 1     # M-16: no record has it
 
 
 # Sending
@@ -84,19 +85,13 @@ class RoundTrips:
         self.time = min(self.most, self.time * 2)
 
 
-class SenderHost(Protocol):
-    """What a sender needs of its link."""
-
-    def wants_to_send(self) -> None: ...                        # a record is ready; see `Sender.next_record`
-    def send_forward(self, number: int) -> None: ...
-    def delivered(self, message: int) -> None: ...
-    def failed(self, message: int, why: str) -> None: ...
-
-
 class Sender:
-    """Numbers records, sends them within window and timer, and learns of their fate."""
+    """Numbers records, sends them within window and timer, and learns of their fate.
 
-    def __init__(self, clock: Clock, host: SenderHost, is_on_link: bool) -> None:
+    Its host has `wants_to_send` (then it calls `next_record`), `send_forward`, `delivered` and `failed`.
+    """
+
+    def __init__(self, clock: Clock, host: Any, is_on_link: bool) -> None:
         self._clock, self._host = clock, host
         self.round_trips = RoundTrips(is_on_link)
         self.is_up = False
@@ -403,7 +398,7 @@ class Pool:
     waiting: list[Callable[[], None]] = field(default_factory=list)     # M-41: to tell when room is there again
 
     def _shares(self, owner: Owner) -> list[tuple[tuple[str, Optional[str]], int]]:
-        shares = [(("all", None), self.size)]
+        shares: list[tuple[tuple[str, Optional[str]], int]] = [(("all", None), self.size)]
         if owner.is_verified:
             return shares
         shares.append((("unverified", None), self.size * 3 // 4))
@@ -444,19 +439,13 @@ class Pools:
     unfinished: Pool = field(default_factory=Pool)
 
 
-class ReceiverHost(Protocol):
-    """What a receiver needs of its link."""
-
-    def owner(self) -> Owner: ...
-    def got_text(self, text: str, owner: Owner) -> None: ...    # the owner's bytes stay in the pool of texts
-    def got_name(self, name: str, number: int) -> None: ...
-    def send_ack(self) -> None: ...
-
-
 class Receiver:
-    """Orders the peer's records, and puts its messages together."""
+    """Orders the peer's records, and puts its messages together.
 
-    def __init__(self, clock: Clock, host: ReceiverHost, pools: Pools) -> None:
+    Its host has `owner`, `got_text` (whose bytes stay in the pool), `got_name` and `send_ack`.
+    """
+
+    def __init__(self, clock: Clock, host: Any, pools: Pools) -> None:
         self._clock, self._host, self._pools = clock, host, pools
         self.expected = 0
         self._held: dict[int, tuple[Record, Owner]] = {}        # beyond the expected one
@@ -473,7 +462,7 @@ class Receiver:
 
     def record(self, record: Record) -> None:
         """Takes a record; the link sends the ack (M-16)."""
-        if self._given_up or not self.expected <= record.number < self.expected + AHEAD:
+        if self._given_up or not self.expected <= record.number < min(self.expected + AHEAD, LAST_NUMBER):
             return
         self._last_record = self._clock.now
         if record.number > self.expected:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Optional, Union
+from typing import Any, Optional, Sequence, Union
 
 from limits import MAX_DATAGRAM
 
@@ -129,16 +129,10 @@ class Heartbeat:
     status: int
     interval: int
 
-    def encode(self) -> bytes:
-        return bytes([0x01, self.status, self.interval])
-
 
 @dataclass(frozen=True, slots=True)
 class Typing:
     status: int
-
-    def encode(self) -> bytes:
-        return bytes([0x02, self.status])
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,49 +142,31 @@ class Record:
     flags: int
     body: bytes
 
-    def encode(self) -> bytes:
-        return struct.pack(">BIB", 0x04, self.number, self.kind << 4 | self.flags) + self.body
-
 
 @dataclass(frozen=True, slots=True)
 class Ack:
     next: int
     bitmap: int
 
-    def encode(self) -> bytes:
-        return struct.pack(">BIH", 0x05, self.next, self.bitmap)
-
 
 @dataclass(frozen=True, slots=True)
 class Ping:
     token: int
-
-    def encode(self) -> bytes:
-        return struct.pack(">BH", 0x06, self.token)
 
 
 @dataclass(frozen=True, slots=True)
 class Pong:
     token: int
 
-    def encode(self) -> bytes:
-        return struct.pack(">BH", 0x07, self.token)
-
 
 @dataclass(frozen=True, slots=True)
 class Bye:
     reason: int
 
-    def encode(self) -> bytes:
-        return bytes([0x08, self.reason])
-
 
 @dataclass(frozen=True, slots=True)
 class Forward:
     next: int
-
-    def encode(self) -> bytes:
-        return struct.pack(">BI", 0x09, self.next)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,17 +174,27 @@ class Unknown:
     code: int
     body: bytes
 
-    def encode(self) -> bytes:
-        return struct.pack(">BH", self.code, len(self.body)) + self.body
-
 
 Frame = Union[Heartbeat, Typing, Record, Ack, Ping, Pong, Bye, Forward, Unknown]
-# The bytes that each frame of a type has at least.
-SIZES = {0x01: 3, 0x02: 2, 0x04: 6, 0x05: 7, 0x06: 3, 0x07: 3, 0x08: 2, 0x09: 5}
+# The frames of one form, by type: their fields behind the type.
+FORMS: dict[int, tuple[Any, str]] = {0x01: (Heartbeat, ">BB"), 0x02: (Typing, ">B"), 0x05: (Ack, ">IH"),
+                                     0x06: (Ping, ">H"), 0x07: (Pong, ">H"), 0x08: (Bye, ">B"), 0x09: (Forward, ">I")}
+TYPES = {form[0]: kind for kind, form in FORMS.items()}
+RECORD, RECORD_SIZE = 0x04, 6                                       # and the body, to the end of the datagram
+SIZES = {kind: 1 + struct.calcsize(form) for kind, (_, form) in FORMS.items()} | {RECORD: RECORD_SIZE}
 
 
-def encode_frames(frames: list[Frame]) -> bytes:
-    return b"".join(frame.encode() for frame in frames)
+def encode_frame(frame: Frame) -> bytes:
+    if isinstance(frame, Record):
+        return struct.pack(">BIB", RECORD, frame.number, frame.kind << 4 | frame.flags) + frame.body
+    if isinstance(frame, Unknown):
+        return struct.pack(">BH", frame.code, len(frame.body)) + frame.body
+    kind = TYPES[type(frame)]
+    return bytes([kind]) + struct.pack(FORMS[kind][1], *(getattr(frame, name) for name in frame.__slots__))
+
+
+def encode_frames(frames: Sequence[Frame]) -> bytes:
+    return b"".join(map(encode_frame, frames))
 
 
 def parse_frames(data: bytes) -> list[Frame]:
@@ -233,7 +219,7 @@ def parse_frames(data: bytes) -> list[Frame]:
             if kind in seen:
                 raise WireError("duplicate", at)                    # W-25
             seen.add(kind)
-            end = at + SIZES[kind] if kind != 0x04 else len(data)
+            end = at + SIZES[kind] if kind != RECORD else len(data)
             if len(data) < at + SIZES[kind]:
                 raise WireError("truncated", at)
             frames.append(_parse_frame(kind, data[at + 1:end], at))
@@ -242,21 +228,13 @@ def parse_frames(data: bytes) -> list[Frame]:
 
 
 def _parse_frame(kind: int, body: bytes, at: int) -> Frame:
-    if kind == 0x01:
-        return Heartbeat(body[0] & 7, body[1])
-    if kind == 0x02:
-        return Typing(body[0] & 7)
-    if kind == 0x04:
+    if kind == RECORD:
         return _parse_record(body, at)
-    if kind == 0x05:
-        return Ack(*struct.unpack(">IH", body))
-    if kind == 0x06:
-        return Ping(*struct.unpack(">H", body))
-    if kind == 0x07:
-        return Pong(*struct.unpack(">H", body))
-    if kind == 0x08:
-        return Bye(body[0] if body[0] <= WILL else QUIT)
-    return Forward(*struct.unpack(">I", body))
+    maker, form = FORMS[kind]
+    values = struct.unpack(form, body)
+    if kind <= 0x02:
+        values = (values[0] & (TYPING | AWAY | UNHEARD), *values[1:])
+    return maker(*values) if maker is not Bye or values[0] <= WILL else Bye(QUIT)
 
 
 def _parse_record(body: bytes, at: int) -> Record:
