@@ -79,11 +79,12 @@ struct ConvergenceChecker {
                 let text = "\(lost.message.text) is not shown to identity \(lost.identity), but \(lost.outcome)"
                 simulation.checker.report(.divergence, text, now)
             }
-            phase = .settling(until: now + .seconds(45))
+            // What was sent on a link that was down fails when that is forgotten (L-83).
+            phase = .settling(until: now + .seconds(75))
         case .settling(let until):
             // Of a node that ended without a word a status may be left, for its 3 s.
             guard simulation.nobodyIsShownTyping else {
-                if now >= until + .seconds(-41) {
+                if now >= until + .seconds(-71) {
                     simulation.checker.report(.divergence, "typing outlives its message", now)
                 }
                 return
@@ -222,7 +223,8 @@ extension Simulation {
         for host in hosts {
             guard let sizes = host.node?.endpoint.tableSizes else { continue }
             let peers = host.chats.map { others(of: host, in: $0).count }.reduce(0, +)
-            if sizes.messages != 0 {
+            // Down links of an adversary have theirs for 60 s.
+            if sizes.messages != 0, adversary == nil {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.messages) messages", now)
             }
             // Handshakes that the faults left behind last for 5 s more at most (L-12).
@@ -236,8 +238,8 @@ extension Simulation {
             if host.isActive, sizes.instances > advertised + 4 * hosts.count + strange {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.instances) instances", now)
             }
-            // Down links stay for 60 s (L-83).
-            if host.isActive, sizes.links > Limits.linksPerKey * (peers + 1) {
+            // Down links stay for 60 s, those of an adversary too (L-83).
+            if host.isActive, adversary == nil, sizes.links > Limits.linksPerKey * (peers + 1) {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.links) links to \(peers) peers", now)
             }
         }

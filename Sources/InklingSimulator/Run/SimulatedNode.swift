@@ -17,7 +17,7 @@ final class SimulatedNode {
     var awayChangedAt = Instant.zero
     /// When peers have to be told of its name, if it has taken another one since its start (L-57).
     private(set) var nameDue: Instant?
-    /// How many links it has.
+    /// How many up or suspect links it has.
     private(set) var links = 0
     var isSuspended = false
     /// The last wills that the helper process keeps, by session.
@@ -116,7 +116,7 @@ struct Reaction {
     let surplus: Int
     let wantsSocketDrained: Bool
     let deadline: Instant?
-    /// How many links there are.
+    /// How many up or suspect links there are.
     let links: Int
 }
 
@@ -135,6 +135,6 @@ extension Endpoint {
         return Reaction(
             outputs: outputs, chat: chat, dropped: counters.drops.values.reduce(0, +) - before.dropped,
             surplus: (counters.drops[.peerLimit] ?? 0) - before.surplus, wantsSocketDrained: wantsSocketDrained,
-            deadline: nextDeadline, links: tableSizes.links)
+            deadline: nextDeadline, links: liveLinks)
     }
 }
