@@ -24,6 +24,8 @@ extension Limits {
     package static let rememberedKeys = 32
     /// The addresses that are remembered of each such pair (D-19).
     package static let rememberedAddressesPerKey = 2
+    /// The addresses after byes from which initiations and asks may come off-link (D-16).
+    package static let addressesAfterByes = 64
     /// The datagrams that a node reads at most while it catches up (L-30).
     package static let datagramsCaughtUp = 4_096
     /// The pending handshakes of a node (L-6).

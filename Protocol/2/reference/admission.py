@@ -1,7 +1,5 @@
 """What a node answers, begins and has room for (protection.md)."""
 
-from __future__ import annotations
-
 import hmac
 import ipaddress
 from dataclasses import dataclass
@@ -122,18 +120,14 @@ class Answering:
     def __init__(self, context: Context, known: Any) -> None:
         self._context, self._known = context, known
         self.cookies = Cookies(context)
-        self._unchecked, self._load = Rate(UNCHECKED), Rate(LOAD)
+        self.unchecked, self._load = Rate(UNCHECKED), Rate(LOAD)
         self._retries, self._retries_to_known = Rate(RETRIES), Rate(RETRIES_TO_KNOWN)
         self._answers, self._unpreferred, self._unknown = (
             Rate(ANSWERS), Rate(ANSWERS_UNPREFERRED), Rate(ANSWERS_UNKNOWN))
         self._cookie_sources: dict[str, Bucket] = {}
         self._cookies_unknown = Rate(COOKIES_UNKNOWN)
-        self._asks, self._asks_answered, self._asks_unknown = Rate(ASKS_TRIED), Rate(ASKS_ANSWERED), Rate(ASKS_UNKNOWN)
+        self.asks, self._asks_answered, self._asks_unknown = Rate(ASKS_TRIED), Rate(ASKS_ANSWERED), Rate(ASKS_UNKNOWN)
         self._datagrams: dict[str, Bucket] = {}
-
-    def is_flooded(self) -> bool:
-        """L-8, step 3: counts an initiation."""
-        return self._unchecked.is_over(self._context.clock.now)
 
     def is_loaded(self, unconfirmed: int, hop_limit: Optional[int]) -> bool:
         """L-9, L-92: counts an initiation whose check fits."""
@@ -172,9 +166,6 @@ class Answering:
             rate.note(now)
         return True
 
-    def may_try_ask(self) -> bool:
-        return self._asks.take(self._context.clock.now)
-
     def may_tell(self, address: Address, hop_limit: Optional[int]) -> bool:
         """D-25."""
         now = self._context.clock.now
@@ -205,14 +196,6 @@ class Place:
     rank: int
     source: Optional[str]
 
-    @property
-    def made_at(self) -> int:
-        return self.link.made_at
-
-    @property
-    def is_down(self) -> bool:
-        return self.link.is_down
-
 
 class NoRoom(Exception):
     """A link is not made (L-39)."""
@@ -222,11 +205,11 @@ def make_room(places: Iterable[Place], new: Place, chats: int) -> Optional[Place
     """Returns the link that a new one replaces, or None where there is room (L-52, L-53, L-99)."""
     places = list(places)
     same_key = [p for p in places if p.chat is new.chat and p.key == new.key]
-    down = [p for p in same_key if p.is_down]
+    down = [p for p in same_key if p.link.is_down]
     if len(same_key) >= LINKS_PER_KEY and not down:
         raise NoRoom
     if down and (len(same_key) >= LINKS_PER_KEY or len(places) >= MAX_LINKS):
-        return min(down, key=lambda p: p.made_at)
+        return min(down, key=lambda p: p.link.made_at)
     in_source = [p for p in places if p.source == new.source and p.rank < VERIFIED]
     limit = LINKS_OF_HOST if new.source == HOST else LINKS_PER_SOURCE
     if new.source is not None and new.rank < VERIFIED and len(in_source) >= limit:
@@ -244,8 +227,8 @@ def _lowest(places: list[Place], new: Place) -> Optional[Place]:
     if not lower:
         raise NoRoom
     lowest = [p for p in lower if p.rank == min(p.rank for p in lower)]
-    down = [p for p in lowest if p.is_down]
-    return max(down or lowest, key=lambda p: p.made_at)
+    down = [p for p in lowest if p.link.is_down]
+    return max(down or lowest, key=lambda p: p.link.made_at)
 
 
 def _by_share(places: list[Place], new: Place, chats: int) -> Optional[Place]:
@@ -258,7 +241,7 @@ def _by_share(places: list[Place], new: Place, chats: int) -> Optional[Place]:
         counts[place.source] = counts.get(place.source, 0) + 1
     most = max((p.source for p in same_rank if p.source is not None), key=lambda s: counts[s], default=None)
     if most is not None and counts[most] >= counts.get(new.source, 0) + 2:
-        return max((p for p in same_rank if p.source == most), key=lambda p: p.made_at)
+        return max((p for p in same_rank if p.source == most), key=lambda p: p.link.made_at)
     of_chat: dict[Any, int] = {}
     for place in places:
         of_chat[place.chat] = of_chat.get(place.chat, 0) + 1
@@ -266,5 +249,5 @@ def _by_share(places: list[Place], new: Place, chats: int) -> Optional[Place]:
     furthest = max(of_chat, key=lambda chat: of_chat[chat])
     candidates = [p for p in same_rank if p.chat is furthest]
     if of_chat[furthest] > share > of_chat.get(new.chat, 0) and candidates:
-        return max(candidates, key=lambda p: p.made_at)
+        return max(candidates, key=lambda p: p.link.made_at)
     raise NoRoom

@@ -1,7 +1,5 @@
 """Plays replay.json, timelines.json and links.json against links, senders and receivers, in virtual time."""
 
-from __future__ import annotations
-
 from collections import Counter
 from random import Random
 from typing import Any, Callable, Optional

@@ -1,8 +1,6 @@
 """What the parts of a node share: time, chance, the network's facts, what goes out, and the tables of indices."""
 
-from __future__ import annotations
-
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Optional, Protocol
@@ -95,9 +93,10 @@ class Context:
     sessions: dict[int, Session] = field(default_factory=dict)
     pending: dict[int, Any] = field(default_factory=dict)       # attempts by the index of their initiation
     pools: Pools = field(default_factory=Pools)
+    after_byes: deque[Address] = field(default_factory=lambda: deque(maxlen=64))     # D-16
     is_late: bool = False                                       # L-30: it is catching up
     is_away: bool = False
-    drops: dict[str, int] = field(default_factory=dict)
+    drops: dict[str, int] = field(default_factory=dict)         # datagrams by reason
 
     def __post_init__(self) -> None:
         self.pacer = Pacer(self.clock)
@@ -110,7 +109,6 @@ class Context:
         self.events.append(event)
 
     def drop(self, reason: str) -> None:
-        """Counts a datagram that was dropped."""
         self.drops[reason] = self.drops.get(reason, 0) + 1
 
     def new_index(self) -> int:

@@ -1,7 +1,5 @@
 """The JSON-lines interface (../../api.md): requests as lines in, answers and events as lines out."""
 
-from __future__ import annotations
-
 import json
 import re
 import time
@@ -10,7 +8,7 @@ from typing import Any, Callable, Optional
 from chat import Chat, QueueFull
 from keys import (TextError, base64url, chat_name, fingerprint, key_from_text, read_invite, secret_from_text, user_id,
                   write_invite)
-from limits import MAX_MESSAGE, MAX_NAME, S
+from limits import MAX_CHATS, MAX_MESSAGE, MAX_NAME, S
 from node import Node
 from session import Address
 
@@ -81,8 +79,6 @@ class Driver:
         self.wants_to_quit = False
         self._line = 0
 
-    # Lines out
-
     def write(self, event: dict[str, Any]) -> None:
         line = {"on": event["on"], "at": round(time.time(), 6), **event}
         self._write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
@@ -96,8 +92,6 @@ class Driver:
         """J-3."""
         self.write({"on": "ready", **self._identity(), "chat": chat, "version": VERSION, "interface": INTERFACE,
                     "unsupported": UNSUPPORTED})
-
-    # Lines in
 
     def read(self, line: Optional[bytes]) -> None:
         """J-4: one line; the node's time was brought forward before."""
@@ -165,8 +159,6 @@ class Driver:
         for event in events:
             self.write(event)
 
-    # Members
-
     @staticmethod
     def _needed(request: dict[str, Any], member: str) -> str:
         if member not in request:
@@ -204,8 +196,6 @@ class Driver:
         except TextError:
             raise bad("key is not a static key") from None
 
-    # Parts of answers
-
     def _identity(self) -> dict[str, Any]:
         key = self.node.identity.public
         return {"user": user_id(key), "name": self.node.context.name, "key": base64url(key), "port": self.port}
@@ -222,8 +212,6 @@ class Driver:
         return [{"chat": chat.name, "secret": chat.secret is not None, "kept": False, "waiting": 0,
                  "present": sum(known["presence"] != "offline" for known in self._peers(chat)),
                  "looking": self.node.clock.now - chat.joined_at < LOOKING} for chat in self.node.chats.values()]
-
-    # Requests
 
     def _compose(self, request: Request) -> None:
         text = self._needed(request, "text")
@@ -245,7 +233,7 @@ class Driver:
             raise CommandError("unsupported", "this node is no daemon")
         if name in self.node.chats or secret and any(c.secret == secret for c in self.node.chats.values()):
             raise CommandError("already-joined", "this node is in that chat")
-        if not self.node.may_join():
+        if len(self.node.chats) >= MAX_CHATS:
             raise CommandError("too-many-chats", "this node is in 32 chats")
         chat = self.join(name, secret, owner)
         self.current = self.current or chat if opens else self.current

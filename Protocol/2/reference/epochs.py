@@ -1,9 +1,4 @@
-"""The decisions about whose state it is (L-58 to L-69, L-95), as functions of epochs.
-
-A link has `own_epoch`, `peer_epoch` and `is_down`.
-"""
-
-from __future__ import annotations
+"""The decisions about whose state it is (L-58 to L-69, L-95); a link has `own_epoch`, `peer_epoch`, `is_down`."""
 
 from typing import Any, Optional, Sequence
 

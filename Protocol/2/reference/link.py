@@ -1,17 +1,15 @@
 """A link: its state, its sessions, and whether the peer is there (links.md)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Optional, Sequence
 
 from clock import Bucket, Timer, cancel
 from context import Context
 from limits import (AMPLIFICATION, AWAITED, CHECK_PAUSE, COPIES, DOWN_TIME, HINT_PAUSE, INTERVAL_UNIT, JOIN_STEP,
-                    JOIN_TIME, LAST_COUNTER, LEAST_PINGS, LEAST_UNITS, LEAST_UP, NAME_STEP, NAME_TIME, PINGS,
-                    PINGS_SPENT_UNHEARD, PING_STEP, RECORD_BURST, RECORD_RATE, REKEY_REPEAT, REKEY_SPREAD, S,
-                    SEALED_EXTRA, SESSIONS_PER_LINK, SESSION_LIFE, SILENT_SESSION, SNAPSHOT_SIGN, START_BURST,
-                    START_RATE, TYPING_EXPIRY, UNHEARD_PAUSE)
+                    JOIN_TIME, LAST_COUNTER, LEAST_PINGS, LEAST_UNITS, LEAST_UP, LINK_BURST, LINK_RATE, NAME_STEP,
+                    NAME_TIME, PINGS, PINGS_SPENT_UNHEARD, PING_STEP, RECORD_BURST, RECORD_RATE, REKEY_REPEAT,
+                    REKEY_SPREAD, S, SEALED_EXTRA, SESSIONS_PER_LINK, SESSION_LIFE, SILENT_SESSION, SNAPSHOT_SIGN,
+                    START_BURST, START_RATE, TYPING_EXPIRY, UNHEARD_PAUSE)
 from records import Owner, Receiver, Sender
 from session import Address, ReplayWindow, Session
 from wire import (AWAY, QUIT, TYPING, UNHEARD, Ack, Bye, Forward, Frame, Heartbeat, Ping, Pong, Record, Typing,
@@ -41,6 +39,7 @@ class Link:
         self.key, self.run, self.address, self.via = key, run, address, None
         self.sessions: list[Session] = []
         self.records = Bucket(RECORD_RATE, RECORD_BURST, self.clock.now)
+        self.datagrams = Bucket(LINK_RATE, LINK_BURST, self.clock.now)          # L-25
         self.covered: list[Any] = []                    # instances that it covered when it came up
         self.name, self.records_sent = "", 0
         self._began_hint = self._last_unheard = -UNHEARD_PAUSE
@@ -95,8 +94,6 @@ class Link:
             return "offline"
         return "away" if self.peer_away else "online"
 
-    # Sessions
-
     def add_session(self, session: Session) -> None:
         """A session joins (L-67); the caller has compared epochs and set the address."""
         session.joined_at, session.opened_at = self.clock.now, self.clock.now
@@ -149,10 +146,8 @@ class Link:
                 self.drop_session(session)
         if self.is_alive and sending is not None and now >= sending.rekey_at:
             sending.rekey_at = now + REKEY_REPEAT
-            self._host.rekey(self)
+            self._host.handshake(self, [self.address])
         self.receiver.tick()
-
-    # Sending
 
     def send(self, frames: Sequence[Frame], addresses: Optional[list[Address]] = None,
              session: Optional[Session] = None, via: Any = None) -> int:
@@ -204,8 +199,6 @@ class Link:
             self._counter += 1
         return byes
 
-    # Records
-
     def wants_to_send(self) -> None:
         self.context.pacer.request(self)
 
@@ -248,8 +241,6 @@ class Link:
         if self.is_alive:
             self.send([self.receiver.ack()])
 
-    # Receiving
-
     def opened(self, session: Session, counter: int, is_newest: bool, frames: list[Frame], source: Address, size: int,
                via: Any) -> None:
         """A datagram that passed the window and parsed; the order of its frames is that of W-30."""
@@ -279,7 +270,8 @@ class Link:
             self._take_records(by_type, counter, is_newest)
         if Bye in by_type and self.state != FORGOTTEN:
             return self._host.received_bye(self, by_type[Bye].reason)
-        if self.is_down and source == self.address and self.clock.now - self._last_ping >= PING_STEP:
+        is_checked = source != self.address and self._is_allowed(source)    # L-100
+        if self.is_down and not is_checked and self.clock.now - self._last_ping >= PING_STEP:
             self._send_ping([self.address], with_heartbeat=True)            # L-71
         if is_unheard and is_newest and ping is None and self.state == UP and not late:
             self._is_unheard()
@@ -315,10 +307,8 @@ class Link:
             self.send_heartbeat()                                           # L-82
             if self._host.is_typing(self):
                 self.schedule_beat()
-            self._host.was_named(self)
+            self._host.changed(self)
             self.wants_to_send()
-
-    # Status
 
     def _take_status(self, status: Any) -> None:
         """T-12 to T-16, L-90."""
@@ -350,8 +340,6 @@ class Link:
     def end_typing(self) -> None:
         self.is_typing = self._peer_types = False
         self._cancel("typing")
-
-    # Pings, pongs and addresses
 
     def _send_ping(self, addresses: list[Address], session: Optional[Session] = None,
                    with_heartbeat: bool = False) -> int:
@@ -396,7 +384,7 @@ class Link:
         if address == self.address:
             return
         self.address, self.via = address, None
-        self.sender.round_trips.set_on_link(self.context.net.is_on_link(address))
+        self.sender.set_on_link(self.context.net.is_on_link(address))
         self._check_address, self._bytes_in, self._bytes_out = None, 0, 0
         self._host.address_changed(self)
 
@@ -429,8 +417,6 @@ class Link:
             self._bytes_out += self._send_ping([source])
             self._last_ping = last
 
-    # Evidence and silence
-
     def _take_evidence(self) -> None:
         """L-23, L-26, L-27."""
         self.evidence_at = self.clock.now
@@ -442,12 +428,9 @@ class Link:
     def _arm_silence(self) -> None:
         if self.state == UP:
             due = self.evidence_at + self.interval * 7 // 4
-            self._after("silence", max(0, due - self.clock.now), self._suspect)
+            self._after("silence", max(0, due - self.clock.now), self.suspect)
 
-    def _suspect(self) -> None:
-        self.suspect(0)
-
-    def suspect(self, spent: int, widely: bool = True) -> None:
+    def suspect(self, spent: int = 0, widely: bool = True) -> None:
         """L-26, L-31, L-45: a round of pings begins."""
         self.state, self._spent = SUSPECT, spent
         self._ping_widely = widely
@@ -505,7 +488,7 @@ class Link:
         self._cancel("down", "unheard")
         self._arm_silence()
         if not self.is_named:
-            self._after("name", NAME_TIME, lambda: self._host.say_bye(self, QUIT, "left"))     # L-86
+            self._after("name", NAME_TIME, lambda: self._host.say_bye(self, QUIT, "silence"))     # L-86
         self.send_heartbeat()                                               # L-82
         self.receiver.up()
         self._host.came_up(self)
@@ -531,8 +514,6 @@ class Link:
         if copies:
             step = copies[0] if len(copies) == len(COPIES) else copies[0] - COPIES[0]
             self._after("unheard", step, lambda: self._unheard(copies[1:]))
-
-    # Snapshots
 
     def outside_window(self, is_completing: bool, is_marked: bool) -> None:
         """L-93: a session completed with a datagram that fails W-22."""

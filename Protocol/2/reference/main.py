@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """A driven node of version 2: `python3 main.py CHAT`, with the arguments of J-12."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import random
@@ -36,7 +34,7 @@ class Parser(argparse.ArgumentParser):
     """J-11: exit status 64."""
 
     def error(self, message: str) -> NoReturn:
-        fail(64, f"{message}. {self.format_usage().strip()}")
+        fail(64, f"{message}. {' '.join(self.format_usage().split())}")
 
 
 def read_arguments(words: list[str]) -> argparse.Namespace:
@@ -44,7 +42,7 @@ def read_arguments(words: list[str]) -> argparse.Namespace:
     parser = Parser(prog="main.py", allow_abbrev=False, add_help=False)
     parser.add_argument("chat", type=chat_name, metavar="CHAT")
     parser.add_argument("--secret", type=secret_from_text)
-    parser.add_argument("--name", type=name_of_user, default="")
+    parser.add_argument("--name", type=name_of_user)
     parser.add_argument("--port", type=port, default=0)
     parser.add_argument("--peer", type=peer, action="append", default=[], metavar="HOST:PORT", dest="peers")
     parser.add_argument("--state-dir", type=Path)
@@ -105,7 +103,7 @@ class Loop:
         self._socket.bind(("0.0.0.0", arguments.port))
         self._socket.setblocking(False)
         self._net = HostNetwork(self._socket.getsockname()[1])
-        self._node = Node(keys, arguments.name, now(), random.SystemRandom(), self._net, arguments.rekey)
+        self._node = Node(keys, arguments.name or "", now(), random.SystemRandom(), self._net, arguments.rekey)
         self._driver = Driver(self._node, self._net.port, arguments.state_dir is None, self._write)
         self._driver.ready(arguments.chat)
         self._driver.current = chat = self._driver.join(arguments.chat, arguments.secret)
@@ -137,7 +135,7 @@ class Loop:
                 self._read_lines()
         self._flush()
         while not self._is_signalled and not self._driver.wants_to_quit:
-            wait = 0 if self._node.is_late else max(0, self._node.next_deadline() - now()) / S
+            wait = 0 if self._node.context.is_late else max(0, self._node.next_deadline() - now()) / S
             ready = {key.fileobj for key, _ in selector.select(wait)}
             self._node.advance(now())
             self._read_socket()

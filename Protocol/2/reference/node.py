@@ -1,17 +1,16 @@
 """The node: inputs with their time go in, datagrams and events come out. It does no I/O and reads no clock."""
 
-from __future__ import annotations
-
+from hmac import compare_digest
 from random import Random
 from typing import Any, Optional
 
 from admission import PREFERRED, Answering, Beginning, NoRoom, Place, make_room
 from chat import Chat, Memory
-from clock import Bucket, Clock
+from clock import Clock
 from context import Context, Network, Transmit
-from keys import ChatKeys, TextError, equal, user_id
-from limits import (CAUGHT_UP, COPIES, LATE, LINK_BURST, LINK_RATE, LONGEST_TIMER, MAX_CHATS, MESSAGE_EXTRA, REKEY, STOPPED,
-                    UNCONFIRMED, UNCONFIRMED_SESSIONS, UNUSED_COUNTER, WILL_COUNTER)
+from keys import ChatKeys, TextError, user_id
+from limits import (CAUGHT_UP, COPIES, LATE, LONGEST_TIMER, MESSAGE_EXTRA, REKEY, STOPPED, UNCONFIRMED,
+                    UNCONFIRMED_SESSIONS, UNUSED_COUNTER, WILL_COUNTER)
 from link import Link
 from noise import HandshakeError, KeyPair, Responder
 from session import Address, Session
@@ -28,16 +27,12 @@ class Node:
         self.clock, self.identity = self.context.clock, identity
         self.chats: dict[str, Chat] = {}
         self.blocked: set[str] = set()
-        self.allows_off_link = False                            # D-16
         self.beginning, self.answering = Beginning(self.context, self), Answering(self.context, self)
         self.unconfirmed: dict[bytes, tuple[Session, bytes]] = {}   # L-12: by initiation, with the response
         self._memories: dict[bytes, Memory] = {}                # by chat key
-        self._link_rates: dict[Link, Bucket] = {}
         self._completed = self._number = self._sent_number = self._read = 0
         self._last_ran = now
         self._tick()
-
-    # Outputs
 
     def take_datagrams(self) -> list[Transmit]:
         outputs, self.context.outputs = self.context.outputs, []
@@ -53,21 +48,14 @@ class Node:
         return events
 
     def next_deadline(self) -> int:
-        due = self.clock.next_due()
-        return self.clock.now + LONGEST_TIMER if due is None else due
-
-    @property
-    def is_late(self) -> bool:
-        return self.context.is_late
-
-    # Time
+        return self.clock.next_due() or self.clock.now          # one is always due (L-46)
 
     def advance(self, now: int) -> None:
         """T-18: notices lateness, and then runs the deadlines that have passed."""
         now = max(now, self.clock.now)
         due, stopped = self.clock.next_due(), now - self._last_ran > STOPPED
         self.clock.now = self._last_ran = now
-        if due is not None and now - due > LATE:
+        if due is not None and now - due > LATE and not self.context.is_late:
             self._begin_catching_up(stopped)
         self.clock.run()
 
@@ -99,10 +87,7 @@ class Node:
         """L-46."""
         for link in self.links():
             link.tick()
-        self._link_rates = {link: rate for link, rate in self._link_rates.items() if link.state != "forgotten"}
         self.clock.after(LONGEST_TIMER, self._tick)
-
-    # The user
 
     def join(self, name: str, secret: Optional[bytes] = None, owner: bytes = b"") -> Chat:
         """The name is checked (W-2). There is at most one chat of a name."""
@@ -110,9 +95,6 @@ class Node:
         memory = self._memories.setdefault(key, Memory(self.context.random.randbytes(8)))       # L-58
         chat = self.chats[name] = Chat(self.context, self, name, secret, owner, memory)
         return chat
-
-    def may_join(self) -> bool:
-        return len(self.chats) < MAX_CHATS
 
     def leave(self, chat: Chat) -> None:
         del self.chats[chat.name]
@@ -171,8 +153,6 @@ class Node:
         for chat in self.chats.values():
             chat.openings.begin_all_again()
 
-    # What chats ask
-
     def links(self) -> list[Link]:
         return [link for chat in self.chats.values() for link in chat.links.values()]
 
@@ -198,15 +178,11 @@ class Node:
         """L-87."""
         for session in [s for s, _ in self.unconfirmed.values() if s.chat is chat and s.key == key]:
             self._drop_session(session)
-        for attempt in [a for a in self.context.pending.values() if a.host is chat and a.key == key]:
-            attempt.stop()
 
     def _drop_session(self, session: Session) -> None:
         self.unconfirmed = {i: entry for i, entry in self.unconfirmed.items() if entry[0] is not session}
         if self.context.sessions.get(session.index) is session and session.link is None:
             del self.context.sessions[session.index]
-
-    # What the node knows of addresses (protection.md)
 
     def _instances(self) -> list[tuple[Chat, Any]]:
         return [(chat, instance) for chat in self.chats.values() for instance in chat.openings.instances]
@@ -222,12 +198,10 @@ class Node:
 
     def _may_come_from(self, address: Address) -> bool:
         """D-16."""
-        if self.allows_off_link or self.context.net.is_on_link(address):
+        if self.context.net.is_on_link(address) or address in self.context.after_byes:
             return True
         return any(link.address == address for link in self.links()) or any(
             i.by_hand and address[0] == i.candidates[0][0] for _, i in self._instances())
-
-    # Datagrams
 
     def datagram(self, now: int, data: bytes, source: Address, via: Any = None,
                  hop_limit: Optional[int] = None) -> None:
@@ -268,9 +242,9 @@ class Node:
             return context.transmit(source, self.unconfirmed[data[:121]][1], via)
         ephemeral = initiation.noise[:32]
         has_cookie = answering.cookies.fits(initiation.cookie, source, initiation.sender, ephemeral)
-        if answering.is_flooded() and not has_cookie:
+        if answering.unchecked.is_over(self.clock.now) and not has_cookie:
             return self._retry(initiation, source, via)
-        chat = next((c for c in self.chats.values() if equal(
+        chat = next((c for c in self.chats.values() if compare_digest(
             initiation.check, c.keys.initiation_check(initiation.sender, initiation.noise))), None)
         if chat is None:
             return context.drop("check")
@@ -340,9 +314,9 @@ class Node:
 
     def _ask(self, ask: Ask, source: Address, via: Any, hop_limit: Optional[int]) -> None:
         """D-13, D-25."""
-        if not self._may_come_from(source) or not self.answering.may_try_ask():
+        if not self._may_come_from(source) or not self.answering.asks.take(self.clock.now):
             return self.context.drop("ask")
-        chat = next((c for c in self.chats.values() if equal(ask.check, c.keys.ask_check(ask.token))), None)
+        chat = next((c for c in self.chats.values() if compare_digest(ask.check, c.keys.ask_check(ask.token))), None)
         if chat is None or not self.answering.may_tell(source, hop_limit):
             return self.context.drop("ask")
         nonce = self.context.random.randbytes(8)
@@ -363,8 +337,6 @@ class Node:
             self.beginning.answered(source)
             return chat.openings.told(asking, key)
         self.context.drop("tell")
-
-    # Sealed datagrams
 
     def _sealed(self, datagram: Sealed, source: Address, via: Any, size: int) -> None:
         """W-19 to W-24, W-39, L-25."""
@@ -401,7 +373,8 @@ class Node:
         if frames is None:
             return self.context.drop("frames")
         self.beginning.answered(source)
-        if not self._within_rate(link, source) and not any(isinstance(frame, Bye) for frame in frames):
+        is_within = link.datagrams.take(self.clock.now) and self.answering.may_apply(self.context.net.source(source))
+        if not is_within and not any(isinstance(frame, Bye) for frame in frames):
             self.context.drop("rate")
             return link.record_arrived_too_fast(source, is_newest)
         chat: Chat = session.chat
@@ -439,11 +412,6 @@ class Node:
         link = chat.links.get((session.key, session.run))
         if link is not None and (link.own_epoch, link.peer_epoch) == (session.own_epoch, session.peer_epoch):
             chat.received_bye(link, reason)
-
-    def _within_rate(self, link: Link, source: Address) -> bool:
-        if link not in self._link_rates:
-            self._link_rates[link] = Bucket(LINK_RATE, LINK_BURST, self.clock.now)
-        return self._link_rates[link].take(self.clock.now) and self.answering.may_apply(self.context.net.source(source))
 
     def _will(self, session: Session, datagram: Sealed) -> None:
         """W-21."""

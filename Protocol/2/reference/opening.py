@@ -1,17 +1,15 @@
 """Openings: how a node makes a link with a key, or brings it up again (L-1 to L-7, L-35, L-91, L-101, D-11, D-24)."""
 
-from __future__ import annotations
-
 from typing import Any, Callable, Optional
 
 from clock import Timer, cancel
 from context import Context
 from limits import (ASK_STEP, ASK_STEPS, ATTEMPT, ATTEMPT_STEPS, ATTEMPT_WAIT, FAST_PERIOD, JOIN_TIME, LARGER_KEY_WAIT,
-                    MAX_CANDIDATES, MAX_INSTANCES, OWN_ASK_STEP, PAUSES, RESPONSES_OPENED, REST, REST_BY_HAND, SLOW_STEP,
-                    SPREAD, TRANSMISSION_WAIT)
+                    MAX_CANDIDATES, MAX_INSTANCES, OWN_ASK_STEP, PAUSES, RESPONSES_OPENED, REST, REST_BY_HAND,
+                    SLOW_STEP, SPREAD, TRANSMISSION_WAIT)
 from noise import HandshakeError, Initiator
 from session import Address
-from wire import Ask, Initiation
+from wire import ZEROS, Ask, Initiation
 
 
 class Instance:
@@ -22,9 +20,6 @@ class Instance:
         self.candidates = candidates[:MAX_CANDIDATES]           # D-9
         self.rests_until = 0                                    # L-35
         self.failed = 0                                         # D-22
-
-    def rest(self, now: int) -> None:
-        self.rests_until = now + (REST_BY_HAND if self.by_hand else REST)
 
 
 class Attempt:
@@ -44,7 +39,7 @@ class Attempt:
         self.noise = Initiator(context.identity, context.random.randbytes(32), key, host.keys.psk,
                                host.keys.prologue(self.index), host.run, epoch)
         check = host.keys.initiation_check(self.index, self.noise.message)
-        self._initiation = Initiation(self.index, check, self.noise.message)
+        self._initiation = Initiation(self.index, check, self.noise.message, b"")
         self.caused_handshake = False                           # L-65, L-66
         self.opened_from: dict[Address, int] = {}               # L-49: responses that may still be opened
         self._retries: dict[Address, int] = {}                  # L-13
@@ -121,7 +116,6 @@ class Opening:
 
     def _next(self) -> None:
         """Begins an attempt, waits for the end of a rest, or ends the opening."""
-        self._awaits_up = False
         if not self._openings.is_wanted(self.key):
             return self._openings.end(self)
         if not self._openings.targets(self.key):
@@ -148,7 +142,7 @@ class Opening:
 
     def failed(self) -> None:
         """L-5, L-91."""
-        self.attempt = None
+        self.attempt, self._awaits_up = None, False
         for instance in self._openings.uncovered(self.key):
             instance.failed += 1
         now = self._context.clock.now
@@ -200,12 +194,9 @@ class Openings:
     def __init__(self, context: Context, host: Any, gate: Any) -> None:
         self.context, self.host, self.gate = context, host, gate
         self.instances: list[Instance] = []
-        self._displaced: list[Instance] = []                    # D-22
         self._openings: dict[bytes, Opening] = {}
         self._for_links: dict[Any, Attempt] = {}
         self._asks: dict[Instance, "Asking"] = {}
-
-    # Instances
 
     def listed(self, name: str, key: bytes, candidates: list[Address]) -> None:
         """Discovery lists an instance, perhaps again (D-7 to D-9)."""
@@ -225,26 +216,16 @@ class Openings:
     def vanished(self, name: str) -> None:
         for instance in [i for i in self.instances if i.name == name and not i.by_hand]:
             self.instances.remove(instance)
-            assert instance.key is not None
-            displaced = next((i for i in self._displaced if i.key == instance.key), None)
-            if displaced is not None:
-                self._displaced.remove(displaced)
-                self.instances.append(displaced)
-            self.update(instance.key)
-        self._displaced = [i for i in self._displaced if i.name != name]
+            self.update(instance.key or b"")
 
     def _add(self, instance: Instance) -> None:
-        """D-22."""
+        """D-9, D-22."""
         same = [i for i in self.instances if i.key == instance.key and not i.by_hand]
-        if len(same) >= MAX_INSTANCES:
-            tried = [i for i in same if i.failed and not self.host.is_covered(i)]
-            if not tried:
-                self._displaced.append(instance)
-                return
-            former = max(tried, key=lambda i: i.failed)
-            self.instances.remove(former)
-            self._displaced.append(former)
-        self.instances.append(instance)
+        tried = [i for i in same if i.failed and not self.host.is_covered(i)]
+        if len(same) >= MAX_INSTANCES and tried:
+            self.instances.remove(max(tried, key=lambda i: i.failed))
+        if len(same) < MAX_INSTANCES or tried:
+            self.instances.append(instance)
 
     def add_by_hand(self, address: Address, key: Optional[bytes] = None) -> None:
         """D-11, D-24."""
@@ -279,24 +260,20 @@ class Openings:
             if instance in self._asks and instance.rests_until <= self.context.clock.now:
                 self._asks[instance].send()
 
-    # What there is to open to
-
     def uncovered(self, key: bytes) -> list[Instance]:
         return [i for i in self.instances if i.key == key and not self.host.is_covered(i)]
 
     def is_wanted(self, key: bytes) -> bool:
         if self.host.is_blocked(key):
             return False
-        return bool(self.uncovered(key)) or bool(self.host.down_addresses(key))
+        return bool(self.uncovered(key)) or bool(self.host.addresses(key, are_down=True))
 
     def targets(self, key: bytes) -> list[Address]:
         """L-2, L-3."""
-        now, live = self.context.clock.now, self.host.live_addresses(key)
+        now, live = self.context.clock.now, self.host.addresses(key, are_down=False)
         addresses = [a for i in self.uncovered(key) if i.rests_until <= now for a in i.candidates]
-        addresses += self.host.down_addresses(key)
+        addresses += self.host.addresses(key, are_down=True)
         return [a for a in dict.fromkeys(addresses) if a not in live]
-
-    # Openings
 
     def update(self, key: bytes, begins_again: bool = False) -> None:
         """Instances, links or blocks of a key changed."""
@@ -336,6 +313,11 @@ class Openings:
         if opening is not None and opening.attempt is attempt:
             opening.answered()
 
+    def dropped(self, key: bytes) -> None:
+        """L-91: the session of an attempt was dropped."""
+        if key in self._openings:
+            self._openings[key].failed()
+
     def link_came_up(self, key: bytes) -> None:
         if key in self._openings:
             self._openings[key].link_came_up()
@@ -372,16 +354,9 @@ class Openings:
     def rest(self, instances: list[Instance], key: bytes) -> None:
         """L-35."""
         for instance in instances:
-            instance.rest(self.context.clock.now)
+            instance.rests_until = self.context.clock.now + (REST_BY_HAND if instance.by_hand else REST)
             self.context.clock.at(instance.rests_until, lambda: self.update(key))
         self.begin_again(key)
-
-    def refresh(self, key: bytes) -> None:
-        """L-36: the instances of an unblocked key are new."""
-        for instance in self.instances:
-            if instance.key == key:
-                instance.rests_until = instance.failed = 0
-        self.update(key)
 
     def close(self) -> None:
         for opening in list(self._openings.values()):
@@ -413,7 +388,7 @@ class Asking:
     def send(self) -> None:
         context = self._openings.context
         self.token = context.random.randbytes(8)
-        ask = Ask(self.token, self._openings.host.keys.ask_check(self.token))
+        ask = Ask(self.token, self._openings.host.keys.ask_check(self.token), ZEROS)
         context.transmit(self.instance.candidates[0], ask.encode())
 
     def told_own(self) -> None:

@@ -1,7 +1,5 @@
 """Who is shown in a chat: all links of a person as one (T-17, T-19, T-20, T-22, T-26 to T-29)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Callable, Optional
 

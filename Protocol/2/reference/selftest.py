@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
-"""Nodes in a simulated network, by random schedules, and two processes on loopback: `python3 selftest.py [seeds] [first]`.
+"""Nodes in a simulated network by random schedules, and two on loopback: `python3 selftest.py [seeds] [first]`.
 
 Safety, in every schedule: a message arrives at most once, in order, and if it was reported as delivered; each has one
 outcome for each person; nobody is online 3.3 s after a kill; both ends are up 6 s after a cut ends.
 """
-
-from __future__ import annotations
 
 import json
 import subprocess
@@ -186,7 +184,7 @@ class World:
         for peer in self.peers:
             if peer.node is not None and peer.stopped_until <= self.now and peer.node.next_deadline() <= self.now:
                 peer.node.advance(self.now)
-                if not peer.node.is_late:
+                if not peer.node.context.is_late:
                     peer.node.socket_empty(self.now)
                 peer.collect()
         waiting = []
@@ -205,7 +203,7 @@ class World:
         for entry in waiting:
             heappush(self._flying, entry)
         for peer in self.peers:
-            if peer.node is not None and peer.node.is_late:
+            if peer.node is not None and peer.node.context.is_late:
                 peer.node.socket_empty(self.now)
                 peer.collect()
 
@@ -657,7 +655,7 @@ def places_go_by_rank_and_source() -> None:
     def result(places: list[Place], new: Place) -> Optional[int]:
         try:
             replaced = make_room(places, new, 2)
-            return None if replaced is None else replaced.made_at
+            return None if replaced is None else replaced.link.made_at
         except NoRoom:
             return -1
     few = [place(n, 0, "s") for n in range(64)]

@@ -10,11 +10,11 @@ extension Endpoint {
         if openings.find(person) == nil { restartOpening(with: person, now) }
     }
 
-    /// New candidates begin an opening again, unless an attempt is under way: it takes them in (L-91).
+    /// New candidates begin an opening again; an attempt under way goes on as the first, and takes them in (L-102).
     mutating func hasNewCandidates(_ person: PersonID, _ now: Instant) {
         guard hasToOpen(to: person, now) else { return stopOpening(with: person) }
-        guard openings.find(person)?.isUnderWay != true else { return }
-        restartOpening(with: person, now)
+        guard openings.find(person)?.isUnderWay == true else { return restartOpening(with: person, now) }
+        openings[person].continueAsFirst()
     }
 
     /// Begins an opening with its first attempt, at this node's turn (L-1).
@@ -120,7 +120,7 @@ extension Endpoint {
         advance(attempt: index, now)
     }
 
-    /// How long an opening waits whose addresses are all crowded, or that gave its place away.
+    /// How long an opening waits whose addresses are all crowded.
     private static let crowdedDelay = Duration.seconds(1)
     /// How long an opening waits for a place among the pending ones, or for what may be sent.
     private static let pendingDelay = Duration.milliseconds(250)
@@ -149,8 +149,7 @@ extension Endpoint {
         let victim = handshakes.replaceable(isFavoured: isFavoured).filter { attempts($0) > 1 }
             .max { (attempts($0), $1.person) < (attempts($1), $0.person) }
         guard let victim else { return false }
-        handshakes.remove(victim.index)
-        openings[victim.person].wait(until: now + Endpoint.crowdedDelay)
+        attemptFailed(victim, now)
         return true
     }
 

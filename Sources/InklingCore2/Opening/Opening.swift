@@ -62,6 +62,12 @@ struct Opening: Sendable {
         attempts += 1
     }
 
+    /// The attempt under way counts as the first one (L-102).
+    mutating func continueAsFirst() {
+        since = lastBegan
+        attempts = 1
+    }
+
     /// A handshake caused by L-65 or L-66 goes on in place of the attempt.
     mutating func goOn(with index: UInt32) { state = .attempting(index) }
 

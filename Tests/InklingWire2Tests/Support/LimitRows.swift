@@ -66,6 +66,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("candidates; instances per key", "\(Limits.candidatesPerInstance); \(Limits.instancesPerKey)"),
         LimitRow("instances without room", "\(Limits.instancesWithoutRoom)"),
         LimitRow("remembered keys; addresses", "\(Limits.rememberedKeys); \(Limits.rememberedAddressesPerKey)"),
+        LimitRow("addresses after byes", "\(Limits.addressesAfterByes)"),
         LimitRow("datagrams while catching up", count(Limits.datagramsCaughtUp)),
         LimitRow(
             "pending initiations", "\(Limits.pendingInitiations); \(Limits.pendingInitiationsOfStrangers) strangers'"),
