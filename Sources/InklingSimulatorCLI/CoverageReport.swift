@@ -25,8 +25,9 @@ private func words(_ action: Scenario.Action.Kind) -> String {
     case .comeBack: "come back"
     case .crashWithLastWill: "crash with a last will"
     case .swapAddresses: "swap addresses"
+    case .holdBack: "hold back"
     case .edit, .empty, .send, .open, .join, .leave, .rename, .block, .unblock, .quit, .crash, .start, .suspend,
-        .resume, .pause, .sleep, .unplug, .partition, .clog, .move, .flap, .doubt:
+        .resume, .pause, .sleep, .snapshot, .revert, .unplug, .partition, .clog, .move, .flap, .doubt:
         "\(action)"
     }
 }

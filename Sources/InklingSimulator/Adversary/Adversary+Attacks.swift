@@ -88,6 +88,10 @@ extension Adversary {
                 for number in 0..<4 {
                     add(attack, to: target, key: 40 + number, from: Adversary.address(40 + number), interval: 10)
                 }
+            case .unheard:
+                for number in 0..<4 {
+                    add(attack, to: target, key: 44 + number, from: Adversary.address(44 + number), interval: 10)
+                }
             case .initiations, .cookies, .cookiesOfOneSource, .instances, .changingKeys, .friends, .relays, .responses,
                 .asks, .garbage, .recordings:
                 continue
@@ -122,6 +126,12 @@ extension Adversary {
                     return Instance(name: "forged \(number)", key: anyKey(), addresses: addresses)
                 }
             case .changingKeys: changingInstances()
+            case .unheard:
+                (0..<4).map { number in
+                    let addresses = [Adversary.address(44 + number)] + (0..<7).map { _ in silentAddress() }
+                    return Instance(
+                        name: "unheard \(number)", key: Adversary.key(44 + number).publicKey, addresses: addresses)
+                }
             case .responses: instancesOfItsOwn()
             default: []
             }
@@ -166,6 +176,8 @@ extension Adversary {
             let frame: Frame
             if attack == .chatter, (tick + place) % 5 == 0 {
                 frame = .typing(status)
+            } else if attack == .unheard, tick % 20 == 0 {
+                frame = .heartbeat(Heartbeat(status: Status(isUnheard: tick % 40 == 0), interval: interval))
             } else if attack != .chatter, (tick + place) % (8 * Int(interval)) == 0 {
                 frame = .heartbeat(Heartbeat(status: Status(isTyping: false, isAway: false), interval: interval))
             } else if attack == .chatter, (tick + place) % 80 == 1 {
@@ -211,7 +223,7 @@ extension Adversary {
         case .recordings:
             generator.oneIn(20) ? recording() : nil
         case .chatter, .manyLinks, .neighbours, .ownHost, .crowd, .fullTable, .instances, .changingKeys, .friends,
-            .relays, .ghosts:
+            .relays, .ghosts, .unheard:
             nil
         }
     }

@@ -26,6 +26,8 @@ final class HostileLink {
     private var state = State.none
     /// Its own epoch: it forgets its state whenever it begins.
     private var epoch: UInt32 = 0
+    /// Whether it was told what a nameless peer may not know.
+    private(set) var isTold = false
     /// Whether the node has its record 0.
     private var isNamed = false
 
@@ -103,6 +105,7 @@ final class HostileLink {
         var answer: [Frame] = []
         var next: UInt32?
         for frame in frames {
+            if attack == .ghosts, HostileLink.tells(frame) { isTold = true }
             switch frame {
             case .ping(let token): answer += [heartbeat, .pong(token)]
             // Of what the node sends it acknowledges the name alone.
@@ -115,6 +118,16 @@ final class HostileLink {
         }
         if !answer.isEmpty, !isNamed, attack != .ghosts { answer.append(HostileLink.name) }
         return (answer.isEmpty ? nil : seal(answer), next)
+    }
+
+    /// Whether a frame says more than a nameless peer may know (L-85).
+    private static func tells(_ frame: Frame) -> Bool {
+        switch frame {
+        case .heartbeat(let heartbeat): heartbeat.status.isTyping || heartbeat.status.isAway
+        case .typing(let status): status.isTyping || status.isAway
+        case .record(let record): record.number > 0
+        case .ack, .ping, .pong, .bye, .forward, .unknown: false
+        }
     }
 
     private static let name = Frame.record(Record(number: 0, type: .name, body: Array("stranger".utf8)))

@@ -108,6 +108,9 @@ extension Simulation {
             adversary.isRelay(address)
             ? adversary.relay(bytes, from: source, at: address, hosts: hosts.map(\.addresses.first))
             : adversary.receive(bytes, from: source, at: address)
+        if adversary.links.contains(where: \.isTold) {
+            checker.report(.limit, "a nameless member reads what is said (L-85)", now)
+        }
         if let answer { arrive(answer, after: .microseconds(300)) }
     }
 

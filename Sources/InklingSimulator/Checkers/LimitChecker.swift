@@ -25,6 +25,7 @@ struct LimitChecker {
     private enum Count: Hashable {
         case answersToStrangers, retries, tells
         case initiations(Address)
+        case pings(Address)
         case answersToCookies(Address)
         case answersToOtherUsers
         case lists(ChatID)
@@ -34,7 +35,7 @@ struct LimitChecker {
         var isReport: Bool {
             switch self {
             case .lists, .presences: true
-            case .answersToStrangers, .retries, .tells, .initiations, .answersToCookies, .answersToOtherUsers,
+            case .answersToStrangers, .retries, .tells, .initiations, .pings, .answersToCookies, .answersToOtherUsers,
                 .messages:
                 false
             }
@@ -83,7 +84,11 @@ struct LimitChecker {
         case .initiation:
             let (rate, burst) = (Limits.initiationsToSilent, Limits.initiationsToSilentBurst)
             if !take(.initiations(address), rate, burst, host, now) { return "initiations to one address (L-54)" }
-        case .ask, .heartbeat, .typing, .record, .ack, .forward, .ping, .pong, .bye: break
+        case .ping:
+            // A round of pings when its link falls silent, and hints (L-26, L-29).
+            let isSilent = address.port < Adversary.firstPort
+            if isSilent, !take(.pings(address), 1, 12, host, now) { return "pings to one address (L-45)" }
+        case .ask, .heartbeat, .typing, .record, .ack, .forward, .pong, .bye: break
         }
         return nil
     }

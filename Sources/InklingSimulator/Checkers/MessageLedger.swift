@@ -28,6 +28,8 @@ struct MessageLedger {
     }
 
     private(set) var sent: [Sent] = []
+    /// The hosts that were made to be what they were before: what they say of messages, and show, may be so again.
+    private var reverted: Set<Int> = []
     private var indices: [String: Int] = [:]
     private var lastShown: [Stream: Int] = [:]
     /// What was reported as delivered and has to be shown until then, by its index: a message may wait a moment for the
@@ -71,6 +73,10 @@ struct MessageLedger {
         let stream = Stream(
             viewer: viewer.index, viewerIncarnation: viewer.incarnation, sender: message.host,
             senderIncarnation: message.incarnation, chat: chat)
+        guard reverted.isDisjoint(with: [viewer.index, message.host]) else {
+            sent[index].shownTo.insert(viewer.plan.identity)
+            return .success(message)
+        }
         let last = lastShown[stream] ?? -1
         guard index != last else { return .failure(Fault(rule: .doubledMessage, text: "\(text.prefix(40))")) }
         guard index > last else {
@@ -80,6 +86,9 @@ struct MessageLedger {
         sent[index].shownTo.insert(viewer.plan.identity)
         return .success(message)
     }
+
+    /// A host is what it was before.
+    mutating func reverted(_ host: SimulatedHost) { reverted.insert(host.index) }
 
     struct Fault: Error {
         let rule: Violation.Rule
@@ -94,6 +103,10 @@ struct MessageLedger {
     ) -> Fault? {
         let index = sent.lastIndex {
             $0.host == host.index && $0.incarnation == host.incarnation && $0.number == number
+        }
+        guard reverted.isEmpty else {
+            if let index, let identity { sent[index].outcomes[identity] = outcome }
+            return nil
         }
         guard let index, let identity else {
             return Fault(rule: .wrongReport, text: "host \(host.index), message \(number)")
@@ -129,7 +142,8 @@ struct MessageLedger {
 
     /// The first message of a node that still runs whose outcome for somebody is open.
     func firstOpen(_ hosts: [SimulatedHost]) -> Sent? {
-        sent.first { message in
+        guard reverted.isEmpty else { return nil }
+        return sent.first { message in
             (message.outcomes.values.contains(.open) || message.isExact && message.outcomes.count < message.recipients) && hosts[message.host].incarnation == message.incarnation
                 && hosts[message.host].node != nil
         }

@@ -37,6 +37,20 @@ extension Simulation {
             limits.sent(bytes, kind, by: host, to: address, hadCookie: hadCookie, isKnown: isKnown, now), host)
     }
 
+    /// At most one link leads to a run of a node (L-61).
+    func checkLinks() {
+        for host in hosts where host.isActive {
+            for chat in host.chats.sorted() {
+                for person in host.node?.endpoint.present(in: Simulation.chats[chat].id) ?? []
+                where person.addresses.count > 1 {
+                    let runs = hosts.filter { $0.key == person.person.key }.map(\.incarnation).reduce(0, +)
+                    guard person.addresses.count > runs, adversary?.holds(person.person.key) != true else { continue }
+                    checker.report(.doubledLink, "host \(host.index), chat \(chat): \(person.addresses.count)", now)
+                }
+            }
+        }
+    }
+
     func checkTables() {
         guard let adversary, isAttacked else { return }
         for host in hosts where host.isActive {

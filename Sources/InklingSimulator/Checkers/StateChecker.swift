@@ -72,6 +72,10 @@ struct StateChecker {
     private var newestStatus: [StateID: UInt64] = [:]
     private var nonces: [NonceID: Int] = [:]
     private var departures: [Departure] = []
+    /// When a record came to a viewer last, which may have named a link.
+    private var lastRecord: [Int: Instant] = [:]
+    /// When the newest pong of a device was sent that came to a viewer (L-80).
+    private var pongs: [DeviceID: Instant] = [:]
     /// The viewers whose next check says nothing of them.
     private var excused: Set<Int> = []
     private let hosts: [SimulatedHost]
@@ -150,9 +154,11 @@ struct StateChecker {
     ) -> Bool {
         guard let chat = chatIndices[tag], packet.session != nil, packet.isGenuine else { return false }
         let state = StateID(viewer: viewer, chat: chat, sender: packet.sender, incarnation: packet.incarnation)
+        if packet.kind == .record { lastRecord[viewer] = now }
         let isNewest = newest[state].map { packet.number > $0 } ?? true
         if isNewest { newest[state] = packet.number }
         let device = DeviceID(viewer: viewer, chat: chat, host: packet.sender)
+        if packet.kind == .pong { pongs[device] = max(pongs[device] ?? .zero, packet.sentAt) }
         // A status may say that nothing is heard (L-44): no sign of life.
         if packet.kind == .bye || packet.shows & 1 << UInt8(chat) == 0 {
             unheard[device] = now
@@ -191,7 +197,7 @@ struct StateChecker {
             if hosts[viewer].blocks(identity) { report(.absentTyping, "\(describe(id)), blocked", now) }
             guard !before.contains(id) else { continue }
             // Statuses that came before the name count, and show with it (L-85).
-            if shown[id]?.since == now, let evidence = evidence[id], now - evidence < Limits.typingExpiry { continue }
+            if lastRecord[viewer] == now || shown[id]?.since == now, let evidence = evidence[id], now - evidence < Limits.typingExpiry { continue }
             // With many changes, a list comes later than what it tells, and so does whoever came back at once (T-22).
             let waits: Duration =
                 adversary != nil
@@ -256,6 +262,26 @@ struct StateChecker {
         }
     }
 
+    /// A node is what it was before: what it showed since is not known to it, and it repeats itself.
+    mutating func reverted(_ host: SimulatedHost, _ node: SimulatedNode) {
+        forget(host.index)
+        excused.insert(host.index)
+        messages.reverted(host)
+        for (tag, chat) in chatIndices.sorted(by: { $0.value < $1.value }) {
+            for person in node.endpoint.present(in: tag) {
+                guard let identity = identities[person.person.key] else { continue }
+                let id = PersonID(viewer: host.index, chat: chat, identity: identity)
+                shown[id] = Shown(presence: person.presence)
+            }
+            for person in node.endpoint.typing(in: tag) {
+                guard let identity = identities[person.key] else { continue }
+                let id = PersonID(viewer: host.index, chat: chat, identity: identity)
+                typists[host.index, default: []].append(id)
+                shown[id]?.isTyping = true
+            }
+        }
+    }
+
     /// A node gave up all its links.
     mutating func forgetHeard(by viewer: Int, in chat: Int? = nil) {
         for id in heard.keys where id.viewer == viewer && (chat == nil || id.chat == chat) { heard[id] = nil }
@@ -306,6 +332,7 @@ struct StateChecker {
         let id = PersonID(viewer: viewer, chat: chat, identity: identity)
         coverage.presences[why, default: 0] += 1
         checkName(person.name, of: id, now)
+        if presence != .offline, shown[id]?.presence ?? .offline == .offline { checkRevival(of: id, now) }
         change(id) { state in
             if state.presence == .offline { state.since = now }
             state.presence = presence
@@ -321,6 +348,8 @@ struct StateChecker {
             // 1.75 intervals of silence, then ten pings: 3.0 s.
             for host in devices[identity] ?? [] {
                 guard let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)],
+                    // A run that has not named itself is not shown, and the one before is gone.
+                    shown[id].map({ $0.since > hosts[host].startedAt }) ?? true,
                     // What came in this very input came too late.
                     last.number > hosts[host].farewells[chat] ?? 0, last.at < now,
                     now - last.at < silence(of: host, now),
@@ -348,6 +377,17 @@ struct StateChecker {
         case .hello, .back, .away, .blocked, .replaced:
             break
         }
+    }
+
+    /// Whoever comes to be shown has answered a ping shortly before: what was held back revives nobody (L-80). A name may
+    /// follow up to 10 s later (L-86), and a report has its pace.
+    private mutating func checkRevival(of id: PersonID, _ now: Instant) {
+        let limit = Limits.pongAwaited + Limits.unnamedPeriod + .seconds(2) + lateness[id.viewer]
+        let hasAnswered = devices[id.identity]?.contains { host in
+            pongs[DeviceID(viewer: id.viewer, chat: id.chat, host: host)].map { now - $0 < limit } ?? false
+        }
+        if let wokeAt = hosts[id.viewer].wokeAt, now - wokeAt < .seconds(15) { return }
+        if hasAnswered != true { report(.revival, describe(id), now) }
     }
 
     /// Somebody is shown under a name that they have taken, and never under an older one than before (L-22).
@@ -413,7 +453,7 @@ struct StateChecker {
 
     /// A node sent a datagram: no two that are sealed have one nonce.
     mutating func sent(_ bytes: [UInt8], _ kind: DatagramKind, by sender: Int, _ now: Instant) {
-        guard kind.isSealed else { return }
+        guard kind.isSealed, !hosts[sender].wasReverted else { return }
         let header = SealedHeader(bytes)
         let id = NonceID(sender: sender, index: header.index, counter: header.counter)
         var hash = 0xCBF2_9CE4_8422_2325 as UInt64

@@ -53,6 +53,15 @@ final class SimulatedNode {
         return reaction
     }
 
+    /// It is what it was before.
+    func reverted() {
+        wills = [:]
+        (dropped, surplus) = (
+            endpoint.counters.drops.values.reduce(0, +), endpoint.counters.drops[.peerLimit] ?? 0
+        )
+        nameDue = nil
+    }
+
     /// It has another name: its peers hear of that now, or a second after they last heard of one.
     func noteNewName(_ now: Instant) {
         // What waits is told with the name of that moment.

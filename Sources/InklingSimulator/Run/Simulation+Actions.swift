@@ -13,10 +13,10 @@ extension Simulation {
             .resume:
             guard case .running = host.state else { return }
             actAsPerson(host, step.action)
-        case .quit, .crash, .start, .pause, .sleep:
+        case .quit, .crash, .start, .pause, .sleep, .snapshot, .revert:
             limits.resetReports(of: host.index)
             actOnMachine(host, step.action)
-        case .unplug, .partition, .clog, .move, .swapAddresses, .flap, .doubt:
+        case .unplug, .partition, .clog, .holdBack, .move, .swapAddresses, .flap, .doubt:
             actOnNetwork(host, step.action)
         }
         accuracy?.wrote(host.index, now)
@@ -199,6 +199,12 @@ extension Simulation {
         case .clog(let other, let length):
             network.clog(from: host.index, to: other, until: now + .milliseconds(length))
             disturb(host, hosts[other], for: length)
+        case .holdBack(let other, let pause):
+            let path = Hold(from: host.index, to: other)
+            guard held[path] == nil, case .running = host.state else { return }
+            held[path] = []
+            holdPause = .milliseconds(pause)
+            events.add(.holdEnds(from: host.index, to: other), at: now + .milliseconds(500))
         case .move:
             guard !scenario.network.isByHand else { return }
             moves += 1

@@ -59,9 +59,36 @@ extension Simulation {
             end(host)
             for chat in host.chats.sorted() where chat % 2 == 0 { withdraw(host, chat) }
         case .pause(let length): pause(host, length)
+        case .snapshot:
+            guard case .running(let node) = host.state, !node.isSuspended, node.timerAt != nil else { return }
+            host.snapshot = (host.incarnation, node.endpoint)
+        case .revert: revert(host)
         // A peer that is known by hand alone is tried once a minute: that would be all there is to wait for.
         case .sleep(let length): sleep(host, scenario.network.isByHand ? min(length, 50_000) : length)
         default: return
+        }
+    }
+
+    /// The machine is what it was when its snapshot was taken: its node has an old state under the right pair of epochs.
+    private func revert(_ host: SimulatedHost) {
+        guard case .running(let node) = host.state, let (incarnation, endpoint) = host.snapshot,
+            incarnation == host.incarnation, !node.isSuspended, host.chats == Set(host.plan.chats)
+        else { return }
+        host.wasReverted = true
+        host.wokeAt = now
+        host.disturbedAt = now
+        node.endpoint = endpoint
+        checker.reverted(host, node)
+        node.timerAt = nil
+        node.reverted()
+        for chat in host.typing.indices { host.typing[chat] = TypingModel() }
+        host.stopWriting()
+        input(host) { $0.advance(to: $1) }
+        confirmDrained(host)
+        changeNetworks(host)
+        for chat in host.chats.sorted() {
+            advertise(host, chat)
+            browse(host, chat)
         }
     }
 
