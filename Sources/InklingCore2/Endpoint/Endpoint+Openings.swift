@@ -21,9 +21,7 @@ extension Endpoint {
     mutating func restartOpening(with person: PersonID, _ now: Instant) {
         cancelAttempt(of: person)
         guard hasToOpen(to: person, now) else { return stopOpening(with: person) }
-        var opening = Opening()
-        opening.restart(at: surroundings.turn(with: person.key, now))
-        openings.insert(opening, for: person)
+        openings.insert(Opening(at: surroundings.turn(with: person.key, now)), for: person)
     }
 
     /// Begins all openings again with the first attempt; resting instances stay at rest (L-40, L-42).
@@ -58,9 +56,7 @@ extension Endpoint {
 
     private mutating func succeeded(_ person: PersonID, _ now: Instant) {
         guard hasToOpen(to: person, now) else { return stopOpening(with: person) }
-        var opening = Opening()
-        opening.restart(at: now)
-        openings.insert(opening, for: person)
+        openings.insert(Opening(at: now), for: person)
     }
 
     mutating func wentDown(_ link: Link, _ now: Instant) {
@@ -91,7 +87,7 @@ extension Endpoint {
     mutating func advance(opening person: PersonID, _ now: Instant) {
         guard let opening = openings.find(person) else { return }
         switch opening.state {
-        case .idle, .attempting: return
+        case .attempting: return
         case .joined(_, let until):
             if until <= now { openings[person].failed(&effects, now: now) }
         case .waiting(let until):
