@@ -72,6 +72,13 @@ extension Endpoint {
         planRemembered(link.personID, now)
     }
 
+    /// The peer's session joined a down link. It has 3 s like one of an attempt, and then this node opens too.
+    mutating func peerOpened(_ person: PersonID, _ index: UInt32, _ id: LinkID, _ now: Instant) {
+        guard links.find(id)?.isDown == true, openings.find(person)?.isUnderWay != true else { return }
+        if openings.find(person) == nil { openings.insert(Opening(at: now), for: person) }
+        openings[person].join(index, now: now)
+    }
+
     /// A session of an opening's attempt joined a link, which has to come up within 3 s (L-91).
     mutating func openingJoined(_ person: PersonID, _ index: UInt32, _ id: LinkID, _ now: Instant) {
         guard openings.contains(person) else { return }
@@ -88,8 +95,10 @@ extension Endpoint {
         guard let opening = openings.find(person) else { return }
         switch opening.state {
         case .attempting: return
-        case .joined(_, let until):
-            if until <= now { openings[person].failed(&effects, now: now) }
+        case .joined(let index, let until):
+            guard until <= now else { return }
+            if let id = links.link(ofSession: index) { countFailure(of: person, at: [links[id].address]) }
+            openings[person].failed(&effects, now: now)
         case .waiting(let until):
             if until <= now { attempt(person, isFirst: opening.attempts == 0, now) }
         }
@@ -178,13 +187,17 @@ extension Endpoint {
         guard attempt.isOfOpening, let opening = openings.find(attempt.person) else { return }
         // A response removes the attempt before it is judged.
         guard opening.pending == attempt.index || opening.pending == nil else { return }
-        let destinations = attempt.destinations
-        for instance in directory.instances.instances(of: attempt.person)
+        countFailure(of: attempt.person, at: attempt.destinations)
+        guard hasToOpen(to: attempt.person, now) else { return stopOpening(with: attempt.person) }
+        openings[attempt.person].failed(&effects, now: now)
+    }
+
+    /// Counts an attempt that failed for the instances to which it went (D-22).
+    private mutating func countFailure(of person: PersonID, at destinations: Set<Address>) {
+        for instance in directory.instances.instances(of: person)
         where instance.addresses.contains(where: destinations.contains) && !directory.isCovered(instance, links) {
             directory.instances[instance.id].failures += 1
         }
-        guard hasToOpen(to: attempt.person, now) else { return stopOpening(with: attempt.person) }
-        openings[attempt.person].failed(&effects, now: now)
     }
 
     /// Where an opening's initiations go: of strangers not to addresses at which too many keys are listed (L-2, D-17).
