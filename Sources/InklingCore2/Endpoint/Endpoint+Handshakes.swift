@@ -97,7 +97,9 @@ extension Endpoint {
         let joined = join(
             unconfirmed.session.joining(at: now), joining, to: link, of: person, run: unconfirmed.run,
             unconfirmed.epochs, now)
-        if joined != nil { receive(sealed, from: address, now) }
+        guard let joined else { return }
+        receive(sealed, from: address, now)
+        peerOpened(person, unconfirmed.session.localIndex, joined, now)
     }
 
     // MARK: Responses

@@ -48,6 +48,7 @@ extension Endpoint {
         if !before.isDown { links.count(isUp: false) }
         let failed = links[id].replace(epochs, &effects, now: now)
         release(id)
+        directory.uncover(before, links, surroundings)
         for message in failed { tell(outbox.failed(message, to: before.personID, over: id, .lostState)) }
         reportGone(before, .replaced, now)
     }

@@ -188,7 +188,7 @@ extension Endpoint {
     private func mayFollow(_ id: LinkID, to source: Address) -> Bool {
         guard !surroundings.isOneself(source) else { return false }
         return surroundings.isOnLink(source) || !surroundings.isOnLink(links[id].address)
-            || directory.coversByHand(links[id])
+            || !links[id].isDown && directory.coversByHand(links[id])
     }
 
     /// Asks on a down link whether the peer is there, at most every 125 ms (L-71); of an address that the link may

@@ -64,7 +64,9 @@ struct RobustnessTests {
     @Test("Unassigned bits, reasons and frames of a newer protocol change nothing else (X-1 to X-3)")
     func newer() {
         var stage = LinkStage(isShown: true)
-        stage.receive([.heartbeat(Heartbeat(status: Status(byte: 0xF9), interval: 10)), .unknown(type: 0x70, body: [1])])
+        stage.receive([
+            .heartbeat(Heartbeat(status: Status(byte: 0xF9), interval: 10)), .unknown(type: 0x70, body: [1]),
+        ])
         #expect(stage.lists.map(\.isTyping) == [true])
         stage.receive([.unknown(type: 0x70, body: []), .typingOff, .ping(4)])
         #expect(stage.sent(0x07).last?.frames.last == .pong(4) && stage.lists.last?.isTyping == false)
@@ -83,7 +85,8 @@ struct RobustnessTests {
                     initiation: [UInt8(index)], response: [], createdAt: .ms(Int(index)), session: session))
         }
         #expect(handshakes.unconfirmedCount == 128)
-        #expect(handshakes.unconfirmed(0) == nil && handshakes.unconfirmed(1) == nil && handshakes.unconfirmed(2) != nil)
+        #expect(
+            handshakes.unconfirmed(0) == nil && handshakes.unconfirmed(1) == nil && handshakes.unconfirmed(2) != nil)
     }
 
     @Test("A bye on an unconfirmed session ends the link of that run and pair, else that session alone (L-34)")
@@ -96,7 +99,8 @@ struct RobustnessTests {
                     address: World.address(9), now: stage.now)
                 stage.endpoint.handshakes.add(
                     UnconfirmedSession(
-                        person: World.person(1), run: 9, epochs: EpochPair(own: 0, peer: isSame ? 0 : 1), initiation: [1],
+                        person: World.person(1), run: 9, epochs: EpochPair(own: 0, peer: isSame ? 0 : 1),
+                        initiation: [1],
                         response: [], createdAt: stage.now, session: session))
                 let sealed =
                     reason == .lastWill
