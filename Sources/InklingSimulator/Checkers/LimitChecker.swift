@@ -86,7 +86,7 @@ struct LimitChecker {
             if !take(.initiations(address), rate, burst, host, now) { return "initiations to one address (L-54)" }
         case .ping:
             // A round of pings when its link falls silent, and hints (L-26, L-29).
-            let isSilent = address.port < Adversary.firstPort
+            let isSilent = address.ipv4.map { (0x0A00_0080...0x0A00_00BF).contains($0) } ?? false
             if isSilent, !take(.pings(address), 1, 12, host, now) { return "pings to one address (L-45)" }
         case .ask, .heartbeat, .typing, .record, .ack, .forward, .pong, .bye: break
         }

@@ -11,6 +11,8 @@ struct StateChecker {
         /// Since when not offline.
         var since = Instant.zero
         var isTyping = false
+        /// Since when offline again, and whether a link had been up for long enough then to be kept (L-84).
+        var left: (at: Instant, isKept: Bool)?
         /// The place of the name among those of a person with one device.
         var name = 0
 
@@ -233,6 +235,16 @@ struct StateChecker {
         }
     }
 
+    /// A message failed because its person is silent: not sooner than 60 s after the link went down (L-83).
+    mutating func failedBySilence(to identity: Int, in tag: ChatID, by viewer: Int, _ now: Instant) {
+        guard let chat = chatIndices[tag], let device = devices[identity]?.first, devices[identity]?.count == 1,
+            hosts[device].incarnation == 1, !hosts[device].wasReverted, !hosts[viewer].wasReverted
+        else { return }
+        let id = PersonID(viewer: viewer, chat: chat, identity: identity)
+        guard let left = shown[id]?.left, left.isKept, now - left.at < .seconds(59) else { return }
+        report(.hastyFailure, "\(describe(id)), silent for \(now - left.at)", now)
+    }
+
     func isShownAway(_ identity: Int, in chat: Int, by viewer: Int) -> Bool {
         shown[PersonID(viewer: viewer, chat: chat, identity: identity)]?.presence == .away
     }
@@ -334,6 +346,9 @@ struct StateChecker {
         checkName(person.name, of: id, now)
         if presence != .offline, shown[id]?.presence ?? .offline == .offline { checkRevival(of: id, now) }
         change(id) { state in
+            if presence == .offline, state.presence != .offline {
+                state.left = (now, why == .silence && now - state.since > Limits.shortestUp + .milliseconds(500))
+            }
             if state.presence == .offline { state.since = now }
             state.presence = presence
         }
@@ -397,7 +412,7 @@ struct StateChecker {
         guard let place = names.firstIndex(of: name) else {
             return report(.wrongName, "\(describe(id)), as \(name)", now)
         }
-        if let before = shown[id]?.name, place < before {
+        if let before = shown[id]?.name, place < before, !hosts[owners[0]].wasReverted, !hosts[id.viewer].wasReverted {
             report(.wrongName, "\(describe(id)), as \(name) after \(names[before])", now)
         }
         change(id) { $0.name = place }

@@ -20,6 +20,8 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
         /// Neither delivered nor reported as failed, or reported as delivered and never shown.
         case lostMessage = "lost message"
         case wrongReport = "wrong report"
+        /// A message fails sooner than its link is forgotten: a cable that is out for 10 s costs it.
+        case hastyFailure = "hasty failure"
         /// A message of a verified friend does not show in time while somebody attacks.
         case lateMessage = "late message"
         /// Two datagrams sealed under one key and one counter.

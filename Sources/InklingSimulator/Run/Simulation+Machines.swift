@@ -84,6 +84,7 @@ extension Simulation {
         for chat in host.typing.indices { host.typing[chat] = TypingModel() }
         host.stopWriting()
         input(host) { $0.advance(to: $1) }
+        input(host) { $0.rename(host.name, now: $1) }
         confirmDrained(host)
         changeNetworks(host)
         for chat in host.chats.sorted() {

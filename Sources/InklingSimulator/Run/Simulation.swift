@@ -338,8 +338,11 @@ package final class Simulation {
             show(text, of: person, in: chat, on: host)
         case .delivered(let number, _, let key):
             report(number, key, .delivered, host)
-        case .failed(let number, _, let key, let reason):
+        case .failed(let number, let chat, let key, let reason):
             coverage.failures[reason, default: 0] += 1
+            if reason == .silence, let identity = hosts.first(where: { $0.key == key })?.plan.identity {
+                checker.failedBySilence(to: identity, in: chat, by: host.index, now)
+            }
             trace { "host \(host.index): message \(number) failed (\(reason))" }
             report(number, key, .failed, host)
         case .keepWill(let session, let bytes, let address):

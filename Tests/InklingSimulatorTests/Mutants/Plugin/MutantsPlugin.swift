@@ -9,7 +9,7 @@ struct MutantsPlugin: BuildToolPlugin {
         let tool = try context.tool(named: "plant-mutants")
         let package = context.package.directoryURL
         let list = package.appending(path: "Tests/InklingSimulatorTests/Mutants/mutants.txt")
-        return try ["InklingCore", "InklingSimulator"].flatMap { name in
+        return try ["InklingCore2", "InklingSimulator"].flatMap { name in
             let folder = package.appending(path: "Sources/\(name)")
             let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
             let sources = (files?.compactMap { $0 as? URL } ?? []).filter { $0.pathExtension == "swift" }

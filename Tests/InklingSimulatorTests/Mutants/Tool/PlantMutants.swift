@@ -26,7 +26,7 @@ struct PlantMutants {
             source = places.joined(separator: mutant.mutated)
         }
         // Core and simulator are one module here.
-        source = source.replacingOccurrences(of: "import InklingCore\n", with: "")
+        source = source.replacingOccurrences(of: "import InklingCore2\n", with: "")
         guard (try? source.write(toFile: arguments[3], atomically: true, encoding: .utf8)) != nil else {
             fail("cannot write \(arguments[3])")
         }
