@@ -178,8 +178,8 @@ return function(malformed, noted)
     local function draw_skipped(frame, tree, kind)
         tree:add(f.body_size, frame(1, 2))
         if frame:len() > 3 then tree:add(f.body, frame(3)) end
-        local use = kind >= FIRST_EXPERIMENTAL_TYPE and "experiments" or GREASING_TYPES[kind] and "greasing" or "nothing"
-        tree:add_proto_expert_info(e.unassigned, "A frame of this type, which is for " .. use .. ", is skipped (W-26)")
+        local use = kind >= FIRST_EXPERIMENTAL_TYPE and "for experiments" or GREASING_TYPES[kind] and "greasing"
+        tree:add_proto_expert_info(e.unassigned, "Skipped (W-26): " .. (use or "unassigned"))
         return ("frame 0x%02x"):format(kind)
     end
 
@@ -222,7 +222,8 @@ return function(malformed, noted)
             if problem then item:add_proto_expert_info(problem) end
             all[#all + 1], offset = words, offset + frame:len()
         end
-        local whole = #all == 0 and e.empty or not problem and is_last_will and (#all > 1 or not seen[BYE]) and e.last_will
+        local is_no_will = is_last_will and not problem and (#all > 1 or not seen[BYE])
+        local whole = #all == 0 and e.empty or is_no_will and e.last_will
         if whole then tree:add_proto_expert_info(whole) end
         if whole or problem then all[#all + 1] = "malformed" end
         return table.concat(all, "; ")

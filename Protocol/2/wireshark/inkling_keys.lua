@@ -240,7 +240,8 @@ return function(crypto)
         self:add_transport(responder_index, forth)
         self:add_transport(number(index), back)
         return {
-            index = responder_index, run = payload:sub(5, 12), epoch = number(payload:sub(13)), has_zero = noise.has_zero,
+            index = responder_index, run = payload:sub(5, 12), epoch = number(payload:sub(13)),
+            has_zero = noise.has_zero,
         }
     end
 
