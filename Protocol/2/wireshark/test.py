@@ -190,7 +190,7 @@ def displayed(body):
 
 
 def notes_of(case):
-    """The notes of valid frames: what is unassigned or passed over, and a name that is taken as empty."""
+    """The notes of valid frames: something unassigned or passed over, and a name that is taken as empty."""
     is_skipped = any(frame["type"] == "unknown" or frame.get("recordType", 0) > 1 for frame in case["frames"])
     names = [bytes.fromhex(frame["body"]) for frame in case["frames"] if frame.get("recordType") == 1]
     return (["no_name"] if not all(map(displayed, names)) else []) + (
@@ -273,12 +273,12 @@ def test_malformed_frames(folder):
     for case in vectors("frames")["valid"]:
         frames = bytes.fromhex(case["bytes"])[:80]
         plaintexts += [frames[:size] for size in range(2, len(frames))]
-        for bit in range(8 * len(frames)) if len(frames) < 8 else random.sample(range(8 * len(frames)), 16):
+        for bit in range(8 * len(frames)) if len(frames) < 8 else random.sample(range(8 * len(frames)), 8):
             changed = bytearray(frames)
             changed[bit // 8] ^= 1 << bit % 8
             plaintexts.append(bytes(changed))
     starts = [1, 2, 4, 5, 6, 7, 8, 9, 0x40, 0xff]
-    for _ in range(800):
+    for _ in range(500):
         plaintexts.append(bytes([random.choice(starts)]) + random.randbytes(random.randrange(1, 12)))
     key, index, capture = bytes(range(32)), 7, Capture()
     for counter, plaintext in enumerate(plaintexts):
@@ -337,7 +337,7 @@ def test_acks(folder):
 # Cryptography
 
 def lua_results(folder, prelude, lines):
-    """What Lua functions of byte strings give, each line naming one and its arguments in hex; nil is `-`."""
+    """Results of Lua functions of byte strings. Each line names one and its arguments in hex; nil is `-`."""
     (folder / "calls.txt").write_text("\n".join(lines))
     (folder / "calls.lua").write_text(f"""
         local crypto = dofile("{HERE / 'inkling_crypto.lua'}")
@@ -368,7 +368,7 @@ def check_lua(what, folder, prelude, cases):
 
 
 def test_crypto(folder):
-    """The cryptography by itself, on what the vectors don't reach: numbers about each prime, and all lengths."""
+    """The cryptography by itself, with numbers about each prime and all lengths."""
     no, full = bytes(16), b"\xff" * 16
     one, two = (bytes([number]) + bytes(15) for number in (1, 2))
     tags = [(two + no, full), (two + full, two), (one + no, full + b"\xf0" + full[1:] + b"\x11" + no[1:]),
@@ -441,6 +441,7 @@ def test_derivations(folder):
     for case in cases["askChecks"] + cases["invalidAskChecks"]:
         line = call("ask", entry_of(case["chat"]), bytes.fromhex(case["token"]), bytes.fromhex(case["check"]))
         expected.append((case["name"], line, b"yes".hex() if case in cases["askChecks"] else "-"))
+    bad_keys = []
     for case in cases["sealedKeys"] + cases["invalidSealedKeys"]:
         fields = [bytes.fromhex(case[field]) for field in ("sealedKey", "nonce", "token") if case[field]]
         line = call("opened", entry_of(case["chat"]), *fields)
@@ -449,9 +450,10 @@ def test_derivations(folder):
         elif case["error"] == "seal":
             expected.append((case["name"], line, "-"))
         else:
-            opened = lua_results(folder, prelude, [line])[0]
-            check(f"{case['name']}: opens", len(opened), 64)
-            expected.append((case["name"], call("valid", bytes.fromhex(opened)), "-"))
+            bad_keys.append((case["name"], line))
+    for (name, _), opened in zip(bad_keys, lua_results(folder, prelude, [line for _, line in bad_keys])):
+        check(f"{name}: opens", len(opened), 64)
+        expected.append((name, call("valid", bytes.fromhex(opened)), "-"))
     for case in cases["instanceNames"] + cases["invalidInstanceNames"]:
         expected.append((case["name"], call("instance", entry_of(case["chat"]), case["text"]), case.get("nonce", "-")))
     # Commas stand between chats, and blanks around them mean nothing.
@@ -496,9 +498,8 @@ def private_lines(*ends):
 
 
 def handshake_capture():
-    """The valid handshakes with what follows them, and what is to be shown of each datagram.
-
-    Those of one state are under `state`; what a private key opens is under `opened`.
+    """The valid handshakes and the datagrams after them. Each datagram has its case, the fields that are always shown,
+    and those that private keys open.
     """
     capture, expected = Capture(), []
     users = {case["publicKey"]: case["userID"] for case in vectors("derivations")["userIDs"]}
@@ -584,14 +585,16 @@ def test_handshakes(folder):
     check("a datagram cut off in its header: notes", packets[again + 1].notes(), ["cut"])
     check("a datagram cut off in its header: counter", packets[again + 1].number("counter"), None)
     check("the count of packets", len(packets), again + 2)
-    # All private keys; and those of the initiators alone, with the static keys of the responders.
+    # All private keys; those of the initiators, with the static keys of the responders; and those of the responders.
     everything = "".join(private_lines(case["initiator"], case["responder"]) for case in cases)
     one_side = "".join(f"{private_lines(case['initiator'])}public {case['responder']['staticPublic']}\n"
                        for case in cases)
-    for name, text in [("with all private keys", everything), ("with the initiators' private keys", one_side)]:
+    other_side = "".join(private_lines(case["responder"]) for case in cases)
+    for name, text in [("with all private keys", everything), ("with the initiators' private keys", one_side),
+                       ("with the responders' private keys", other_side)]:
         key_file.write_text(text)
         # A private key gives a canonical public key, which the last handshake lacks.
-        left_out = None if text == everything else cases[-1]["name"]
+        left_out = cases[-1]["name"] if text == one_side else None
         count = len([case for case, *_ in expected if case["name"] != left_out])
         packets = dissected(path, key_file=key_file, chats=CHATS)
         check_handshakes(name, packets[:count], expected[:count], True, True)
@@ -684,7 +687,7 @@ def test_epochs(folder):
 
 
 def write_example(folder):
-    """The first handshake of the vectors, and what follows it."""
+    """The first handshake of the vectors, and the datagrams after it."""
     case = vectors("handshake")["valid"][0]
     alice, bob = ((0, 1), 40123), ((0, 2), 40124)
     capture = Capture()
@@ -701,7 +704,7 @@ def write_example(folder):
 
 
 def test_example(folder):
-    """README.md shows what tshark shows of the example."""
+    """README.md shows tshark's output for the example."""
     write_example(folder)
     blocks = (HERE / "README.md").read_text().split("```")[1::2]
     texts = {block.split("\n")[0]: block.splitlines()[1:] for block in blocks}
@@ -715,7 +718,7 @@ def test_example(folder):
 
 
 def test_counters(folder):
-    """What a receiver would drop, with a key that opens each datagram, and without."""
+    """Counters that a receiver drops, with a key that opens each datagram, and without."""
     key, index = bytes(range(32)), 0x01020304
     capture = Capture()
     # (counter, whether it is sealed with the key, notes with the key, notes without)
@@ -767,7 +770,7 @@ def test_ambiguity(folder):
 
 
 def test_other_sessions(folder):
-    """What goes to the responder of a handshake, but comes when its session is dropped; and a second index."""
+    """Indices that first occur when the session of a handshake is over, or has an index."""
     capture = Capture()
     alice, bob = ((9, 1), 5001), ((9, 2), 5002)
     case = vectors("handshake")["valid"][0]
@@ -884,7 +887,7 @@ def test_instances(folder):
 
 
 def test_recognition(folder):
-    """What is taken for Inkling by its form alone."""
+    """Datagrams that are taken for Inkling by their form alone."""
     capture = Capture()
     datagrams = [(sealed(bytes(32), 1, LAST_WILL_COUNTER, b"\x08\3"), True),
                  (sealed(bytes(32), 2, 2**24, b"\2\1"), False),
