@@ -50,6 +50,9 @@ let package = Package(
         .executable(name: "inkling-lastwill", targets: ["InklingLastWill"]),
         .executable(name: "inkling-sim", targets: ["InklingSimulatorCLI"]),
         .executable(name: "inkling-conformance", targets: ["InklingConformanceCLI"]),
+        // Version 2 of the protocol grows beside version 1, which these programs speak no more once it replaces it.
+        .executable(name: "inkling-sim2", targets: ["InklingSimulator2CLI"]),
+        .executable(name: "inkling-conformance2", targets: ["InklingConformance2CLI"]),
     ] + unshipped,
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -122,6 +125,24 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
+        .target(name: "InklingSimulator2", dependencies: ["InklingCore2", "InklingWire2"], swiftSettings: strict),
+        .executableTarget(
+            name: "InklingSimulator2CLI",
+            dependencies: [
+                "InklingSimulator2",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "InklingConformance2",
+            dependencies: ["InklingWire2", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: tests),
+        .executableTarget(
+            name: "InklingConformance2CLI",
+            dependencies: [
+                "CDNSSD", "InklingConformance2",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: tests),
         .target(
             name: "InklingConformance",
             dependencies: ["InklingWire", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: tests),
@@ -203,6 +224,15 @@ let package = Package(
         .target(
             name: "MutatedSimulator", dependencies: ["InklingConformance", "InklingModel", "InklingWire"],
             path: "Tests/InklingSimulatorTests/Mutants/Simulator", swiftSettings: strict, plugins: ["MutantsPlugin"]),
+        .testTarget(
+            name: "InklingConformance2Tests", dependencies: ["InklingConformance2"], swiftSettings: tests),
+        .testTarget(
+            name: "InklingSimulator2Tests",
+            dependencies: ["InklingSimulator2", "InklingTestSupport", "MutatedSimulator2"],
+            exclude: ["Mutants"], swiftSettings: tests),
+        .target(
+            name: "MutatedSimulator2", dependencies: ["InklingWire2"],
+            path: "Tests/InklingSimulator2Tests/Mutants/Simulator", swiftSettings: strict, plugins: ["MutantsPlugin"]),
         .plugin(
             name: "MutantsPlugin", capability: .buildTool(), dependencies: ["plant-mutants"],
             path: "Tests/InklingSimulatorTests/Mutants/Plugin"),

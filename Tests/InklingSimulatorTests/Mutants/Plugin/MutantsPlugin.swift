@@ -8,8 +8,9 @@ struct MutantsPlugin: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: Target) throws -> [Command] {
         let tool = try context.tool(named: "plant-mutants")
         let package = context.package.directoryURL
-        let list = package.appending(path: "Tests/InklingSimulatorTests/Mutants/mutants.txt")
-        return try ["InklingCore", "InklingSimulator"].flatMap { name in
+        let version = target.name.hasSuffix("2") ? "2" : ""
+        let list = package.appending(path: "Tests/InklingSimulator\(version)Tests/Mutants/mutants.txt")
+        return try ["InklingCore\(version)", "InklingSimulator\(version)"].flatMap { name in
             let folder = package.appending(path: "Sources/\(name)")
             let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
             let sources = (files?.compactMap { $0 as? URL } ?? []).filter { $0.pathExtension == "swift" }

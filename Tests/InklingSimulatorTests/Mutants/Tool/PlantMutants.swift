@@ -26,7 +26,9 @@ struct PlantMutants {
             source = places.joined(separator: mutant.mutated)
         }
         // Core and simulator are one module here.
-        source = source.replacingOccurrences(of: "import InklingCore\n", with: "")
+        for module in ["InklingCore", "InklingCore2"] {
+            source = source.replacingOccurrences(of: "import \(module)\n", with: "")
+        }
         guard (try? source.write(toFile: arguments[3], atomically: true, encoding: .utf8)) != nil else {
             fail("cannot write \(arguments[3])")
         }

@@ -1,0 +1,28 @@
+/// A numbered rule of the specification.
+package struct Clause: Sendable, Equatable {
+    package enum Level: String, Sendable {
+        case must = "MUST"
+        case should = "SHOULD"
+    }
+
+    /// Such as `W-14`.
+    package let number: String
+    package let level: Level
+    /// The whole entry, without its number. The items of a list in it, and the rows of the table that it names, are on
+    /// lines of their own.
+    package let text: String
+
+    /// The letters, in the order of the texts.
+    private static let letters: [Substring] = ["W", "L", "T", "M", "D", "S", "X", "J", "A"]
+
+    /// The place of a clause's number: by its letter in the order of the texts, then by number.
+    static func place(of number: String) -> (letter: Int, number: Int) {
+        let parts = number.split(separator: "-")
+        return (letters.firstIndex(of: parts[0]) ?? letters.count, parts.count > 1 ? Int(parts[1]) ?? 0 : 0)
+    }
+
+    package static func isOrdered(_ left: String, _ right: String) -> Bool { place(of: left) < place(of: right) }
+
+    /// All clauses by number.
+    package static let all: [String: Clause] = Dictionary(uniqueKeysWithValues: listed.map { ($0.number, $0) })
+}

@@ -1,0 +1,188 @@
+/// Where a trial takes place: the programs that it starts, the sockets that its peers speak from, and the clock.
+///
+/// A trial learns of the world by `next(until:)` alone, so the same cases run on real programs and in virtual time.
+/// All times are measured from the beginning of the stage, on a clock that never goes back.
+package protocol Stage: AnyObject {
+    /// The time since the stage began.
+    var now: Duration { get }
+
+    /// Binds a UDP socket of a peer to an address of its own on loopback.
+    func bind(host: String) throws(StageError) -> UDPAddress
+    /// Sends a datagram from a socket that `bind` made. What the network loses is lost without a word.
+    func send(_ bytes: [UInt8], from source: UDPAddress, to destination: UDPAddress)
+
+    /// Sets the hop limit of all that a socket sends from now on; it is 255 at first (L-92).
+    func setHopLimit(_ limit: Int, of address: UDPAddress)
+
+    /// Starts the program under test; what it prints comes by `next(until:)`.
+    func start(_ arguments: ProgramArguments) throws(StageError) -> ProgramID
+    /// Writes a line, without its line feed, to the standard input of the program.
+    func feed(_ line: [UInt8], to program: ProgramID)
+    /// Ends the standard input of the program.
+    func closeInput(of program: ProgramID)
+    /// Sends a signal to the program.
+    func signal(_ signal: ProgramSignal, to program: ProgramID)
+    /// The JSON text of a value on one line.
+    func encode(_ value: JSONValue) -> [UInt8]
+
+    /// Registers a service instance of the type `_inkling._udp` with the DNS-SD daemon, until the stage ends.
+    func advertise(_ service: AdvertisedService) throws(StageError)
+    /// Withdraws what was advertised under that name.
+    func withdraw(instance: String) throws(StageError)
+    /// Looks for instances of `_inkling._udp` from now on; each is reported once it is resolved.
+    func browse() throws(StageError)
+
+    /// What happens next, or nil when it is `end` and nothing has happened.
+    func next(until end: Duration) -> StageEvent?
+}
+
+extension Stage {
+    package func setHopLimit(_ limit: Int, of address: UDPAddress) {}
+    package func withdraw(instance: String) throws(StageError) { throw StageError("nothing is advertised here") }
+}
+
+/// What a stage reports, each with its time.
+package enum StageEvent: Sendable {
+    case datagram(bytes: [UInt8], from: UDPAddress, to: UDPAddress, at: Duration)
+    /// A line on standard output, without its line feed; `value` is nil if it is not JSON.
+    case line(bytes: [UInt8], value: JSONValue?, program: ProgramID, at: Duration)
+    /// A line on standard error.
+    case diagnostic(String, program: ProgramID, at: Duration)
+    case exited(ExitStatus, program: ProgramID, at: Duration)
+    case found(FoundService, at: Duration)
+
+    package var at: Duration {
+        switch self {
+        case .datagram(_, _, _, let at), .line(_, _, _, let at), .diagnostic(_, _, let at), .exited(_, _, let at),
+            .found(_, let at):
+            at
+        }
+    }
+}
+
+/// An address and port, such as 127.0.0.1 and 7000.
+package struct UDPAddress: Hashable, Sendable, CustomStringConvertible {
+    package let host: String
+    package let port: Int
+
+    package init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
+
+/// A program that a stage has started, numbered from 0.
+package struct ProgramID: Hashable, Sendable {
+    package let number: Int
+
+    package init(number: Int) { self.number = number }
+}
+
+/// How the program under test is started (J-12).
+package struct ProgramArguments: Sendable {
+    package var chat: String
+    package var secret: String?
+    package var name: String
+    /// Nil for any free port.
+    package var port: Int?
+    package var peers: [UDPAddress]
+    /// Programs that are started with the same label keep their state in the same directory.
+    package var state: String
+    package var usesDiscovery: Bool
+    /// Further arguments, as they are.
+    package var others: [String]
+    /// Whether the arguments come in the opposite order (J-12).
+    package var isReversed = false
+
+    package init(
+        chat: String, secret: String? = nil, name: String = "Subject", port: Int? = nil, peers: [UDPAddress] = [],
+        state: String = "subject", usesDiscovery: Bool = false, others: [String] = []
+    ) {
+        self.chat = chat
+        self.secret = secret
+        self.name = name
+        self.port = port
+        self.peers = peers
+        self.state = state
+        self.usesDiscovery = usesDiscovery
+        self.others = others
+    }
+
+    /// The arguments after those of the command, with `directory` for its state.
+    package func list(directory: String) -> [String] {
+        var groups = [[chat], ["--name", name], ["--state-dir", directory]]
+        if let secret { groups.append(["--secret", secret]) }
+        if let port { groups.append(["--port", String(port)]) }
+        for peer in peers { groups.append(["--peer", peer.description]) }
+        if !usesDiscovery { groups.append(["--no-discovery"]) }
+        groups.append(others)
+        return (isReversed ? groups.reversed() : groups).flatMap { $0 }
+    }
+}
+
+package enum ProgramSignal: Sendable {
+    case kill, terminate, interrupt, stop, terminalStop, resume
+}
+
+/// How a program ended.
+package enum ExitStatus: Equatable, Sendable, CustomStringConvertible {
+    case exited(Int)
+    case signalled(Int)
+
+    package var description: String {
+        switch self {
+        case .exited(let status): "exit status \(status)"
+        case .signalled(let signal): "ended by signal \(signal)"
+        }
+    }
+}
+
+/// A service instance that a peer of a case advertises.
+package struct AdvertisedService: Sendable {
+    package let instance: String
+    package let port: Int
+    package let txt: [UInt8]
+
+    package init(instance: String, port: Int, txt: [UInt8]) {
+        self.instance = instance
+        self.port = port
+        self.txt = txt
+    }
+}
+
+/// A service instance that the program under test advertises.
+package struct FoundService: Sendable, Equatable {
+    package let instance: String
+    package let port: Int
+    package let txt: [UInt8]
+
+    package init(instance: String, port: Int, txt: [UInt8]) {
+        self.instance = instance
+        self.port = port
+        self.txt = txt
+    }
+}
+
+/// Why a stage can't do what a trial wants: nothing that the program under test is to blame for, but for `start`.
+package struct StageError: Error, Sendable, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) { self.description = description }
+}
+
+/// A generator that gives the same numbers for the same seed, so that a run can be repeated.
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    package init(seed: UInt64) { state = seed }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}

@@ -1,0 +1,42 @@
+extension Scenario.Action {
+    /// What is done, but not who it happens to or for how long.
+    package enum Kind: Sendable {
+        case edit, empty, send, open, join, leave, goAway, comeBack, rename, block, unblock
+        case quit, crash, crashWithLastWill, start, suspend, resume, pause, sleep
+        case snapshot, revert
+        case unplug, partition, clog, holdBack, move, swapAddresses, flap, doubt
+    }
+
+    package var kind: Kind {
+        switch self {
+        case .edit: .edit
+        case .empty: .empty
+        case .open: .open
+        case .send: .send
+        case .join: .join
+        case .leave: .leave
+        case .goAway: .goAway
+        case .comeBack: .comeBack
+        case .rename: .rename
+        case .block: .block
+        case .unblock: .unblock
+        case .quit: .quit
+        case .crash(let will): will ? .crashWithLastWill : .crash
+        case .start: .start
+        case .suspend: .suspend
+        case .resume: .resume
+        case .pause: .pause
+        case .sleep: .sleep
+        case .unplug: .unplug
+        case .partition: .partition
+        case .clog: .clog
+        case .move: .move
+        case .holdBack: .holdBack
+        case .snapshot: .snapshot
+        case .revert: .revert
+        case .swapAddresses: .swapAddresses
+        case .flap: .flap
+        case .doubt: .doubt
+        }
+    }
+}

@@ -1,0 +1,89 @@
+/// Scenarios that measure instead of trying to break something: nothing happens in them but loss.
+extension Scenario {
+    /// What the network loses, in 1,000.
+    package struct Loss: Sendable {
+        package let name: String
+        package let perMille: Int
+        package let bursts: Int
+
+        /// - Parameters:
+        ///   - perMille: How many of 1,000 datagrams are lost, each for itself.
+        ///   - bursts: After how many of 1,000 a burst of five losses begins.
+        package init(name: String, perMille: Int, bursts: Int = 0) {
+            self.name = name
+            self.perMille = perMille
+            self.bursts = bursts
+        }
+
+        /// The rates for which the accuracy of the indicator is measured.
+        package static let measured = [
+            Loss(name: "0 %", perMille: 0, bursts: 0), Loss(name: "2 %", perMille: 20, bursts: 0),
+            Loss(name: "10 %", perMille: 100, bursts: 0), Loss(name: "20 %", perMille: 200, bursts: 0),
+            Loss(name: "30 %", perMille: 300, bursts: 0),
+            // Five in a row, 45 between two bursts: a tenth of all.
+            Loss(name: "10 % in bursts of 5", perMille: 0, bursts: 22),
+        ]
+    }
+
+    /// Four people who write in one chat for some minutes: edits, pauses for thought, messages, some given up.
+    package static func writing(seed: UInt64, minutes: Int, loss: Loss) -> Scenario {
+        var generator = SeededGenerator(seed: seed, purpose: 6)
+        var steps: [(at: Int, host: Int, action: Action)] = []
+        let end = minutes * 60_000
+        for host in 0..<4 {
+            var at = 5_000 + generator.number(in: 0...10_000)
+            while at < end - 20_000 {
+                for _ in 0..<generator.number(in: 3...40) {
+                    steps.append((at: at, host: host, action: .edit(chat: 0)))
+                    at += generator.oneIn(12) ? generator.number(in: 600...2_500) : generator.number(in: 70...350)
+                }
+                switch generator.number(in: 0...9) {
+                case 0: steps.append((at: at, host: host, action: .empty(chat: 0)))
+                case 1: break
+                default: steps.append((at: at, host: host, action: .send(chat: 0, size: 60)))
+                }
+                at += generator.number(in: 1_000...25_000)
+            }
+        }
+        return measured(seed: seed, hosts: 4, loss: loss, end: end, steps: steps)
+    }
+
+    /// Two nodes side by side that say nothing.
+    package static func idle(seed: UInt64, minutes: Int, loss: Loss) -> Scenario {
+        measured(seed: seed, hosts: 2, loss: loss, end: minutes * 60_000, steps: [])
+    }
+
+    /// Many nodes in one chat, which say nothing until the faults end; then a few write.
+    package static func crowd(seed: UInt64, hosts: Int, seconds: Int) -> Scenario {
+        let loss = Loss(name: "0 %", perMille: 0, bursts: 0)
+        return measured(seed: seed, hosts: hosts, loss: loss, end: seconds * 1_000, steps: [])
+    }
+
+    private static func measured(
+        seed: UInt64, hosts: Int, loss: Loss, end: Int, steps: [(at: Int, host: Int, action: Action)]
+    ) -> Scenario {
+        var network = NetworkPlan()
+        network.loss = loss.perMille
+        network.bursts = loss.bursts
+        network.delay = 200...2_000
+        let plans = (0..<hosts).map { index in
+            HostPlan(
+                identity: index, chats: [0], sendsTyping: true, keepsWills: false, hasTwoAddresses: false, lateness: 0)
+        }
+        let ordered = steps.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
+        return Scenario(
+            measuring: seed, hosts: plans, network: network,
+            steps: ordered.enumerated().map { number, entry in
+                Step(number: number, at: entry.element.at, host: entry.element.host, action: entry.element.action)
+            },
+            faultsEnd: end)
+    }
+
+    private init(measuring seed: UInt64, hosts: [HostPlan], network: NetworkPlan, steps: [Step], faultsEnd: Int) {
+        self.seed = seed
+        self.hosts = hosts
+        self.network = network
+        self.steps = steps
+        self.faultsEnd = faultsEnd
+    }
+}

@@ -1,0 +1,20 @@
+/// The ways in which the core is broken on purpose; `mutants.txt` says how.
+package enum Mutant: String, CaseIterable, Sendable {
+    case lateExpiry, replayedStatus, silentFailure, earlyReport, reusedCounter, hastySilence, endlessSuspicion
+    case oldIsNew, blockedMayReturn, messageKeepsTyping, endlessTyping, anyChat, keptMessages, fastHeartbeats
+    case manyCopies, keptEpoch, anyPair, anyEpoch, oldInitiations, anyDatagramRevives, forgetsAtOnce
+    case everyMessageFails, alteredMessage, doubleReport, silenceIsBye, ownTyping, restless, lostFarewell
+    case deliversTwice, snapshotIgnored, rootedDown, twoLinksOfARun, keepsHandshakes, tellsGhosts
+    case unheardEverywhere, noRepeats, neverUnderLoad, everyResponse, strayResponses, crowdedSource, noRank
+    case manyRuns, noAnswerShare, noShares, everyRetry, talkative, manyOwnHosts, ownHostIsNone, fewInstances
+    case forgetsFriends, everyDestination, boundless, hoardsText, noTextRanks, everyList, everyPresence
+    case loneEdge, hastyStarts, lostStart, rareHeartbeats, lazyHeartbeats, noStretching, silentHeartbeats
+    case lazyAway, swallowedName, swallowedText, frequentHeartbeats
+}
+
+extension Mutant: Comparable {
+    package static func < (left: Mutant, right: Mutant) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// The mutant that runs; nil: the core as it is. One at a time: it is set before a run, and never while one goes on.
+nonisolated(unsafe) package var activeMutant: Mutant?
