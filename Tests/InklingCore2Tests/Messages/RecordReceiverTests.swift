@@ -180,7 +180,7 @@ struct RecordReceiverTests {
         #expect(taken == [.message("at the forward")])
     }
 
-    @Test("M-39, M-40, M-41: what has no room is acknowledged and not named")
+    @Test("M-39, M-40, M-41: a record without room is answered with an ack that does not name it")
     func noRoom() {
         var trial = ReceiverTrial()
         trial.receive(2, .text, "b")
@@ -236,7 +236,7 @@ struct RecordReceiverTests {
         #expect(trial.demands == [.begin, .deliver(3), .deliver(3), .end])
     }
 
-    @Test("M-43: what waits is dropped after 35 s without a record, and then no record is taken until a forward")
+    @Test("M-43: held records and a begun message are dropped 35 s after the last record; then a forward has to come")
     func pause() {
         var trial = ReceiverTrial()
         trial.receive(1, .text, "a", last: false)
