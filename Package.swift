@@ -24,6 +24,9 @@ let unshipped: [Product] =
         .executable(name: "inkling-example-embed", targets: ["InklingExampleEmbed"]),
     ] : []
 
+/// What waits for people needn't be fast: small.
+let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+
 /// Programs that ship run on machines without Swift: they bring its runtime, and export nothing, so that what they don't
 /// use is left out. The tests can't be linked so, which is why these settings belong to a target of their own.
 let standalone: [LinkerSetting] = [
@@ -62,7 +65,13 @@ let package = Package(
             name: "InklingWire",
             dependencies: [.product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
+        // Version 2 of the protocol, which replaces the target above.
+        .target(
+            name: "InklingWire2",
+            dependencies: ["CUTF8Proc", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict),
         .target(name: "InklingCore", dependencies: ["InklingWire"], swiftSettings: strict + testable),
+        .target(name: "InklingCore2", dependencies: ["InklingWire2"], swiftSettings: strict + testable),
         .target(name: "InklingModel", dependencies: ["CUTF8Proc", "InklingWire"], swiftSettings: strict),
         .target(name: "InklingText", dependencies: ["InklingModel"], swiftSettings: strict),
         .target(
@@ -75,7 +84,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: strict),
-        .target(name: "InklingConsole", dependencies: ["InklingModel", "InklingText"], swiftSettings: strict),
+        .target(name: "InklingConsole", dependencies: ["InklingModel", "InklingText"], swiftSettings: strict + small),
         .target(
             name: "InklingControl",
             dependencies: [
@@ -83,7 +92,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            swiftSettings: strict),
+            swiftSettings: strict + small),
         .target(
             name: "CTOML",
             cxxSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
@@ -96,7 +105,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            swiftSettings: strict),
+            swiftSettings: strict + small),
         .executableTarget(
             name: "InklingProgram",
             dependencies: ["InklingCLI", .product(name: "ArgumentParser", package: "swift-argument-parser")],
@@ -148,11 +157,14 @@ let package = Package(
         .testTarget(
             name: "InklingWireTests", dependencies: ["InklingTestSupport", "InklingWire"], exclude: ["Fixtures"],
             swiftSettings: tests),
+        .testTarget(name: "InklingWire2Tests", dependencies: ["InklingWire2"], swiftSettings: tests),
         .testTarget(
             name: "InklingConformanceTests", dependencies: ["InklingConformance"], swiftSettings: tests),
         .testTarget(
             name: "InklingCoreTests", dependencies: ["InklingCore", "InklingTestSupport", "InklingWire"],
             swiftSettings: tests),
+        .testTarget(
+            name: "InklingCore2Tests", dependencies: ["InklingCore2", "InklingWire2"], swiftSettings: tests),
         .testTarget(name: "InklingModelTests", dependencies: ["InklingModel"], swiftSettings: tests),
         .testTarget(name: "InklingTextTests", dependencies: ["InklingModel", "InklingText"], swiftSettings: tests),
         .testTarget(

@@ -32,7 +32,7 @@ def join(link, own, peer):
 
 
 def response(link, key_epoch, own, peer, is_second):
-    """Decides on a response with the epoch `peer` to an initiation with `own`; a second one had an earlier answer."""
+    """Decides on a response with the epoch `peer` to an initiation with `own`; `is_second`: caused by L-65 or L-66."""
     present = link["own"] if link else key_epoch
     if own != present:
         return {"decision": "drop"} if is_second else {"decision": "handshake", "epoch": present}
@@ -56,27 +56,27 @@ def suspecting(state):
 
 
 class Counter:
-    """The epochs of one node (L-59, L-60)."""
+    """The epochs of one node, with a counter for each chat (L-59, L-60)."""
 
     def __init__(self, start):
-        self.value, self.epochs = start, {}
+        self.start, self.values, self.epochs = start, {}, {}
 
     def apply(self, do, chat, key):
+        value = self.values.setdefault(chat, self.start)
         if do == "forget":
-            if self.value == 2**32 - 1:
-                return {"newRuns": True}
-            self.value += 1
-            self.epochs[chat, key] = self.value
+            if value == 2**32 - 1:
+                return {"newRun": True}
+            self.values[chat] = self.epochs[chat, key] = value + 1
         elif do == "drop":
             self.epochs.pop((chat, key), None)
             return {}
-        return {"epoch": self.epochs.setdefault((chat, key), self.value)}
+        return {"epoch": self.epochs.setdefault((chat, key), value)}
 
 
 COUNTERS = [
     ("one key", 0, "deal:a:A forget:a:A deal:a:A forget:a:A"),
     ("keys share the counter", 0, "deal:a:A deal:a:B forget:a:A forget:a:B deal:a:A deal:a:C"),
-    ("chats share the counter", 0, "deal:a:A deal:b:A forget:a:A deal:b:A forget:b:A deal:a:A"),
+    ("each chat has a counter of its own", 0, "deal:a:A deal:b:A forget:a:A deal:b:A forget:b:A deal:a:A"),
     ("a replaced state leaves the epoch", 0, "deal:a:A replace:a:A deal:a:A forget:a:A"),
     ("a dropped epoch comes back no lower", 0, "deal:a:A forget:a:A forget:a:B drop:a:A deal:a:A"),
     ("the last value", 2**32 - 2, "deal:a:A forget:a:A forget:a:A")]

@@ -1,0 +1,99 @@
+/// A reader of big-endian numbers and runs of bytes (W-1). A read beyond the end returns nil and consumes nothing.
+package struct ByteReader: Sendable {
+    private let bytes: [UInt8]
+    /// How many bytes have been read.
+    package private(set) var offset = 0
+
+    /// A reader at the start of `bytes`.
+    package init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// How many bytes are left.
+    package var remaining: Int { bytes.count - offset }
+
+    /// The next byte.
+    package mutating func uint8() -> UInt8? {
+        guard remaining >= 1 else { return nil }
+        defer { offset += 1 }
+        return bytes[offset]
+    }
+
+    /// The next 2 bytes as a big-endian number.
+    package mutating func uint16() -> UInt16? { integer() }
+
+    /// The next 4 bytes as a big-endian number.
+    package mutating func uint32() -> UInt32? { integer() }
+
+    /// The next 8 bytes as a big-endian number.
+    package mutating func uint64() -> UInt64? { integer() }
+
+    /// The next `count` bytes.
+    package mutating func take(_ count: Int) -> [UInt8]? {
+        guard count >= 0, remaining >= count else { return nil }
+        defer { offset += count }
+        return Array(bytes[offset..<offset + count])
+    }
+
+    /// All bytes that are left.
+    package mutating func rest() -> [UInt8] {
+        defer { offset = bytes.count }
+        return Array(bytes[offset...])
+    }
+
+    private mutating func integer<Value: FixedWidthInteger & UnsignedInteger>() -> Value? {
+        let size = Value.bitWidth / 8
+        guard remaining >= size else { return nil }
+        defer { offset += size }
+        return bytes[offset..<offset + size].reduce(0) { $0 << 8 | Value($1) }
+    }
+}
+
+/// A writer of big-endian numbers and runs of bytes (W-1).
+package struct ByteWriter: Sendable {
+    /// The bytes written so far.
+    package private(set) var bytes: [UInt8] = []
+
+    /// An empty writer that has room for `capacity` bytes.
+    package init(capacity: Int) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    /// Appends a number, the most significant byte first.
+    package mutating func append<Value: FixedWidthInteger & UnsignedInteger>(_ value: Value) {
+        for shift in stride(from: Value.bitWidth - 8, through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: value >> Value(shift)))
+        }
+    }
+
+    /// Appends bytes as they are.
+    package mutating func append(_ more: some Sequence<UInt8>) {
+        bytes.append(contentsOf: more)
+    }
+}
+
+extension FixedWidthInteger where Self: UnsignedInteger {
+    /// The number's bytes, the most significant first.
+    package var bigEndianBytes: [UInt8] {
+        var writer = ByteWriter(capacity: Self.bitWidth / 8)
+        writer.append(self)
+        return writer.bytes
+    }
+
+    /// The number whose big-endian bytes are given; nil for another count of bytes.
+    package init?(bigEndianBytes bytes: [UInt8]) {
+        guard bytes.count == Self.bitWidth / 8 else { return nil }
+        self = bytes.reduce(0) { $0 << 8 | Self($1) }
+    }
+}
+
+/// Compares two runs of bytes in a time that depends on their lengths alone (W-37).
+func equalInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    guard left.count == right.count else { return false }
+    return zip(left, right).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
+}
+
+/// Draws `count` bytes from the caller's random source.
+func randomBytes(_ count: Int, using generator: inout some RandomNumberGenerator) -> [UInt8] {
+    (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+}

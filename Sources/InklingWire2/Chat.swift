@@ -1,0 +1,57 @@
+/// The reason why a text is not the name of a chat.
+package enum ChatNameError: String, Error, CaseIterable, Sendable {
+    /// The name has no byte, or more than 64 bytes in NFC (W-2).
+    case length
+    /// A control, format or separator character other than U+0020 (W-2).
+    case character
+    /// The name begins as an invite does (W-35).
+    case invite
+}
+
+/// The name of a chat in NFC, 1 to 64 bytes of UTF-8 (W-2).
+package struct ChatName: Hashable, Sendable {
+    /// The name in NFC.
+    package let text: String
+
+    /// The name in `text`, which is normalised first and then checked (W-2, W-35).
+    package init(_ text: String) throws(ChatNameError) {
+        let normal = NormalForm.canonical(text)
+        guard Limits.chatNameSizes.contains(normal.utf8.count) else { throw .length }
+        guard !normal.unicodeScalars.contains(where: ChatName.isRefused) else { throw .character }
+        guard Invite.body(of: normal) == nil else { throw .invite }
+        self.text = normal
+    }
+
+    private static func isRefused(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        case .spaceSeparator: scalar != " "
+        default: false
+        }
+    }
+}
+
+/// The secret of a chat that is not open, 16 bytes (W-9). Everyone who knows it is a member.
+package struct ChatSecret: Hashable, Sendable {
+    /// The 16 bytes.
+    package let bytes: [UInt8]
+
+    /// The secret of 16 bytes; nil for another count.
+    package init?(_ bytes: [UInt8]) {
+        guard bytes.count == Limits.secretSize else { return nil }
+        self.bytes = bytes
+    }
+
+    /// The secret of 26 characters of lower-case base32 (W-7); throws for any other text, and never `key`.
+    package init(base32 text: String) throws(TextError) {
+        bytes = try TextEncoding.base32.decode(text.utf8, count: Limits.secretSize)
+    }
+
+    /// A new secret of 16 bytes from `generator`, which must be unpredictable (S-6).
+    package init(using generator: inout some RandomNumberGenerator) {
+        bytes = randomBytes(Limits.secretSize, using: &generator)
+    }
+
+    /// The secret in text, 26 characters of lower-case base32 (W-7).
+    package var base32: String { TextEncoding.base32.encode(bytes) }
+}

@@ -1,0 +1,103 @@
+/// The reason why a text is not an invite (W-34).
+package enum InviteError: Error, Equatable, Sendable {
+    /// The text does not begin with `inkling:`.
+    case scheme
+    /// The text has no `#`.
+    case separator
+    /// An escape is not `%` and two hex digits, or the name is not UTF-8 (W-33).
+    case escape
+    /// The name breaks W-2 or W-35.
+    case name(ChatNameError)
+    /// The secret breaks W-7.
+    case secret(TextError)
+    /// The owner's key breaks W-6 or W-3.
+    case owner(TextError)
+}
+
+/// A secret chat in one line of text that people pass on (W-11).
+package struct Invite: Hashable, Sendable {
+    /// The name of the chat.
+    package let name: ChatName
+    /// The secret of the chat.
+    package let secret: ChatSecret
+    /// The owner's key; nil in a chat without an owner.
+    package let owner: PublicKey?
+
+    private static let scheme = "inkling:"
+
+    /// An invite to a secret chat.
+    package init(name: ChatName, secret: ChatSecret, owner: PublicKey? = nil) {
+        self.name = name
+        self.secret = secret
+        self.owner = owner
+    }
+
+    /// The invite in `text` (W-34). Blanks around it are an error.
+    package init(_ text: String) throws(InviteError) {
+        guard let body = Invite.body(of: text) else { throw .scheme }
+        guard let hash = body.firstIndex(of: UInt8(ascii: "#")) else { throw .separator }
+        guard let decoded = Invite.unescaped(body[..<hash]) else { throw .escape }
+        let keys = body[(hash + 1)...]
+        let at = keys.firstIndex(of: UInt8(ascii: "@")) ?? keys.endIndex
+        do { name = try ChatName(decoded) } catch { throw .name(error) }
+        do { secret = try ChatSecret(base32: Invite.text(of: keys[..<at])) } catch { throw .secret(error) }
+        guard at < keys.endIndex else {
+            owner = nil
+            return
+        }
+        do { owner = try PublicKey(base64url: Invite.text(of: keys[(at + 1)...])) } catch { throw .owner(error) }
+    }
+
+    /// The invite in its one canonical text (W-11).
+    package var text: String {
+        Invite.scheme + Invite.escaped(name.text) + "#" + secret.base32 + (owner.map { "@" + $0.base64url } ?? "")
+    }
+
+    /// Returns the bytes behind the scheme, or nil for a text that does not begin with it in letters of either case.
+    static func body(of text: String) -> ArraySlice<UInt8>? {
+        // Bytes, because a combining character may follow the colon. Bit 5 makes ASCII letters lower-case.
+        let bytes = Array(text.utf8)
+        let size = scheme.utf8.count
+        let isScheme = zip(bytes, scheme.utf8).allSatisfy { byte, wanted in
+            byte == wanted || (0x41...0x5A).contains(byte) && byte | 0x20 == wanted
+        }
+        return bytes.count >= size && isScheme ? bytes[size...] : nil
+    }
+
+    private static func escaped(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        let unreserved = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
+        let bytes = text.utf8.flatMap { byte in
+            unreserved.contains(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Returns the text of escaped bytes, or nil for a bad escape or bytes that are not UTF-8.
+    private static func unescaped(_ text: ArraySlice<UInt8>) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(value), let low = rest.popFirst().flatMap(value) else {
+                return nil
+            }
+            bytes.append(high << 4 | low)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func value(of digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    private static func text(of bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
+}

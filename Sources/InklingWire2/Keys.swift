@@ -1,0 +1,138 @@
+import Crypto
+
+/// A canonical X25519 public key of 32 bytes, the identity of a peer.
+///
+/// As a little-endian number it is from 1 to 2²⁵⁵ − 20 (W-3). Keys are ordered by their bytes.
+package struct PublicKey: Hashable, Comparable, Sendable {
+    // Four big-endian words hash and compare faster than an array, and have the same order.
+    private let words: (UInt64, UInt64, UInt64, UInt64)
+
+    /// The key of 32 bytes; nil for another count, 32 zero bytes or a key that is not canonical (W-3).
+    package init?(_ bytes: [UInt8]) {
+        guard bytes.count == Limits.keySize, PublicKey.isCanonical(bytes) else { return nil }
+        self.init(unchecked: bytes)
+    }
+
+    /// The key of 43 characters of base64url (W-6); throws for any other text.
+    package init(base64url text: String) throws(TextError) {
+        guard let key = PublicKey(try TextEncoding.base64url.decode(text.utf8, count: Limits.keySize)) else {
+            throw .key
+        }
+        self = key
+    }
+
+    /// The key of 32 bytes that X25519 computed.
+    fileprivate init(unchecked bytes: [UInt8]) {
+        func word(_ index: Int) -> UInt64 {
+            bytes[index * 8..<index * 8 + 8].reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        words = (word(0), word(1), word(2), word(3))
+    }
+
+    /// The 32 bytes.
+    package var bytes: [UInt8] { [words.0, words.1, words.2, words.3].flatMap(\.bigEndianBytes) }
+
+    /// The key in text, 43 characters of base64url (W-6).
+    package var base64url: String { TextEncoding.base64url.encode(bytes) }
+
+    /// The user ID of the key (W-5).
+    package var userID: UserID { UserID(of: self) }
+
+    /// Returns the fingerprint of two people, 60 decimal digits. The order of the two keys makes no difference.
+    package func fingerprint(with other: PublicKey) -> String {
+        let keys = self < other ? bytes + other.bytes : other.bytes + bytes
+        // Digits of a big-endian number, the lowest first: one multiplication by 256 for each byte.
+        var digits = [UInt16](repeating: 0, count: 60)
+        for byte in SHA256.hash(data: Array("inkling fingerprint 1 pair".utf8) + keys) {
+            var carry = UInt16(byte)
+            for index in digits.indices {
+                let value = digits[index] * 256 + carry
+                digits[index] = value % 10
+                carry = value / 10
+            }
+        }
+        return digits.reversed().map(String.init).joined()
+    }
+
+    package static func == (left: PublicKey, right: PublicKey) -> Bool { left.words == right.words }
+
+    package static func < (left: PublicKey, right: PublicKey) -> Bool { left.words < right.words }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(words.0)
+        hasher.combine(words.1)
+        hasher.combine(words.2)
+        hasher.combine(words.3)
+    }
+
+    private static func isCanonical(_ bytes: [UInt8]) -> Bool {
+        guard bytes[31] & 0x80 == 0, bytes.contains(where: { $0 != 0 }) else { return false }
+        return bytes[31] != 0x7F || bytes[0] < 0xED || bytes[1...30].contains { $0 != 0xFF }
+    }
+}
+
+/// The user ID of a public key: base32 of the first 10 bytes of its SHA-256, 16 characters (W-5).
+///
+/// People read user IDs. Two keys may share one, so programs compare whole keys. User IDs are ordered by their text.
+public struct UserID: Hashable, Comparable, CustomStringConvertible, Sendable {
+    /// The 16 characters.
+    public let description: String
+
+    /// The user ID in `text`; nil unless the text is 16 characters of lower-case base32.
+    public init?(_ text: String) {
+        guard (try? TextEncoding.base32.decode(text.utf8, count: Limits.userIDSize)) != nil else { return nil }
+        description = text
+    }
+
+    fileprivate init(of key: PublicKey) {
+        description = TextEncoding.base32.encode(Array(SHA256.hash(data: key.bytes).prefix(Limits.userIDSize)))
+    }
+
+    /// Compares the texts.
+    public static func < (left: UserID, right: UserID) -> Bool { left.description < right.description }
+}
+
+/// An X25519 key pair: a node's identity, or the ephemeral key of one handshake.
+package struct KeyPair: Sendable, Equatable {
+    private let key: Curve25519.KeyAgreement.PrivateKey
+    /// The public half.
+    package let publicKey: PublicKey
+
+    /// The pair of a private key of 32 bytes; nil for another count.
+    package init?(privateKey: [UInt8]) {
+        guard
+            privateKey.count == Limits.keySize,
+            let key = try? Curve25519.KeyAgreement.PrivateKey(rawRepresentation: privateKey)
+        else { return nil }
+        self.key = key
+        publicKey = PublicKey(unchecked: Array(key.publicKey.rawRepresentation))
+    }
+
+    /// A new pair of 32 bytes from `generator`, which must be unpredictable (S-6).
+    package init(using generator: inout some RandomNumberGenerator) {
+        guard let pair = KeyPair(privateKey: randomBytes(Limits.keySize, using: &generator)) else {
+            preconditionFailure("32 bytes are always an X25519 private key")
+        }
+        self = pair
+    }
+
+    /// Compares the private keys in constant time.
+    package static func == (left: KeyPair, right: KeyPair) -> Bool {
+        equalInConstantTime(left.privateKey, right.privateKey)
+    }
+
+    /// The private key, 32 bytes as they were given, not clamped.
+    package var privateKey: [UInt8] { Array(key.rawRepresentation) }
+
+    /// Returns the X25519 result with a public key of 32 bytes, or nil for a result of 32 zero bytes (W-4).
+    ///
+    /// A point of low order gives this result, and the library reports no error.
+    package func sharedSecret(with bytes: [UInt8]) -> [UInt8]? {
+        guard
+            let other = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: bytes),
+            let secret = try? key.sharedSecretFromKeyAgreement(with: other)
+        else { return nil }
+        let shared = secret.withUnsafeBytes { Array($0) }
+        return equalInConstantTime(shared, Array(repeating: 0, count: Limits.keySize)) ? nil : shared
+    }
+}
