@@ -1,4 +1,4 @@
-"""Writes captures of given datagrams, and reads what tshark shows of a capture."""
+"""Writes captures of given datagrams, and reads tshark's output for a capture."""
 
 import re
 import struct
@@ -33,7 +33,7 @@ class Capture:
         self.pause = 0
 
     def add(self, source, destination, payload, snap_length=None):
-        """Gives the number of its frame. An end is (last two numbers of the address, port)."""
+        """Returns the number of its frame. An end is (last two numbers of the address, port)."""
         return self.add_ip(ip_packet(source, destination, payload), snap_length)
 
     def add_quoted(self, source, destination, payload):
@@ -79,7 +79,7 @@ class Field:
 
 
 class Packet:
-    """What tshark shows of one frame: the fields of Inkling in their order, with those of its own tree."""
+    """One frame in tshark's output: the fields of Inkling in their order, with those of its own tree."""
 
     def __init__(self, element):
         protocols = {proto.get("name"): proto for proto in element.findall("proto")}
@@ -141,7 +141,7 @@ def dissected(path, *arguments, **preferences):
 
 
 def shown(path, number, **preferences):
-    """What tshark shows of Inkling in one packet, as lines of text."""
+    """The lines of tshark for Inkling in one packet."""
     lines = tshark(path, ["-2", "-O", "inkling", "-Y", f"frame.number == {number}"], preferences).decode().splitlines()
     first = next(at for at, line in enumerate(lines) if line.startswith("Inkling"))
     return [line for line in lines[first:] if line]

@@ -15,7 +15,7 @@ local pointers, texts = Field.new("dns.ptr.domain_name"), Field.new("dns.txt")
 local VERSION = 2
 local INITIATION, RESPONSE, SEALED, RETRY, ASK, TELL = 1, 2, 3, 4, 5, 6
 local KINDS = { "initiation", "response", "sealed", "retry", "ask", "tell" }
--- The lengths of each kind, and what of it an index, counter, check or token takes.
+-- The lengths of each kind, and the bytes of its header: first byte, index, counter, check, token.
 local LENGTHS = { { 121, 137 }, { 69, 69 }, { 27, 1200 }, { 21, 21 }, { 65, 65 }, { 65, 65 } }
 local HEADERS = { 13, 5, 9, 5, 17, 17 }
 local LAST_WILL_COUNTER, UNUSED_COUNTER = 0xffffffff, 0xfffffffe
@@ -51,8 +51,8 @@ local f = {
     ask_frame = frame("ask", "Ask", frametype.REQUEST), tell_frame = frame("tell", "Tell", frametype.RESPONSE),
     first_frame = frame("first", "First sent"),
 }
--- The fields of each kind in their order, after the first byte. Nothing stands for what is left but the tag. Fields of
--- a third member lie within the field before them.
+-- The fields of each kind in their order, after the first byte, with their sizes. A field without a size takes the
+-- rest but the tag. A third member has the fields within a field.
 local LAYOUTS = {
     { { f.sender_index, 4 }, { f.check, 8 },
         { f.noise, 108, { { f.ephemeral, 32 }, { f.static, 48 }, { f.payload, 28 } } }, { f.cookie, 16 } },
@@ -105,8 +105,8 @@ inkling.prefs.key_file = Pref.string("Key file", "", "A file of keys of 64 hex d
 
 local udp_ports = DissectorTable.get("udp.port")
 local ports, chats, keys = "", {}, key_files.open("")
--- `tracker` ties the datagrams of the capture together, `asks` has those by token and asker; `known` holds what was
--- found when a datagram was first seen.
+-- `tracker` ties the datagrams of the capture together, `asks` has those by token and asker; `known` holds the
+-- results of the first look at each datagram.
 local tracker, known, asks
 
 local function begin()
@@ -125,7 +125,7 @@ end
 
 inkling.init, inkling.prefs_changed = begin, apply_preferences
 
--- What `find` gives for this datagram when it is first seen; the same for all later looks at it.
+-- Calls `find` when a datagram is first seen, and returns its result then and later.
 local function remembered(tvb, pinfo, find)
     local key = pinfo.number .. ":" .. tvb:raw(0, math.min(tvb:len(), 13))
     if known[key] == nil then
@@ -140,7 +140,7 @@ end
 
 local function is_whole(tvb) return tvb:len() == tvb:reported_len() end
 
--- Adds the fields of a layout whose bytes were captured; gives their items by field.
+-- Adds the fields of a layout whose bytes were captured; returns their items by field.
 local function add_layout(tree, layout, tvb, offset, items)
     for _, part in ipairs(layout) do
         local field, size, inner = part[1], part[2] or tvb:reported_len() - offset - 16, part[3]
@@ -152,7 +152,7 @@ local function add_layout(tree, layout, tvb, offset, items)
     return items
 end
 
--- Adds what is not in the datagram itself: a number, a text, or a byte string for a field of bytes.
+-- Adds a value that is not in the datagram itself: a number, a text, or a byte string for a field of bytes.
 local function add(tree, field, value)
     local is_bytes = field == f.run or field == f.key or field == f.nonce
     return tree:add(field, is_bytes and ByteArray.new(value, true):tvb("Opened bytes")() or value):set_generated()
@@ -178,7 +178,7 @@ local function add_key(tree, key)
     if not key_files.is_valid_key(key) then item:add_proto_expert_info(e.key) end
 end
 
--- Adds what the payload of a handshake says of its sender (W-18).
+-- Adds the run and epoch in a payload of a handshake (W-18); returns the words for them.
 local function add_payload(item, opened)
     add(item, f.run, opened.run)
     local epoch = add(item, f.epoch, opened.epoch)
@@ -206,7 +206,7 @@ local function open_first(handshake)
     first.change = tracker:compare_epoch(first.chat, first.initiator, first.responder, first.run, first.epoch)
 end
 
--- What message 2 of a handshake holds. The first that a node takes decides on the session.
+-- Returns the contents of message 2, or nil. The first valid response decides on the session.
 local function open_second(handshake, datagram)
     open_first(handshake)
     local first, second = handshake.first, handshake.second
@@ -219,7 +219,8 @@ local function open_second(handshake, datagram)
     return second
 end
 
--- For each kind: adds what is not in the datagram itself, and gives the words for it. `items` has the items by field.
+-- For each kind: adds the values that are not in the datagram itself, and returns the words for the column Info.
+-- `items` has the items by field.
 local draw = {}
 
 draw[INITIATION] = function(tvb, pinfo, tree, items)
@@ -269,7 +270,7 @@ draw[RETRY] = function(tvb, pinfo, tree)
     return ("retry → 0x%08x"):format(index)
 end
 
--- Adds what the capture tells of the session of a sealed datagram.
+-- Adds the session of a sealed datagram, as the capture shows it.
 local function add_session(tree, found)
     local direction = found.direction
     local handshakes = direction.handshakes
@@ -369,7 +370,7 @@ local function form_of(tvb)
     return version, kind, is_between or lengths and (length == lengths[1] or length == lengths[2])
 end
 
--- Draws a datagram of which at least its first byte was captured; gives the words for it.
+-- Draws a datagram of which at least its first byte was captured; returns the words for the column Info.
 local function draw_datagram(tvb, pinfo, tree)
     local version, kind, has_form = form_of(tvb)
     local item = tree:add(f.version, tvb(0, 1))

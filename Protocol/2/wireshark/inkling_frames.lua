@@ -1,5 +1,5 @@
 -- Shows the frames of a sealed datagram that has been opened. See "Frames" in wire.md and registry.md.
--- The file gives a function of the makers of errors and notes, which inkling.lua calls once: Wireshark may load the
+-- The file returns a function of the makers of errors and notes, which inkling.lua calls once: Wireshark may load the
 -- file by itself too.
 
 local HEARTBEAT, TYPING, RECORD, ACK, PING, PONG, BYE, FORWARD = 1, 2, 4, 5, 6, 7, 8, 9
@@ -80,7 +80,7 @@ return function(malformed, noted)
         name = noted("no_name", "Longer than 64 bytes or not UTF-8: taken as an empty name (M-25)"),
     }
 
-    -- Draws a status; gives it in words.
+    -- Draws a status; returns it in words.
     local function draw_status(range, tree)
         local status = range:uint()
         local item = tree:add(f.status, range)
@@ -95,7 +95,7 @@ return function(malformed, noted)
         return status % 4 > 0 and "unheard, " .. words or "unheard"
     end
 
-    -- For each type: draws the frame, whose bytes are all there, and gives the words for it and what is wrong with it.
+    -- For each type: draws a frame that is not cut off; returns the words for it, and its error or nil.
     local draw = {}
 
     draw[HEARTBEAT] = function(frame, tree)
@@ -178,12 +178,12 @@ return function(malformed, noted)
     local function draw_skipped(frame, tree, kind)
         tree:add(f.body_size, frame(1, 2))
         if frame:len() > 3 then tree:add(f.body, frame(3)) end
-        local use = kind >= FIRST_EXPERIMENTAL_TYPE and "experiments" or GREASING_TYPES[kind] and "greasing" or "nothing"
-        tree:add_proto_expert_info(e.unassigned, "A frame of this type, which is for " .. use .. ", is skipped (W-26)")
+        local use = kind >= FIRST_EXPERIMENTAL_TYPE and "for experiments" or GREASING_TYPES[kind] and "greasing"
+        tree:add_proto_expert_info(e.unassigned, "Skipped (W-26): " .. (use or "unassigned"))
         return ("frame 0x%02x"):format(kind)
     end
 
-    -- The size of the frame at an offset, or nil and what is wrong with it as a whole.
+    -- Returns the size of the frame at an offset, or nil and its error.
     local function measure(tvb, offset, kind, seen)
         local left, size = tvb:len() - offset, SIZES[kind]
         if kind >= FIRST_SKIPPED_TYPE then
@@ -201,7 +201,7 @@ return function(malformed, noted)
         return size
     end
 
-    -- Draws all frames of an opened datagram, up to the first in error; gives the words for them.
+    -- Draws all frames of an opened datagram, up to the first in error; returns the words for them.
     local function dissect(tvb, tree, is_last_will)
         local all, seen, offset, problem = {}, {}, 0, nil
         while offset < tvb:len() and not problem do
@@ -222,7 +222,8 @@ return function(malformed, noted)
             if problem then item:add_proto_expert_info(problem) end
             all[#all + 1], offset = words, offset + frame:len()
         end
-        local whole = #all == 0 and e.empty or not problem and is_last_will and (#all > 1 or not seen[BYE]) and e.last_will
+        local is_no_will = is_last_will and not problem and (#all > 1 or not seen[BYE])
+        local whole = #all == 0 and e.empty or is_no_will and e.last_will
         if whole then tree:add_proto_expert_info(whole) end
         if whole or problem then all[#all + 1] = "malformed" end
         return table.concat(all, "; ")

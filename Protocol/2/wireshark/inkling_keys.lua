@@ -1,6 +1,6 @@
--- The chats and keys that the user gives to the dissector, and what they open: checks, sealed keys, handshakes and
--- sealed datagrams. See "Derivations" in wire.md. It uses nothing of Wireshark.
--- The file gives a function that takes inkling_crypto.lua; inkling.lua calls it once.
+-- The chats and keys that the user gives to the dissector. They open checks, sealed keys, handshakes and sealed
+-- datagrams. See "Derivations" in wire.md. It uses nothing of Wireshark.
+-- The file returns a function that takes inkling_crypto.lua; inkling.lua calls it once.
 
 local BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 local BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -110,8 +110,8 @@ return function(crypto)
     end
 
     -- `transport` has lists of keys by receiver index, `privates` private keys by their public ones; `publics` lists
-    -- the keys that may be a responder's.
-    local Keys = {}
+    -- the keys that may be a responder's. `public_keys` saves time when a file is read again.
+    local Keys, public_keys = {}, {}
     Keys.__index = Keys
 
     local function open(path)
@@ -145,7 +145,8 @@ return function(crypto)
                 local key = unhex(digits)
                 self.lines[line] = true
                 if word == "private" then
-                    local public = crypto.x25519(key, "\9" .. ZERO_KEY:sub(2))
+                    local public = public_keys[key] or crypto.x25519(key, "\9" .. ZERO_KEY:sub(2))
+                    public_keys[key] = public
                     self.privates[public] = key
                     self:add_public(public)
                 elseif word == "public" then
@@ -200,7 +201,7 @@ return function(crypto)
         return text
     end
 
-    -- What message 1 of a handshake holds, with one key as the responder's; nil if the keys do not open it.
+    -- Returns the contents of message 1 with one key as the responder's, or nil if the keys do not open it.
     local function open_first(keys, chat, index, message, responder)
         local noise, ephemeral = setmetatable({ chain = crypto.sha256(NOISE_NAME) }, Noise), message:sub(1, 32)
         noise.hash = noise.chain
@@ -225,7 +226,7 @@ return function(crypto)
         end
     end
 
-    -- What message 2 holds: the responder's index, run and epoch. The transport keys become known.
+    -- Returns the contents of message 2, or nil: the responder's index, run and epoch. Adds the transport keys.
     function Keys:open_second(first, index, message)
         local noise = setmetatable({ hash = first.noise.hash, chain = first.noise.chain }, Noise)
         local ephemeral, mixed = message:sub(1, 32), nil
@@ -240,7 +241,8 @@ return function(crypto)
         self:add_transport(responder_index, forth)
         self:add_transport(number(index), back)
         return {
-            index = responder_index, run = payload:sub(5, 12), epoch = number(payload:sub(13)), has_zero = noise.has_zero,
+            index = responder_index, run = payload:sub(5, 12), epoch = number(payload:sub(13)),
+            has_zero = noise.has_zero,
         }
     end
 

@@ -40,7 +40,8 @@ function Sessions:next_number()
     return self.count - 1
 end
 
--- One direction of a session: what is sent to an index. `marks` are the counters that occurred in its state (W-20).
+-- Adds one direction of a session: the datagrams for an index. `marks` has the counters that occurred in its state
+-- (W-20).
 function Sessions:add_direction(index, receiver, handshakes, to_initiator, marks)
     return append(self.directions, index, {
         receiver = receiver, handshakes = handshakes, to_initiator = to_initiator, marks = marks or { seen = {} },
@@ -79,7 +80,7 @@ function Sessions:response(number, time, source, destination, index)
     return handshake
 end
 
--- What the run and epoch of a sender say, compared with its last ones for this receiver: the name of a note, or nil.
+-- Compares the run and epoch of a sender with its last ones for this receiver; returns the name of a note, or nil.
 function Sessions:compare_epoch(chat, sender, receiver, run, epoch)
     local key = chat.key .. sender .. receiver
     local last = self.epochs[key]
@@ -118,7 +119,8 @@ function Sessions:direction(time, source, destination, index)
     return self:add_direction(index, destination, handshakes, false)
 end
 
--- What the capture tells of a sealed datagram. A last will has no place among the other counters (W-21).
+-- Returns the direction of a sealed datagram, and whether a receiver drops it for its counter. A last will has no place
+-- among the other counters (W-21).
 function Sessions:sealed(time, source, destination, index, counter)
     local direction = self:direction(time, source, destination, index)
     local marks = counter == LAST_WILL_COUNTER and { seen = {} } or direction.marks

@@ -50,7 +50,7 @@ class Node:
 
 
 def talk(program, folder):
-    """Two nodes find each other, type, talk and part. Gives their exit statuses, and their static private keys."""
+    """Two nodes find each other, type, talk and part. Returns their exit statuses, and their static private keys."""
     alice = bob = None
     try:
         alice = Node(program, folder, "Alice", "--port", str(ALICE_PORT))
@@ -82,7 +82,7 @@ def talk(program, folder):
 
 
 def capture_nodes(program, folder, path):
-    """Captures the datagrams of two nodes that talk. Gives what `talk` gives."""
+    """Captures the datagrams of two nodes that talk. Returns the result of `talk`."""
     dumpcap = subprocess.Popen(["dumpcap", "-q", "-i", "lo", "-w", str(path)], stderr=subprocess.PIPE)
     try:
         # It says so when it captures.

@@ -95,7 +95,7 @@ class End:
 
 
 def handshake(chat, initiator, responder):
-    """Gives the initiation, the response and both transport keys (W-17, W-18, W-38)."""
+    """Returns the initiation, the response and both transport keys (W-17, W-18, W-38)."""
     state = hashlib.sha256(b"Noise_IKpsk2_25519_ChaChaPoly_SHA256").digest()
     chain = state
     index = struct.pack(">I", initiator.index)
