@@ -1,4 +1,4 @@
-/// The node's own messages that somebody has not acknowledged whole, with one outcome for each message and person (M-17).
+/// The node's own messages that a person has not acknowledged whole, with one outcome for each message and person (M-17).
 struct Outbox<LinkID: Hashable & Sendable, PersonID: Hashable & Sendable>: Sendable {
     /// The end of a message for one person.
     struct Outcome: Hashable, Sendable {
@@ -8,7 +8,7 @@ struct Outbox<LinkID: Hashable & Sendable, PersonID: Hashable & Sendable>: Senda
         let failure: FailureReason?
     }
 
-    /// What becomes of a new message.
+    /// The answer to a new message.
     enum Admission: Equatable, Sendable {
         /// A peer's queue is full, and the message goes to nobody (M-14, M-30).
         case refused
@@ -20,7 +20,7 @@ struct Outbox<LinkID: Hashable & Sendable, PersonID: Hashable & Sendable>: Senda
     private var messages: [UInt64: [PersonID: Set<LinkID>]] = [:]
     private var newest: UInt64 = 0
 
-    /// The messages that somebody has not acknowledged.
+    /// The number of messages that wait for an outcome.
     var count: Int { messages.count }
 
     // MARK: Inputs

@@ -10,8 +10,8 @@ enum RecordEvent: Equatable, Sendable {
 
 /// The records that a node receives on one link: in any order → names and whole messages, in order and once (M-2).
 ///
-/// A new receiver is down. Its owner answers each record and each forward with ``ack`` at once, whatever else they lead
-/// to (M-15).
+/// A new receiver is down. Its owner answers each record and each forward with ``ack`` at once, also if it returns no event
+/// (M-15).
 struct RecordReceiver: Sendable {
     private enum Assembly {
         case none
@@ -39,7 +39,7 @@ struct RecordReceiver: Sendable {
         return Ack(next: expected, bitmap: bitmap)
     }
 
-    /// The instant when the node gives up what waits; nil when nothing waits or the link is down (M-43).
+    /// The instant when held records and a begun message are dropped; nil without any, or while the link is down (M-43).
     var nextDeadline: Instant? {
         var since = gapSince
         if case .begun(_, let begun) = assembly { since = earliest(since, or: begun) }
@@ -65,7 +65,7 @@ struct RecordReceiver: Sendable {
         return []
     }
 
-    /// Expects the number of a forward, without what was to come below it (M-38).
+    /// Drops held records below a forward's number and a begun message, and expects that number (M-38).
     mutating func receive(forward number: UInt32, now: Instant, grant: (TextDemand) -> Bool) -> [RecordEvent] {
         guard number > expected else { return [] }
         dropMessage(grant)
@@ -76,7 +76,7 @@ struct RecordReceiver: Sendable {
         return take(removeExpected(grant), now, grant)
     }
 
-    /// Gives up what waits for records that do not come (M-43).
+    /// Drops held records and a begun message when their time has passed (M-43).
     mutating func advance(_ now: Instant, grant: (TextDemand) -> Bool) {
         guard let nextDeadline, nextDeadline <= now else { return }
         dropMessage(grant)

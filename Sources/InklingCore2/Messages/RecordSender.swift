@@ -103,7 +103,7 @@ struct RecordSender: Sendable {
 
     private var oldestBegun: Duration? { window.firstText?.begun ?? queue.firstBegun }
 
-    /// Whether a record or a forward is in flight.
+    /// Whether a record or a forward is in flight. None is while the link is down.
     private var isInFlight: Bool {
         if case .awaited = forward { true } else { window.inFlight > 0 }
     }
@@ -262,9 +262,9 @@ struct RecordSender: Sendable {
     /// Brings timer and clocks up to date. Every input ends here.
     private mutating func settle(_ now: Instant) {
         isNameDue = queue.nameDue.map { $0 <= now } ?? false
-        timer.run(isUp && isInFlight, now)
+        timer.run(isInFlight, now)
         up.run(isUp, now)
-        wait.run(isUp && isInFlight, now)
+        wait.run(isInFlight, now)
         let message = window.firstText?.message ?? queue.first
         if oldest?.message != message { oldest = message.map { ($0, up.reading(now)) } }
     }

@@ -1,6 +1,6 @@
 import InklingWire2
 
-/// What a link needs of the room for texts, or gives back.
+/// Room for texts that a link asks for or gives back.
 enum TextDemand: Equatable, Sendable {
     /// 65,792 bytes among the unfinished for a message that begins (M-39).
     case begin
@@ -14,7 +14,7 @@ enum TextDemand: Equatable, Sendable {
     case deliver(Int)
 }
 
-/// The texts of others that a node holds: those that its user has not taken, and unfinished messages (M-20).
+/// The texts of others that a node holds: texts that its user has not taken, and unfinished messages (M-20).
 ///
 /// Each pool keeps a quarter for verified people and gives strangers at most half. Each source and each secret chat has a
 /// share. A sender that fills its own shares thus holds back nobody else (M-42).
@@ -36,7 +36,7 @@ where LinkID: Hashable & Comparable & Sendable, SourceID: Hashable & Sendable, C
 
     /// Answers a demand of a link, and applies it if there is room. A link without room comes out of ``release()`` later.
     ///
-    /// - Returns: Whether there is room; true for what is freed.
+    /// - Returns: Whether there is room; true if the demand frees room.
     mutating func grant(_ demand: TextDemand, to link: LinkID, _ tenant: Tenant) -> Bool {
         switch demand {
         case .begin: return unfinished.take(Limits.reservation, link, tenant)

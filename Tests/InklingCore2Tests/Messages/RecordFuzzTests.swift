@@ -3,7 +3,7 @@ import Testing
 
 @testable import InklingCore2
 
-@Suite("records of a peer that keeps no rule")
+@Suite("records of a peer that breaks the rules")
 struct RecordFuzzTests {
     @Test("a sender gives each message one end, whatever acks come", arguments: 0..<50 as Range<UInt64>)
     func sender(seed: UInt64) {

@@ -76,6 +76,23 @@ struct SenderFailureTests {
         #expect((trial.now - start) / .seconds(1) == 60, "message 2 began with message 1")
     }
 
+    @Test("M-19: the 60 s have a deadline also while nothing is in flight")
+    func sixtySecondsAlone() {
+        var trial = SenderTrial()
+        trial.sender.enqueue(1, text: [UInt8](repeating: 0x61, count: 9_000), now: trial.now)
+        trial.send()
+        trial.ack(5)
+        #expect(trial.timer == 60_000)
+        trial.wait(10)
+        trial.sender.goDown(now: trial.now)
+        #expect(trial.timer == nil)
+        trial.wait(10)
+        trial.sender.comeUp(now: trial.now)
+        #expect(trial.timer == 50_000)
+        let failed = trial.runDeadline()
+        #expect(failed == [1])
+    }
+
     @Test("M-37: a forward names one above the next unused number; new records wait for its ack and begin there")
     func forward() {
         var trial = SenderTrial()
@@ -185,6 +202,7 @@ struct SenderFailureTests {
         trial.sender.rename("Bob", now: trial.now)
         let failed = trial.sender.restart(now: trial.now)
         #expect(failed == [1])
+        #expect(trial.sender.roundTrip == nil)
         #expect(!trial.sender.isUp)
         #expect(trial.sender.unfinished == [2, 3])
         #expect(trial.sender.queuedBytes == 2 * (6 + 256))

@@ -71,6 +71,14 @@ struct TextPoolsTests {
         #expect(elsewhere)
     }
 
+    @Test("M-40: a share that is exactly half full holds no further record beyond")
+    func exactlyHalf() {
+        var pools = Pools()
+        let tenant = tenant(.stranger, source: "a")
+        let held = (0..<5).map { _ in pools.grant(.hold(65_280), to: 1, tenant) }
+        #expect(held == [true, true, true, true, false])
+    }
+
     @Test(
         "M-42: the shares of a pool by rank, secret chat and source",
         arguments: [
@@ -87,7 +95,7 @@ struct TextPoolsTests {
         #expect(fill(&pools, from: 0) { _ in tenant } == count)
     }
 
-    @Test("M-42: what strangers hold leaves room for people met, and these for verified people")
+    @Test("M-42: strangers leave room for people met, and both leave room for verified people")
     func ranks() {
         var pools = Pools()
         let strangers = fill(&pools, from: 0) { tenant(.stranger, source: "\($0)") }
@@ -113,7 +121,7 @@ struct TextPoolsTests {
         var pools = Pools()
         let tenant = tenant(.stranger, source: "a")
         for link in 0..<8 { _ = pools.grant(.deliver(65_280), to: link, tenant) }
-        for link in [9, 8] {
+        for link in (8..<30).reversed() {
             let refused = pools.grant(.deliver(1), to: link, tenant)
             #expect(!refused)
         }
@@ -123,7 +131,7 @@ struct TextPoolsTests {
         pools.take(65_280, of: 3)
         pools.remove(7)
         let released = pools.release()
-        #expect(released == [8, 9])
+        #expect(released == Array(8..<30))
         let again = pools.release()
         #expect(again == [])
     }
@@ -137,6 +145,12 @@ struct TextPoolsTests {
         for link in 0..<128 { pools.take(65_280, of: link) }
         let released = pools.release()
         #expect(released == [128], "link 128 filled the pool and was refused then")
+        while pools.grant(.begin, to: 1_000, tenant(.met, source: "a")) {}
+        _ = pools.grant(.begin, to: 1_001, tenant(.met, source: "a"))
+        pools.remove(1_000)
+        pools.remove(1_001)
+        let none = pools.release()
+        #expect(none == [])
     }
 
     @Test("a link that holds over three times what is free waits, so that one friend leaves room for others")

@@ -136,7 +136,8 @@ struct DiscoveryTests {
 
     @Test("A tell counts once, from the address of its ask, with a key that opens (D-12)")
     func tells() throws {
-        let lan = node()
+        // The larger key: its opening, which asks again, waits.
+        let lan = node(identity: 9)
         lan.with(0) { $0.addPeer(World.address(9), now: $1) }
         lan.run(.zero)
         let ask = try #require(lan.sent(by: 0, .ask).first)
