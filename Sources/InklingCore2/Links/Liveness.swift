@@ -94,9 +94,12 @@ struct Liveness: Sendable {
         if case .up = state { begin(pings: 0, next: now, .everywhere) }
     }
 
-    /// The newest datagram says that the peer hears nothing: half of the pings are spent, at most once in 10 s (L-45).
+    /// The newest datagram says that the peer hears nothing: half of the pings are spent, at most once in 10 s (L-45). A
+    /// peer that still comes up says so for 3 s.
     mutating func unheard(_ now: Instant) {
-        guard case .up = state, lastUnheard.map({ now - $0 >= Limits.unheardInterval }) ?? true else { return }
+        guard case .up = state, now - upSince >= Limits.joinPingPeriod,
+            lastUnheard.map({ now - $0 >= Limits.unheardInterval }) ?? true
+        else { return }
         lastUnheard = now
         begin(pings: Limits.pingsSpentByUnheard, next: now, .address)
     }

@@ -77,16 +77,16 @@ struct RecordReceiverTests {
         #expect(trial.named == [4, 16])
     }
 
-    @Test("L-85, M-24: the link is shown once record 0 was a name; without it texts are acknowledged and dropped")
+    @Test("L-85, M-24: the link is shown once a name came; texts before it are acknowledged and dropped")
     func unnamed() {
         var trial = ReceiverTrial(isNamed: false)
         let first = trial.receive(0, .text, "no name")
         let second = trial.receive(1, .name, "late")
-        let third = trial.receive(2, .text, "unseen")
+        let third = trial.receive(2, .text, "seen")
         #expect(first == [])
         #expect(second == [.name("late")])
-        #expect(third == [])
-        #expect(!trial.receiver.isPeerNamed)
+        #expect(third == [.message("seen")])
+        #expect(trial.receiver.isPeerNamed)
         #expect(trial.named == [3])
         #expect(ReceiverTrial().receiver.isPeerNamed)
     }
