@@ -477,9 +477,10 @@ class Link:
             self._after("silence", PING_STEP, self._suspicion_ping)
 
     def _is_unheard(self) -> None:
-        """L-45."""
-        if self.clock.now - self._last_unheard >= UNHEARD_PAUSE:
-            self._last_unheard = self.clock.now
+        """L-45; the peer of a link that just came up may still come up itself."""
+        now = self.clock.now
+        if now - self._last_unheard >= UNHEARD_PAUSE and now - self.up_at >= JOIN_TIME:
+            self._last_unheard = now
             self.suspect(PINGS_SPENT_UNHEARD, widely=False)
 
     def _come_up(self) -> None:

@@ -113,7 +113,8 @@ class States:
             return self.change("forgotten", why="bye")
         if self.state == "down" and self.now - self.last_ping >= 125:
             self.send_ping(self.status())
-        if self.state == "up" and is_unheard and not is_awaited and counter > newest and self.now - self.last_unheard >= 10_000:
+        if self.state == "up" and is_unheard and not is_awaited and counter > newest \
+                and self.now - self.last_unheard >= 10_000 and self.now - self.up_at >= 3_000:
             self.last_unheard = self.now
             self.suspect(5)
 
@@ -355,14 +356,17 @@ STATES = [
      "20 up, 30 online, 11000 suspect, 11625 down, 11625 offline"),
     ("an unheard heartbeat with an awaited pong is evidence", "L-45", 2_500, [*JOIN, (40, BEAT), (1_900, UNHEARD, small("pong", "t2"))],
      "20 up, 30 online, 1790 suspect, 1900 up"),
-    ("a second pong of one ping is not awaited", "L-80 L-45", 2_500,
-     [*JOIN, (40, BEAT), (1_900, UNHEARD, small("pong", "t2")), (1_950, UNHEARD, small("pong", "t2"))],
-     "20 up, 30 online, 1790 suspect, 1900 up, 1950 suspect"),
-    ("a second unheard heartbeat counts after 10 s", "L-45", 11_150,
-     [*JOIN, (40, LONG_BEAT), (1_000, UNHEARD), (1_100, LONG_BEAT), (2_000, UNHEARD), (11_000, UNHEARD), (11_100, LONG_BEAT)],
-     "20 up, 30 online, 1000 suspect, 1100 up, 11000 suspect, 11100 up"),
-    ("an unheard heartbeat below the highest counter changes nothing", "L-45", 1_500,
-     [*JOIN, (40, LONG_BEAT, 50), (1_000, UNHEARD, 40)], "20 up, 30 online"),
+    ("a second pong of one ping is not awaited", "L-80 L-45", 5_460,
+     [*JOIN, (40, BEAT), (1_000, BEAT), (2_000, BEAT), (3_000, BEAT), (4_860, UNHEARD, small("pong", "t2")),
+      (4_910, UNHEARD, small("pong", "t2"))],
+     "20 up, 30 online, 4750 suspect, 4860 up, 4910 suspect"),
+    ("a second unheard heartbeat counts after 10 s", "L-45", 14_150,
+     [*JOIN, (40, LONG_BEAT), (4_000, UNHEARD), (4_100, LONG_BEAT), (5_000, UNHEARD), (14_000, UNHEARD), (14_100, LONG_BEAT)],
+     "20 up, 30 online, 4000 suspect, 4100 up, 14000 suspect, 14100 up"),
+    ("an unheard heartbeat within 3 s of coming up changes nothing", "L-45 L-74", 3_500, [*JOIN, (40, LONG_BEAT), (3_019, UNHEARD)],
+     "20 up, 30 online"),
+    ("an unheard heartbeat below the highest counter changes nothing", "L-45", 4_500,
+     [*JOIN, (40, LONG_BEAT, 50), (4_000, UNHEARD, 40)], "20 up, 30 online"),
     ("a link without the peer's name ends 10 s after it came up", "L-86 L-32", 11_000, [JOIN[0], (30, heartbeat(interval=255))],
      "20 up, 10020 forgotten"),
     ("an interval below 10 counts as 10", "T-12 L-26", 1_800, [*JOIN, (40, heartbeat(interval=0))], "20 up, 30 online, 1790 suspect"),

@@ -3,7 +3,7 @@ import InklingWire2
 extension Catalogue {
     static let vectorCases: [Case] =
         [
-            family("W-9.v1", "the chats of the vectors have these keys", Vector.chats, also: "W-36") { trial in
+            family("W-9.v1", "the chats of the vectors have these keys", Vector.chats) { trial in
                 let program = try trial.startAnswering(needs: .chats, .secret)
                 for (number, vector) in Vector.chats.enumerated() {
                     let (keys, join) = try chat(vector, number: number)
