@@ -34,18 +34,23 @@ package struct Invite: Hashable, Sendable {
 
     /// The invite in `text` (W-34). Blanks around the invite are an error.
     package init(_ text: String) throws(InviteError) {
+        let parts = try Invite.parts(of: text)
+        do { name = try ChatName(parts.name) } catch { throw .name(error) }
+        do { secret = try ChatSecret(base32: parts.secret) } catch { throw .secret(error) }
+        do { owner = try parts.owner.map { text throws(TextError) in try PublicKey(base64url: text) } } catch {
+            throw .owner(error)
+        }
+    }
+
+    /// Returns the texts that an invite consists of, whatever they are: the name without its escapes, the secret, and the
+    /// owner's key if there is one (W-34).
+    package static func parts(of text: String) throws(InviteError) -> (name: String, secret: String, owner: String?) {
         guard let body = Invite.body(of: text) else { throw .scheme }
         guard let hash = body.firstIndex(of: UInt8(ascii: "#")) else { throw .separator }
-        guard let decoded = Invite.unescaped(body[..<hash]) else { throw .escape }
+        guard let name = Invite.unescaped(body[..<hash]) else { throw .escape }
         let keys = body[(hash + 1)...]
-        let at = keys.firstIndex(of: UInt8(ascii: "@")) ?? keys.endIndex
-        do { name = try ChatName(decoded) } catch { throw .name(error) }
-        do { secret = try ChatSecret(base32: Invite.text(of: keys[..<at])) } catch { throw .secret(error) }
-        guard at < keys.endIndex else {
-            owner = nil
-            return
-        }
-        do { owner = try PublicKey(base64url: Invite.text(of: keys[(at + 1)...])) } catch { throw .owner(error) }
+        let at = keys.firstIndex(of: UInt8(ascii: "@"))
+        return (name, Invite.text(of: keys[..<(at ?? keys.endIndex)]), at.map { Invite.text(of: keys[($0 + 1)...]) })
     }
 
     /// The invite in its one canonical text (W-11).

@@ -1,6 +1,6 @@
-import InklingCore
+import InklingCore2
 import InklingModel
-import InklingWire
+import InklingWire2
 
 // What the core and the socket count, in the words of programs.
 
