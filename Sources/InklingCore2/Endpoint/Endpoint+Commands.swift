@@ -202,7 +202,9 @@ extension Endpoint {
         guard !bytes.isEmpty else { throw .messageEmpty }
         guard bytes.count <= Limits.messageSizes.upperBound else { throw .messageTooLong(bytes: bytes.count) }
         let ids = links.ids(in: chat).filter { links[$0].isNamed }
-        let rooms = ids.map { (link: $0, person: links[$0].personID, room: links[$0].sender.room(for: bytes.count, now: now)) }
+        let rooms = ids.map {
+            (link: $0, person: links[$0].personID, room: links[$0].sender.room(for: bytes.count, now: now))
+        }
         guard case .accepted(let message, let open, let failed) = outbox.add(to: rooms) else {
             let full = rooms.first { $0.room == .full } ?? rooms.first
             throw .queueFull(full?.person.key ?? publicKey)
@@ -262,7 +264,9 @@ extension Endpoint {
         begin(now)
         defer { finish() }
         guard surroundings.blocked.insert(user).inserted else { return }
-        for id in links.sortedIDs where links.find(id)?.key.userID == user { sayBye(id, .left, .blocked, .blocked, now) }
+        for id in links.sortedIDs where links.find(id)?.key.userID == user {
+            sayBye(id, .left, .blocked, .blocked, now)
+        }
         tellDue(now)
         handshakes.removeAll { $0.key.userID == user }
         for person in openings.sortedIDs where person.key.userID == user { openings.remove(person) }

@@ -133,7 +133,9 @@ extension Endpoint {
 
     /// A chat is out of epochs: its links end, and it gets a new run, as if the node left and joined it (L-60).
     private mutating func renewRun(in chat: ChatID, _ now: Instant) {
-        for id in links.ids(in: chat) where links.contains(id) { sayBye(id, .left, .lostState, .replaced, rests: false, now) }
+        for id in links.ids(in: chat) where links.contains(id) {
+            sayBye(id, .left, .lostState, .replaced, rests: false, now)
+        }
         handshakes.removeAll { $0.chat == chat }
         epochs[chat] = Epochs(run: effects.number())
         for person in openings.sortedIDs where person.chat == chat { restartOpening(with: person, now) }
@@ -189,8 +191,12 @@ extension Endpoint {
             links[id].handOverWill(surroundings, &effects)
         }
         for session in links[id].sessions.all {
-            guard let due = session.nextPing, due <= now, links[id].isDown || !session.isComplete else { continue }
-            pingJoined(session.localIndex, of: id, now)
+            guard let due = session.nextPing, due <= now else { continue }
+            if links[id].isDown || !session.isComplete, now - session.joinedAt < Limits.joinPingPeriod {
+                pingJoined(session.localIndex, of: id, now)
+            } else {
+                links[id].withSession(session.localIndex) { $0.stopPings() }
+            }
         }
         if links[id].sessions.isEmpty, !links[id].isDown { goDown(id, now) }
     }

@@ -110,7 +110,6 @@ struct Link: Sendable {
         sender.setOnLink(surroundings.isOnLink(address))
     }
 
-
     // MARK: Sessions
 
     /// Adds a session that joins.

@@ -107,7 +107,9 @@ struct Roster: Sendable {
             }
             .sorted { left, right in
                 if left.since != right.since { return left.since > right.since }
-                if left.person.name != right.person.name { return left.person.name.utf8.lexicographicallyPrecedes(right.person.name.utf8) }
+                if left.person.name != right.person.name {
+                    return left.person.name.utf8.lexicographicallyPrecedes(right.person.name.utf8)
+                }
                 return left.person.key.userID < right.person.key.userID
             }
             .map(\.person)

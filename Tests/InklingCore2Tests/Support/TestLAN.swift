@@ -104,7 +104,8 @@ final class TestLAN {
 
     /// Starts a node at 10.0.0.`id + 1`, or another address, in the lobby.
     func start(
-        _ id: Int, identity: Int? = nil, name: String? = nil, at address: Address? = nil, chats: [ChatKeys] = [World.lobby],
+        _ id: Int, identity: Int? = nil, name: String? = nil, at address: Address? = nil,
+        chats: [ChatKeys] = [World.lobby],
         isSecret: Bool = false, configure: (inout Endpoint.Configuration) -> Void = { _ in }
     ) {
         starts += 1
@@ -129,7 +130,9 @@ final class TestLAN {
     }
 
     /// Lets discovery list a node to another one, or all to all.
-    func list(_ id: Int, to other: Int, name: String? = nil, in chat: ChatID = World.chat, at addresses: [Address]? = nil) {
+    func list(
+        _ id: Int, to other: Int, name: String? = nil, in chat: ChatID = World.chat, at addresses: [Address]? = nil
+    ) {
         guard let node = nodes[id] else { return }
         with(other) { endpoint, now in
             endpoint.found(
