@@ -150,9 +150,12 @@ extension Endpoint {
     mutating func sendRecords(_ now: Instant) -> Set<LinkID> {
         var sent: Set<LinkID> = []
         while let id = pacer.nextLink(now) {
-            guard links.contains(id), let record = links[id].sender.nextRecord(now) else { continue }
+            guard links.contains(id) else { continue }
+            let repeats = links[id].sender.repeats
+            guard let record = links[id].sender.nextRecord(now) else { continue }
             pacer.sent(id, now: now)
             effects.counters.recordsSent += 1
+            effects.counters.retransmissions += links[id].sender.repeats - repeats
             sent.insert(id)
             send([.typing(status(of: id)), .record(record)], .record, on: id)
             if links[id].sender.wantsToSend { pacer.request(id) }

@@ -90,6 +90,7 @@ package struct Counters: Equatable, Sendable {
     package var messagesDelivered = 0
     package var messagesFailed = 0
     package var recordsSent = 0
+    package var retransmissions = 0
     package var handshakesCompleted = 0
     package var linksMade = 0
     package var linksDown = 0

@@ -217,11 +217,17 @@ struct RecordSender: Sendable {
         return number
     }
 
+    /// How many records were sent again.
+    private(set) var repeats = 0
+
     /// Returns the next record that the window lets go, marked as sent; nil when there is none.
     mutating func nextRecord(_ now: Instant) -> Record? {
         guard wantsToSend else { return nil }
         defer { settle(now) }
-        if let record = window.repeatRecord(now) { return record }
+        if let record = window.repeatRecord(now) {
+            repeats += 1
+            return record
+        }
         return queue.next(now: now, up: up.reading(now)).map { window.send($0, now) }
     }
 
