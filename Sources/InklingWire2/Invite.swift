@@ -32,7 +32,7 @@ package struct Invite: Hashable, Sendable {
         self.owner = owner
     }
 
-    /// The invite in `text` (W-34). Blanks around the invite are an error.
+    /// The invite in `text` (W-34). Blanks around it are an error.
     package init(_ text: String) throws(InviteError) {
         let parts = try Invite.parts(of: text)
         do { name = try ChatName(parts.name) } catch { throw .name(error) }

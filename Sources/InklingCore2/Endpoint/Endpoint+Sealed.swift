@@ -162,7 +162,7 @@ extension Endpoint {
         let isDown = links[id].isDown
         if isEvidence || isDown && received.isNewest { links[id].check.heard(from: source) }
         guard isElsewhere, isEvidence || isDown, mayFollow(id, to: source), links[id].check.mayPing(now) else { return }
-        let token = links[id].pings.next(to: [source], &effects, now: now)
+        let token = links[id].pings.next(to: [source], isCheck: true, &effects, now: now)
         sendElsewhere([.ping(token)], .ping, on: id, to: source)
     }
 

@@ -56,7 +56,7 @@ struct RecordPacer<LinkID: Hashable & Comparable & Sendable>: Sendable {
         sentSinceRead += 1
     }
 
-    /// Forgets a link.
+    /// Forgets a link that ended, with what it has left of its rate. A link that goes down only leaves its turns unused.
     mutating func remove(_ link: LinkID) {
         links[link] = nil
         resting[link] = nil

@@ -10,12 +10,16 @@ struct RecordSender: Sendable {
         case due(UInt32)
         case awaited(UInt32)
 
-        /// The number that the peer may expect because of the forward.
         var number: UInt32? {
             switch self {
             case .none: nil
             case .due(let number), .awaited(let number): number
             }
+        }
+
+        /// Lets a forward that was sent go once more.
+        mutating func sendAgain() {
+            if case .awaited(let number) = self { self = .due(number) }
         }
     }
 
@@ -27,12 +31,13 @@ struct RecordSender: Sendable {
     private var timer: RetransmissionTimer
     private var forward = Forward.none
     private var isPeerNamed = false
+    /// The next of the newest ack, and the counter of its datagram.
     private var acknowledged: UInt32 = 0
     private var newestAck: UInt32?
 
     /// The time for which the link was up.
     private var up = Stopwatch()
-    /// The time for which something was in flight, and its reading at the last ack of something new (M-19).
+    /// The time for which a record or forward was in flight, and its reading at the last ack of something new (M-19).
     private var wait = Stopwatch()
     private var waitAtProgress = Duration.zero
     /// The oldest message, and the time for which the link was up when it became the oldest (M-30).
@@ -122,6 +127,9 @@ struct RecordSender: Sendable {
         settle(now)
     }
 
+    /// Lets a record of the greasing type go before the next message.
+    mutating func grease(_ body: [UInt8]) { queue.greasing = body }
+
     /// Applies that the peer's record 0 was delivered, so that more than record 0 may go (L-85).
     mutating func peerWasNamed(now: Instant) {
         isPeerNamed = true
@@ -131,18 +139,18 @@ struct RecordSender: Sendable {
     /// Applies whether the link's address is on-link (M-11).
     mutating func setOnLink(_ isOnLink: Bool) { timer.isOnLink = isOnLink }
 
-    /// Applies that the link came up: all that is not acknowledged goes out, from the lowest record on (M-29).
+    /// Applies that the link came up: unacknowledged records go out, from the lowest on (M-29).
     mutating func comeUp(now: Instant) {
         isUp = true
         window.comeUp()
         settle(now)
     }
 
-    /// Applies that the link went down: nothing is in flight any more, and the times stand still (M-44).
+    /// Applies that the link went down, where the times stand still (M-44).
     mutating func goDown(now: Instant) {
         isUp = false
         window.goDown()
-        if case .awaited(let number) = forward { forward = .due(number) }
+        forward.sendAgain()
         settle(now)
     }
 
@@ -153,6 +161,7 @@ struct RecordSender: Sendable {
         let begun = queue.dropBegun().map { [$0] } ?? []
         let failed = RecordSender.messages(of: window.parts, then: begun)
         queue.beginState()
+        timer = RetransmissionTimer(isOnLink: timer.isOnLink)
         (window, forward, acknowledged, newestAck) = (SendWindow(), .none, 0, nil)
         (isUp, isPeerNamed) = (false, false)
         waitAtProgress = wait.reading(now)
@@ -173,7 +182,7 @@ struct RecordSender: Sendable {
     ///
     /// - Parameters:
     ///   - counter: The counter of the ack's datagram.
-    ///   - isTimely: Whether the ack is read as it comes, and not while catching up, where it gives no sample (M-32).
+    ///   - isTimely: Whether the ack gives a sample; false while the node catches up (M-32).
     mutating func receive(_ ack: Ack, counter: UInt32, isTimely: Bool = true, now: Instant) -> AckEffect {
         if let newestAck, counter < newestAck { return .taken(delivered: []) }
         guard ack.next >= acknowledged, ack.next <= forward.number ?? window.next else { return .impossible }
@@ -186,13 +195,13 @@ struct RecordSender: Sendable {
             waitAtProgress = wait.reading(now)
             return .taken(delivered: [])
         }
-        let news = window.receive(ack, now)
-        if isTimely, let sample = news.sample { timer.measure(sample) }
-        if news.isNew {
+        let (parts, sample) = window.receive(ack, now)
+        if isTimely, let sample { timer.measure(sample) }
+        if !parts.isEmpty {
             timer.run(false, now)
             waitAtProgress = wait.reading(now)
         }
-        return .taken(delivered: news.acknowledged.filter(\.isLast).compactMap(\.message))
+        return .taken(delivered: parts.filter(\.isLast).compactMap(\.message))
     }
 
     /// Runs the deadlines that have passed.
@@ -201,7 +210,7 @@ struct RecordSender: Sendable {
     mutating func advance(_ now: Instant) -> [UInt64] {
         if timer.expire(now) {
             window.timeOut()
-            if case .awaited(let number) = forward { forward = .due(number) }
+            forward.sendAgain()
         }
         settle(now)
         return isStalled(now) ? stall(now) : []
@@ -238,10 +247,10 @@ struct RecordSender: Sendable {
             || oldestBegun.map { up.reading(now) - $0 >= Limits.longestDelivery } ?? false
     }
 
-    /// Fails all that waits and begins a forward. A forward that is not acknowledged yet stays (M-19, M-37).
+    /// Fails all waiting records and begins a forward. A forward that is not acknowledged yet stays (M-19, M-37).
     private mutating func stall(_ now: Instant) -> [UInt64] {
         let failed = unfinished
-        if window.parts.contains(where: { $0.message == nil }) { queue.repeatName() }
+        if window.parts.contains(where: { $0.type == .name }) { queue.repeatName() }
         queue.removeAll()
         waitAtProgress = wait.reading(now)
         if forward == .none { forward = .due(window.skip()) }
@@ -249,7 +258,7 @@ struct RecordSender: Sendable {
         return failed
     }
 
-    /// Every input ends here: what follows from the state is brought up to date.
+    /// Brings timer and clocks up to date. Every input ends here.
     private mutating func settle(_ now: Instant) {
         isNameDue = queue.nameDue.map { $0 <= now } ?? false
         timer.run(isUp && isInFlight, now)

@@ -6,11 +6,11 @@ import InklingWire2
 struct SendQueue {
     /// The content of a record that is sent for the first time.
     struct Part {
-        /// The text's message; nil for a name.
-        let message: UInt64?
-        let type: RecordType
-        let isFirst: Bool
-        let isLast: Bool
+        /// The text's message; nil for another type.
+        var message: UInt64?
+        var type = RecordType.text
+        var isFirst = true
+        var isLast = true
         let body: [UInt8]
         /// The time for which the link was up when the first record of the message was sent.
         let begun: Duration
@@ -21,11 +21,13 @@ struct SendQueue {
 
     private struct Waiting {
         let message: UInt64
-        let text: [UInt8]
+        var text: [UInt8]
         var offset = 0
         var begun: Duration?
     }
 
+    /// The body of a greasing record that goes before the next message.
+    var greasing: [UInt8]?
     /// The bytes of text that wait, with 256 for each message.
     private(set) var bytes = 0
     private var waiting: [Waiting] = []
@@ -90,12 +92,16 @@ struct SendQueue {
         head = 0
     }
 
-    /// Takes the next part: the name if it may go, else at most 1,167 bytes of text, cut at a scalar boundary (M-1, M-27).
+    /// Takes the next part: the name if it may go, or up to 1,167 bytes of text, cut at a scalar boundary (M-1, M-27).
     mutating func next(now: Instant, up: Duration) -> Part? {
         if let nameDue, nameDue <= now {
             isNameWaiting = false
             lastName = now
-            return Part(message: nil, type: .name, isFirst: true, isLast: true, body: name, begun: up)
+            return Part(type: .name, body: name, begun: up)
+        }
+        if let body = greasing, isBetweenMessages {
+            greasing = nil
+            return Part(type: Greasing.recordType, body: body, begun: up)
         }
         guard !isEmpty else { return nil }
         let first = waiting[head]
@@ -108,13 +114,14 @@ struct SendQueue {
         let isLast = end == first.text.count
         if isLast { advanceHead() }
         let part = Part(
-            message: first.message, type: .text, isFirst: first.offset == 0, isLast: isLast,
+            message: first.message, isFirst: first.offset == 0, isLast: isLast,
             body: Array(first.text[first.offset..<end]), begun: begun)
         bytes -= part.cost
         return part
     }
 
     private mutating func advanceHead() {
+        waiting[head].text = []
         head += 1
         guard head > 64, head * 2 > waiting.count else { return }
         waiting.removeFirst(head)

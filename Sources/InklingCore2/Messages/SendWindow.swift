@@ -13,28 +13,16 @@ struct SendWindow {
     }
 
     private struct SentRecord {
-        let record: Record
         let part: SendQueue.Part
         var state = State.inFlight
-        /// The place of the last transmission among all of the link.
-        var transmission: UInt64
+        /// The place of the last transmission among all of the link; 0 before the first.
+        var transmission: UInt64 = 0
         var isRepeated = false
-        var sentAt: Instant
+        var sentAt = Instant.zero
         /// The acknowledged records whose last transmission was later.
         var overtakings = 0
 
         var isInFlight: Bool { state == .inFlight || state == .again }
-    }
-
-    /// What an ack did.
-    struct News {
-        /// The parts that it acknowledged.
-        var acknowledged: [SendQueue.Part] = []
-        /// Whether it acknowledged a record for the first time (M-31).
-        var isNew: Bool { !acknowledged.isEmpty }
-        /// The round trip of the latest record that it acknowledged or named for the first time; nil if there is none, or
-        /// if that was sent twice (M-32).
-        var sample: Duration?
     }
 
     /// The lowest unacknowledged number.
@@ -47,12 +35,11 @@ struct SendWindow {
 
     // MARK: Queries
 
-    var isEmpty: Bool { sent.isEmpty }
     /// The next unused number.
     var next: UInt32 { base + UInt32(sent.count) }
     /// The parts that are not acknowledged, lowest number first.
     var parts: [SendQueue.Part] { sent.map(\.part) }
-    /// The first part of the oldest message; nil if none of a message is left.
+    /// The first part of a message; nil when there is none.
     var firstText: SendQueue.Part? { sent.first { $0.part.message != nil }?.part }
     /// The records that are sent and not acknowledged, named in the newest bitmap or set back by the timer (M-34).
     var inFlight: Int { sent.count(where: \.isInFlight) }
@@ -72,32 +59,35 @@ struct SendWindow {
 
     /// Gives a part its number and marks it as sent.
     mutating func send(_ part: SendQueue.Part, _ now: Instant) -> Record {
-        transmissions += 1
-        let record = Record(number: next, type: part.type, isFirst: part.isFirst, isLast: part.isLast, body: part.body)
-        sent.append(SentRecord(record: record, part: part, transmission: transmissions, sentAt: now))
-        return record
+        sent.append(SentRecord(part: part))
+        return transmit(sent.count - 1, now)
     }
 
     /// Returns the lowest record that may be sent again, marked as sent; nil when there is none.
-    mutating func repeatRecord(_ now: Instant) -> Record? {
-        guard let index = repeatIndex else { return nil }
+    mutating func repeatRecord(_ now: Instant) -> Record? { repeatIndex.map { transmit($0, now) } }
+
+    private mutating func transmit(_ index: Int, _ now: Instant) -> Record {
         transmissions += 1
+        sent[index].isRepeated = sent[index].transmission > 0
         sent[index].state = .inFlight
         sent[index].transmission = transmissions
-        sent[index].isRepeated = true
         sent[index].sentAt = now
         sent[index].overtakings = 0
-        return sent[index].record
+        let part = sent[index].part
+        return Record(
+            number: base + UInt32(index), type: part.type, isFirst: part.isFirst, isLast: part.isLast, body: part.body)
     }
 
     // MARK: Events
 
-    /// Applies the newest ack, whose `next` is not beyond ``next``.
-    mutating func receive(_ ack: Ack, _ now: Instant) -> News {
-        var news = News()
+    /// Applies the newest ack, whose next is not beyond ``next``.
+    ///
+    /// - Returns: The parts that it acknowledges, and the round trip of the latest record that it acknowledges or names for
+    ///   the first time; nil if that was sent twice (M-32).
+    mutating func receive(_ ack: Ack, _ now: Instant) -> (acknowledged: [SendQueue.Part], sample: Duration?) {
         var latest: SentRecord?
         for index in sent.indices {
-            let number = sent[index].record.number
+            let number = base + UInt32(index)
             guard number < ack.next || ack.names(number) else {
                 if sent[index].state == .held { sent[index].state = .inFlight }
                 continue
@@ -105,11 +95,10 @@ struct SendWindow {
             if sent[index].state != .held, sent[index].transmission > latest?.transmission ?? 0 { latest = sent[index] }
             sent[index].state = .held
         }
-        if let latest, !latest.isRepeated { news.sample = now - latest.sentAt }
-        news.acknowledged = removeAcknowledged(below: ack.next)
-        if news.isNew { limit = min(limit + 1, Limits.maximumWindow) }
+        let acknowledged = removeAcknowledged(below: ack.next)
+        if !acknowledged.isEmpty { limit = min(limit + 1, Limits.maximumWindow) }
         repeatOvertaken()
-        return news
+        return (acknowledged, latest.flatMap { $0.isRepeated ? nil : now - $0.sentAt })
     }
 
     private mutating func removeAcknowledged(below next: UInt32) -> [SendQueue.Part] {
@@ -138,13 +127,13 @@ struct SendWindow {
         halvedUntil = next
     }
 
-    /// Applies that the timer ran out: what is in flight counts as not sent (M-33, M-35).
+    /// Applies that the timer ran out: records in flight count as not sent (M-33, M-35).
     mutating func timeOut() {
         for index in sent.indices where sent[index].isInFlight { sent[index].state = .queued }
         limit = 1
     }
 
-    /// Applies that the link went down: nothing is in flight or held any more.
+    /// Applies that the link went down: all records are to be sent again (M-29).
     mutating func goDown() {
         for index in sent.indices { sent[index].state = .queued }
     }
@@ -154,7 +143,7 @@ struct SendWindow {
 
     /// Drops all records and skips one unused number.
     ///
-    /// - Returns: The next number, which a forward names (M-37).
+    /// - Returns: The number that a forward names (M-37).
     mutating func skip() -> UInt32 {
         base = next + 1
         sent = []

@@ -48,8 +48,8 @@ struct RecordSenderTests {
         #expect(!trial.sender.wantsToSend)
         #expect(trial.timer == 1_000)
         trial.wait(0.9)
-        // Five records: the window lets go the first four.
-        trial.sender.enqueue(1, text: [UInt8](repeating: 0x61, count: 5_000), now: trial.now)
+        // Six records, of which the window lets go the first five.
+        trial.sender.enqueue(1, text: [UInt8](repeating: 0x61, count: 7_000), now: trial.now)
         trial.enqueue(2...2)
         let before = trial.send()
         trial.wait(0.1)
@@ -57,8 +57,43 @@ struct RecordSenderTests {
         trial.ack(7)
         let after = trial.sendRecords()
         #expect(before == [2, 3, 4, 5, 6])
-        #expect(after.map(\.type) == [.name, .text])
-        #expect(after.map(\.text) == ["C", "text 2"])
+        #expect(after.map(\.type) == [.text, .name, .text])
+        #expect(after.dropFirst().map(\.text) == ["C", "text 2"])
+        trial.ack(10)
+        trial.wait(2)
+        trial.sender.rename("C", now: trial.now)
+        #expect(!trial.sender.wantsToSend, "the name is the same")
+    }
+
+    @Test("M-24: the name goes at once as record 0 of a new state, also within a second after another")
+    func nameOfNewState() {
+        var trial = SenderTrial()
+        trial.sender.rename("Bob", now: trial.now)
+        trial.send()
+        _ = trial.sender.restart(now: trial.now)
+        trial.sender.comeUp(now: trial.now)
+        let records = trial.sendRecords()
+        #expect(records.map(\.text) == ["Bob"])
+        #expect(records.map(\.number) == [0])
+    }
+
+    @Test("X-5, M-27: a greasing record goes once, before the next message and never within one")
+    func greasing() {
+        var trial = SenderTrial()
+        trial.sender.grease([1, 2])
+        #expect(!trial.sender.wantsToSend)
+        trial.sender.enqueue(1, text: [UInt8](repeating: 0x61, count: 2_000), now: trial.now)
+        var records = trial.sendRecords()
+        trial.ack(4)
+        trial.sender.enqueue(2, text: [UInt8](repeating: 0x61, count: 7_000), now: trial.now)
+        records += trial.sendRecords()
+        trial.sender.grease([3])
+        trial.enqueue(3...3)
+        trial.ack(9)
+        records += trial.sendRecords()
+        let types = [.unknown(14)] + [RecordType](repeating: .text, count: 8) + [.unknown(14), .text]
+        #expect(records.map(\.type) == types)
+        #expect(records[0].body == [1, 2])
     }
 
     @Test("M-10: no record goes out that is 16 or more above the lowest unacknowledged one")
@@ -124,6 +159,28 @@ struct RecordSenderTests {
         #expect(twice == [])
     }
 
+    @Test("M-12, M-34: the window does not hold back repeats, which stay in flight until they go")
+    func manyOvertaken() {
+        var trial = SenderTrial()
+        trial.enqueue(1...100)
+        trial.send()
+        trial.grow(to: 16)
+        for _ in 0..<20 {
+            trial.ack(trial.sender.window.base + 1)
+            trial.send()
+        }
+        let low = trial.sender.window.base
+        trial.ack(low, naming: [low + 13, low + 14, low + 15])
+        #expect(trial.sender.window.inFlight == 13)
+        let again = trial.send()
+        #expect(again == Array(low...low + 12))
+        trial.ack(low + 13, naming: [low + 13, low + 14, low + 15].filter { $0 > low + 13 })
+        let rest = trial.send()
+        // Half of 16, and one more for the ack of something new. Record 13 above is not named any more, and was overtaken.
+        #expect(trial.sender.window.inFlight == 9)
+        #expect(rest == Array(low + 13...low + 13) + Array(low + 16...low + 23))
+    }
+
     @Test("M-12: acknowledged repeats of lower records overtake a higher record as well")
     func overtakenByRepeats() {
         var trial = SenderTrial()
@@ -141,6 +198,9 @@ struct RecordSenderTests {
         trial.enqueue(5...6)
         let rest = trial.send()
         #expect(rest == [4, 5], "record 4 was overtaken by 1, 2 and 3")
+        trial.ack(4)
+        let twice = trial.send()
+        #expect(twice == [], "nothing went out after its repeat but record 5")
     }
 
     @Test("M-35: the window halves once for all that was sent before, and is 1 when the timer runs out")
@@ -148,10 +208,7 @@ struct RecordSenderTests {
         var trial = SenderTrial()
         trial.enqueue(1...100)
         trial.send()
-        while trial.sender.window.inFlight < 12 {
-            trial.ack(trial.sender.window.base + 1)
-            trial.send()
-        }
+        trial.grow(to: 12)
         let low = trial.sender.window.base
         // Two of the twelve are missing.
         let named = (low + 1..<low + 12).filter { $0 != low + 4 }

@@ -103,6 +103,21 @@ struct RetransmissionTests {
         #expect(trial.timer == 200)
     }
 
+    @Test("M-32: a record that was named gives no second sample when it is acknowledged")
+    func namedBefore() {
+        var trial = SenderTrial()
+        trial.enqueue(1...1)
+        trial.send()
+        trial.wait(0.04)
+        trial.enqueue(2...2)
+        trial.send()
+        trial.ack(1, naming: [2])
+        trial.wait(0.04)
+        trial.ack(3)
+        // Record 2 gave 0 ms, and record 1 gave 80 ms.
+        #expect(trial.sender.roundTrip == .milliseconds(10))
+    }
+
     @Test("M-32: an ack gives no sample while the node catches up")
     func catchingUp() {
         var trial = SenderTrial()

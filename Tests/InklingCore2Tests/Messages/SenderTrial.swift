@@ -45,6 +45,14 @@ struct SenderTrial {
         return sender.receive(Ack(next: next, bitmap: bitmap), counter: counter, now: now)
     }
 
+    /// Applies acks of one record each until so many records are in flight.
+    mutating func grow(to window: Int) {
+        for _ in 0..<100 where sender.window.inFlight < window {
+            ack(sender.window.base + 1)
+            send()
+        }
+    }
+
     /// Lets time pass without running deadlines.
     mutating func wait(_ seconds: Double) { now = now + .nanoseconds(Int64((seconds * 1e9).rounded())) }
 
