@@ -2,7 +2,7 @@ import InklingWire2
 
 /// The secret of a chat: 128 random bits, known only to its members.
 public struct Secret: Hashable, Sendable {
-    let wire: ChatSecret
+    package let wire: ChatSecret
 
     /// Reads a secret: 26 lower-case base32 characters (RFC 4648, no padding, spare bits zero).
     ///

@@ -19,9 +19,9 @@ extension Chat {
             }
         }
         let secret = try Secret(parts.secret)
-        guard let owner = parts.owner else { return try self.init(parts.name, secret: secret) }
-        guard let key = try? PublicKey(base64url: owner) else { throw .invite(.owner) }
-        try self.init(parts.name, secret: secret, owner: key)
+        let owner = parts.owner.flatMap { try? PublicKey(base64url: $0) }
+        guard parts.owner == nil || owner != nil else { throw .invite(.owner) }
+        try self.init(parts.name, secret: secret, owner: owner)
     }
 
     /// Whether a text is meant as an invite, well-formed or not, rather than as the name of a chat: whether it begins with

@@ -11,7 +11,7 @@ extension NodeError: CustomStringConvertible {
         case .unknownChat(let name): "This node is not in the chat \"\(name)\"."
         case .chatExists(let name):
             "This node is already in a chat called \"\(name)\", or in one with the same secret."
-        case .tooManyChats: "This node is in \(Limits.chatsPerNode) chats, which is the maximum."
+        case .tooManyChats: "This node is in \(Limits.chats) chats, which is the maximum."
         case .messageEmpty: "There is nothing to send: the message is empty."
         case .messageTooLong(let bytes):
             "The message has \(bytes) bytes; the maximum is \(Limits.messageSizes.upperBound)."

@@ -7,7 +7,7 @@ extension Chat {
     /// It is what version 0.2 wrote, so that files from before are understood. It goes over no network.
     var storedName: String {
         let (label, data): (String, [UInt8]) =
-            if let secret { ("inkling/1 secret chat tag", secret.bytes + (owner?.bytes ?? [])) } else {
+            if let secret { ("inkling/1 secret chat tag", secret.wire.bytes + (owner?.bytes ?? [])) } else {
                 ("inkling/1 open chat tag", Array(name.utf8))
             }
         let hash = SHA256.hash(data: Array(label.utf8) + [0] + data)

@@ -22,7 +22,7 @@ extension Node {
         guard joinedChat(chat.name) == nil else { throw .chatExists(chat.name) }
         let keys = chat.keys
         do {
-            try endpoint.join(keys, now: clock.now)
+            try endpoint.join(keys, isSecret: !chat.isOpen, now: clock.now)
         } catch {
             throw nodeError(error, chat: chat.name)
         }

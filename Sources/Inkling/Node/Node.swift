@@ -173,7 +173,7 @@ public actor Node {
         isTemporary = keyStore?.directory == nil
         endpoint = Endpoint(
             configuration: .init(
-                identity: identity, run: UInt64.random(in: .min ... .max), name: preparation.name,
+                identity: identity, name: preparation.name,
                 sendsTyping: configuration.sendsTyping, acceptsRouted: configuration.acceptsRouted,
                 isOwnUsers: SocketOwner.check()),
             now: clock.now, random: SystemRandomNumberGenerator())
