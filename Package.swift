@@ -114,7 +114,7 @@ let package = Package(
             name: "InklingLastWill",
             cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)],
             linkerSettings: [.unsafeFlags(["-static-executable", "-nostartfiles"])]),
-        .target(name: "InklingSimulator", dependencies: ["InklingCore", "InklingWire"], swiftSettings: strict),
+        .target(name: "InklingSimulator", dependencies: ["InklingCore2", "InklingWire2"], swiftSettings: strict),
         .executableTarget(
             name: "InklingSimulatorCLI",
             dependencies: [

@@ -1,5 +1,5 @@
-import InklingCore
-import InklingWire
+import InklingCore2
+import InklingWire2
 
 /// Somebody on the LAN who knows the wire, holds any number of keys, hears what goes by, and follows no rule.
 ///
@@ -214,7 +214,7 @@ final class Adversary {
             let received = links[place].receive(sealed)
             answer = received.answer
             // What was lost on its way is said again.
-            if let next = received.next, next &+ 16 < links[place].records { links[place].records = next }
+            if let next = received.next, next &+ 15 < links[place].records { links[place].records = max(next, 1) - 1 }
         case .ask, .tell: return nil
         }
         return answer.map { Forgery(bytes: $0, source: address, destination: source) }

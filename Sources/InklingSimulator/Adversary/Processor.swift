@@ -1,4 +1,4 @@
-import InklingCore
+import InklingCore2
 
 /// What an input cost a node: the work that takes its time.
 struct Work {

@@ -1,5 +1,5 @@
-import InklingCore
-import InklingWire
+import InklingCore2
+import InklingWire2
 
 /// How true the indicator is (R32), in milliseconds added up over all pairs of a writer and a viewer.
 package struct Accuracy: Equatable, Sendable {
@@ -67,7 +67,7 @@ struct AccuracyMeter {
         }
     }
 
-    mutating func shown(by viewer: Int, in chat: ChatTag, _ keys: [PublicKey], _ now: Instant) {
+    mutating func shown(by viewer: Int, in chat: ChatID, _ keys: [PublicKey], _ now: Instant) {
         for writer in hosts.indices where writer != viewer {
             let isShown = keys.contains(hosts[writer].key)
             guard pairs[writer][viewer].isShown != isShown else { continue }

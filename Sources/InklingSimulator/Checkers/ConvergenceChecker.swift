@@ -1,5 +1,5 @@
-import InklingCore
-import InklingWire
+import InklingCore2
+import InklingWire2
 
 /// What has to hold when the faults are over, and when the run is done.
 struct ConvergenceChecker {
@@ -79,11 +79,12 @@ struct ConvergenceChecker {
                 let text = "\(lost.message.text) is not shown to identity \(lost.identity), but \(lost.outcome)"
                 simulation.checker.report(.divergence, text, now)
             }
-            phase = .settling(until: now + .seconds(45))
+            // What was sent on a link that was down fails when that is forgotten (L-83).
+            phase = .settling(until: now + .seconds(75))
         case .settling(let until):
             // Of a node that ended without a word a status may be left, for its 3 s.
             guard simulation.nobodyIsShownTyping else {
-                if now >= until + .seconds(-41) {
+                if now >= until + .seconds(-71) {
                     simulation.checker.report(.divergence, "typing outlives its message", now)
                 }
                 return
@@ -126,7 +127,7 @@ extension Simulation {
             for chat in viewer.chats.sorted() {
                 let expected = Set(others(of: viewer, in: chat).map(\.key))
                 let required = Set(surelySeen(by: viewer, in: chat).map(\.key))
-                let shown = viewer.node?.endpoint.present(in: Simulation.chats[chat].tag) ?? []
+                let shown = viewer.node?.endpoint.present(in: Simulation.chats[chat].id) ?? []
                 let keys = Set(shown.map(\.person.key))
                 let (absent, surplus) = (required.subtracting(keys), keys.subtracting(expected))
                 if !absent.isEmpty || !surplus.isEmpty {
@@ -222,21 +223,23 @@ extension Simulation {
         for host in hosts {
             guard let sizes = host.node?.endpoint.tableSizes else { continue }
             let peers = host.chats.map { others(of: host, in: $0).count }.reduce(0, +)
-            if sizes.messages != 0 {
+            // Down links of an adversary have theirs for 60 s.
+            if sizes.messages != 0, adversary == nil {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.messages) messages", now)
             }
-            // Sessions that the faults left behind live for 10 s more at most.
+            // Handshakes that the faults left behind last for 5 s more at most (L-12).
             let isCalm = now - (.zero + .milliseconds(scenario.calmAt)) > .seconds(12)
-            if host.isActive, isCalm, sizes.sessions > sizes.links * (1 + Limits.supersededSessions) + 4 {
+            if host.isActive, isCalm, sizes.sessions > sizes.links * Limits.sessionsPerLink + 4 {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.sessions) sessions", now)
             }
             // Those that a crash left behind in discovery stay, and so do peers known by hand and where they went.
             let advertised = (Array(instances.values) + Array(withdrawn.values)).count { host.chats.contains($0.chat) }
-            let strange = adversary == nil ? 0 : Limits.crowdedAddresses + Limits.linksPerSource
+            let strange = adversary == nil ? 0 : Limits.addressesAsked + Limits.linksPerSource
             if host.isActive, sizes.instances > advertised + 4 * hosts.count + strange {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.instances) instances", now)
             }
-            if host.isActive, sizes.links > 2 * peers + 1 {
+            // Down links stay for 60 s, those of an adversary too (L-83).
+            if host.isActive, adversary == nil, sizes.links > Limits.linksPerKey * (peers + 1) {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.links) links to \(peers) peers", now)
             }
         }

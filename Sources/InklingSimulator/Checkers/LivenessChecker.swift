@@ -1,5 +1,5 @@
-import InklingCore
-import InklingWire
+import InklingCore2
+import InklingWire2
 
 /// Holds what has to happen against what does: whoever is there is shown, and whoever types shows without a gap, where
 /// the path between the two was whole for long enough; and datagrams that say so go out when they have to.
@@ -12,8 +12,6 @@ final class LivenessChecker {
     /// How long nothing has to have befallen a host that moved, or whose node was stopped: its links may have to get over
     /// that by silence.
     private static let recovery = Duration.seconds(5)
-    /// How long after a handshake the two sides may differ about which session sends (L-43).
-    private static let handshake = Duration.seconds(3)
     /// Within which somebody is shown with whom a datagram can be exchanged (L-5: less than 5 s between initiations).
     private static let meeting = Duration.milliseconds(6_500)
     /// The same of friends while somebody attacks, after one of them has started.
@@ -45,6 +43,8 @@ final class LivenessChecker {
     /// The heartbeats on one session.
     private struct Beat {
         let at: Instant
+        /// When the first one went out on the session.
+        let first: Instant
         /// The idle interval of the node then, as its links ask for.
         let interval: Duration
     }
@@ -65,6 +65,9 @@ final class LivenessChecker {
 
     /// The messages that have to show, in the order in which they are due.
     private var promises: [Promise] = []
+
+    /// Heartbeats at the wrong time, unless their link went down at that moment (L-44).
+    private var suspicions: [(sender: Int, receiver: Int, at: Instant, text: String)] = []
 
     private struct Introduction: Hashable {
         let viewer: Int
@@ -110,9 +113,9 @@ final class LivenessChecker {
     }
 
     /// A node sent a datagram to another.
-    func sent(_ kind: DatagramKind, by sender: Int, to receiver: Int, _ now: Instant) {
+    func sent(_ kind: DatagramKind, size: Int, by sender: Int, to receiver: Int, _ now: Instant) {
         let path = sender * hosts.count + receiver
-        if kind.hasStatus { sendings[path].status = now }
+        if kind.hasStatus(size: size) { sendings[path].status = now }
         switch kind {
         case .typing:
             if sendings[path].typing.count > 23 { sendings[path].typing.removeFirst(8) }
@@ -153,8 +156,7 @@ final class LivenessChecker {
             guard let shown = simulation.checker.shownSince(other.plan.identity, in: chat, by: one.index) else {
                 return nil
             }
-            let handshake = sendings[one.index * hosts.count + other.index].handshake
-            since = max(since, shown, handshake == .zero ? .zero : handshake + LivenessChecker.handshake)
+            since = max(since, shown)
         }
         guard simulation.now - since >= LivenessChecker.settling else { return nil }
         return since
@@ -169,6 +171,11 @@ final class LivenessChecker {
             for chat in host.typing.indices { host.typing[chat].advance(to: now) }
         }
         checkMessages(simulation)
+        for (sender, receiver, at, text) in suspicions
+        where hasBeatenOnlyIdly(hosts[sender], hosts[receiver], since: at, simulation) {
+            simulation.checker.report(.heartbeats, text, at)
+        }
+        suspicions = []
         // In a large chat a few stand for all.
         for writer in hosts.prefix(12) {
             for viewer in hosts.prefix(60) where viewer.index != writer.index {
@@ -202,7 +209,8 @@ final class LivenessChecker {
             simulation.checker.report(.wrongPresence, "\(about), away or not", now)
         }
         guard simulation.isPunctual(writer) else { return }
-        if let due = writer.node?.nameDue, now - due > delay,
+        // A record that was lost goes out again after a second at most (M-11), and again.
+        if let due = writer.node?.nameDue, now - max(due, clear) > delay + .milliseconds(2_500),
             let name = simulation.checker.nameShown(identity, in: chat, by: viewer.index), name != writer.name
         {
             simulation.checker.report(.wrongName, "\(about), \(name) and not \(writer.name)", now)
@@ -300,6 +308,17 @@ final class LivenessChecker {
         if !isTime { simulation.checker.report(.edges, "host \(writer.index) sends a frame out of turn", now) }
     }
 
+    /// Whether no link between two hosts came up, was named or went down a short time before, which has heartbeats of
+    /// its own (L-44, L-82).
+    private func hasBeatenOnlyIdly(
+        _ sender: SimulatedHost, _ receiver: SimulatedHost, since instant: Instant, _ simulation: Simulation
+    ) -> Bool {
+        sender.chats.intersection(receiver.chats).allSatisfy { chat in
+            let since = simulation.checker.shownSince(receiver.plan.identity, in: chat, by: sender.index)
+            return since.map { instant - $0 > .seconds(1) } ?? false
+        }
+    }
+
     /// A node sends a heartbeat on a session: it is the time for one (T-8, T-11).
     ///
     /// - Parameter receiver: The host at the address that it goes to; nil if none is there.
@@ -307,7 +326,7 @@ final class LivenessChecker {
         let now = simulation.now
         let id = SessionID(sender: sender.index, index: SealedHeader(bytes).index)
         let interval = simulation.idleInterval(of: sender)
-        defer { beats[id] = Beat(at: now, interval: interval) }
+        defer { beats[id] = Beat(at: now, first: beats[id]?.first ?? now, interval: interval) }
         let isPunctual = simulation.isPunctual(sender)
         guard let beat = beats[id], isPunctual || simulation.adversary != nil, sender.plan.lateness == 0,
             now - sender.disturbedAt > .seconds(3),
@@ -317,7 +336,17 @@ final class LivenessChecker {
             let handshake = max(
                 sendings[sender.index * hosts.count + receiver].handshake,
                 sendings[receiver * hosts.count + sender.index].handshake)
-            guard handshake == .zero || beat.at - handshake > Limits.supersededLifetime else { return }
+            guard handshake == .zero || beat.at - handshake > Limits.joinPingPeriod,
+                hasBeatenOnlyIdly(sender, hosts[receiver], since: beat.at, simulation)
+            else { return }
+        } else if beat.at - beat.first < .seconds(2) || !simulation.isAttacked {
+            // One goes out when the link comes up, another when the peer has named itself (L-82), and some when it goes
+            // down (L-44).
+            return
+        }
+        func report(_ text: String) {
+            if let receiver { return suspicions.append((sender.index, receiver, now, text)) }
+            simulation.checker.report(.heartbeats, text, now)
         }
         let gap = now - beat.at
         for chat in sender.chats { sender.typing[chat].advance(to: now) }
@@ -330,13 +359,13 @@ final class LivenessChecker {
             let isFresh = edges.allSatisfy { beat.at - $0 > .seconds(3) }
             let isLate = isPunctual && gap > max(beat.interval, interval)
             guard isLate || (isFresh && gap < shortest) else { return }
-            simulation.checker.report(.heartbeats, "host \(sender.index), \(gap) after the one before", now)
-        } else if isPunctual, isTyping, isQuiet, sender.chats.count == 1, gap != Limits.typingHeartbeatInterval {
-            simulation.checker.report(.heartbeats, "host \(sender.index) types, \(gap) after the one before", now)
+            report("host \(sender.index), \(gap) after the one before")
+        } else if isPunctual, isTyping, isQuiet, sender.chats.count == 1, gap != Limits.typingHeartbeat {
+            report("host \(sender.index) types, \(gap) after the one before")
         } else if isPunctual, isTyping, sender.chats.count == 1, let edge = edges.first, beat.at < edge,
-            now - edge != Limits.typingHeartbeatInterval
+            now - edge != Limits.typingHeartbeat
         {
-            simulation.checker.report(.heartbeats, "host \(sender.index) types, \(now - edge) after its edge", now)
+            report("host \(sender.index) types, \(now - edge) after its edge")
         }
     }
 }

@@ -1,5 +1,5 @@
-import InklingCore
-import InklingWire
+import InklingCore2
+import InklingWire2
 
 /// Holds what the nodes show against what people truly did and what truly arrived.
 ///
@@ -40,11 +40,12 @@ struct StateChecker {
         let host: Int
     }
 
-    /// The datagrams of one session as one node gets them.
-    private struct SessionID: Hashable {
+    /// The datagrams of one run of a node in a chat as another node gets them: sessions share their order (L-23).
+    private struct StateID: Hashable {
         let viewer: Int
+        let chat: Int
         let sender: Int
-        let index: UInt32
+        let incarnation: Int
     }
 
     private struct NonceID: Hashable {
@@ -67,14 +68,18 @@ struct StateChecker {
     private var unheard: [DeviceID: Instant] = [:]
     /// When it was last heard of, whatever the order of the datagrams.
     private var lastSign: [DeviceID: Instant] = [:]
-    private var newest: [SessionID: UInt64] = [:]
-    private var newestStatus: [SessionID: UInt64] = [:]
+    private var newest: [StateID: UInt64] = [:]
+    private var newestStatus: [StateID: UInt64] = [:]
     private var nonces: [NonceID: Int] = [:]
     private var departures: [Departure] = []
+    /// When a record came to a viewer last, which may have named a link.
+    private var lastRecord: [Int: Instant] = [:]
+    /// When the newest pong of a device was sent that came to a viewer (L-80).
+    private var pongs: [DeviceID: Instant] = [:]
     /// The viewers whose next check says nothing of them.
     private var excused: Set<Int> = []
     private let hosts: [SimulatedHost]
-    private let chatIndices: [ChatTag: Int]
+    private let chatIndices: [ChatID: Int]
     /// How late a viewer's own timers may be.
     private let lateness: [Duration]
     /// How long a stop of a viewer may take that its node does not notice: at most one heartbeat interval and what
@@ -89,7 +94,7 @@ struct StateChecker {
     init(hosts: [SimulatedHost], chats: [ChatKeys], scenario: Scenario, adversary: Adversary?) {
         self.hosts = hosts
         self.adversary = adversary
-        chatIndices = Dictionary(uniqueKeysWithValues: chats.enumerated().map { ($1.tag, $0) })
+        chatIndices = Dictionary(uniqueKeysWithValues: chats.enumerated().map { ($1.id, $0) })
         var unnoticed = hosts.map { _ in Duration.zero }
         for step in scenario.steps {
             if case .pause(let length) = step.action {
@@ -119,7 +124,7 @@ struct StateChecker {
         // A list may have to wait for those before it (T-22), and beside an adversary a timer for the processor.
         if adversary != nil {
             limit += .milliseconds(80)
-        } else if hosts.count > Limits.listsPerSecond {
+        } else if hosts.count > Limits.lists {
             limit += .milliseconds(50)
         }
         // What waited in its socket meanwhile is taken for fresh.
@@ -133,33 +138,37 @@ struct StateChecker {
     }
 
     /// A sealed datagram was a sign of life.
-    mutating func heard(_ packet: Packet, in tag: ChatTag, by viewer: Int, _ now: Instant) {
-        guard let chat = chatIndices[tag], let index = packet.session else { return }
-        // Evidence is newer than all before it in its session (L-23).
-        let session = SessionID(viewer: viewer, sender: packet.sender, index: index)
-        guard newest[session].map({ packet.number >= $0 }) ?? true else { return }
+    mutating func heard(_ packet: Packet, in tag: ChatID, by viewer: Int, _ now: Instant) {
+        guard let chat = chatIndices[tag], packet.session != nil else { return }
+        // Evidence is newer than all before it in its state (L-23).
+        let state = StateID(viewer: viewer, chat: chat, sender: packet.sender, incarnation: packet.incarnation)
+        guard newest[state].map({ packet.number >= $0 }) ?? true else { return }
         lastSign[DeviceID(viewer: viewer, chat: chat, host: packet.sender)] = now
     }
 
     /// A sealed datagram arrived and the node took it.
     ///
-    /// - Returns: Whether it has a status that is newer than all that came in its session before.
+    /// - Returns: Whether it has a status that is newer than all that came in its state before.
     mutating func took(
-        _ packet: Packet, in tag: ChatTag, by viewer: Int, arrivedAt: Instant, isNew: Bool, _ now: Instant
+        _ packet: Packet, in tag: ChatID, by viewer: Int, arrivedAt: Instant, isNew: Bool, _ now: Instant
     ) -> Bool {
-        guard let chat = chatIndices[tag], let index = packet.session, packet.isGenuine else { return false }
-        let session = SessionID(viewer: viewer, sender: packet.sender, index: index)
-        let isNewest = newest[session].map { packet.number > $0 } ?? true
-        if isNewest { newest[session] = packet.number }
+        guard let chat = chatIndices[tag], packet.session != nil, packet.isGenuine else { return false }
+        let state = StateID(viewer: viewer, chat: chat, sender: packet.sender, incarnation: packet.incarnation)
+        if packet.kind == .record { lastRecord[viewer] = now }
+        let isNewest = newest[state].map { packet.number > $0 } ?? true
+        if isNewest { newest[state] = packet.number }
         let device = DeviceID(viewer: viewer, chat: chat, host: packet.sender)
-        // A bye may say that nothing is heard (L-44): no sign of life.
-        if packet.kind == .bye {
+        if packet.kind == .pong { pongs[device] = max(pongs[device] ?? .zero, packet.sentAt) }
+        // A status may say that nothing is heard (L-44): no sign of life.
+        if packet.kind == .bye || packet.shows & 1 << UInt8(chat) == 0 {
             unheard[device] = now
         } else if isNew, isNewest, packet.number > heard[device]?.number ?? 0 {
             heard[device] = (now, packet.number)
         }
-        guard packet.kind.hasStatus, newestStatus[session].map({ packet.number > $0 }) ?? true else { return false }
-        newestStatus[session] = packet.number
+        guard packet.kind.hasStatus(size: packet.bytes.count),
+            newestStatus[state].map({ packet.number > $0 }) ?? true
+        else { return false }
+        newestStatus[state] = packet.number
         let person = PersonID(viewer: viewer, chat: chat, identity: hosts[packet.sender].plan.identity)
         if packet.typing & 1 << UInt8(chat) != 0 { evidence[person] = max(evidence[person] ?? arrivedAt, arrivedAt) }
         return true
@@ -171,7 +180,7 @@ struct StateChecker {
     ///
     /// - Returns: The identities that are shown no more, each with the chat.
     mutating func typing(
-        _ people: [Person], in tag: ChatTag, by viewer: Int, cause: Packet?, _ now: Instant
+        _ people: [Person], in tag: ChatID, by viewer: Int, cause: Packet?, _ now: Instant
     ) -> [(identity: Int, chat: Int)] {
         guard let chat = chatIndices[tag] else { return [] }
         let before = (typists[viewer] ?? []).filter { $0.chat == chat }
@@ -187,11 +196,13 @@ struct StateChecker {
             if identity == hosts[viewer].plan.identity { report(.ownTyping, describe(id), now) }
             if hosts[viewer].blocks(identity) { report(.absentTyping, "\(describe(id)), blocked", now) }
             guard !before.contains(id) else { continue }
+            // Statuses that came before the name count, and show with it (L-85).
+            if lastRecord[viewer] == now || shown[id]?.since == now, let evidence = evidence[id], now - evidence < Limits.typingExpiry { continue }
             // With many changes, a list comes later than what it tells, and so does whoever came back at once (T-22).
             let waits: Duration =
                 adversary != nil
                 ? .milliseconds(1_080)
-                : hosts.count > Limits.listsPerSecond ? .milliseconds(50) + lateness[viewer] : .zero
+                : hosts.count > Limits.lists ? .milliseconds(50) + lateness[viewer] : .zero
             if waits > .zero, let evidence = evidence[id], now - evidence <= waits { continue }
             let isTrue = cause.map { hosts[$0.sender].plan.identity == identity && $0.typing & 1 << UInt8(chat) != 0 }
             if isTrue != true {
@@ -213,6 +224,13 @@ struct StateChecker {
         guard let shown = shown[PersonID(viewer: viewer, chat: chat, identity: identity)], shown.presence != .offline
         else { return nil }
         return shown.since
+    }
+
+    /// The chats in which somebody is shown as online or away, as bits.
+    func chatsShown(of identity: Int, by viewer: Int) -> UInt8 {
+        chatIndices.values.reduce(0) { bits, chat in
+            shownSince(identity, in: chat, by: viewer) == nil ? bits : bits | 1 << UInt8(chat)
+        }
     }
 
     func isShownAway(_ identity: Int, in chat: Int, by viewer: Int) -> Bool {
@@ -241,6 +259,26 @@ struct StateChecker {
         for id in newest.keys where id.viewer == viewer {
             newest[id] = nil
             newestStatus[id] = nil
+        }
+    }
+
+    /// A node is what it was before: what it showed since is not known to it, and it repeats itself.
+    mutating func reverted(_ host: SimulatedHost, _ node: SimulatedNode) {
+        forget(host.index)
+        excused.insert(host.index)
+        messages.reverted(host)
+        for (tag, chat) in chatIndices.sorted(by: { $0.value < $1.value }) {
+            for person in node.endpoint.present(in: tag) {
+                guard let identity = identities[person.person.key] else { continue }
+                let id = PersonID(viewer: host.index, chat: chat, identity: identity)
+                shown[id] = Shown(presence: person.presence)
+            }
+            for person in node.endpoint.typing(in: tag) {
+                guard let identity = identities[person.key] else { continue }
+                let id = PersonID(viewer: host.index, chat: chat, identity: identity)
+                typists[host.index, default: []].append(id)
+                shown[id]?.isTyping = true
+            }
         }
     }
 
@@ -288,12 +326,13 @@ struct StateChecker {
     }
 
     mutating func presence(
-        _ person: Person, in tag: ChatTag, is presence: Presence, why: PresenceReason, by viewer: Int, _ now: Instant
+        _ person: Person, in tag: ChatID, is presence: Presence, why: PresenceReason, by viewer: Int, _ now: Instant
     ) {
         guard let chat = chatIndices[tag], let identity = identities[person.key] else { return }
         let id = PersonID(viewer: viewer, chat: chat, identity: identity)
         coverage.presences[why, default: 0] += 1
         checkName(person.name, of: id, now)
+        if presence != .offline, shown[id]?.presence ?? .offline == .offline { checkRevival(of: id, now) }
         change(id) { state in
             if state.presence == .offline { state.since = now }
             state.presence = presence
@@ -309,6 +348,8 @@ struct StateChecker {
             // 1.75 intervals of silence, then ten pings: 3.0 s.
             for host in devices[identity] ?? [] {
                 guard let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)],
+                    // A run that has not named itself is not shown, and the one before is gone.
+                    shown[id].map({ $0.since > hosts[host].startedAt }) ?? true,
                     // What came in this very input came too late.
                     last.number > hosts[host].farewells[chat] ?? 0, last.at < now,
                     now - last.at < silence(of: host, now),
@@ -336,6 +377,17 @@ struct StateChecker {
         case .hello, .back, .away, .blocked, .replaced:
             break
         }
+    }
+
+    /// Whoever comes to be shown has answered a ping shortly before: what was held back revives nobody (L-80). A name may
+    /// follow up to 10 s later (L-86), and a report has its pace.
+    private mutating func checkRevival(of id: PersonID, _ now: Instant) {
+        let limit = Limits.pongAwaited + Limits.unnamedPeriod + .seconds(2) + lateness[id.viewer]
+        let hasAnswered = devices[id.identity]?.contains { host in
+            pongs[DeviceID(viewer: id.viewer, chat: id.chat, host: host)].map { now - $0 < limit } ?? false
+        }
+        if let wokeAt = hosts[id.viewer].wokeAt, now - wokeAt < .seconds(15) { return }
+        if hasAnswered != true { report(.revival, describe(id), now) }
     }
 
     /// Somebody is shown under a name that they have taken, and never under an older one than before (L-22).
@@ -401,7 +453,7 @@ struct StateChecker {
 
     /// A node sent a datagram: no two that are sealed have one nonce.
     mutating func sent(_ bytes: [UInt8], _ kind: DatagramKind, by sender: Int, _ now: Instant) {
-        guard kind.isSealed else { return }
+        guard kind.isSealed, !hosts[sender].wasReverted else { return }
         let header = SealedHeader(bytes)
         let id = NonceID(sender: sender, index: header.index, counter: header.counter)
         var hash = 0xCBF2_9CE4_8422_2325 as UInt64

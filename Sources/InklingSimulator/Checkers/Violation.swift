@@ -1,4 +1,4 @@
-import InklingCore
+import InklingCore2
 
 /// A promise of the protocol that a run broke.
 package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
@@ -32,6 +32,10 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
         case lostFarewell = "lost farewell"
         /// Somebody is shown as online who is gone for longer than silence takes.
         case ghost
+        /// Somebody is shown again who has answered nothing lately.
+        case revival
+        /// A node holds two links to one run of another.
+        case doubledLink = "doubled link"
         /// Somebody is not shown as there with whom datagrams could be exchanged for long enough.
         case missingPerson = "missing person"
         /// Somebody types and does not show, or not without a gap, although nothing stood between the two.

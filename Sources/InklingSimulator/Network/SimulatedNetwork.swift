@@ -1,4 +1,4 @@
-import InklingCore
+import InklingCore2
 
 /// What the network makes of one datagram: its copies, each with the time that it takes.
 struct Transit {

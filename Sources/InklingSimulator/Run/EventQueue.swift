@@ -1,4 +1,4 @@
-import InklingCore
+import InklingCore2
 
 /// What will happen on the virtual LAN, earliest first; what falls on one instant happens in the order of its making.
 struct EventQueue<Event> {

@@ -1,5 +1,5 @@
-import InklingCore
-import InklingWire
+import InklingCore2
+import InklingWire2
 
 /// What a host is doing.
 enum HostState {
@@ -70,6 +70,10 @@ final class SimulatedHost {
     var startedAt = Instant.zero
     /// When something last happened to it that links have to get over.
     var disturbedAt = Instant.zero
+    /// What its machine was at a moment, and which start of its node that is of.
+    var snapshot: (incarnation: Int, endpoint: Endpoint)?
+    /// Whether it was made to be that again: its node repeats itself.
+    var wasReverted = false
     /// When it last got another address.
     var movedAt: Instant?
     /// When it last went on after it had been stopped.

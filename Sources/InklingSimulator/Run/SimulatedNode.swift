@@ -1,5 +1,5 @@
-import InklingCore
-import InklingWire
+import InklingCore2
+import InklingWire2
 
 /// The node of a host, from one start to its end.
 final class SimulatedNode {
@@ -17,7 +17,7 @@ final class SimulatedNode {
     var awayChangedAt = Instant.zero
     /// When peers have to be told of its name, if it has taken another one since its start (L-57).
     private(set) var nameDue: Instant?
-    /// How many links it has.
+    /// How many up or suspect links it has.
     private(set) var links = 0
     var isSuspended = false
     /// The last wills that the helper process keeps, by session.
@@ -53,11 +53,20 @@ final class SimulatedNode {
         return reaction
     }
 
+    /// It is what it was before.
+    func reverted() {
+        wills = [:]
+        (dropped, surplus) = (
+            endpoint.counters.drops.values.reduce(0, +), endpoint.counters.drops[.peerLimit] ?? 0
+        )
+        nameDue = nil
+    }
+
     /// It has another name: its peers hear of that now, or a second after they last heard of one.
     func noteNewName(_ now: Instant) {
         // What waits is told with the name of that moment.
         if let nameDue, nameDue > now { return }
-        nameDue = nameDue.map { max(now, $0 + Limits.renamingInterval) } ?? now
+        nameDue = nameDue.map { max(now, $0 + Limits.nameInterval) } ?? now
     }
 
     /// Its user takes messages again, and first those that wait.
@@ -109,14 +118,14 @@ final class SimulatedNode {
 struct Reaction {
     let outputs: [Output]
     /// The chat of the session that the datagram was for, as it was before.
-    let chat: ChatTag?
+    let chat: ChatID?
     /// How many datagrams were dropped.
     let dropped: Int
     /// How many of them were more than their link may send.
     let surplus: Int
     let wantsSocketDrained: Bool
     let deadline: Instant?
-    /// How many links there are.
+    /// How many up or suspect links there are.
     let links: Int
 }
 
@@ -135,6 +144,6 @@ extension Endpoint {
         return Reaction(
             outputs: outputs, chat: chat, dropped: counters.drops.values.reduce(0, +) - before.dropped,
             surplus: (counters.drops[.peerLimit] ?? 0) - before.surplus, wantsSocketDrained: wantsSocketDrained,
-            deadline: nextDeadline, links: tableSizes.links)
+            deadline: nextDeadline, links: liveLinks)
     }
 }

@@ -1,5 +1,5 @@
-import InklingCore
-import InklingWire
+import InklingCore2
+import InklingWire2
 
 /// Runs one scenario: the production core in every node, a virtual clock, a virtual LAN.
 ///
@@ -31,6 +31,9 @@ package final class Simulation {
         /// A farewell goes out of a host whose node has ended.
         case farewell([UInt8], to: Address, from: Address, host: Int)
         case replay
+        /// A datagram that was held back comes at last.
+        case release(Packet)
+        case holdEnds(from: Int, to: Int)
         /// The adversary has its turn.
         case attack
         case adversaryStep(Int)
@@ -47,13 +50,18 @@ package final class Simulation {
 
     /// The chats that there are; hosts are in some of them.
     static let chats = [
-        ChatKeys(openName: "lobby"), ChatKeys(openName: "kitchen"),
-        ChatKeys(secret: ChatSecret(Array(repeating: 7, count: 16)) ?? fallbackSecret),
+        openChat("lobby"), openChat("kitchen"),
+        ChatKeys(secret: secret),
     ]
-    private static let fallbackSecret: ChatSecret = {
+    private static let secret: ChatSecret = {
         var generator = SeededGenerator(seed: 7)
         return ChatSecret(using: &generator)
     }()
+
+    private static func openChat(_ name: String) -> ChatKeys {
+        guard let name = try? ChatName(name) else { preconditionFailure("no name of a chat") }
+        return ChatKeys(openName: name)
+    }
 
     let scenario: Scenario
     private let hasRenames: Bool
@@ -76,10 +84,16 @@ package final class Simulation {
     var hasFaults = true
     /// How often a host got a new address.
     var moves = 0
+    /// What is held back of the datagrams from one host to another.
+    var held: [Hold: [Packet]] = [:]
+    /// The time between two of them when they come.
+    var holdPause = Duration.zero
     /// The generator of what belongs to no line and no host.
     var generator: SeededGenerator
     var attacker: ReplayAttacker
     let adversary: Adversary?
+    /// The people who are shown no more after the input that is being done: what goes out with it may say so (L-44).
+    private var departing: [(chat: ChatID, key: PublicKey)] = []
     /// The start of each node to which the adversary has announced its service instances, and their names.
     var deceived: [Int: (incarnation: Int, names: Set<String>)] = [:]
     var traffic: TrafficMeter
@@ -164,6 +178,8 @@ package final class Simulation {
         case .farewell(let bytes, let address, let source, let host):
             launch(bytes, .bye, to: address, from: source, host: hosts[host])
         case .replay: replay()
+        case .release(let packet): arrive(packet)
+        case .holdEnds(let from, let to): endHold(from: from, to: to)
         case .attack: attack()
         case .adversaryStep(let index): if let step = adversary?.plan.steps[index] { perform(step) }
         case .adversaryEnds: endAttacks()
@@ -185,6 +201,7 @@ package final class Simulation {
         checker.checkDepartures(now)
         liveness.check(self)
         checkTables()
+        if hosts.count <= 10 { checkLinks() }
         if let message = checker.messages.firstOverdue(now, hosts) {
             checker.report(.lostMessage, "\(message.text.prefix(40)) delivered and not shown", now)
         }
@@ -214,6 +231,9 @@ package final class Simulation {
             if isTaken, checker.took(cause, in: chat, by: host.index, arrivedAt: arrivedAt ?? now, isNew: isNew, now) {
                 newest = cause
             }
+        }
+        departing = reaction.outputs.compactMap {
+            if case .presence(let chat, let person, .offline, _) = $0 { (chat, person.key) } else { nil }
         }
         for output in reaction.outputs { act(output, host, node, cause: newest) }
         checker.checkStatuses(of: host.index, now)
@@ -332,8 +352,8 @@ package final class Simulation {
         }
     }
 
-    private func show(_ text: String, of person: Person, in tag: ChatTag, on host: SimulatedHost) {
-        guard let chat = Simulation.chats.firstIndex(where: { $0.tag == tag }) else { return }
+    private func show(_ text: String, of person: Person, in tag: ChatID, on host: SimulatedHost) {
+        guard let chat = Simulation.chats.firstIndex(where: { $0.id == tag }) else { return }
         let identity = hosts.first { $0.key == person.key }?.plan.identity
         switch checker.messages.show(text, from: identity, in: chat, by: host, hosts: hosts) {
         case .failure(let fault):
@@ -357,7 +377,7 @@ package final class Simulation {
         // A message may have to wait for a list of typists (T-22).
         let wait: Duration? =
             adversary != nil
-            ? .milliseconds(150) : hosts.count > Limits.listsPerSecond ? .milliseconds(60) : nil
+            ? .milliseconds(150) : hosts.count > Limits.lists ? .milliseconds(60) : nil
         let due = wait.map { now + $0 }
         if let fault = checker.messages.report(number, for: identity, is: outcome, by: host, due: due) {
             checker.report(fault.rule, fault.text, now)
@@ -376,11 +396,17 @@ package final class Simulation {
             host.farewells[chat] = lastPacket
         }
         traffic.sent(by: host.index, kind)
+        var shows = checker.chatsShown(of: hosts[target].plan.identity, by: host.index)
+        for (chat, key) in departing where key == hosts[target].key {
+            if let place = Simulation.chats.firstIndex(where: { $0.id == chat }) { shows &= ~(1 << UInt8(place)) }
+        }
         let transit = network.send(bytes, from: host.index, to: target, hasFaults: hasFaults, now)
         for copy in transit.copies {
             let packet = Packet(
-                number: lastPacket, kind: kind, sentAt: now, sender: host.index, source: source,
-                destination: address, bytes: copy.bytes, typing: host.typingChats(now), isGenuine: copy.isGenuine)
+                number: lastPacket, kind: kind, sentAt: now, sender: host.index, incarnation: host.incarnation,
+                source: source, destination: address, bytes: copy.bytes, typing: host.typingChats(now), shows: shows,
+                isGenuine: copy.isGenuine)
+            if hold(packet, to: target) { continue }
             events.add(.arrival(packet), at: now + copy.delay)
             if hasFaults { attacker.overhear(packet) }
         }
@@ -415,7 +441,9 @@ package final class Simulation {
     }
 
     private func names(_ people: [Person]) -> String {
-        people.map { person in "identity \(hosts.first { $0.key == person.key }?.plan.identity ?? -1)" }
+        people.map { person in
+            hosts.first { $0.key == person.key }.map { "identity \($0.plan.identity)" } ?? "stranger \(person.key.userID)"
+        }
             .joined(separator: ", ")
     }
 }

@@ -15,12 +15,14 @@ extension Scenario {
         hosts = Scenario.drawHosts(count, mix, &generator)
         network = Scenario.drawNetwork(mix, &generator)
         self.seed = seed
+        faultsEnd = 0
         var duration = generator.number(in: 1_000...(count > 10 ? 8_000 : mix.longest))
         // Long enough for the keys of a session to be renewed.
         if count == 2, generator.oneIn(1_500) { duration = generator.number(in: 3_590_000...7_300_000) }
         var stepGenerator = StepGenerator(hosts: hosts, mix: mix, generator: generator, duration: duration)
         stepGenerator.draw()
         steps = stepGenerator.steps
+        duration = max(duration, addRarities(until: duration))
         // What lasts for minutes lasts to its end.
         let ends = steps.map { step in
             switch step.action {
@@ -59,6 +61,55 @@ extension Scenario {
             }
         }
         steps.sort { ($0.at, $0.number) < ($1.at, $1.number) }
+    }
+
+    /// In one scenario of eight, one of the things that version 2 was made to get over. They are drawn from numbers of
+    /// their own as well.
+    ///
+    /// - Returns: When it is over, in milliseconds from the start.
+    private mutating func addRarities(until duration: Int) -> Int {
+        var generator = SeededGenerator(seed: seed, purpose: 10)
+        guard generator.oneIn(8), hosts.count <= 5 else { return 0 }
+        let host = generator.number(in: 0...hosts.count - 1)
+        let other = (host + generator.number(in: 1...hosts.count - 1)) % hosts.count
+        let at = generator.number(in: 2_000...25_000)
+        var drawn: [(at: Int, host: Int, action: Action)] = []
+        var end = at
+        switch generator.number(in: 0...4) {
+        case 0:
+            // A cable is out, and both write meanwhile.
+            for (one, another) in [(host, other), (other, host)] {
+                drawn.append((at, one, .partition(to: another, 10_000)))
+                for _ in 0..<3 {
+                    drawn.append((at + generator.number(in: 0...10_000), one, .send(chat: 0, size: 100)))
+                }
+            }
+            end = at + 10_000
+        case 1:
+            // Both ends move at once.
+            let pause = generator.pick([0, 0, 100, 2_000])
+            drawn += [(at, host, .move), (at + pause, other, .move)]
+            end = at + pause
+        case 2:
+            // A node crashes again and again.
+            for _ in 0..<generator.number(in: 4...12) {
+                drawn.append((end, host, .crash(will: false)))
+                drawn.append((end + 1, host, .start))
+                end += generator.pick([150, 400, 1_200, 3_000])
+            }
+        case 3:
+            drawn.append((at, host, .holdBack(to: other, generator.pick([1_000, 2_900, 20_000, 60_000]))))
+            drawn.append((at + 500, host, .edit(chat: 0)))
+            end = at + 100_000
+        default:
+            end = at + generator.pick([100, 2_000, 5_000, 15_000, 70_000])
+            drawn += [(at, host, .snapshot), (end, host, .revert)]
+        }
+        for (at, host, action) in drawn {
+            steps.append(Step(number: steps.count, at: at, host: host, action: action))
+        }
+        steps.sort { ($0.at, $0.number) < ($1.at, $1.number) }
+        return end
     }
 
     /// What of all that can happen does happen in one scenario.
