@@ -24,6 +24,9 @@ let unshipped: [Product] =
         .executable(name: "inkling-example-embed", targets: ["InklingExampleEmbed"]),
     ] : []
 
+/// What waits for people needn't be fast: small.
+let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+
 /// Programs that ship run on machines without Swift: they bring its runtime, and export nothing, so that what they don't
 /// use is left out. The tests can't be linked so, which is why these settings belong to a target of their own.
 let standalone: [LinkerSetting] = [
@@ -80,7 +83,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: strict),
-        .target(name: "InklingConsole", dependencies: ["InklingModel", "InklingText"], swiftSettings: strict),
+        .target(name: "InklingConsole", dependencies: ["InklingModel", "InklingText"], swiftSettings: strict + small),
         .target(
             name: "InklingControl",
             dependencies: [
@@ -88,7 +91,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            swiftSettings: strict),
+            swiftSettings: strict + small),
         .target(
             name: "CTOML",
             cxxSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
@@ -101,7 +104,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            swiftSettings: strict),
+            swiftSettings: strict + small),
         .executableTarget(
             name: "InklingProgram",
             dependencies: ["InklingCLI", .product(name: "ArgumentParser", package: "swift-argument-parser")],

@@ -314,6 +314,35 @@ struct LocalNodeTests {
         try await alice.stop()
     }
 
+    //
+    @Test("who is verified or blocked is on disk before the answer, which the next one does not overtake")
+    func decisionsOnDisk() async throws {
+        let directory = try TemporaryDirectory()
+        let bob = try await NodeTests.node("Bob", chats: [])
+        let alice = try await TestFrontEnd.inLobby("Alice") {
+            $0.isEphemeral = false
+            $0.stateDirectory = directory.path
+        }
+        try await alice.forget()
+        let path = "\(directory.path)/\(KnownPeersFile.name)"
+        let written = NIOLoopBoundBox<[String]>.makeBoxSendingValue([], eventLoop: alice.loop)
+        try await alice.react { _, output in
+            guard output.answer == .done else { return }
+            written.value.append((try? String(contentsOfFile: path, encoding: .utf8)) ?? "")
+        }
+        try await alice.run { node in
+            node.ask(.setBlocked(true, key: bob.key))
+            node.ask(.chats)
+        }
+        try await alice.wait { $0.filter { $0.answer != nil }.count == 2 }
+        let outputs = try await alice.outputs
+        #expect(outputs.first?.answer == .done)
+        let texts = try await alice.loop.submit { written.value }.get()
+        #expect(texts.count == 1 && texts.first?.contains(bob.key) == true)
+        await bob.stop()
+        try await alice.stop()
+    }
+
     @Test("opening a chat empties the input field of the one before (T-10)")
     func opening() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")

@@ -1,0 +1,377 @@
+"""A chat of a node: its links by key and run, what goes to all of them, and what ends them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Optional, Protocol
+
+import epochs
+from admission import PREFERRED, STRANGER, Beginning, NoRoom
+from composer import Composer
+from context import Context
+from epochs import EpochCounter, EpochsUsedUp, decide_on_joining, decide_on_response, epoch_to_name
+from keys import ChatKeys, user_id
+from limits import (COPIES, IDLE_LINKS, INTERVAL_UNIT, LEAST_UNITS, LONGEST_TYPING_BEAT, S, TYPING_BEAT, TYPING_LINKS)
+from link import Link
+from noise import Result
+from opening import Attempt, Instance, Openings
+from presence import People
+from records import Owner
+from session import Address, Session
+from wire import AWAY, LEFT, QUIT, TYPING, WILL
+
+IDLE_SHORTEST = 0.75                                    # T-11
+
+
+@dataclass
+class Memory:
+    """What lasts until the node ends, also while it is not in the chat: run and epochs (L-58, L-59)."""
+
+    run: bytes
+    epochs: EpochCounter = field(default_factory=EpochCounter)
+
+
+class NodeHost(Protocol):
+    """What a chat needs of its node."""
+
+    beginning: Beginning
+    blocked: set[str]
+
+    def live_links(self) -> int: ...
+    def make_room(self, chat: "Chat", session: Session) -> None: ...    # raises NoRoom
+    def drop_unconfirmed(self, chat: "Chat", key: bytes) -> None: ...
+    def next_number(self) -> int: ...
+
+
+class QueueFull(Exception):
+    """M-14: the user whose queue is full."""
+
+
+class Chat:
+    """A name and, unless the chat is open, a secret, with an owner's key or none."""
+
+    def __init__(self, context: Context, node: NodeHost, name: str, secret: Optional[bytes], owner: bytes,
+                 memory: Memory) -> None:
+        self._context, self._clock, self._node = context, context.clock, node
+        self.name, self.secret, self.owner_key = name, secret, owner
+        self.keys = ChatKeys(name, secret, owner)
+        self._memory = memory
+        self.joined_at = self._clock.now
+        self.links: dict[tuple[bytes, bytes], Link] = {}        # in the order in which they were made
+        self.openings = Openings(context, self, node.beginning)
+        self.people = People(context, name, self.links_of)
+        self.composer = Composer(self._clock, self._send_typing, self._beats_change)
+        self._outcomes: dict[int, dict[bytes, set[Link]]] = {}
+        self._texts: list[tuple[bytes, dict[str, Any]]] = []
+        self.is_left = False
+
+    @property
+    def run(self) -> bytes:
+        return self._memory.run
+
+    @property
+    def rank(self) -> int:
+        """This node remembers nobody, so members of secret chats alone are preferred."""
+        return STRANGER if self.secret is None else PREFERRED
+
+    def links_of(self, key: bytes) -> list[Link]:
+        return [link for (k, _), link in self.links.items() if k == key]
+
+    # What links and openings ask
+
+    def status(self) -> int:
+        return (TYPING if self.composer.is_announced else 0) | (AWAY if self._context.is_away else 0)
+
+    def interval_units(self) -> int:
+        """T-24."""
+        links = self._node.live_links()
+        return LEAST_UNITS if links <= IDLE_LINKS else min(255, -(-links * 10 // IDLE_LINKS))
+
+    def next_beat(self, link: Link) -> int:
+        """T-8, T-11, T-23."""
+        if self.composer.is_announced and link.is_named:
+            links = self._node.live_links()
+            is_fast = links <= TYPING_LINKS or self.rank > STRANGER
+            return TYPING_BEAT if is_fast else min(LONGEST_TYPING_BEAT, links * S // 200)
+        return int(self.interval_units() * INTERVAL_UNIT * self._context.random.uniform(IDLE_SHORTEST, 1))
+
+    def owner(self, link: Link) -> Owner:
+        return Owner(False, self.rank == STRANGER, None if self.secret is None else self.name,
+                     self._context.net.source(link.address))
+
+    def epoch_to_name(self, key: bytes) -> int:
+        down = [link for link in reversed(self.links_of(key)) if link.is_down]
+        return epoch_to_name(None, down, self._memory.epochs.of(key))
+
+    def is_stranger(self, key: bytes) -> bool:
+        by_hand = any(i.by_hand and i.key == key for i in self.openings.instances)
+        return self.rank == STRANGER and not by_hand and not self.links_of(key)
+
+    def is_blocked(self, key: bytes) -> bool:
+        return user_id(key) in self._node.blocked
+
+    def covers(self, link: Link, instance: Instance) -> bool:
+        if not link.is_alive or instance.key != link.key:
+            return False
+        addresses = [link.address, *(session.address for session in link.sessions)]
+        return instance in link.covered or any(address in instance.candidates for address in addresses)
+
+    def is_covered(self, instance: Instance) -> bool:
+        return any(self.covers(link, instance) for link in self.links.values())
+
+    def covered_addresses(self, link: Link) -> list[Address]:
+        return [a for i in self.openings.instances if self.covers(link, i) for a in i.candidates]
+
+    def covers_by_hand(self, link: Link) -> bool:
+        return any(i.by_hand and self.covers(link, i) for i in self.openings.instances)
+
+    def down_addresses(self, key: bytes) -> list[Address]:
+        return [link.address for link in self.links_of(key) if link.is_down]
+
+    def live_addresses(self, key: bytes) -> list[Address]:
+        return [link.address for link in self.links_of(key) if link.is_alive]
+
+    def own_key_told(self, address: Address) -> None:
+        self._context.emit({"on": "notice", "code": "own-key", "chat": self.name,
+                            "text": f"this node's own identity answers at {address[0]}:{address[1]}"})
+
+    # Handshakes
+
+    def response(self, attempt: Attempt, result: Result, source: Address, via: Any) -> None:
+        """A response opened (L-65 to L-69, L-95)."""
+        link = self.links.get((attempt.key, result.run))
+        decision, epoch = decide_on_response(link, self._memory.epochs.of(attempt.key), attempt.epoch, result.epoch,
+                                             attempt.caused_handshake)
+        if decision == epochs.HANDSHAKE:
+            attempt.caused_handshake = True
+            self.openings.handshake(("answer", attempt.index), attempt.key, epoch, [source], is_second=True)
+        elif decision == epochs.FORGET:
+            assert link is not None
+            self.forget(link, "lost-state")
+        elif decision != epochs.DROP:
+            address = source if source in attempt.opened_from else next(iter(attempt.opened_from))     # L-81
+            session = Session(attempt.key, attempt.index, result.index, result, attempt.epoch, address, True,
+                              self._clock.now)
+            session.chat = self
+            self.openings.answered(attempt)
+            self._join(session, decision)
+
+    def epoch_to_answer(self, key: bytes, run: bytes, epoch: int) -> Optional[int]:
+        """L-62, L-63."""
+        return epochs.epoch_to_answer(self.links.get((key, run)), self._memory.epochs.of(key), epoch)
+
+    def confirm(self, session: Session) -> Optional[Link]:
+        """The first datagram opened on a session that this node answered (L-67, L-68)."""
+        link = self.links.get((session.key, session.run))
+        decision = decide_on_joining(link, session.own_epoch, session.peer_epoch)
+        return None if decision == epochs.DROP else self._join(session, decision)
+
+    def _join(self, session: Session, decision: str) -> Optional[Link]:
+        key, link = session.key, self.links.get((session.key, session.run))
+        is_new = link is None
+        if link is None:
+            try:
+                self._node.make_room(self, session)             # L-39
+            except NoRoom:
+                self._context.sessions.pop(session.index, None)
+                return None
+            link = Link(self._context, self, key, session.run, session.own_epoch, session.peer_epoch, session.address)
+            self.links[key, session.run] = link
+        elif decision == epochs.REPLACE:
+            self._replace(link, session)
+        self._context.sessions[session.index] = session
+        link.add_session(session)
+        if is_new:
+            for other in self.links_of(key):
+                if other is not link and other.state == "up":
+                    other.suspect(0)                            # L-31
+        self.openings.update(key)
+        return link
+
+    def _replace(self, link: Link, session: Session) -> None:
+        """L-69."""
+        failed, former = link.sender.begun_messages(), link.sender
+        for other in list(link.sessions):
+            self._context.sessions.pop(other.index, None)
+        link.sessions.clear()
+        former.close()
+        link.receiver.close()
+        link.end_typing()
+        link.begin_state(session.own_epoch, session.peer_epoch)
+        link.sender.take_over(former)
+        for number in failed:
+            self.failed(link, number, "lost-state")
+        self.people.update(link.key, "silence")
+
+    def handshake(self, link: Link, targets: list[Address]) -> None:
+        """L-37, L-42: for a link."""
+        self.openings.handshake(link, link.key, epoch_to_name(link, [], 0), list(dict.fromkeys(targets)))
+
+    def rekey(self, link: Link) -> None:
+        self.handshake(link, [link.address])
+
+    # What links report
+
+    def came_up(self, link: Link) -> None:
+        link.covered = [i for i in self.openings.instances if i.key == link.key and link.address in i.candidates]
+        self.openings.link_came_up(link.key)
+
+    def went_down(self, link: Link) -> None:
+        link.covered = []
+        self.people.update(link.key, "silence")
+        self.openings.update(link.key)
+
+    def was_named(self, link: Link) -> None:
+        self.people.update(link.key)
+
+    def changed(self, link: Link) -> None:
+        self.people.update(link.key)
+
+    def address_changed(self, link: Link) -> None:
+        self.openings.update(link.key)
+
+    def got_text(self, link: Link, text: str, owner: Owner) -> None:
+        size = len(text.encode())
+        event = {"on": "message", "chat": self.name, "from": self.people.person(link.key).shown(),
+                 "message": self._node.next_number(), "text": text, "held": (owner, size)}
+        self._texts.append((link.key, event | ({"delayed": True} if self._context.is_late else {})))
+
+    def report_texts(self) -> None:
+        """T-29: after presence and typing."""
+        texts, self._texts = self._texts, []
+        for key, event in texts:
+            self.people.message(key, event)
+
+    def delivered(self, link: Link, message: int) -> None:
+        """M-17."""
+        people = self._outcomes.get(message, {})
+        if people.pop(link.key, None) is not None:
+            self._report_outcome("delivered", link.key, message, {})
+
+    def failed(self, link: Link, message: int, why: str) -> None:
+        people = self._outcomes.get(message, {})
+        if link.key in people:
+            people[link.key].discard(link)
+            if not people[link.key]:
+                del people[link.key]
+                self._report_outcome("failed", link.key, message, {"why": why})
+
+    def _report_outcome(self, on: str, key: bytes, message: int, more: dict[str, str]) -> None:
+        self._context.emit({"on": on, "chat": self.name, "message": message, "user": user_id(key), **more})
+        if not self._outcomes[message]:
+            del self._outcomes[message]
+
+    # What goes to all
+
+    def _send_typing(self) -> None:
+        for link in list(self.links.values()):
+            link.send_typing()
+
+    def _beats_change(self) -> None:
+        for link in self.links.values():
+            link.schedule_beat()
+
+    def send_heartbeats(self) -> None:
+        """T-21."""
+        for link in list(self.links.values()):
+            if link.is_alive:
+                link.send_heartbeat()
+
+    def send_text(self, number: int, text: str, tag: Optional[str]) -> None:
+        """M-9, M-14, M-30, M-36."""
+        body = text.encode()
+        shown = [link for link in self.links.values() if link.is_named]
+        full = [link for link in shown if not link.sender.has_room(len(body))]
+        refusing = next((link for link in full if not link.sender.is_overdue() or len(full) == len(shown)), None)
+        if refusing is not None:
+            raise QueueFull(user_id(refusing.key))
+        is_stop = self.composer.stop_quietly()
+        self.composer.clear()
+        people: dict[bytes, set[Link]] = {}
+        for link in shown:
+            people.setdefault(link.key, set()).add(link)
+        if people:
+            self._outcomes[number] = people
+        self._context.emit({"on": "sent", "chat": self.name, "message": number, "to": len(people),
+                            **({} if tag is None else {"tag": tag})})
+        for link in shown:
+            before = link.records_sent
+            if link not in full:
+                link.sender.enqueue_text(number, body)
+            if is_stop and link.records_sent == before:
+                link.send_typing()
+        for link in full:
+            self.failed(link, number, "stalled")
+
+    def rename(self) -> None:
+        for link in self.links.values():
+            link.sender.enqueue_name(self._context.name)
+
+    # The end of links
+
+    def received_bye(self, link: Link, reason: int) -> None:
+        """L-34, L-35."""
+        self.forget(link, "will" if reason == WILL else "bye", rests=True)
+
+    def say_bye(self, link: Link, reason: int, why: str) -> None:
+        """L-32, L-35."""
+        byes = [link.seal_byes(reason) for _ in (0, *COPIES)]
+        self._transmit_all(byes[0])
+        for delay, copies in zip(COPIES, byes[1:]):
+            self._clock.after(delay, partial(self._transmit_all, copies))
+        self.forget(link, why, rests=True)
+
+    def _transmit_all(self, datagrams: list[tuple[Address, bytes]]) -> None:
+        for address, data in datagrams:
+            self._context.transmit(address, data)
+
+    def forget(self, link: Link, why: str, rests: bool = False) -> None:
+        """L-60, L-87, M-18, T-29."""
+        if self.links.get((link.key, link.run)) is not link:
+            return
+        resting = [i for i in self.openings.instances if i.key == link.key and
+                   (self.covers(link, i) or link.address in i.candidates)] if rests else []
+        messages = link.sender.messages()
+        del self.links[link.key, link.run]
+        link.close()
+        self._advance_epoch(link.key)
+        self._node.drop_unconfirmed(self, link.key)
+        self.openings.drop_pending(link.key)
+        reason = "replaced" if why == "silence" and self.links_of(link.key) else why
+        for number in messages:
+            self.failed(link, number, reason)
+        shown = {"quit": "bye", "left": "bye", "lost-state": "silence"}.get(why, why)
+        self.people.update(link.key, shown)
+        if not self.is_left:
+            self.openings.rest(resting, link.key)
+
+    def _advance_epoch(self, key: bytes) -> None:
+        try:
+            self._memory.epochs.advance(key)
+        except EpochsUsedUp:
+            self._memory.run, self._memory.epochs = self._context.random.randbytes(8), EpochCounter()
+            for other in list(self.links.values()):
+                self.say_bye(other, QUIT, "lost-state")
+
+    def blocked(self, user: str) -> None:
+        """L-36."""
+        for link in [link for link in self.links.values() if user_id(link.key) == user]:
+            self.say_bye(link, LEFT, "blocked")
+        for key in {i.key for i in self.openings.instances if i.key is not None and user_id(i.key) == user}:
+            self._node.drop_unconfirmed(self, key)
+            self.openings.update(key)
+        self.people.report_all()
+
+    def unblocked(self, user: str) -> None:
+        for key in {i.key for i in self.openings.instances if i.key is not None and user_id(i.key) == user}:
+            self.openings.refresh(key)
+
+    def close(self, reason: int, why: str) -> None:
+        """L-32: the node leaves the chat, or quits."""
+        self.is_left = True
+        self.composer.close()
+        self.openings.close()
+        for link in list(self.links.values()):
+            self.say_bye(link, reason, why)
+        self.people.report_all()

@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+"""Runs this node's code against the vectors: `python3 check.py [folder]`. Exits with 1 if a case fails."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Callable
+
+import check_timelines
+import epochs
+from check_timelines import Mismatch, frame_from, parse_chat, same
+from keys import (ChatKeys, TextError, base32, base64url, chat_name, display_name, fingerprint, key_from_text,
+                  read_invite, secret_from_text, user_id, write_invite)
+from noise import HandshakeError, Initiator, KeyPair, Responder, Result
+from session import Cipher
+from limits import UNUSED_COUNTER, WILL_COUNTER
+from wire import (Ask, Bye, Initiation, Response, Retry, Sealed, Tell, WireError, encode_frames, parse_datagram,
+                  parse_frames)
+
+Case = dict[str, Any]
+
+
+def refused(action: Callable[[], Any], code: str | None) -> None:
+    try:
+        result = action()
+    except (TextError, WireError, HandshakeError) as error:
+        if code is not None:
+            same(error.code, code, "error")
+        return
+    raise Mismatch(f"accepted as {result!r}")
+
+
+def h(text: str) -> bytes:
+    return bytes.fromhex(text)
+
+
+def token_of(case: Case) -> bytes | None:
+    return None if case["token"] is None else h(case["token"])
+
+
+# derivations.json
+
+def derivation(kind: str, case: Case) -> None:
+    chat = parse_chat(case["chat"]) if "chat" in case else ChatKeys("")
+    if kind == "userIDs":
+        same(user_id(h(case["publicKey"])), case["userID"])
+    elif kind == "fingerprints":
+        one, other = map(h, case["publicKeys"])
+        same((fingerprint(one, other), fingerprint(other, one)), (case["digits"],) * 2)
+    elif kind == "chats":
+        names = ("chat_key", "psk", "prologue_key", "seal_key", "initiation_key", "ask_key", "name_key")
+        fields = ("chatKey", "psk", "prologueKey", "sealKey", "initiationKey", "askKey", "nameKey")
+        same([getattr(chat, name).hex() for name in names], [case[field] for field in fields])
+    elif kind == "chatNames":
+        same(chat_name(case["chatName"]).encode(), h(case["bytes"]))
+    elif kind == "invalidChatNames":
+        refused(lambda: chat_name(case["chatName"]), None)
+    elif kind == "secrets":
+        same((secret_from_text(case["text"]), base32(h(case["bytes"]))), (h(case["bytes"]), case["text"]))
+    elif kind == "keys":
+        same((key_from_text(case["text"]), base64url(h(case["bytes"]))), (h(case["bytes"]), case["text"]))
+    elif kind in ("invalidSecrets", "invalidKeys"):
+        read = secret_from_text if kind == "invalidSecrets" else key_from_text
+        refused(lambda: read(case["text"]), case["error"])
+    elif kind == "invites":
+        owner = key_from_text(case["owner"]) if case["owner"] else b""
+        expected = (case["chatName"], secret_from_text(case["secret"]), owner)
+        same(read_invite(case["text"]), expected)
+        if case["canonical"]:
+            same(write_invite(*expected), case["text"])
+    elif kind == "invalidInvites":
+        refused(lambda: read_invite(case["text"]), None)
+    elif kind in ("askChecks", "invalidAskChecks"):
+        same(chat.ask_check(h(case["token"])) == h(case["check"]), kind == "askChecks", "fits")
+    elif kind == "sealedKeys":
+        key, nonce, sealed = h(case["publicKey"]), h(case["nonce"]), h(case["sealedKey"])
+        same(chat.seal_static(key, nonce, token_of(case)), sealed)
+        same(chat.open_static(sealed, nonce, token_of(case)), key)
+    elif kind == "invalidSealedKeys":
+        refused(lambda: chat.open_static(h(case["sealedKey"]), h(case["nonce"]), token_of(case)), case["error"])
+    elif kind == "instanceNames":
+        same(chat.read_instance_name(case["text"]), h(case["nonce"]))
+        if case["canonical"]:
+            same(chat.instance_name(h(case["nonce"])), case["text"])
+    elif kind == "invalidInstanceNames":
+        refused(lambda: chat.read_instance_name(case["text"]), case["error"])
+    elif kind == "serviceRecords":
+        same(chat.read_service_record(h(case["bytes"]), h(case["nonce"])), h(case["publicKey"]))
+        if case["canonical"]:
+            same(chat.service_record(h(case["publicKey"]), h(case["nonce"])), h(case["bytes"]))
+    elif kind == "invalidServiceRecords":
+        refused(lambda: chat.read_service_record(h(case["bytes"]), h(case["nonce"])), case["error"])
+    else:
+        raise Mismatch(f"no check for {kind}")
+
+
+# datagrams.json and frames.json
+
+def datagram(kind: str, case: Case) -> None:
+    if kind == "invalid":
+        return refused(lambda: parse_datagram(h(case["bytes"])), case["error"])
+    of = {key: h(value) if isinstance(value, str) and key not in ("kind", "name") else value
+          for key, value in case.items()}
+    makers: dict[str, Callable[[], Any]] = {
+        "initiation": lambda: Initiation(of["senderIndex"], of["check"], of["noise"], of["cookie"] or b""),
+        "response": lambda: Response(of["receiverIndex"], of["noise"]),
+        "sealed": lambda: Sealed(of["receiverIndex"], of["counter"], of["ciphertext"]),
+        "retry": lambda: Retry(of["receiverIndex"], of["cookie"]),
+        "ask": lambda: Ask(of["token"], of["check"]),
+        "tell": lambda: Tell(of["token"], of["nonce"], of["key"])}
+    expected = makers[case["kind"]]()
+    same(parse_datagram(of["bytes"]), expected)
+    same(expected.encode(), of["bytes"], "encoded")
+
+
+def frame(kind: str, case: Case) -> None:
+    if kind == "names":
+        return same(display_name(h(case["body"])), case["displayName"])
+    data = h(case["bytes"])
+    if kind == "invalid":
+        refused(lambda: parse_frames(data), case["error"])
+        try:
+            parse_frames(data)
+        except WireError as error:
+            same(error.offset, case["offset"], "offset")
+        return
+    expected = [frame_from(f) for f in case["frames"]]
+    same(parse_frames(data), expected)
+    if case["reencodes"]:
+        same(encode_frames(expected), data, "encoded")
+
+
+# handshake.json
+
+VALID: list[Case] = []
+
+
+def initiator(case: Case, chat: ChatKeys) -> Initiator:
+    side = case["initiator"]
+    return Initiator(KeyPair(h(side["staticPrivate"])), h(side["ephemeralPrivate"]), h(case["responder"]["staticPublic"]),
+                     chat.psk, chat.prologue(side["index"]), h(side["run"]), side["epoch"])
+
+
+def answer(case: Case, chat: ChatKeys, data: bytes) -> tuple[bytes, Result]:
+    """All that a responder does with an initiation; a zero result in its own message counts as the initiation's."""
+    parsed, side = parse_datagram(data), case["responder"]
+    assert isinstance(parsed, Initiation)
+    noise = Responder(KeyPair(h(side["staticPrivate"])), parsed.noise, chat.prologue(parsed.sender))
+    return noise.answer(h(side["ephemeralPrivate"]), chat.psk, side["index"], h(side["run"]), side["epoch"])
+
+
+def handshake(kind: str, case: Case) -> None:
+    if kind == "valid":
+        VALID.append(case)
+        return valid_handshake(case)
+    of = VALID[case["of"]]
+    chat = parse_chat(of["chat"])
+    data = h(case.get("initiation") or case["response"])
+    if case["stage"] == "parse":
+        refused(lambda: parse_datagram(data), case["error"])
+    elif case["stage"] == "check":
+        parsed = parse_datagram(data)
+        assert isinstance(parsed, Initiation)
+        same(parsed.check == chat.initiation_check(parsed.sender, parsed.noise), False, "check")
+    elif case["stage"] == "index":
+        parsed = parse_datagram(data)
+        assert isinstance(parsed, Response)
+        same(parsed.receiver == of["initiator"]["index"], False, "pending")
+    elif case["stage"] == "initiation":
+        parsed = parse_datagram(data)
+        assert isinstance(parsed, Initiation)
+        same(parsed.check, chat.initiation_check(parsed.sender, parsed.noise), "check")
+        refused(lambda: answer(of, chat, data), case["error"])
+    else:
+        side = initiator(of, chat)
+        refused(lambda: side.finish(data[5:]), case["error"])
+        side.finish(h(of["message2"]))                          # L-7: it is as it was
+
+
+def valid_handshake(case: Case) -> None:
+    chat = parse_chat(case["chat"])
+    first, sender = initiator(case, chat), case["initiator"]["index"]
+    same(chat.prologue(sender), h(case["prologue"]), "prologue")
+    if first.message[:32] != h(case["message1"])[:32]:                                             # a key that no node sends, and each takes
+        return valid_answer(case, chat, h(case["initiation"]))
+    same(first.message, h(case["message1"]), "message 1")
+    check = chat.initiation_check(sender, first.message)
+    same(check, h(case["check"]), "check")
+    same(Initiation(sender, check, first.message).encode(), h(case["initiation"]), "initiation")
+    same(Initiation(sender, check, first.message, h(case["cookie"])).encode(), h(case["initiationWithCookie"]), "cookie")
+    keys = (h(case["initiatorToResponderKey"]), h(case["responderToInitiatorKey"]))
+    digest = h(case["handshakeHash"])
+    one, other = case["initiator"], case["responder"]
+    message = valid_answer(case, chat, h(case["initiation"]))
+    same(first.finish(message), Result(other["index"], h(other["run"]), other["epoch"], *keys, digest), "initiator")
+    for entry in case["sealed"]:
+        is_initiators = entry["from"] == "initiator"
+        sealed("valid", {**entry, "key": keys[not is_initiators].hex(),
+                         "receiverIndex": (other if is_initiators else one)["index"]})
+
+
+def valid_answer(case: Case, chat: ChatKeys, data: bytes) -> bytes:
+    one = case["initiator"]
+    keys, digest = (h(case["responderToInitiatorKey"]), h(case["initiatorToResponderKey"])), h(case["handshakeHash"])
+    message, result = answer(case, chat, data)
+    same(message, h(case["message2"]), "message 2")
+    same(Response(one["index"], message).encode(), h(case["response"]), "response")
+    same(result, Result(0, h(one["run"]), one["epoch"], *keys, digest), "responder")
+    return message
+
+
+# sealed.json
+
+def sealed(kind: str, case: Case) -> None:
+    cipher, data = Cipher(h(case["key"])), h(case["bytes"])
+    try:
+        parsed = parse_datagram(data)
+    except WireError as error:
+        return same((kind, error.code), ("invalid", case["error"]))
+    assert isinstance(parsed, Sealed)
+    plaintext = cipher.open(parsed)
+    if kind == "valid":
+        same(cipher.seal(case["receiverIndex"], case["counter"], h(case["plaintext"])), data, "sealed")
+        return same(plaintext, h(case["plaintext"]), "opened")
+    if plaintext is None:
+        return same("authentication", case["error"])
+    if parsed.counter == UNUSED_COUNTER:
+        return same("counter", case["error"])
+    try:
+        frames = parse_frames(plaintext)
+    except WireError:
+        return same(case["error"] in ("frames", "lastWill"), True)
+    is_will = len(frames) == 1 and isinstance(frames[0], Bye)
+    same((parsed.counter, is_will, case["error"]), (WILL_COUNTER, False, "lastWill"))
+
+
+# epochs.json
+
+class LinkOf:
+    def __init__(self, case: Case) -> None:
+        self.own_epoch, self.peer_epoch, self.is_down = case["own"], case["peer"], case["state"] == "down"
+
+
+def link_of(case: Case | None) -> LinkOf | None:
+    return None if case is None else LinkOf(case)
+
+
+def epoch_case(kind: str, case: Case) -> None:
+    if kind == "counters":
+        return counter_case(case)
+    for row in case["rows"]:
+        same(epoch_row(kind, row), row["result"], str(row))
+
+
+def epoch_row(kind: str, row: Case) -> Any:
+    link = link_of(row.get("link"))
+    if kind == "answers":
+        epoch = epochs.epoch_to_answer(link, row["keyEpoch"], row["epoch"])
+        return {"decision": "drop"} if epoch is None else {"decision": "answer", "epoch": epoch}
+    if kind == "initiations":
+        return epochs.epoch_to_name(link, [LinkOf(other) for other in row["downLinks"]], row["keyEpoch"])
+    if kind == "responses":
+        decision, epoch = epochs.decide_on_response(link, row["keyEpoch"], row["named"], row["epoch"], row["isSecond"])
+        if decision == epochs.HANDSHAKE:
+            return {"decision": decision, "epoch": epoch}
+        pair = (row["named"], row["epoch"])
+    elif kind == "joins":
+        decision, pair = epochs.decide_on_joining(link, row["own"], row["peer"]), (row["own"], row["peer"])
+    else:
+        return check_timelines.suspected_by_new_link(row["state"])
+    return {"decision": decision, **({"pair": list(pair)} if decision in ("make", "join", "replace") else {})}
+
+
+def counter_case(case: Case) -> None:
+    counters: dict[str, epochs.EpochCounter] = {}
+    for step in case["steps"]:
+        counter = counters.setdefault(step["chat"], epochs.EpochCounter(case["counter"]))
+        key, result = step["key"].encode(), {}
+        if step["do"] == "drop":
+            counter.drop(key)
+        else:
+            try:
+                if step["do"] == "forget":
+                    counter.advance(key)
+                result = {"epoch": counter.of(key)}
+            except epochs.EpochsUsedUp:
+                result = {"newRun": True}
+        same(result, step["result"], str(step))
+
+
+FILES: dict[str, Callable[[str, Case], None]] = {
+    "derivations": derivation, "datagrams": datagram, "frames": frame, "handshake": handshake, "sealed": sealed,
+    "epochs": epoch_case, "replay": check_timelines.replay, "timelines": check_timelines.typing_timeline,
+    "links": check_timelines.link_timeline}
+
+
+def main() -> int:
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent.parent / "vectors"
+    passed: dict[str, int] = {}
+    failed = 0
+    for file, run in FILES.items():
+        for kind, cases in json.loads((folder / f"{file}.json").read_text("utf-8")).items():
+            for case in cases if isinstance(cases, list) else []:
+                try:
+                    run(kind, case)
+                    passed[file] = passed.get(file, 0) + 1
+                except Exception as error:  # noqa: BLE001: whatever a case does, the others run
+                    failed += 1
+                    print(f"FAILED {file} {kind}: {case['name']}: {type(error).__name__}: {error}")
+    print(", ".join(f"{file} {count}" for file, count in passed.items()), f"passed; {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

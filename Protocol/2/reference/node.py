@@ -1,0 +1,461 @@
+"""The node: inputs with their time go in, datagrams and events come out. It does no I/O and reads no clock."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from admission import PREFERRED, Answering, Beginning, NoRoom, Place, Unconfirmed, make_room
+from chat import Chat, Memory
+from clock import Bucket, Clock
+from context import Chance, Context, Network, Settings, Transmit
+from keys import ChatKeys, TextError, equal, user_id
+from limits import (CAUGHT_UP, COPIES, LATE, LINK_BURST, LINK_RATE, LONGEST_TIMER, MAX_CHATS, MESSAGE_EXTRA, NAME_STEP,
+                    STOPPED, UNCONFIRMED, UNCONFIRMED_SESSIONS, UNUSED_COUNTER, WILL_COUNTER)
+from link import Link
+from noise import HandshakeError, KeyPair, Responder
+from session import Address, Session
+from wire import (LEFT, QUIT, WILL, Ask, Bye, Frame, Initiation, Response, Retry, Sealed, Tell, WireError,
+                  parse_datagram, parse_frames)
+
+
+class Node:
+    """One identity in any number of chats."""
+
+    def __init__(self, identity: KeyPair, name: str, now: int, chance: Chance, net: Network,
+                 settings: Optional[Settings] = None) -> None:
+        self.context = Context(Clock(now), chance, net, identity, name, settings or Settings())
+        self.clock, self.identity = self.context.clock, identity
+        self.chats: dict[str, Chat] = {}
+        self.blocked: set[str] = set()
+        self.allows_off_link = False                            # D-16
+        self.beginning, self.answering = Beginning(self.context, self), Answering(self.context, self)
+        self.unconfirmed = Unconfirmed()
+        self._memories: dict[bytes, Memory] = {}                # by chat key
+        self._link_rates: dict[Link, Bucket] = {}
+        self._completed = self._number = self._sent_number = self._read = 0
+        self._last_ran, self._renamed_at = now, now - NAME_STEP
+        self._tick()
+
+    # Outputs
+
+    def take_datagrams(self) -> list[Transmit]:
+        outputs, self.context.outputs = self.context.outputs, []
+        return outputs
+
+    def take_events(self) -> list[dict[str, Any]]:
+        """Messages among them count as taken (M-20)."""
+        events, self.context.events = self.context.events, []
+        for event in events:
+            if "held" in event:
+                owner, size = event.pop("held")
+                self.context.pools.texts.remove(owner, size + MESSAGE_EXTRA)
+        return events
+
+    def next_deadline(self) -> int:
+        due = self.clock.next_due()
+        return self.clock.now + LONGEST_TIMER if due is None else due
+
+    @property
+    def is_late(self) -> bool:
+        return self.context.is_late
+
+    # Time
+
+    def advance(self, now: int) -> None:
+        """T-18: notices lateness, and then runs the deadlines that have passed."""
+        now = max(now, self.clock.now)
+        due, stopped = self.clock.next_due(), now - self._last_ran > STOPPED
+        self.clock.now = self._last_ran = now
+        if due is not None and now - due > LATE:
+            self._begin_catching_up(stopped)
+        self.clock.run()
+
+    def _begin_catching_up(self, was_stopped: bool) -> None:
+        """L-30, L-42, L-89."""
+        self.context.is_late, self._read = True, 0
+        for link in self.links():
+            link.begin_new_round()
+        if was_stopped:
+            for chat in self.chats.values():
+                for link in list(chat.links.values()):
+                    if link.is_alive:
+                        chat.handshake(link, [link.address, *chat.covered_addresses(link)])
+                chat.openings.begin_all_again()
+
+    def socket_empty(self, now: int) -> None:
+        """The socket was read until nothing was left."""
+        self.advance(now)
+        if self.context.is_late:
+            self._end_catching_up()
+        self.context.pacer.socket_read()
+
+    def _end_catching_up(self) -> None:
+        self.context.is_late = False
+        for link in self.links():
+            link.end_catching_up()
+
+    def _tick(self) -> None:
+        """L-46."""
+        for link in self.links():
+            link.tick()
+        self._link_rates = {link: rate for link, rate in self._link_rates.items() if link.state != "forgotten"}
+        self.clock.after(LONGEST_TIMER, self._tick)
+
+    # The user
+
+    def join(self, name: str, secret: Optional[bytes] = None, owner: bytes = b"") -> Chat:
+        """The name is checked (W-2). There is at most one chat of a name."""
+        key = ChatKeys(name, secret, owner).chat_key
+        memory = self._memories.setdefault(key, Memory(self.context.random.randbytes(8)))       # L-58
+        chat = self.chats[name] = Chat(self.context, self, name, secret, owner, memory)
+        return chat
+
+    def may_join(self) -> bool:
+        return len(self.chats) < MAX_CHATS
+
+    def leave(self, chat: Chat) -> None:
+        del self.chats[chat.name]
+        self._close(chat, LEFT, "left")
+
+    def _close(self, chat: Chat, reason: int, why: str) -> None:
+        chat.close(reason, why)
+        for session in [s for s in self.unconfirmed.all() if s.chat is chat]:
+            self._drop_session(session)
+
+    def quit(self) -> int:
+        """L-32. Returns when the last copies of the byes are out."""
+        for chat in list(self.chats.values()):
+            self._close(chat, QUIT, "quit")
+        self.chats.clear()
+        return self.clock.now + COPIES[-1]
+
+    def send(self, chat: Chat, text: str, tag: Optional[str] = None) -> int:
+        """Raises QueueFull (M-14)."""
+        chat.send_text(self._sent_number + 1, text, tag)
+        self._sent_number += 1
+        return self._sent_number
+
+    def set_away(self, is_away: bool) -> None:
+        """T-10, T-21."""
+        if is_away == self.context.is_away:
+            return
+        self.context.is_away = is_away
+        for chat in self.chats.values():
+            if is_away and chat.composer.stop_quietly():
+                for link in chat.links.values():
+                    link.send_typing()
+            else:
+                chat.send_heartbeats()
+
+    def rename(self, name: str) -> None:
+        """M-24."""
+        self.context.name = name
+        due = max(self.clock.now, self._renamed_at + NAME_STEP)
+        if due == self.clock.now:
+            self._renamed_at = due
+            self._send_names()
+        elif self._renamed_at < due:
+            self._renamed_at = due
+            self.clock.at(due, self._send_names)
+
+    def _send_names(self) -> None:
+        for chat in self.chats.values():
+            chat.rename()
+
+    def block(self, user: str) -> None:
+        if user != user_id(self.identity.public):
+            self.blocked.add(user)
+            for chat in self.chats.values():
+                chat.blocked(user)
+
+    def unblock(self, user: str) -> None:
+        self.blocked.discard(user)
+        for chat in self.chats.values():
+            chat.unblocked(user)
+
+    def network_changed(self) -> None:
+        """L-40."""
+        for link in self.links():
+            link.hint()
+        for chat in self.chats.values():
+            chat.openings.begin_all_again()
+
+    # What chats ask
+
+    def links(self) -> list[Link]:
+        return [link for chat in self.chats.values() for link in chat.links.values()]
+
+    def live_links(self) -> int:
+        return sum(link.is_alive for link in self.links())
+
+    def next_number(self) -> int:
+        self._number += 1
+        return self._number
+
+    def make_room(self, chat: Chat, session: Session) -> None:
+        source = self.context.net.source
+        places = [Place(link, c, link.key, c.rank, source(link.address)) for c in self.chats.values()
+                  for link in c.links.values()]
+        new = Place(None, chat, session.key, chat.rank, source(session.address))
+        replaced = make_room(places, new, len(self.chats))
+        if replaced is not None:
+            self._evict(replaced)
+
+    def _evict(self, link: Link) -> None:
+        for chat in self.chats.values():
+            if chat.links.get((link.key, link.run)) is link:
+                return chat.say_bye(link, QUIT, "full")
+
+    def drop_unconfirmed(self, chat: Chat, key: bytes) -> None:
+        """L-87."""
+        for session in [s for s in self.unconfirmed.all() if s.chat is chat and s.key == key]:
+            self._drop_session(session)
+        for attempt in [a for a in self.context.pending.values() if a.host is chat and a.key == key]:
+            attempt.stop()
+
+    def _drop_session(self, session: Session) -> None:
+        self.unconfirmed.remove(session)
+        if self.context.sessions.get(session.index) is session and session.link is None:
+            del self.context.sessions[session.index]
+
+    # What the node knows of addresses (protection.md)
+
+    def _instances(self) -> list[tuple[Chat, Any]]:
+        return [(chat, instance) for chat in self.chats.values() for instance in chat.openings.instances]
+
+    def is_known(self, address: Address) -> bool:
+        return any(link.address == address for link in self.links()) or any(
+            (i.by_hand or chat.rank >= PREFERRED) and address in i.candidates for chat, i in self._instances())
+
+    def is_preferred(self, address: Address) -> bool:
+        return any(link.address == address and chat.rank >= PREFERRED for chat in self.chats.values()
+                   for link in chat.links.values()) or any(
+            (i.by_hand or chat.rank >= PREFERRED) and address in i.candidates for chat, i in self._instances())
+
+    def _may_come_from(self, address: Address) -> bool:
+        """D-16."""
+        if self.allows_off_link or self.context.net.is_on_link(address):
+            return True
+        return any(link.address == address for link in self.links()) or any(
+            i.by_hand and address[0] == i.candidates[0][0] for _, i in self._instances())
+
+    # Datagrams
+
+    def datagram(self, now: int, data: bytes, source: Address, via: Any = None, hop_limit: Optional[int] = None) -> None:
+        """`via` is the own address that it was sent to, and `hop_limit` what it arrived with, where known."""
+        self.advance(now)
+        if self.context.is_late:
+            self._read += 1
+            if self._read > CAUGHT_UP:
+                self._end_catching_up()
+        if not self.context.net.is_unicast(source):
+            return self.context.drop("source")
+        try:
+            datagram = parse_datagram(data)
+        except WireError as error:
+            return self.context.drop(error.code)
+        if isinstance(datagram, Sealed):
+            self._sealed(datagram, source, via, len(data))
+        elif isinstance(datagram, Initiation):
+            self._initiation(datagram, data, source, via, hop_limit)
+        elif isinstance(datagram, Response):
+            self._response(datagram, source, via)
+        elif isinstance(datagram, Retry):
+            attempt = self.context.pending.get(datagram.receiver)
+            if attempt is None or not attempt.retry(source, datagram.cookie, via):
+                self.context.drop("retry")
+        elif isinstance(datagram, Ask):
+            self._ask(datagram, source, via, hop_limit)
+        else:
+            self._tell(datagram, source)
+
+    def _initiation(self, initiation: Initiation, data: bytes, source: Address, via: Any,
+                    hop_limit: Optional[int]) -> None:
+        """The order of L-8."""
+        context, answering = self.context, self.answering
+        if not self._may_come_from(source):
+            return context.drop("off-link")
+        if data in self.unconfirmed.by_initiation:
+            return context.transmit(source, self.unconfirmed.by_initiation[data][1], via)
+        ephemeral = initiation.noise[:32]
+        has_cookie = answering.cookies.fits(initiation.cookie, source, initiation.sender, ephemeral)
+        if answering.is_flooded() and not has_cookie:
+            return self._retry(initiation, source, via)
+        chat = next((c for c in self.chats.values() if equal(
+            initiation.check, c.keys.initiation_check(initiation.sender, initiation.noise))), None)
+        if chat is None:
+            return context.drop("check")
+        is_loaded = answering.is_loaded(len(self.unconfirmed), hop_limit)
+        if is_loaded and not has_cookie:
+            return self._retry(initiation, source, via)
+        if has_cookie and not answering.may_open_with_cookie(source):
+            return context.drop("cookies")
+        try:
+            noise = Responder(self.identity, initiation.noise, chat.keys.prologue(initiation.sender))
+        except HandshakeError as error:
+            return context.drop(error.code)
+        if user_id(noise.static) in self.blocked:
+            return context.drop("blocked")
+        epoch = chat.epoch_to_answer(noise.static, noise.run, noise.epoch)
+        if epoch is None:
+            return context.drop("epoch")                        # L-63
+        if (noise.static, noise.run) not in chat.links and not self._has_room(chat, noise.static, source):
+            return context.drop("room")
+        if not answering.may_answer(source):
+            return context.drop("answers")
+        self._answer(chat, initiation, data, noise, epoch, source, via)
+
+    def _retry(self, initiation: Initiation, source: Address, via: Any) -> None:
+        if self.answering.may_retry(source):
+            cookie = self.answering.cookies.make(source, initiation.sender, initiation.noise[:32])
+            self.context.transmit(source, Retry(initiation.sender, cookie).encode(), via)
+
+    def _has_room(self, chat: Chat, key: bytes, source: Address) -> bool:
+        get_source = self.context.net.source
+        places = [Place(link, c, link.key, c.rank, get_source(link.address)) for c in self.chats.values()
+                  for link in c.links.values()]
+        try:
+            make_room(places, Place(None, chat, key, chat.rank, get_source(source)), len(self.chats))
+        except NoRoom:
+            return False
+        return True
+
+    def _answer(self, chat: Chat, initiation: Initiation, data: bytes, noise: Responder, epoch: int, source: Address,
+                via: Any) -> None:
+        """L-62, L-12."""
+        context = self.context
+        index = context.new_index()
+        try:
+            message, result = noise.answer(context.random.randbytes(32), chat.keys.psk, index, chat.run, epoch)
+        except HandshakeError as error:
+            return context.drop(error.code)
+        session = Session(noise.static, index, initiation.sender, result, epoch, source, False, self.clock.now)
+        session.chat = chat
+        context.sessions[index] = session
+        if len(self.unconfirmed) >= UNCONFIRMED_SESSIONS:
+            self._drop_session(self.unconfirmed.oldest())
+        response = Response(initiation.sender, message).encode()
+        self.unconfirmed.add(data, session, response)
+        self.clock.after(UNCONFIRMED, lambda: self._drop_session(session))
+        context.transmit(source, response, via)
+
+    def _response(self, response: Response, source: Address, via: Any) -> None:
+        attempt = self.context.pending.get(response.receiver)
+        if attempt is None:
+            return self.context.drop("notPending")              # L-7
+        if not self.beginning.may_open_response(attempt, source):
+            return self.context.drop("responses")
+        try:
+            result = attempt.noise.finish(response.noise)
+        except HandshakeError as error:
+            return self.context.drop(error.code)
+        self.beginning.answered(source)
+        attempt.host.response(attempt, result, source, via)
+
+    def _ask(self, ask: Ask, source: Address, via: Any, hop_limit: Optional[int]) -> None:
+        """D-13, D-25."""
+        if not self._may_come_from(source) or not self.answering.may_try_ask():
+            return self.context.drop("ask")
+        chat = next((c for c in self.chats.values() if equal(ask.check, c.keys.ask_check(ask.token))), None)
+        if chat is None or not self.answering.may_tell(source, hop_limit):
+            return self.context.drop("ask")
+        nonce = self.context.random.randbytes(8)
+        sealed = chat.keys.seal_static(self.identity.public, nonce, ask.token)
+        self.context.transmit(source, Tell(ask.token, nonce, sealed).encode(), via)
+
+    def _tell(self, tell: Tell, source: Address) -> None:
+        """D-12."""
+        for chat in self.chats.values():
+            asking = chat.openings.asking_for(source, tell.token)
+            if asking is None:
+                continue
+            try:
+                key = chat.keys.open_static(tell.key, tell.nonce, tell.token)
+            except TextError as error:
+                return self.context.drop(error.code)
+            asking.token = None
+            self.beginning.answered(source)
+            return chat.openings.told(asking, key)
+        self.context.drop("tell")
+
+    # Sealed datagrams
+
+    def _sealed(self, datagram: Sealed, source: Address, via: Any, size: int) -> None:
+        """W-19 to W-24, W-39, L-25."""
+        session = self.context.sessions.get(datagram.receiver)
+        if session is None:
+            return self.context.drop("index")
+        if datagram.counter == WILL_COUNTER:
+            return self._will(session, datagram)
+        link: Optional[Link] = session.link
+        is_completing = not session.is_complete
+        if not is_completing:
+            assert link is not None
+            if self._fails_window(link, datagram.counter):
+                return self.context.drop("window")
+        plaintext = session.open(datagram)
+        if plaintext is None:
+            return self.context.drop("authentication")
+        frames = self._frames(plaintext)
+        if link is None:
+            link = self._confirm(session, frames)
+            if link is None:
+                return
+        if is_completing:
+            self._completed += 1
+            session.completed = self._completed
+        session.opened_at = self.clock.now
+        if datagram.counter == UNUSED_COUNTER:
+            return self.context.drop("counter")
+        if self._fails_window(link, datagram.counter):
+            self.context.drop("window")
+            return link.outside_window(is_completing, link.window.is_marked(datagram.counter))
+        is_newest = link.window.mark(datagram.counter)
+        link.passed_window()
+        if frames is None:
+            return self.context.drop("frames")
+        self.beginning.answered(source)
+        if not self._within_rate(link, source) and not any(isinstance(frame, Bye) for frame in frames):
+            self.context.drop("rate")
+            return link.record_arrived_too_fast(source, is_newest)
+        chat: Chat = session.chat
+        link.opened(session, datagram.counter, is_newest, frames, source, size, via)
+        chat.report_texts()
+
+    @staticmethod
+    def _fails_window(link: Link, counter: int) -> bool:
+        return counter == UNUSED_COUNTER or link.window.is_marked(counter) or link.window.is_old(counter)
+
+    @staticmethod
+    def _frames(plaintext: bytes) -> Optional[list[Frame]]:
+        try:
+            return parse_frames(plaintext)
+        except WireError:
+            return None
+
+    def _confirm(self, session: Session, frames: Optional[list[Frame]]) -> Optional[Link]:
+        """L-67; a bye on a session of no link drops that session alone (L-34)."""
+        chat: Chat = session.chat
+        self.unconfirmed.remove(session)
+        is_bye = any(isinstance(frame, Bye) for frame in frames or [])
+        link = None
+        if not is_bye or (session.key, session.run) in chat.links:
+            link = chat.confirm(session)
+        if link is None:
+            self.context.sessions.pop(session.index, None)
+        return link
+
+    def _within_rate(self, link: Link, source: Address) -> bool:
+        if link not in self._link_rates:
+            self._link_rates[link] = Bucket(LINK_RATE, LINK_BURST, self.clock.now)
+        return self._link_rates[link].take(self.clock.now) and self.answering.may_apply(self.context.net.source(source))
+
+    def _will(self, session: Session, datagram: Sealed) -> None:
+        """W-21."""
+        plaintext = session.open(datagram)
+        frames = None if plaintext is None else self._frames(plaintext)
+        if frames is None or len(frames) != 1 or not isinstance(frames[0], Bye):
+            return self.context.drop("lastWill")
+        if session.link is None:
+            return self._drop_session(session)
+        session.chat.received_bye(session.link, WILL)

@@ -1,0 +1,437 @@
+"""Openings: how a node makes a link with a key, or brings it up again (L-1 to L-7, L-35, L-91, L-101, D-11, D-24)."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Optional, Protocol
+
+from clock import Timer, cancel
+from context import Context
+from keys import ChatKeys
+from limits import (ASK_STEP, ASK_STEPS, ATTEMPT, ATTEMPT_STEPS, ATTEMPT_WAIT, FAST_PERIOD, JOIN_TIME, LARGER_KEY_WAIT,
+                    MAX_CANDIDATES, MAX_INSTANCES, OWN_ASK_STEP, PAUSES, RESPONSES_OPENED, REST, REST_BY_HAND, SLOW_STEP,
+                    SPREAD, TRANSMISSION_WAIT)
+from noise import HandshakeError, Initiator
+from session import Address
+from wire import Ask, Initiation
+
+
+class Instance:
+    """A place where a peer may be: found by discovery, or added by hand. A hand-added one may lack a key."""
+
+    def __init__(self, name: str, key: Optional[bytes], candidates: list[Address], by_hand: bool = False) -> None:
+        self.name, self.key, self.by_hand = name, key, by_hand
+        self.candidates = candidates[:MAX_CANDIDATES]           # D-9
+        self.rests_until = 0                                    # L-35
+        self.failed = 0                                         # D-22
+
+    def rest(self, now: int) -> None:
+        self.rests_until = now + (REST_BY_HAND if self.by_hand else REST)
+
+
+class Gate(Protocol):
+    """The limits on what this node begins (admission.py)."""
+
+    def may_begin(self, attempt: "Attempt") -> bool: ...                        # L-6, L-98
+    def may_send(self, address: Address, is_stranger: bool) -> bool: ...        # L-6, L-54
+
+
+class OpeningHost(Protocol):
+    """What openings need of their chat."""
+
+    keys: ChatKeys
+    run: bytes
+
+    def epoch_to_name(self, key: bytes) -> int: ...                     # L-64
+    def is_stranger(self, key: bytes) -> bool: ...
+    def is_blocked(self, key: bytes) -> bool: ...
+    def is_covered(self, instance: Instance) -> bool: ...
+    def down_addresses(self, key: bytes) -> list[Address]: ...
+    def live_addresses(self, key: bytes) -> list[Address]: ...
+    def own_key_told(self, address: Address) -> None: ...               # D-14
+
+
+class Attempt:
+    """One handshake of an opening, or one for a link (L-101). Its transmissions have the same bytes (L-4)."""
+
+    def __init__(self, context: Context, host: OpeningHost, gate: Gate, key: bytes, epoch: int,
+                 targets: Callable[[], list[Address]], ended: Callable[[], None], is_for_link: bool,
+                 number: int = 1) -> None:
+        self.context, self.host, self._gate = context, host, gate
+        self.key, self.epoch, self.is_for_link = key, epoch, is_for_link
+        self._targets, self._ended, self.number = targets, ended, number
+        self.is_stranger = host.is_stranger(key) and not is_for_link
+        self.index = context.new_index()
+        self.noise = Initiator(context.identity, context.random.randbytes(32), key, host.keys.psk,
+                               host.keys.prologue(self.index), host.run, epoch)
+        check = host.keys.initiation_check(self.index, self.noise.message)
+        self._initiation = Initiation(self.index, check, self.noise.message)
+        self.caused_handshake = False                           # L-65, L-66
+        self.opened_from: dict[Address, int] = {}               # L-49: responses that may still be opened
+        self._retries: dict[Address, int] = {}                  # L-13
+        self._begun_at = context.clock.now
+        self._timers: list[Timer] = []
+        self._steps = list(ATTEMPT_STEPS)
+
+    def start(self) -> None:
+        self.context.pending[self.index] = self
+        self._timers = [self.context.clock.after(ATTEMPT, self.give_up)]
+        self._transmit()
+
+    def _transmit(self) -> None:
+        clock, data = self.context.clock, self._initiation.encode()
+        addresses = [a for a in dict.fromkeys(self._targets()) if self._gate.may_send(a, self.is_stranger)]
+        for address in addresses:
+            self.context.transmit(address, data)
+            self._note(address)
+        if not addresses:                                       # it waits (L-54)
+            self._timers.append(clock.after(TRANSMISSION_WAIT, self._transmit))
+        elif self._steps:
+            step = self.context.spread(self._steps.pop(0), SPREAD)
+            self._timers.append(clock.after(step, self._transmit))
+
+    def _note(self, address: Address) -> None:
+        self.opened_from[address] = self.opened_from.get(address, 0) + RESPONSES_OPENED
+        self._retries[address] = self._retries.get(address, 0) + 1
+
+    def retry(self, address: Address, cookie: bytes, via: Any) -> bool:
+        """L-13."""
+        if self._retries.get(address, 0) < 1 or not self._gate.may_send(address, self.is_stranger):
+            return False
+        self._retries[address] -= 1
+        data = Initiation(self.index, self._initiation.check, self.noise.message, cookie).encode()
+        self.context.transmit(address, data, via)
+        self.opened_from[address] += RESPONSES_OPENED
+        return True
+
+    def give_up(self) -> None:
+        self.stop()
+        self._ended()
+
+    def stop(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        if self.context.pending.get(self.index) is self:
+            del self.context.pending[self.index]
+
+
+class Opening:
+    """The attempts for one key of a chat, while there is something to open to."""
+
+    def __init__(self, openings: "Openings", key: bytes) -> None:
+        self._openings, self.key = openings, key
+        self._context, self._host = openings.context, openings.host
+        self.attempt: Optional[Attempt] = None
+        self._timer: Optional[Timer] = None
+        self.attempts = 0
+        self._awaits_up = False
+        self._known: set[Address] = set()
+        self.begin()
+
+    def begin(self) -> None:
+        """Begins (again) with the first attempt."""
+        self.stop()
+        self._started_at, self._attempt_at, self.attempts = self._context.clock.now, 0, 0
+        self._known = set(self._openings.targets(self.key, with_resting=True))
+        waits = self._context.identity.public > self.key        # L-1
+        self._at(LARGER_KEY_WAIT if waits else 0)
+
+    def _at(self, delay: int) -> None:
+        cancel(self._timer)
+        self._timer = self._context.clock.after(delay, self._next)
+
+    def _next(self) -> None:
+        """Begins an attempt, waits for the end of a rest, or ends the opening."""
+        self._awaits_up = False
+        if not self._openings.is_wanted(self.key):
+            return self._openings.end(self)
+        if not self._openings.targets(self.key):
+            rest = self._openings.rest_left(self.key)
+            return self._at(max(rest, ATTEMPT_WAIT))
+        try:
+            attempt = Attempt(self._context, self._host, self._openings.gate, self.key,
+                              self._host.epoch_to_name(self.key), self._transmission_targets, self._failed, False,
+                              self.attempts + 1)
+        except HandshakeError:
+            return self._openings.end(self)                     # W-4: nobody has such a key
+        if not self._openings.gate.may_begin(attempt):
+            return self._at(ATTEMPT_WAIT)
+        self.attempts += 1
+        self._attempt_at, self.attempt = self._context.clock.now, attempt
+        attempt.start()
+        self._openings.ask_beside(self.key)                     # D-24
+
+    def _transmission_targets(self) -> list[Address]:
+        self._known |= set(self._openings.targets(self.key, with_resting=True))
+        return self._openings.targets(self.key)
+
+    def _failed(self) -> None:
+        """L-5, L-91."""
+        self.attempt = None
+        for instance in self._openings.uncovered(self.key):
+            instance.failed += 1
+        now = self._context.clock.now
+        if now - self._started_at >= FAST_PERIOD:
+            due = self._attempt_at + self._context.spread(SLOW_STEP, SPREAD)
+            return self._at(max(0, due - now))
+        self._at(self._context.spread(PAUSES[min(self.attempts - 1, len(PAUSES) - 1)], SPREAD))
+
+    def answered(self) -> None:
+        """A response made a session join; 3 s later a link is up, or the attempt has failed (L-91)."""
+        if self.attempt is not None:
+            self.attempt.stop()
+        self.attempt, self._awaits_up = None, True
+        cancel(self._timer)
+        self._timer = self._context.clock.after(JOIN_TIME, self._failed)
+
+    def link_came_up(self) -> None:
+        """After a success the next begins at once, if an instance is uncovered."""
+        if self._awaits_up:
+            self._awaits_up, self.attempts, self._started_at = False, 0, self._context.clock.now
+            self._at(0)
+        elif not self._openings.is_wanted(self.key):
+            self._openings.end(self)
+
+    def candidates_changed(self) -> None:
+        """L-91."""
+        if not self._openings.is_wanted(self.key):
+            return self._openings.end(self)
+        new = set(self._openings.targets(self.key, with_resting=True)) - self._known
+        if new and self.attempt is None and not self._awaits_up:
+            self.begin()
+
+    def stop(self) -> None:
+        cancel(self._timer)
+        if self.attempt is not None:
+            self.attempt.stop()
+        self.attempt, self._awaits_up = None, False
+
+
+class Openings:
+    """The instances of a chat, and what is opened to them."""
+
+    def __init__(self, context: Context, host: OpeningHost, gate: Gate) -> None:
+        self.context, self.host, self.gate = context, host, gate
+        self.instances: list[Instance] = []
+        self._displaced: list[Instance] = []                    # D-22
+        self._openings: dict[bytes, Opening] = {}
+        self._for_links: dict[Any, Attempt] = {}
+        self._asks: dict[Instance, "Asking"] = {}
+
+    # Instances
+
+    def listed(self, name: str, key: bytes, candidates: list[Address]) -> None:
+        """Discovery lists an instance, perhaps again (D-7 to D-9)."""
+        net = self.context.net
+        usable = [a for a in candidates if net.is_unicast(a) and net.is_on_link(a) and not net.is_own(a)]
+        if key == self.context.identity.public:
+            return
+        known = next((i for i in self.instances if i.name == name and not i.by_hand), None)
+        if known is not None and known.key == key:
+            known.candidates = usable[:MAX_CANDIDATES]
+        else:
+            if known is not None:
+                self.instances.remove(known)
+            self._add(Instance(name, key, usable))
+        self.update(key)
+
+    def vanished(self, name: str) -> None:
+        for instance in [i for i in self.instances if i.name == name and not i.by_hand]:
+            self.instances.remove(instance)
+            assert instance.key is not None
+            displaced = next((i for i in self._displaced if i.key == instance.key), None)
+            if displaced is not None:
+                self._displaced.remove(displaced)
+                self.instances.append(displaced)
+            self.update(instance.key)
+        self._displaced = [i for i in self._displaced if i.name != name]
+
+    def _add(self, instance: Instance) -> None:
+        """D-22."""
+        same = [i for i in self.instances if i.key == instance.key and not i.by_hand]
+        if len(same) >= MAX_INSTANCES:
+            tried = [i for i in same if i.failed and not self.host.is_covered(i)]
+            if not tried:
+                self._displaced.append(instance)
+                return
+            former = max(tried, key=lambda i: i.failed)
+            self.instances.remove(former)
+            self._displaced.append(former)
+        self.instances.append(instance)
+
+    def add_by_hand(self, address: Address, key: Optional[bytes] = None) -> None:
+        """D-11, D-24."""
+        if any(i.by_hand and i.candidates == [address] for i in self.instances):
+            return
+        instance = Instance(f"{address[0]}:{address[1]}", key, [address], by_hand=True)
+        self.instances.append(instance)
+        self._asks[instance] = asking = Asking(self, instance)
+        if key is None:
+            asking.start()
+        else:
+            self.update(key)
+
+    def told(self, asking: "Asking", key: bytes) -> None:
+        """D-12, D-14."""
+        instance, former = asking.instance, asking.instance.key
+        if key == self.context.identity.public:
+            instance.key = None
+            asking.told_own()
+        elif key != former:
+            instance.key, instance.failed, instance.rests_until = key, 0, 0
+            asking.stop()
+            self.update(key)
+        if former is not None and former != key:
+            self.update(former)
+
+    def asking_for(self, address: Address, token: bytes) -> Optional["Asking"]:
+        return next((a for a in self._asks.values() if a.token == token and a.instance.candidates == [address]), None)
+
+    def ask_beside(self, key: bytes) -> None:
+        for instance in self.uncovered(key):
+            if instance in self._asks and instance.rests_until <= self.context.clock.now:
+                self._asks[instance].send()
+
+    # What there is to open to
+
+    def uncovered(self, key: bytes) -> list[Instance]:
+        return [i for i in self.instances if i.key == key and not self.host.is_covered(i)]
+
+    def is_wanted(self, key: bytes) -> bool:
+        if self.host.is_blocked(key):
+            return False
+        return bool(self.uncovered(key)) or bool(self.host.down_addresses(key))
+
+    def targets(self, key: bytes, with_resting: bool = False) -> list[Address]:
+        """L-2, L-3."""
+        now, live = self.context.clock.now, self.host.live_addresses(key)
+        addresses = [a for i in self.uncovered(key) if with_resting or i.rests_until <= now for a in i.candidates]
+        addresses += self.host.down_addresses(key)
+        return [a for a in dict.fromkeys(addresses) if a not in live]
+
+    def rest_left(self, key: bytes) -> int:
+        now = self.context.clock.now
+        rests = [i.rests_until - now for i in self.uncovered(key) if i.rests_until > now]
+        return min(rests, default=ATTEMPT_WAIT)
+
+    # Openings
+
+    def update(self, key: bytes) -> None:
+        """Instances, links or blocks of a key changed."""
+        opening = self._openings.get(key)
+        if opening is not None:
+            opening.candidates_changed()
+        elif self.is_wanted(key):
+            self._openings[key] = Opening(self, key)
+
+    def end(self, opening: Opening) -> None:
+        opening.stop()
+        if self._openings.get(opening.key) is opening:
+            del self._openings[opening.key]
+
+    def begin_again(self, key: bytes) -> None:
+        """L-87."""
+        if not self.is_wanted(key):
+            if key in self._openings:
+                self.end(self._openings[key])
+        elif key in self._openings:
+            self._openings[key].begin()
+        else:
+            self._openings[key] = Opening(self, key)
+
+    def begin_all_again(self) -> None:
+        """L-40, L-42."""
+        for key in list(self._openings):
+            self.begin_again(key)
+
+    def answered(self, attempt: Attempt) -> None:
+        """A response completed an attempt: a session joined."""
+        attempt.stop()
+        for link, own in list(self._for_links.items()):
+            if own is attempt:
+                del self._for_links[link]
+        opening = self._openings.get(attempt.key)
+        if opening is not None and opening.attempt is attempt:
+            opening.answered()
+
+    def link_came_up(self, key: bytes) -> None:
+        if key in self._openings:
+            self._openings[key].link_came_up()
+        self.update(key)
+
+    def handshake(self, mark: Any, key: bytes, epoch: int, targets: list[Address], is_second: bool = False) -> None:
+        """Begins a handshake for a link (L-101). `mark` names its use: a newer one replaces it."""
+        former = self._for_links.pop(mark, None)
+        if former is not None:
+            former.stop()
+        try:
+            attempt = Attempt(self.context, self.host, self.gate, key, epoch, lambda: targets,
+                              lambda: self._for_links.pop(mark, None) and None, True)
+        except HandshakeError:
+            return
+        attempt.caused_handshake = is_second
+        if self.gate.may_begin(attempt):
+            self._for_links[mark] = attempt
+            attempt.start()
+
+    def drop_pending(self, key: bytes) -> None:
+        """L-87."""
+        for mark, attempt in list(self._for_links.items()):
+            if attempt.key == key:
+                attempt.stop()
+                del self._for_links[mark]
+
+    def rest(self, instances: list[Instance], key: bytes) -> None:
+        """L-35."""
+        for instance in instances:
+            instance.rest(self.context.clock.now)
+        self.begin_again(key)
+
+    def refresh(self, key: bytes) -> None:
+        """L-36: the instances of an unblocked key are new."""
+        for instance in self.instances:
+            if instance.key == key:
+                instance.rests_until = instance.failed = 0
+        self.update(key)
+
+    def close(self) -> None:
+        for opening in list(self._openings.values()):
+            self.end(opening)
+        for attempt in self._for_links.values():
+            attempt.stop()
+        for asking in self._asks.values():
+            asking.stop()
+        self.instances.clear()
+
+
+class Asking:
+    """The asks to an address by hand (D-11 to D-14)."""
+
+    def __init__(self, openings: Openings, instance: Instance) -> None:
+        self._openings, self.instance = openings, instance
+        self.token: Optional[bytes] = None
+        self._steps = list(ASK_STEPS)
+        self._timer: Optional[Timer] = None
+        self._has_told_own = False
+
+    def start(self) -> None:
+        self.send()
+        context = self._openings.context
+        step = OWN_ASK_STEP if self._has_told_own else context.spread(self._steps.pop(0) if self._steps else ASK_STEP,
+                                                                      SPREAD)
+        self._timer = context.clock.after(step, self.start)
+
+    def send(self) -> None:
+        context = self._openings.context
+        self.token = context.random.randbytes(8)
+        ask = Ask(self.token, self._openings.host.keys.ask_check(self.token))
+        context.transmit(self.instance.candidates[0], ask.encode())
+
+    def told_own(self) -> None:
+        if not self._has_told_own:
+            self._openings.host.own_key_told(self.instance.candidates[0])
+        self._has_told_own = True
+        self.stop()
+        self._timer = self._openings.context.clock.after(OWN_ASK_STEP, self.start)
+
+    def stop(self) -> None:
+        cancel(self._timer)
