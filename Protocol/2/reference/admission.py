@@ -43,7 +43,8 @@ class Beginning:
         strangers = [a for a in pending if a.is_stranger]
         if len(pending) < PENDING and (not attempt.is_stranger or len(strangers) < PENDING_TO_STRANGERS):
             return True
-        replaceable = [a for a in (strangers if attempt.is_stranger else pending) if a.number >= 2 and not a.is_for_link]
+        others = strangers if attempt.is_stranger else pending
+        replaceable = [a for a in others if a.number >= 2 and not a.is_for_link]
         if attempt.is_for_link or attempt.number > 1 or not replaceable:
             return False
         max(replaceable, key=lambda a: a.number).give_up()      # L-98
@@ -136,17 +137,11 @@ class Answering:
 
     def is_flooded(self) -> bool:
         """L-8, step 3: counts an initiation."""
-        is_over = not self._unchecked.has_room(self._context.clock.now)
-        if not is_over:
-            self._unchecked.note(self._context.clock.now)
-        return is_over
+        return self._unchecked.is_over(self._context.clock.now)
 
     def is_loaded(self, unconfirmed: int, hop_limit: Optional[int]) -> bool:
         """L-9, L-92: counts an initiation whose check fits."""
-        now = self._context.clock.now
-        over = not self._load.has_room(now)
-        if not over:
-            self._load.note(now)
+        over = self._load.is_over(self._context.clock.now)
         return over or unconfirmed >= LOAD_UNCONFIRMED or hop_limit is not None and hop_limit < 255
 
     def may_retry(self, address: Address) -> bool:
@@ -219,10 +214,10 @@ def make_room(places: Iterable[Place], new: Place, chats: int) -> Optional[Link]
     """Returns the link that a new one replaces, or None where there is room (L-52, L-53, L-99)."""
     places = list(places)
     same_key = [p for p in places if p.chat is new.chat and p.key == new.key]
-    if len(same_key) >= LINKS_PER_KEY:
-        down = [p for p in same_key if p.link is not None and p.link.is_down]
-        if not down:
-            raise NoRoom
+    down = [p for p in same_key if p.link is not None and p.link.is_down]
+    if len(same_key) >= LINKS_PER_KEY and not down:
+        raise NoRoom
+    if down and (len(same_key) >= LINKS_PER_KEY or len(places) >= MAX_LINKS):
         return min(down, key=_made).link
     in_source = [p for p in places if p.source == new.source and p.rank < VERIFIED]
     limit = LINKS_OF_HOST if new.source == HOST else LINKS_PER_SOURCE
@@ -244,8 +239,9 @@ def _lowest(places: list[Place], new: Place) -> Optional[Link]:
     lower = [p for p in places if p.rank < new.rank]
     if not lower:
         raise NoRoom
-    lowest = min(p.rank for p in lower)
-    return max((p for p in lower if p.rank == lowest), key=lambda p: (p.link is not None and p.link.is_down, _made(p))).link
+    lowest = [p for p in lower if p.rank == min(p.rank for p in lower)]
+    down = [p for p in lowest if p.link is not None and p.link.is_down]
+    return max(down or lowest, key=_made).link
 
 
 def _by_share(places: list[Place], new: Place, chats: int) -> Optional[Link]:

@@ -12,7 +12,8 @@ from composer import Composer
 from context import Context
 from epochs import EpochCounter, EpochsUsedUp, decide_on_joining, decide_on_response, epoch_to_name
 from keys import ChatKeys, user_id
-from limits import (COPIES, IDLE_LINKS, INTERVAL_UNIT, LEAST_UNITS, LONGEST_TYPING_BEAT, S, TYPING_BEAT, TYPING_LINKS)
+from limits import (COPIES, IDLE_LINKS, INTERVAL_UNIT, LEAST_UNITS, LONGEST_TYPING_BEAT, MESSAGE_EXTRA, S,
+                    TYPING_BEAT, TYPING_LINKS)
 from link import Link
 from noise import Result
 from opening import Attempt, Instance, Openings
@@ -141,16 +142,17 @@ class Chat:
     def response(self, attempt: Attempt, result: Result, source: Address, via: Any) -> None:
         """A response opened (L-65 to L-69, L-95)."""
         link = self.links.get((attempt.key, result.run))
+        address = source if source in attempt.opened_from else next(iter(attempt.opened_from))      # L-81
         decision, epoch = decide_on_response(link, self._memory.epochs.of(attempt.key), attempt.epoch, result.epoch,
                                              attempt.caused_handshake)
         if decision == epochs.HANDSHAKE:
-            attempt.caused_handshake = True
-            self.openings.handshake(("answer", attempt.index), attempt.key, epoch, [source], is_second=True)
+            self.openings.handshake(link or attempt.key, attempt.key, epoch, [address], attempt)
         elif decision == epochs.FORGET:
             assert link is not None
             self.forget(link, "lost-state")
-        elif decision != epochs.DROP:
-            address = source if source in attempt.opened_from else next(iter(attempt.opened_from))     # L-81
+        elif decision == epochs.DROP:
+            attempt.give_up()
+        else:
             session = Session(attempt.key, attempt.index, result.index, result, attempt.epoch, address, True,
                               self._clock.now)
             session.chat = self
@@ -228,11 +230,16 @@ class Chat:
     def changed(self, link: Link) -> None:
         self.people.update(link.key)
 
+    def is_typing(self, link: Link) -> bool:
+        return self.composer.is_announced and link.is_named
+
     def address_changed(self, link: Link) -> None:
         self.openings.update(link.key)
 
     def got_text(self, link: Link, text: str, owner: Owner) -> None:
         size = len(text.encode())
+        if not link.is_named:                                   # M-24
+            return self._context.pools.texts.remove(owner, size + MESSAGE_EXTRA)
         event = {"on": "message", "chat": self.name, "from": self.people.person(link.key).shown(),
                  "message": self._node.next_number(), "text": text, "held": (owner, size)}
         self._texts.append((link.key, event | ({"delayed": True} if self._context.is_late else {})))
@@ -269,8 +276,10 @@ class Chat:
             link.send_typing()
 
     def _beats_change(self) -> None:
+        """T-8, T-11: a heartbeat that is due when typing ends keeps its time."""
         for link in self.links.values():
-            link.schedule_beat()
+            if self.composer.is_announced and link.is_named:
+                link.schedule_beat()
 
     def send_heartbeats(self) -> None:
         """T-21."""
@@ -316,10 +325,10 @@ class Chat:
 
     def say_bye(self, link: Link, reason: int, why: str) -> None:
         """L-32, L-35."""
-        byes = [link.seal_byes(reason) for _ in (0, *COPIES)]
-        self._transmit_all(byes[0])
-        for delay, copies in zip(COPIES, byes[1:]):
-            self._clock.after(delay, partial(self._transmit_all, copies))
+        byes = link.seal_byes(reason)
+        self._transmit_all(byes)
+        for delay in COPIES:
+            self._clock.after(delay, partial(self._transmit_all, byes))
         self.forget(link, why, rests=True)
 
     def _transmit_all(self, datagrams: list[tuple[Address, bytes]]) -> None:
@@ -352,7 +361,7 @@ class Chat:
         except EpochsUsedUp:
             self._memory.run, self._memory.epochs = self._context.random.randbytes(8), EpochCounter()
             for other in list(self.links.values()):
-                self.say_bye(other, QUIT, "lost-state")
+                self.say_bye(other, LEFT, "left")
 
     def blocked(self, user: str) -> None:
         """L-36."""

@@ -87,6 +87,14 @@ class Rate:
         self.note(now)
         return True
 
+    def is_over(self, now: int) -> bool:
+        """Counts an event of a load, of which all count."""
+        self.count(now)
+        self._times.append(now)
+        if len(self._times) > self.limit + 1:
+            self._times.popleft()
+        return len(self._times) > self.limit
+
 
 class Bucket:
     """"N a second with burst B": B tokens, full at first, that gain N a second."""

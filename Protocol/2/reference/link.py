@@ -25,6 +25,7 @@ class LinkHost(Protocol):
 
     def status(self) -> int: ...                                        # T-2
     def interval_units(self) -> int: ...                                # T-24
+    def is_typing(self, link: "Link") -> bool: ...                      # announced, and shown there
     def next_beat(self, link: "Link") -> int: ...                       # T-8, T-11: until the next heartbeat
     def covered_addresses(self, link: "Link") -> list[Address]: ...
     def covers_by_hand(self, link: "Link") -> bool: ...
@@ -266,8 +267,10 @@ class Link:
         self._count_bytes(source, size)
         if is_newest:
             self._newest_source = source
-        if counts and status is not None and not is_unheard:
-            self._take_status(status, counter)
+        if status is not None and counter > self._newest_status:            # T-13
+            self._newest_status = counter
+            if counts and not is_unheard:
+                self._take_status(status)
         if Ping in by_type:
             self._answer(by_type[Ping], source, via)
         if is_evidence:
@@ -280,7 +283,7 @@ class Link:
             self._take_records(by_type, counter, is_newest)
         if Bye in by_type and self.state != FORGOTTEN:
             return self._host.received_bye(self, by_type[Bye].reason)
-        if self.is_down and self.clock.now - self._last_ping >= PING_STEP:
+        if self.is_down and source == self.address and self.clock.now - self._last_ping >= PING_STEP:
             self._send_ping([self.address], with_heartbeat=True)            # L-71
         if is_unheard and is_newest and ping is None and self.state == UP and not late:
             self._is_unheard()
@@ -288,7 +291,8 @@ class Link:
             self._host.changed(self)
 
     def _take_records(self, by_type: dict[type, Any], counter: int, is_newest: bool) -> None:
-        if Ack in by_type and not self.sender.acknowledge(by_type[Ack], counter, is_newest):
+        may_sample = not self.context.is_late
+        if Ack in by_type and not self.sender.acknowledge(by_type[Ack], counter, is_newest, may_sample):
             return self._host.forget(self, "lost-state")                    # L-94
         if Forward in by_type:
             self.receiver.forward(by_type[Forward].next)
@@ -313,17 +317,15 @@ class Link:
             if self._peer_types and self.clock.now < self._typing_until:
                 self._show_typing(self._typing_until)
             self.send_heartbeat()                                           # L-82
-            self.schedule_beat()
+            if self._host.is_typing(self):
+                self.schedule_beat()
             self._host.was_named(self)
             self.wants_to_send()
 
     # Status
 
-    def _take_status(self, status: Any, counter: int) -> None:
+    def _take_status(self, status: Any) -> None:
         """T-12 to T-16, L-90."""
-        if counter <= self._newest_status:
-            return
-        self._newest_status = counter
         types = bool(status.status & TYPING)
         if self.context.is_late:
             if not types:
@@ -398,6 +400,7 @@ class Link:
         if address == self.address:
             return
         self.address, self.via = address, None
+        self.sender.round_trips.set_on_link(self.context.net.is_on_link(address))
         self._check_address, self._bytes_in, self._bytes_out = None, 0, 0
         self._host.address_changed(self)
 

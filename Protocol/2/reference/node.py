@@ -241,7 +241,8 @@ class Node:
 
     # Datagrams
 
-    def datagram(self, now: int, data: bytes, source: Address, via: Any = None, hop_limit: Optional[int] = None) -> None:
+    def datagram(self, now: int, data: bytes, source: Address, via: Any = None,
+                 hop_limit: Optional[int] = None) -> None:
         """`via` is the own address that it was sent to, and `hop_limit` what it arrived with, where known."""
         self.advance(now)
         if self.context.is_late:
@@ -275,8 +276,8 @@ class Node:
         context, answering = self.context, self.answering
         if not self._may_come_from(source):
             return context.drop("off-link")
-        if data in self.unconfirmed.by_initiation:
-            return context.transmit(source, self.unconfirmed.by_initiation[data][1], via)
+        if data[:121] in self.unconfirmed.by_initiation:
+            return context.transmit(source, self.unconfirmed.by_initiation[data[:121]][1], via)
         ephemeral = initiation.noise[:32]
         has_cookie = answering.cookies.fits(initiation.cookie, source, initiation.sender, ephemeral)
         if answering.is_flooded() and not has_cookie:
@@ -335,7 +336,7 @@ class Node:
         if len(self.unconfirmed) >= UNCONFIRMED_SESSIONS:
             self._drop_session(self.unconfirmed.oldest())
         response = Response(initiation.sender, message).encode()
-        self.unconfirmed.add(data, session, response)
+        self.unconfirmed.add(data[:121], session, response)
         self.clock.after(UNCONFIRMED, lambda: self._drop_session(session))
         context.transmit(source, response, via)
 
@@ -434,16 +435,24 @@ class Node:
             return None
 
     def _confirm(self, session: Session, frames: Optional[list[Frame]]) -> Optional[Link]:
-        """L-67; a bye on a session of no link drops that session alone (L-34)."""
+        """L-67; a bye ends the link of that run and pair of epochs, or drops the session alone (L-34)."""
         chat: Chat = session.chat
+        bye = next((frame for frame in frames or [] if isinstance(frame, Bye)), None)
+        if bye is not None:
+            self._bye_unconfirmed(session, bye.reason)
+            return None
         self.unconfirmed.remove(session)
-        is_bye = any(isinstance(frame, Bye) for frame in frames or [])
-        link = None
-        if not is_bye or (session.key, session.run) in chat.links:
-            link = chat.confirm(session)
+        link = chat.confirm(session)
         if link is None:
             self.context.sessions.pop(session.index, None)
         return link
+
+    def _bye_unconfirmed(self, session: Session, reason: int) -> None:
+        chat: Chat = session.chat
+        self._drop_session(session)
+        link = chat.links.get((session.key, session.run))
+        if link is not None and (link.own_epoch, link.peer_epoch) == (session.own_epoch, session.peer_epoch):
+            chat.received_bye(link, reason)
 
     def _within_rate(self, link: Link, source: Address) -> bool:
         if link not in self._link_rates:
@@ -457,5 +466,5 @@ class Node:
         if frames is None or len(frames) != 1 or not isinstance(frames[0], Bye):
             return self.context.drop("lastWill")
         if session.link is None:
-            return self._drop_session(session)
+            return self._bye_unconfirmed(session, WILL)
         session.chat.received_bye(session.link, WILL)

@@ -122,7 +122,7 @@ class Opening:
         self._context, self._host = openings.context, openings.host
         self.attempt: Optional[Attempt] = None
         self._timer: Optional[Timer] = None
-        self.attempts = 0
+        self.attempts = self._started_at = self._attempt_at = 0
         self._awaits_up = False
         self._known: set[Address] = set()
         self.begin()
@@ -130,7 +130,7 @@ class Opening:
     def begin(self) -> None:
         """Begins (again) with the first attempt."""
         self.stop()
-        self._started_at, self._attempt_at, self.attempts = self._context.clock.now, 0, 0
+        self._attempt_at, self.attempts = 0, 0
         self._known = set(self._openings.targets(self.key, with_resting=True))
         waits = self._context.identity.public > self.key        # L-1
         self._at(LARGER_KEY_WAIT if waits else 0)
@@ -149,7 +149,7 @@ class Opening:
             return self._at(max(rest, ATTEMPT_WAIT))
         try:
             attempt = Attempt(self._context, self._host, self._openings.gate, self.key,
-                              self._host.epoch_to_name(self.key), self._transmission_targets, self._failed, False,
+                              self._host.epoch_to_name(self.key), self._transmission_targets, self.failed, False,
                               self.attempts + 1)
         except HandshakeError:
             return self._openings.end(self)                     # W-4: nobody has such a key
@@ -157,6 +157,8 @@ class Opening:
             return self._at(ATTEMPT_WAIT)
         self.attempts += 1
         self._attempt_at, self.attempt = self._context.clock.now, attempt
+        if self.attempts == 1:
+            self._started_at = self._attempt_at
         attempt.start()
         self._openings.ask_beside(self.key)                     # D-24
 
@@ -164,7 +166,7 @@ class Opening:
         self._known |= set(self._openings.targets(self.key, with_resting=True))
         return self._openings.targets(self.key)
 
-    def _failed(self) -> None:
+    def failed(self) -> None:
         """L-5, L-91."""
         self.attempt = None
         for instance in self._openings.uncovered(self.key):
@@ -181,12 +183,12 @@ class Opening:
             self.attempt.stop()
         self.attempt, self._awaits_up = None, True
         cancel(self._timer)
-        self._timer = self._context.clock.after(JOIN_TIME, self._failed)
+        self._timer = self._context.clock.after(JOIN_TIME, self.failed)
 
     def link_came_up(self) -> None:
         """After a success the next begins at once, if an instance is uncovered."""
         if self._awaits_up:
-            self._awaits_up, self.attempts, self._started_at = False, 0, self._context.clock.now
+            self._awaits_up, self.attempts = False, 0
             self._at(0)
         elif not self._openings.is_wanted(self.key):
             self._openings.end(self)
@@ -358,20 +360,26 @@ class Openings:
             self._openings[key].link_came_up()
         self.update(key)
 
-    def handshake(self, mark: Any, key: bytes, epoch: int, targets: list[Address], is_second: bool = False) -> None:
-        """Begins a handshake for a link (L-101). `mark` names its use: a newer one replaces it."""
-        former = self._for_links.pop(mark, None)
-        if former is not None:
+    def handshake(self, mark: Any, key: bytes, epoch: int, targets: list[Address],
+                  caused_by: Optional[Attempt] = None) -> None:
+        """Begins a handshake for a link, or for the attempt that caused it (L-101). There is one for each mark."""
+        former, opening = self._for_links.pop(mark, None), self._openings.get(key)
+        if former is not None and former is not caused_by:
             former.stop()
-        try:
-            attempt = Attempt(self.context, self.host, self.gate, key, epoch, lambda: targets,
-                              lambda: self._for_links.pop(mark, None) and None, True)
-        except HandshakeError:
-            return
-        attempt.caused_handshake = is_second
-        if self.gate.may_begin(attempt):
-            self._for_links[mark] = attempt
-            attempt.start()
+        is_of_opening = caused_by is not None and opening is not None and opening.attempt is caused_by
+        if caused_by is not None:
+            caused_by.stop()
+
+        def ended() -> None:
+            self._for_links.pop(mark, None)
+            if opening is not None and opening.attempt is attempt:
+                opening.failed()
+        attempt = Attempt(self.context, self.host, self.gate, key, epoch, lambda: targets, ended, True)
+        attempt.caused_handshake = caused_by is not None
+        if is_of_opening and opening is not None:
+            opening.attempt = attempt
+        self._for_links[mark] = attempt
+        attempt.start()
 
     def drop_pending(self, key: bytes) -> None:
         """L-87."""

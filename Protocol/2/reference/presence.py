@@ -70,7 +70,8 @@ class People:
         """T-19, T-28."""
         links: list[ShownLink] = [link for link in self._links_of(key) if link.is_named]
         presence = max((link.presence() for link in links), key=RANKS.__getitem__, default="offline")
-        return presence, links[-1].name if links else self.person(key).name
+        alive = [link for link in links if link.presence() != "offline"]
+        return presence, (alive or links)[-1].name if links else self.person(key).name
 
     def update(self, key: bytes, why: str = "silence", at_once: bool = False) -> None:
         """Reports what changed of a person: presence before typing, or after it when a link ended (T-29)."""

@@ -61,10 +61,15 @@ class RoundTrips:
     """The retransmission timer's time by RFC 6298, section 2 (M-11)."""
 
     def __init__(self, is_on_link: bool) -> None:
-        self.first, self.least, self.most = TIMERS_ON_LINK if is_on_link else TIMERS_OFF_LINK
-        self.time = self.first
         self.smooth: Optional[float] = None
         self._variation = 0.0
+        self.set_on_link(is_on_link)
+        self.time = self.first
+
+    def set_on_link(self, is_on_link: bool) -> None:
+        self.first, self.least, self.most = TIMERS_ON_LINK if is_on_link else TIMERS_OFF_LINK
+        if self.smooth is None:
+            self.time = self.first
 
     def sample(self, time: int) -> None:
         if self.smooth is None:
@@ -139,12 +144,10 @@ class Sender:
         self._changed()
 
     def enqueue_name(self, name: str) -> None:
-        """M-24; a name that still waits takes the new value."""
-        for record in self._waiting:
-            if record.kind == NAME:
-                record.body = name.encode()
-                return
-        self._waiting.append(Outgoing(NAME, FIRST | LAST, name.encode(), None))
+        """M-24: in place of a name that waits, before the messages that wait, and within none (M-27)."""
+        self._waiting = deque(r for r in self._waiting if r.kind != NAME)
+        begun = sum(r.message is not None and r.message.begun_at is not None for r in self._waiting)
+        self._waiting.insert(begun, Outgoing(NAME, FIRST | LAST, name.encode(), None))
         self._changed()
 
     def messages(self) -> list[int]:
@@ -228,15 +231,12 @@ class Sender:
         self._again.clear()
 
     def _changed(self) -> None:
-        if self.forward is not None and self._messages and self._stalled_from is None:
-            self._stalled_from = self._clock.now        # M-19: only the peer holds them back
-            self._arm_stall()
         if self.next_record() is not None:
             self._host.wants_to_send()
 
     # Acknowledgement
 
-    def acknowledge(self, ack: Ack, counter: int, is_evidence: bool) -> bool:
+    def acknowledge(self, ack: Ack, counter: int, is_evidence: bool, may_sample: bool = True) -> bool:
         """Takes an ack. Returns False if it is impossible, and thus the sign of a snapshot (L-94)."""
         is_newest = counter > self._newest_ack
         self._newest_ack = max(counter, self._newest_ack)
@@ -249,7 +249,7 @@ class Sender:
         if is_newest:
             fresh += self._name(ack)
         last = max(fresh, key=lambda r: r.order, default=None)
-        if last is not None and last.transmissions == 1:
+        if last is not None and last.transmissions == 1 and may_sample:
             self.round_trips.sample(self._clock.now - last.sent_at)
         if self.forward is not None and self.forward == ack.next:
             self._forward_arrived()
@@ -303,10 +303,11 @@ class Sender:
         for record in done:
             if record.message is not None:
                 record.message.left -= 1
+                self.queued -= len(record.body)                 # M-14
                 if record.message.left == 0:
                     finished.append(record.message)
                     self._messages.remove(record.message)
-                    self.queued -= record.message.size
+                    self.queued -= MESSAGE_EXTRA
         self._note_oldest()
         return finished
 
@@ -315,10 +316,10 @@ class Sender:
     def _arm_stall(self) -> None:
         cancel(self._stall_timer)
         self._stall_timer = None
-        if self._down_at is not None or not self._messages:
+        if self._down_at is not None:
             return
         dues = [] if self._stalled_from is None else [self._stalled_from + STALLED]
-        if self._messages[0].begun_at is not None:
+        if self._messages and self._messages[0].begun_at is not None:
             dues.append(self._messages[0].begun_at + UNFINISHED)
         if dues:
             self._stall_timer = self._clock.at(max(min(dues), self._clock.now), self._stall)
@@ -326,16 +327,15 @@ class Sender:
     def _stall(self) -> None:
         """M-19, M-37: all waiting messages fail, and the peer hears where the records go on."""
         failed = self.messages()
-        has_name = any(r.kind == NAME for r in (*self.sent, *self._waiting))
         name = next((r for r in (*reversed(self._waiting), *reversed(self.sent)) if r.kind == NAME), None)
         self._messages.clear()
         self._waiting.clear()
         self.sent, self.queued, self._again = [], 0, []
-        if has_name and name is not None:
+        if name is not None:
             self._waiting.append(Outgoing(NAME, FIRST | LAST, name.body, None))
-        self._stalled_from = None
-        self._stall_timer = None
+        self._stalled_from = self._clock.now
         self.forward = self.next_number + 1
+        self._arm_stall()
         self._send_forward()
         for number in failed:
             self._host.failed(number, "stalled")
@@ -463,7 +463,7 @@ class Receiver:
         self._begun: Optional[tuple[list[bytes], Owner]] = None
         self._begun_size = 0
         self._given_up = False                                  # M-43
-        self._refused = False                                   # M-41
+        self._refused: Optional[Pool] = None                    # M-41
         self._last_record = self._waits_since = clock.now       # M-43
         self._down_at: Optional[int] = clock.now
 
@@ -481,8 +481,6 @@ class Receiver:
         elif self._take(record):
             self.expected += 1
             self._take_held()
-        else:
-            self._refuse()
         self._note_waiting()
 
     def forward(self, number: int) -> None:
@@ -506,13 +504,13 @@ class Receiver:
             pool.add(owner, size)
             self._held[record.number] = record, owner
         else:
-            self._refuse()
+            self._refuse(pool)
 
     def _take_held(self) -> None:
         while self.expected in self._held:
             record = self._drop_held(self.expected)
             if not self._take(record):
-                return self._refuse()
+                return
             self.expected += 1
 
     def _drop_held(self, number: int) -> Record:
@@ -520,25 +518,19 @@ class Receiver:
         self._pools.unfinished.remove(owner, len(record.body) + MESSAGE_EXTRA)
         return record
 
-    def _refuse(self) -> None:
+    def _refuse(self, pool: Pool) -> bool:
         """M-41: an ack when the shares are half free again."""
-        if not self._refused:
-            self._refused = True
-            self._pools.texts.waiting.append(self._room_again)
-            self._pools.unfinished.waiting.append(self._room_again)
+        if self._refused is not pool:
+            self._refused = pool
+            pool.waiting.append(self._room_again)
+        return False
 
     def _room_again(self) -> None:
-        if not self._refused:
-            return
-        owner = self._host.owner()
-        pools = (self._pools.texts, self._pools.unfinished)
-        if all(pool.is_half_free(owner) for pool in pools):
-            self._refused = False
+        pool, self._refused = self._refused, None
+        if pool is not None and pool.is_half_free(self._host.owner()):
             self._host.send_ack()
-        else:
-            for pool in pools:
-                if self._room_again not in pool.waiting:
-                    pool.waiting.append(self._room_again)
+        elif pool is not None:
+            self._refuse(pool)
 
     def _take(self, record: Record) -> bool:
         """Takes the expected record; returns False if there is no room (M-39)."""
@@ -559,7 +551,7 @@ class Receiver:
             parts = self._begun[0] if self._begun is not None else []
             size = self._begun_size + len(record.body) + MESSAGE_EXTRA
             if not self._pools.texts.has_room(owner, size):
-                return False
+                return self._refuse(self._pools.texts)
             text = b"".join([*parts, record.body]).decode()
             self._drop_message()
             self._pools.texts.add(owner, size)
@@ -567,7 +559,7 @@ class Receiver:
             return True
         if first:
             if not self._pools.unfinished.has_room(owner, RESERVED):
-                return False
+                return self._refuse(self._pools.unfinished)
             self._pools.unfinished.add(owner, RESERVED)
             self._begun = [], owner
         assert self._begun is not None

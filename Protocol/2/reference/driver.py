@@ -1,0 +1,370 @@
+"""The JSON-lines interface (../../api.md): requests as lines in, answers and events as lines out."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from typing import Any, Callable, Optional
+
+from chat import Chat, QueueFull
+from keys import (TextError, base64url, chat_name, fingerprint, key_from_text, read_invite, secret_from_text, user_id,
+                  write_invite)
+from limits import MAX_MESSAGE, MAX_NAME, S
+from node import Node
+from session import Address
+
+VERSION, INTERFACE = "2.0-reference", 1
+UNSUPPORTED = ["discovery", "last-will", "people", "sightings", "suspend"]      # J-13, A-31
+RESULTS = {do: do for do in ("chats", "fingerprint", "identity", "invite", "stats", "status", "who")} | {"send": "sent"}
+HIGHEST_ID, MAX_ID = 2**53 - 1, 64                                              # A-2
+MAX_LINE = 1 << 20                                                              # J-4
+LOOKING = 3 * S                                                                 # A-35
+USER_ID = re.compile("[a-z2-7]{16}")
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class CommandError(Exception):
+    """A request that changes nothing (J-4)."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+def bad(text: str) -> CommandError:
+    return CommandError("bad-command", text)
+
+
+def text_of(value: Any, member: str) -> str:
+    if not isinstance(value, str) or SURROGATE.search(value):
+        raise bad(f"{member} is not a string of Unicode text")
+    return value
+
+
+def parse_address(text: str) -> Address:
+    host, _, port = text.rpartition(":")
+    if not re.fullmatch(r"(\d{1,3}\.){3}\d{1,3}", host) or not port.isdigit() or not 0 < int(port) < 65_536:
+        raise bad(f"{text} is not HOST:PORT")
+    return host, int(port)
+
+
+class Lines:
+    """Cuts the input into lines; one that is too long comes as None, once."""
+
+    def __init__(self) -> None:
+        self._rest, self._is_skipping = b"", False
+
+    def feed(self, data: bytes) -> list[Optional[bytes]]:
+        parts = (self._rest + data).split(b"\n")
+        self._rest = parts.pop()
+        lines: list[Optional[bytes]] = []
+        for part in parts:
+            lines.append(None if self._is_skipping or len(part) > MAX_LINE else part)
+            self._is_skipping = False
+        if self._is_skipping or len(self._rest) > MAX_LINE:
+            self._rest, self._is_skipping = b"", True
+        return lines
+
+    def end(self) -> list[Optional[bytes]]:
+        return self.feed(b"\n") if self._rest or self._is_skipping else []
+
+
+class Driver:
+    """Drives a node by requests. `write` takes each line at once (J-1)."""
+
+    def __init__(self, node: Node, port: int, is_temporary: bool, write: Callable[[bytes], None]) -> None:
+        self.node, self.port, self.is_temporary, self._write = node, port, is_temporary, write
+        self.since = time.time()
+        self.current: Optional[Chat] = None
+        self.wants_to_quit = False
+        self._line = 0
+
+    # Lines out
+
+    def write(self, event: dict[str, Any]) -> None:
+        line = {"on": event["on"], "at": round(time.time(), 6), **event}
+        self._write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+
+    def flush(self) -> None:
+        """Writes what happened."""
+        for event in self.node.take_events():
+            self.write(event)
+
+    def ready(self, chat: str) -> None:
+        """J-3."""
+        self.write({"on": "ready", **self._identity(), "chat": chat, "version": VERSION, "interface": INTERFACE,
+                    "unsupported": UNSUPPORTED})
+
+    # Lines in
+
+    def read(self, line: Optional[bytes]) -> None:
+        """J-4: one line; the node's time was brought forward before."""
+        self.flush()
+        self._line += 1
+        echo: dict[str, Any] = {}
+        try:
+            if line is None:
+                raise bad("the line is longer than 1 MiB")
+            if not line.strip(b" \t\r"):
+                return
+            request = self._parse(line)
+            if "id" in request and self._is_id(request["id"]):
+                echo["id"] = request["id"]
+            if request.get("do") == "send" and "tag" in request:
+                echo["tag"] = text_of(request["tag"], "tag")
+            if "id" in request and "id" not in echo:
+                raise bad("id is neither a string of 1 to 64 bytes nor a whole number")
+            self._check(request)
+            self._answer(request)
+        except CommandError as error:
+            self.write({"on": "error", "code": error.code, "text": str(error), "line": self._line, **echo})
+
+    @staticmethod
+    def _parse(line: bytes) -> dict[str, Any]:
+        def refuse(constant: str) -> None:
+            raise ValueError(constant)
+        try:
+            request = json.loads(line.decode("utf-8"), parse_constant=refuse)
+        except (ValueError, RecursionError):
+            raise bad("the line is not valid JSON") from None
+        if not isinstance(request, dict):
+            raise bad("the line is not an object")
+        return request
+
+    @staticmethod
+    def _is_id(value: Any) -> bool:
+        if isinstance(value, str):
+            return not SURROGATE.search(value) and 1 <= len(value.encode()) <= MAX_ID
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= HIGHEST_ID
+
+    @staticmethod
+    def _check(request: dict[str, Any]) -> None:
+        if SURROGATE.search(json.dumps(request, ensure_ascii=False)):
+            raise bad("the line holds half of a surrogate pair")
+        for member in ("text", "tag", "chat", "secret", "user"):
+            if member in request:
+                text_of(request[member], member)
+
+    def _answer(self, request: dict[str, Any]) -> None:
+        """A-3, A-4: the answer first, then what the request brought about."""
+        do = request.get("do")
+        action = getattr(self, f"_do_{do}", None) if isinstance(do, str) and do.isalpha() else None
+        if action is None:
+            raise bad("there is no such request")
+        more = action(request)
+        events = self.node.take_events()
+        answer = {"on": do, **more} if do in RESULTS and do != "send" else next(
+            (event for event in events if event["on"] == RESULTS.get(str(do))), None)
+        if answer in events:
+            events.remove(answer)
+        if "id" in request:
+            self.write({**(answer or {"on": "ok", **(more or {})}), "id": request["id"]})
+        elif answer is not None:
+            self.write(answer)
+        for event in events:
+            self.write(event)
+
+    # Members
+
+    @staticmethod
+    def _needed(request: dict[str, Any], member: str) -> str:
+        if member not in request:
+            raise bad(f"{member} is missing")
+        return text_of(request[member], member)
+
+    @staticmethod
+    def _flag(request: dict[str, Any], member: str, otherwise: bool = False) -> bool:
+        value = request.get(member, otherwise)
+        if not isinstance(value, bool):
+            raise bad(f"{member} is neither true nor false")
+        return value
+
+    def _chat(self, request: dict[str, Any]) -> Chat:
+        if "chat" in request:
+            try:
+                return self.node.chats[chat_name(request["chat"])]
+            except (TextError, KeyError):
+                raise CommandError("unknown-chat", "this node is not in that chat") from None
+        if self.current is None:
+            raise bad("no chat is open")
+        return self.current
+
+    def _user(self, request: dict[str, Any]) -> str:
+        if "key" in request:
+            raise CommandError("unsupported", "this node remembers nobody")
+        user = self._needed(request, "user")
+        if not USER_ID.fullmatch(user):
+            raise bad("user is not a user ID")
+        return user
+
+    def _key(self, request: dict[str, Any]) -> bytes:
+        try:
+            return key_from_text(self._needed(request, "key"))
+        except TextError:
+            raise bad("key is not a static key") from None
+
+    # Parts of answers
+
+    def _identity(self) -> dict[str, Any]:
+        key = self.node.identity.public
+        return {"user": user_id(key), "name": self.node.context.name, "key": base64url(key), "port": self.port}
+
+    @staticmethod
+    def _peers(chat: Chat) -> list[dict[str, Any]]:
+        return sorted((person.known() for person in chat.people.known.values()), key=lambda known: known["user"])
+
+    @staticmethod
+    def _invitation(chat: Chat) -> dict[str, str]:
+        return {} if chat.secret is None else {"invite": write_invite(chat.name, chat.secret, chat.owner_key)}
+
+    def _chats(self) -> list[dict[str, Any]]:
+        return [{"chat": chat.name, "secret": chat.secret is not None, "kept": False, "waiting": 0,
+                 "present": sum(known["presence"] != "offline" for known in self._peers(chat)),
+                 "looking": self.node.clock.now - chat.joined_at < LOOKING} for chat in self.node.chats.values()]
+
+    # Requests
+
+    def _do_compose(self, request: dict[str, Any]) -> None:
+        text = self._needed(request, "text")
+        self._chat(request).composer.compose(text)
+
+    def _do_send(self, request: dict[str, Any]) -> None:
+        text, chat = self._needed(request, "text"), self._chat(request)
+        if not 1 <= len(text.encode()) <= MAX_MESSAGE:
+            raise bad("a message has 1 to 65,536 bytes")
+        try:
+            self.node.send(chat, text, request.get("tag"))
+        except QueueFull:
+            raise CommandError("queue-full", "too much text waits for a peer") from None
+
+    def _do_join(self, request: dict[str, Any]) -> dict[str, Any]:
+        name, secret, owner = self._chat_to_join(request)
+        opens = self._flag(request, "open", otherwise=True)
+        if self._flag(request, "keep"):
+            raise CommandError("unsupported", "this node is no daemon")
+        if name in self.node.chats or secret and any(c.secret == secret for c in self.node.chats.values()):
+            raise CommandError("already-joined", "this node is in that chat")
+        if not self.node.may_join():
+            raise CommandError("too-many-chats", "this node is in 32 chats")
+        chat = self.join(name, secret, owner)
+        if opens:
+            self.current = self.current or chat
+        return {"chat": name, "peers": self._peers(chat), **self._invitation(chat)}
+
+    def join(self, name: str, secret: Optional[bytes], owner: bytes = b"") -> Chat:
+        chat = self.node.join(name, secret, owner)
+        if secret is None:                                                      # S-4
+            self.node.context.emit({"on": "notice", "code": "open-chat", "chat": name,
+                                    "text": "this chat is open: anybody on the network can join and read it"})
+        return chat
+
+    def _chat_to_join(self, request: dict[str, Any]) -> tuple[str, Optional[bytes], bytes]:
+        if "invite" in request:
+            if "chat" in request or "secret" in request:
+                raise bad("invite comes in place of chat and secret")
+            try:
+                return read_invite(text_of(request["invite"], "invite").strip())
+            except TextError:
+                raise CommandError("bad-invite", "this is not an invite") from None
+        try:
+            name = chat_name(self._needed(request, "chat"))
+        except TextError:
+            raise bad("chat is not a chat name") from None
+        try:
+            return name, secret_from_text(request["secret"]) if "secret" in request else None, b""
+        except TextError:
+            raise bad("secret is not a chat secret") from None
+
+    def _do_leave(self, request: dict[str, Any]) -> None:
+        self._needed(request, "chat")
+        chat = self._chat(request)
+        self.node.leave(chat)
+        self.current = None if chat is self.current else self.current
+
+    def _do_open(self, request: dict[str, Any]) -> None:
+        self._needed(request, "chat")
+        chosen = self._chat(request)
+        if self.current is not None and chosen is not self.current:
+            self.current.composer.compose("")                                   # T-10
+        self.current = chosen
+
+    def _do_away(self, request: dict[str, Any]) -> None:
+        self._set_away(True)
+
+    def _do_back(self, request: dict[str, Any]) -> None:
+        self._set_away(False)
+
+    def _set_away(self, is_away: bool) -> None:
+        self.node.set_away(is_away)
+
+    def _do_nick(self, request: dict[str, Any]) -> None:
+        name = self._needed(request, "name")
+        if not 1 <= len(name.encode()) <= MAX_NAME:
+            raise CommandError("bad-name", "a name has 1 to 64 bytes")
+        self.node.rename(name)
+
+    def _do_block(self, request: dict[str, Any]) -> None:
+        self.node.block(self._user(request))
+
+    def _do_unblock(self, request: dict[str, Any]) -> None:
+        self.node.unblock(self._user(request))
+
+    def _do_who(self, request: dict[str, Any]) -> dict[str, Any]:
+        if "chat" not in request and self.current is None:
+            return {"peers": []}
+        chat = self._chat(request)
+        return {"chat": chat.name, "peers": self._peers(chat)}
+
+    def _do_chats(self, _: dict[str, Any]) -> dict[str, Any]:
+        return {"chats": self._chats()}
+
+    def _do_status(self, _: dict[str, Any]) -> dict[str, Any]:
+        return {"user": user_id(self.node.identity.public), "name": self.node.context.name, "version": VERSION,
+                "interface": INTERFACE, "since": round(self.since, 6), "away": self.node.context.is_away,
+                "frontEnds": 1, "chats": self._chats()}
+
+    def _do_identity(self, _: dict[str, Any]) -> dict[str, Any]:
+        return {**self._identity(), "temporary": self.is_temporary}
+
+    def _do_fingerprint(self, request: dict[str, Any]) -> dict[str, Any]:
+        key = self._key(request)
+        digits = fingerprint(self.node.identity.public, key)
+        return {"key": base64url(key), "groups": [digits[at:at + 5] for at in range(0, 60, 5)]}
+
+    def _do_invite(self, request: dict[str, Any]) -> dict[str, Any]:
+        chat = self._chat(request)
+        return {"chat": chat.name, **self._invitation(chat)}
+
+    def _do_stats(self, _: dict[str, Any]) -> dict[str, Any]:
+        links = self.node.links()
+        return {"chats": len(self.node.chats), "links": len(links), "drops": dict(self.node.context.drops),
+                "sessions": sum(len(link.sessions) for link in links), "states": [link.state for link in links],
+                "pending": len(self.node.context.pending), "unconfirmed": len(self.node.unconfirmed)}
+
+    def _do_add(self, request: dict[str, Any]) -> None:
+        """Not in the API: adds a peer by hand, as `--peer` does."""
+        address = parse_address(self._needed(request, "address"))
+        key = self._key(request) if "key" in request else None
+        for chat in [self._chat(request)] if "chat" in request else self.node.chats.values():
+            chat.openings.add_by_hand(address, key)
+
+    def _do_candidates(self, request: dict[str, Any]) -> None:
+        """Not in the API: says what discovery would find of an instance; without addresses it vanished."""
+        name, addresses = self._needed(request, "instance"), request.get("addresses", [])
+        candidates = [parse_address(text_of(a, "addresses")) for a in addresses]
+        openings = self._chat(request).openings
+        if candidates:
+            openings.listed(name, self._key(request), candidates)
+        else:
+            openings.vanished(name)
+
+    def _do_quit(self, _: dict[str, Any]) -> None:
+        self.wants_to_quit = True
+
+    _do_stop = _do_quit
+
+    def _unsupported(self, _: dict[str, Any]) -> None:
+        raise CommandError("unsupported", "this node leaves that out")
+
+    _do_people = _do_verify = _do_unverify = _do_sightings = _do_subscribe = _do_read = _unsupported

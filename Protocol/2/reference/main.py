@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""A driven node of version 2: `python3 main.py CHAT`, with the arguments of J-12."""
+
+from __future__ import annotations
+
+import os
+import random
+import selectors
+import signal
+import socket
+import struct
+import sys
+import time
+from pathlib import Path
+from typing import Any, NoReturn, Optional
+
+from context import Settings
+from driver import Driver, Lines
+from keys import TextError, chat_name, secret_from_text
+from limits import MAX_NAME, REKEY, S
+from net import HostNetwork, watch_changes
+from node import Node
+from noise import KeyPair
+from session import Address
+
+CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)       # T-18
+READS, BUFFER = 64, 4 << 20
+IP_PKTINFO, IP_RECVTTL, IP_TTL = 8, 12, 2                           # Linux
+USAGE = "usage: main.py CHAT [--secret SECRET] [--name NAME] [--port PORT] [--peer HOST:PORT]... " \
+        "[--state-dir DIR] [--no-discovery] [--rekey SECONDS]"
+OPTIONS = ("--secret", "--name", "--port", "--peer", "--state-dir", "--rekey")
+
+
+def now() -> int:
+    return time.clock_gettime_ns(CLOCK) // 1_000
+
+
+class UsageError(Exception):
+    """J-11: exit status 64."""
+
+
+class Arguments:
+    """J-12, and `--rekey`, which shortens L-37 for tests."""
+
+    def __init__(self, words: list[str]) -> None:
+        given: dict[str, list[str]] = {}
+        rest = iter(words)
+        for word in rest:
+            option = word if word.startswith("--") else "CHAT"
+            value: Optional[str] = word
+            if option in OPTIONS:
+                value = next(rest, None)
+            elif option not in ("CHAT", "--no-discovery"):
+                raise UsageError(f"there is no option {option}")
+            if value is None:
+                raise UsageError(f"{option} needs a value")
+            if option in given and option != "--peer":
+                raise UsageError(f"{option} is given twice")
+            given.setdefault(option, []).append(value)
+        if "CHAT" not in given:
+            raise UsageError("CHAT is missing")
+        try:
+            self.chat = chat_name(given["CHAT"][0])
+            self.secret = secret_from_text(given["--secret"][0]) if "--secret" in given else None
+        except TextError:
+            raise UsageError("CHAT is not a chat name, or --secret not a chat secret") from None
+        self.name = given.get("--name", [""])[0]
+        if "--name" in given and not 1 <= len(os.fsencode(self.name)) <= MAX_NAME:
+            raise UsageError("--name takes 1 to 64 bytes")
+        self.port = self._number(given.get("--port", ["0"])[0], 65_535)
+        self.state_dir = Path(given["--state-dir"][0]) if "--state-dir" in given else None
+        self.rekey = self._number(given["--rekey"][0], 3_600) * S if "--rekey" in given else REKEY
+        self.peers = [self._peer(peer) for peer in given.get("--peer", [])]
+
+    @staticmethod
+    def _number(text: str, most: int) -> int:
+        if not text.isascii() or not text.isdigit() or int(text) > most:
+            raise UsageError(f"{text} is not a number up to {most}")
+        return int(text)
+
+    def _peer(self, text: str) -> tuple[str, int]:
+        host, _, port = text.rpartition(":")
+        if not host or self._number(port, 65_535) == 0:
+            raise UsageError(f"{text} is not HOST:PORT")
+        return host, int(port)
+
+
+def identity(directory: Optional[Path]) -> KeyPair:
+    """S-2: kept in the state directory; without one, new each time."""
+    private = os.urandom(32)
+    if directory is not None:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = directory / "identity"
+        try:
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(private)
+        except FileExistsError:
+            private = path.read_bytes()
+            if len(private) != 32:
+                raise OSError(f"{path} does not hold a private key") from None
+    return KeyPair(private)
+
+
+class Loop:
+    """One thread: the socket, signals, the node's deadlines, and its user's lines."""
+
+    def __init__(self, arguments: Arguments) -> None:
+        keys = identity(arguments.state_dir)
+        peers: list[Address] = [socket.getaddrinfo(*peer, socket.AF_INET, socket.SOCK_DGRAM)[0][4]  # type: ignore
+                                for peer in arguments.peers]
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+            self._socket.setsockopt(socket.SOL_SOCKET, option, BUFFER)
+        self._socket.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, 255)          # L-56
+        if sys.platform == "linux":
+            self._socket.setsockopt(socket.IPPROTO_IP, IP_PKTINFO, 1)
+            self._socket.setsockopt(socket.IPPROTO_IP, IP_RECVTTL, 1)
+        self._socket.bind(("0.0.0.0", arguments.port))
+        self._socket.setblocking(False)
+        self._net = HostNetwork(self._socket.getsockname()[1])
+        self._node = Node(keys, arguments.name, now(), random.SystemRandom(), self._net, Settings(arguments.rekey))
+        self._driver = Driver(self._node, self._net.port, arguments.state_dir is None, self._write)
+        self._driver.ready(arguments.chat)
+        self._driver.current = chat = self._driver.join(arguments.chat, arguments.secret)
+        self._peers = peers
+        for peer in peers:
+            chat.openings.add_by_hand(peer)
+        self._lines, self._is_signalled = Lines(), False
+
+    @staticmethod
+    def _write(data: bytes) -> None:
+        while data:
+            data = data[os.write(1, data):]
+
+    def _signal(self, *_: object) -> None:
+        self._is_signalled = True
+
+    def run(self) -> None:
+        selector = selectors.DefaultSelector()
+        wake, wake_end = os.pipe()
+        os.set_blocking(wake_end, False)
+        signal.set_wakeup_fd(wake_end)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._signal)
+        watcher = watch_changes()
+        for readable in (self._socket, wake, 0, *([watcher] if watcher is not None else [])):
+            try:
+                selector.register(readable, selectors.EVENT_READ)
+            except PermissionError:                                             # a file as standard input
+                self._read_lines()
+        self._flush()
+        while not self._is_signalled and not self._driver.wants_to_quit:
+            wait = 0 if self._node.is_late else max(0, self._node.next_deadline() - now()) / S
+            ready = {key.fileobj for key, _ in selector.select(wait)}
+            self._node.advance(now())
+            self._read_socket()
+            if 0 in ready:
+                self._read_lines()
+            if watcher is not None and watcher in ready:
+                self._read_changes(watcher)
+            self._flush()
+        self._quit()
+
+    def _read_socket(self) -> None:
+        for _ in range(READS):
+            try:
+                data, extra, _, source = self._socket.recvmsg(2_048, 256)
+            except BlockingIOError:
+                return self._node.socket_empty(now())
+            except OSError:
+                continue                                                        # an ICMP error (L-29)
+            facts: dict[int, Any] = {kind: value for level, kind, value in extra if level == socket.IPPROTO_IP}
+            via = facts[IP_PKTINFO][8:12] if IP_PKTINFO in facts else None
+            hop_limit = int.from_bytes(facts[IP_TTL][:4], sys.byteorder) if IP_TTL in facts else None
+            self._node.datagram(now(), data, source, via, hop_limit)
+            self._flush()
+        self._node.context.pacer.socket_read()
+
+    def _read_lines(self) -> None:
+        data = os.read(0, 65_536)
+        for line in self._lines.feed(data) if data else self._lines.end():
+            if not self._driver.wants_to_quit:
+                self._node.advance(now())
+                chats = set(self._node.chats)
+                self._driver.read(line)
+                for name in set(self._node.chats) - chats:
+                    for peer in self._peers:
+                        self._node.chats[name].openings.add_by_hand(peer)
+                self._flush()
+        if not data:
+            self._driver.wants_to_quit = True                                   # J-10
+
+    def _read_changes(self, watcher: socket.socket) -> None:
+        try:
+            while watcher.recv(65_536):
+                pass
+        except OSError:
+            pass
+        if self._net.refresh():
+            self._node.network_changed()
+
+    def _flush(self) -> None:
+        """L-50: an answer leaves from the address that the datagram was sent to."""
+        for output in self._node.take_datagrams():
+            extra = []
+            if output.via is not None:
+                extra = [(socket.IPPROTO_IP, IP_PKTINFO, struct.pack("=I4s4s", 0, output.via, output.via))]
+            try:
+                self._socket.sendmsg([output.data], extra, 0, output.address)
+            except OSError:
+                pass                                                            # as if it were lost
+        self._driver.flush()
+
+    def _quit(self) -> None:
+        """J-10: the byes and their copies, then the end."""
+        self._node.advance(now())
+        end = self._node.quit()
+        while now() <= end:
+            self._flush()
+            time.sleep(0.005)
+            self._node.advance(now())
+        self._flush()
+
+
+def fail(status: int, text: str) -> NoReturn:
+    print(f"main.py: {text}", file=sys.stderr)
+    sys.exit(status)
+
+
+def main() -> None:
+    try:
+        arguments = Arguments(sys.argv[1:])
+    except UsageError as error:
+        fail(64, f"{error}. {USAGE}")
+    try:
+        loop = Loop(arguments)
+    except OSError as error:
+        fail(1, str(error))
+    try:
+        loop.run()
+    except BrokenPipeError:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
