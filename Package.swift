@@ -41,6 +41,50 @@ let standalone: [LinkerSetting] = [
     ])
 ]
 
+let waitingCases = [
+    "Address",
+    "Answer",
+    "Ask",
+    "Attempt",
+    "Binding",
+    "Crossed",
+    "Datagram",
+    "Delivery",
+    "Discovery",
+    "Driver",
+    "DriverLine",
+    "DriverStart",
+    "Extension",
+    "Farewell",
+    "Frame",
+    "Handshake",
+    "Hello",
+    "Limit",
+    "Load",
+    "LocalAddress",
+    "Malformed",
+    "Message",
+    "Opening",
+    "Order",
+    "Outcome",
+    "Presence",
+    "Record",
+    "Request",
+    "Retry",
+    "Sealed",
+    "Security",
+    "Session",
+    "Silence",
+    "Sleep",
+    "Stream",
+    "Timeline",
+    "TypingEnd",
+    "TypingReceiver",
+    "TypingSender",
+    "Vector",
+    "Wire",
+]
+
 let package = Package(
     name: "inkling",
     products: [
@@ -122,8 +166,9 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "InklingConformance",
-            dependencies: ["InklingWire", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: tests),
+            name: "InklingConformance", dependencies: ["InklingWire2"],
+            // Cases of version 1 that wait to be moved to version 2.
+            exclude: waitingCases.map { "Cases/\($0)Cases.swift" } + ["Vectors"], swiftSettings: tests),
         .executableTarget(
             name: "InklingConformanceCLI",
             dependencies: [

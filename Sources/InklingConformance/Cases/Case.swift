@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 /// One thing that a program under test is tried for.
 package struct Case: Sendable {

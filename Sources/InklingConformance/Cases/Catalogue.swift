@@ -1,13 +1,7 @@
 /// All cases, in the order of the texts and by number.
 package enum Catalogue {
     package static let all: [Case] = [
-        answerCases, datagramCases, driverCases, driverLineCases, driverStartCases, extensionCases, frameCases,
-        handshakeCases,
-        malformedCases, orderCases, sealedCases, securityCases, vectorCases, wireCases, typingSenderCases,
-        typingEndCases, typingReceiverCases, presenceCases, silenceCases, addressCases, sleepCases, farewellCases,
-        messageCases,
-        deliveryCases, streamCases, outcomeCases, openingCases, attemptCases, crossedCases, retryCases, helloCases,
-        bindingCases, sessionCases, askCases, requestCases, localAddressCases, loadCases, limitCases, discoveryCases,
+        linkCases
     ].flatMap { $0 }.map { (place: place(of: $0.id), test: $0) }.sorted { $0.place < $1.place }.map(\.test)
 
     /// The place of a case's number: its clause, then the cases of that clause's own before those made from vectors.

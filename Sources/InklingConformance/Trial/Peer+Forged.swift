@@ -1,9 +1,9 @@
-import InklingWire
+import InklingWire2
 
-/// A static or ephemeral key that no honest peer sends, with what X25519 makes of it.
+/// A static or ephemeral key that no honest peer sends, with the result that X25519 gives for it.
 package struct ForgedKey {
     package let bytes: [UInt8]
-    /// The result with any other key: zeros for a point of low order, nil for what the key pair gives.
+    /// Whether each result is zero, as for a point of low order. Otherwise it is that of the peer's pair.
     package let hasLowOrder: Bool
 
     /// A point of low order: every result with it is zero (W-4).
@@ -30,37 +30,34 @@ extension Peer {
     ) -> [UInt8] {
         let index = UInt32(truncatingIfNeeded: trial.generator.next())
         let pair = KeyPair(using: &trial.generator)
-        var state = SymmetricState(
-            usesPreSharedKey: true, prologue: Initiation.prologue(senderIndex: index, tag: chat.tag),
-            responder: program.key)
+        var state = SymmetricState(prologue: chat.prologue(senderIndex: index), responder: program.key)
         let first = ephemeral?.bytes ?? pair.publicKey.bytes
-        state.mixHash(first)
-        state.mixKey(first)
+        state.mixEphemeral(first)
         state.mixKey(agree(pair, with: program.key.bytes, forged: ephemeral))
         let sealed = state.encryptAndHash(staticKey?.bytes ?? identity.publicKey.bytes)
         state.mixKey(agree(identity, with: program.key.bytes, forged: staticKey))
-        return Initiation(senderIndex: index, tag: chat.tag, noise: first + sealed + state.encryptAndHash([])).encode()
+        let payload = state.encryptAndHash(run.bigEndianBytes + epoch.bigEndianBytes)
+        return chat.initiation(senderIndex: index, noise: first + sealed + payload).encode()
     }
 
     /// A response to an initiation of the program that is right in all but its ephemeral key, a point of low order.
     package func forgeResponse(to initiation: Initiation, ephemeral: [UInt8]) -> [UInt8]? {
         let noise = initiation.noise
         var state = SymmetricState(
-            usesPreSharedKey: true, prologue: initiation.prologue, responder: identity.publicKey)
+            prologue: chat.prologue(senderIndex: initiation.senderIndex), responder: identity.publicKey)
         let first = Array(noise[0..<32])
-        state.mixHash(first)
-        state.mixKey(first)
+        state.mixEphemeral(first)
         state.mixKey(identity.sharedSecret(with: first) ?? Peer.zeros)
         guard let key = try? state.decryptAndHash(Array(noise[32..<80])) else { return nil }
         state.mixKey(identity.sharedSecret(with: key) ?? Peer.zeros)
         guard (try? state.decryptAndHash(Array(noise[80...]))) != nil else { return nil }
-        state.mixHash(ephemeral)
-        state.mixKey(ephemeral)
+        state.mixEphemeral(ephemeral)
         state.mixKey(Peer.zeros)
         state.mixKey(Peer.zeros)
         state.mixKeyAndHash(chat.preSharedKey)
         let index = UInt32(truncatingIfNeeded: trial.generator.next())
-        let message = ephemeral + state.encryptAndHash(index.bigEndianBytes)
-        return Response(receiverIndex: initiation.senderIndex, noise: message).encode()
+        let payload = index.bigEndianBytes + run.bigEndianBytes + epoch.bigEndianBytes
+        return Response(receiverIndex: initiation.senderIndex, noise: ephemeral + state.encryptAndHash(payload))
+            .encode()
     }
 }

@@ -1,13 +1,4 @@
-import InklingWire
-
-extension PeerHabits {
-    /// It completes handshakes, and says nothing on their sessions.
-    static let quiet: PeerHabits = {
-        var habits = PeerHabits.none
-        (habits.takesResponses, habits.obeysRetries) = (true, true)
-        return habits
-    }()
-}
+import InklingWire2
 
 extension Trial {
     /// Starts the program with the address of a peer, which has told it nothing so far.
@@ -101,61 +92,6 @@ extension Peer {
         else {
             throw Finding(expected: "an initiation to the peer's key", actual: initiation.bytes.hex)
         }
-        return session
-    }
-
-    // MARK: Hellos by hand
-
-    /// Says hello and heartbeat, with what the case changes in the hello, and further frames.
-    func say(
-        on session: PeerSession, counter: UInt64? = nil, with others: [Frame] = [],
-        _ change: (inout Hello) -> Void = { _ in }
-    ) {
-        var hello = hello
-        change(&hello)
-        session.lastHelloSent = trial.now
-        send([.hello(hello), heartbeatFrame] + others, on: session, counter: counter)
-    }
-
-    /// The hellos of the program on a session.
-    func hellos(on session: PeerSession, since start: Duration = .zero) -> [(at: Duration, value: Hello)] {
-        received.compactMap { datagram in
-            guard datagram.session === session, datagram.at >= start else { return nil }
-            return datagram.hello.map { (datagram.at, $0) }
-        }
-    }
-
-    /// Waits for a hello of the program on a session.
-    @discardableResult
-    func hearHello(
-        on session: PeerSession, _ expected: String = "a hello", within limit: Duration = .seconds(3),
-        since start: Duration = .zero, where fits: (Hello) -> Bool = { _ in true }
-    ) throws -> (at: Duration, value: Hello) {
-        try trial.wait(
-            limit, for: expected,
-            actual: {
-                self.hellos(on: session, since: start).last.map { "the last one was \(Frame.hello($0.value).word)" }
-                    ?? "none came on that session; " + self.summary(since: start)
-            },
-            until: { hellos(on: session, since: start).first { fits($0.value) } })
-    }
-
-    /// Says hello on a session until the program holds the peer's stream, and holds the program's: so the link is made.
-    func meet(_ program: Program, on session: PeerSession) throws {
-        let start = trial.now
-        say(on: session)
-        let theirs = try hearHello(on: session, "a hello that holds the peer's stream", since: start) {
-            $0.heldStream == stream
-        }
-        (heldStream, nextRecord) = (theirs.value.stream, 0)
-        say(on: session)
-        try program.awaitPresence("online", of: user)
-    }
-
-    /// Completes a handshake as the initiator, and makes a link on it by hand.
-    func openAndMeet(_ program: Program) throws -> PeerSession {
-        let session = try openSession(to: program)
-        try meet(program, on: session)
         return session
     }
 

@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 extension Trial {
     /// Fails unless something came `expected` after its cause, give or take the tolerance.
@@ -55,53 +55,25 @@ extension Peer {
         return try self.await(words, within: limit, since: start) { $0.status?.isTyping == isTyping }
     }
 
-    /// Opens a link in another chat than that of the program's command line.
-    @discardableResult
-    package func open(to program: Program, in chat: String) throws -> PeerSession {
-        let session = try openSession(to: program)
-        try awaitHello(on: session)
-        try program.awaitPresence("online", of: user, in: chat)
-        return session
-    }
-
-    /// Opens one more session of its link, which sends from then on, and waits until both have said hello there.
-    @discardableResult
-    package func openAnother(to program: Program) throws -> PeerSession {
-        let session = try openSession(to: program)
-        try awaitHello(on: session)
-        return session
-    }
-
-    /// The different records of the program that came, by number.
-    package func distinctRecords(of stream: UInt32? = nil) -> [Record] {
-        var records: [UInt32: Record] = [:]
-        for (_, record) in self.records where record.stream == stream ?? heldStream {
-            if records[record.number] == nil { records[record.number] = record }
-        }
-        return records.keys.sorted().compactMap { records[$0] }
-    }
-
-    /// The first record of its own stream that the program has not acknowledged, as its acks say.
-    package var acknowledged: UInt32 {
-        acks.lazy.filter { $0.value.stream == self.stream }.map(\.value.next).max() ?? 0
-    }
-
-    /// Sends records of its own stream, within the window, and again until all are acknowledged.
+    /// Sends text records, within the window, and again until all are acknowledged.
     package func deliver(_ records: [(text: String, first: Bool, last: Bool)]) throws {
-        let base = nextOwnRecord
+        let state = state
+        let base = state.nextOwnRecord
         let end = base + UInt32(records.count)
-        nextOwnRecord = end
+        state.nextOwnRecord = end
         var attempts = 0
-        while acknowledged < end {
-            let low = max(base, acknowledged)
+        while state.acknowledged < end {
+            let low = max(base, state.acknowledged)
             let high = min(end, low + 8)
             for number in low..<high {
                 let record = records[Int(number - base)]
                 sendRecord(number, record.text, first: record.first, last: record.last)
             }
             let limit = trial.now + .milliseconds(400)
-            while acknowledged < high, trial.now < limit { trial.pump(until: min(limit, trial.now + .milliseconds(5))) }
-            attempts = acknowledged > low ? 0 : attempts + 1
+            while state.acknowledged < high, trial.now < limit {
+                trial.pump(until: min(limit, trial.now + .milliseconds(5)))
+            }
+            attempts = state.acknowledged > low ? 0 : attempts + 1
             guard attempts < 8 else {
                 throw Finding(
                     expected: "an ack of record \(low), which was sent \(attempts) times",

@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 extension Peer {
     /// Sends a ping on a session and waits for its pong: the link works, and the program has read what came before.
@@ -84,12 +84,9 @@ extension Trial {
     /// Sends plaintexts on the link of a peer, each with a ping before its frames, and sees which are taken: those
     /// that are `valid`, as a whole, and no other. After each that ends the link the peer opens another.
     package func expectParsing(of samples: [Sample], areValid: Bool, by program: Program, from peer: Peer) throws {
-        // After a bye that ends no link (L-45) the program opens too: two handshakes would be at odds.
-        peer.habits.answersInitiations = false
-        defer { peer.habits.answersInitiations = true }
         var pending: [(what: String, token: UInt16)] = []
         for sample in samples {
-            if areValid, peer.sending?.ended ?? true { try peer.open(to: program) }
+            if areValid, peer.sending == nil { try peer.open(to: program) }
             let token = token()
             let start = now
             if sample.bytes.count > Trial.plaintextSize - 3 {
@@ -102,13 +99,13 @@ extension Trial {
             if areValid {
                 try peer.await("a pong to the ping before \(sample.what)", since: start) { $0.pong == token }
                 let frames = (try? Frames.parse(sample.bytes)) ?? []
-                if frames.contains(where: { if case .bye = $0 { true } else { false } }) { peer.endLink() }
+                if frames.contains(where: \.endsLink) { peer.forget() }
             } else {
                 pending.append((sample.what, token))
                 if pending.count % 16 == 0 { try peer.probe() }
             }
         }
-        if areValid, peer.sending?.ended ?? true { try peer.open(to: program) }
+        if areValid, peer.sending == nil { try peer.open(to: program) }
         try peer.probe()
         guard !areValid else { return }
         run(for: .milliseconds(200))
@@ -137,16 +134,28 @@ extension Trial {
 }
 
 extension Peer {
-    /// Forgets a session that the program no longer holds.
-    package func endLink() {
-        sending?.ended = true
-        sending = nil
-    }
-
     /// An identity of which the vectors name the private key, too.
     package static func identity(privateKey: [UInt8]) throws -> KeyPair {
         guard let pair = KeyPair(privateKey: privateKey) else { throw Untried(reason: "the vector's key is no key") }
         return pair
+    }
+}
+
+extension Frame {
+    /// Whether the frame ends the link: a bye, or an ack that fits no record of the program (L-94).
+    fileprivate var endsLink: Bool {
+        switch self {
+        case .bye, .ack: true
+        case .heartbeat, .typing, .record, .ping, .pong, .forward, .unknown: false
+        }
+    }
+}
+
+extension ChatKeys {
+    /// The keys of the open chat of a valid name.
+    package init(open name: String) {
+        guard let name = try? ChatName(name) else { preconditionFailure("the case names a chat") }
+        self.init(openName: name)
     }
 }
 

@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 /// One run of a case: its programs and peers, and all that came from them.
 ///
@@ -63,7 +63,7 @@ package final class Trial {
         named name: String = "Alice", in chat: ChatKeys? = nil, identity: KeyPair? = nil, host: String = "127.0.0.1"
     ) throws -> Peer {
         let peer = Peer(
-            trial: self, address: try stage.bind(host: host), chat: chat ?? ChatKeys(openName: chatName),
+            trial: self, address: try stage.bind(host: host), chat: chat ?? ChatKeys(open: chatName),
             identity: identity ?? KeyPair(using: &generator), name: name)
         peers.append(peer)
         return peer
