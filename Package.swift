@@ -41,48 +41,30 @@ let standalone: [LinkerSetting] = [
     ])
 ]
 
-let waitingCases = [
+let waitingCases: [String] = [
     "Address",
-    "Answer",
     "Ask",
     "Attempt",
-    "Binding",
     "Crossed",
-    "Datagram",
     "Delivery",
     "Discovery",
     "Driver",
-    "DriverLine",
     "DriverStart",
-    "Extension",
     "Farewell",
-    "Frame",
-    "Handshake",
-    "Hello",
     "Limit",
     "Load",
     "LocalAddress",
-    "Malformed",
-    "Message",
     "Opening",
-    "Order",
     "Outcome",
     "Presence",
     "Record",
     "Request",
     "Retry",
-    "Sealed",
-    "Security",
     "Session",
     "Silence",
     "Sleep",
-    "Stream",
     "Timeline",
-    "TypingEnd",
-    "TypingReceiver",
-    "TypingSender",
     "Vector",
-    "Wire",
 ]
 
 let package = Package(
@@ -166,9 +148,10 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "InklingConformance", dependencies: ["InklingWire2"],
+            name: "InklingConformance",
+            dependencies: ["InklingWire2", .product(name: "Crypto", package: "swift-crypto")],
             // Cases of version 1 that wait to be moved to version 2.
-            exclude: waitingCases.map { "Cases/\($0)Cases.swift" } + ["Vectors"], swiftSettings: tests),
+            exclude: waitingCases.map { "Cases/\($0)Cases.swift" }, swiftSettings: tests),
         .executableTarget(
             name: "InklingConformanceCLI",
             dependencies: [

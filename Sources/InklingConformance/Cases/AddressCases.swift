@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 /// Where a link is, and when it follows its peer to another address: L-24, L-28 and L-51.
 extension Catalogue {
@@ -57,17 +57,17 @@ extension Catalogue {
             trial in
             let (program, session, other) = try linked(trial)
             let peer = trial.peers[0]
-            let base = session.nextCounter
-            session.nextCounter = base + 4
+            let base = session.state.nextCounter
+            session.state.nextCounter = base + 4
             try trial.expectLife(of: peer)
             // An old one, one whose tag is wrong, and one whose content is in error.
             let frames = Frames.encode([peer.heartbeatFrame])
             peer.sendBytes(session.seal(frames, counter: base + 1), to: program.address, from: other)
-            var broken = session.seal(frames, counter: session.nextCounter + 1)
+            var broken = session.seal(frames, counter: session.state.nextCounter + 1)
             broken[broken.count - 1] ^= 1
             peer.sendBytes(broken, to: program.address, from: other)
-            peer.sendBytes(session.seal([0x3F, 0], counter: session.nextCounter), to: program.address, from: other)
-            session.nextCounter += 2
+            peer.sendBytes(session.seal([0x3F, 0], counter: session.state.nextCounter), to: program.address, from: other)
+            session.state.nextCounter += 2
             trial.run(for: .milliseconds(150))
             try expectLink(trial, program, of: peer, at: peer.address)
             if let datagram = peer.received.first(where: { $0.destination == other }) {
@@ -83,8 +83,8 @@ extension Catalogue {
             trial in
             let (program, session, other) = try linked(trial)
             let peer = trial.peers[0]
-            let base = session.nextCounter
-            session.nextCounter = base + 4
+            let base = session.state.nextCounter
+            session.state.nextCounter = base + 4
             try trial.expectLife(of: peer)
             let old = session.seal(Frames.encode([.ping(0x7777)]), counter: base + 1)
             peer.sendBytes(old, to: program.address, from: other)
@@ -102,7 +102,7 @@ extension Catalogue {
         ) { trial in
             let program = try trial.start()
             let peer = try trial.peer()
-            peer.habits.saysHello = false
+            peer.habits.comesUp = false
             peer.stopHeartbeats()
             let session = try peer.openSession(to: program)
             // It does not say that it holds the program's stream, so hellos go on.
@@ -246,7 +246,7 @@ extension Catalogue {
             let name = String(repeating: "S", count: 60)
             let program = try trial.start(ProgramArguments(chat: trial.chatName, name: name))
             let peer = try trial.peer()
-            peer.habits.saysHello = false
+            peer.habits.comesUp = false
             peer.habits.answersPings = false
             peer.stopHeartbeats()
             let session = try peer.openSession(to: program)

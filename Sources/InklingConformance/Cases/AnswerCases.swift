@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     /// An `id` of each type at its bounds: those that are valid.

@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     static let askCases: [Case] = [
@@ -98,7 +98,7 @@ extension Catalogue {
             peer.tell(ask.value, to: ask.source, key: other.publicKey)
             let session = try peer.answer(try peer.awaitInitiation())
             try peer.hearHello(on: session)
-            try peer.meet(program, on: session)
+            try peer.bringUp(session, at: program)
         },
         Case("D-12.7", "a later tell replaces the key", also: "D-11", group: .handshake) { trial in
             let (program, peer) = try trial.startByHand(habits: .quiet)
@@ -136,7 +136,7 @@ extension Catalogue {
         },
         Case("D-13.2", "an ask for another chat gets nothing", group: .handshake) { trial in
             let (program, peer) = try trial.startWithQuietPeer()
-            let other = ChatKeys(openName: trial.chatName + "-other")
+            let other = ChatKeys(open: trial.chatName + "-other")
             peer.sendBytes(Ask(tag: other.tag, token: 7).encode(), to: program.address)
             try trial.never(for: .milliseconds(500), "no answer") { peer.datagramCount > 0 }
             _ = try ask(program, peer, token: 8)

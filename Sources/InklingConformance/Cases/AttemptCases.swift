@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     static let attemptCases: [Case] = [
@@ -42,7 +42,7 @@ extension Catalogue {
             let old = try peer.awaitInitiation()
             trial.run(for: .milliseconds(3_300))
             let session = try peer.answer(old)
-            try trial.never(for: .milliseconds(700), "no sealed datagram on the session") { session.isConfirmed }
+            try trial.never(for: .milliseconds(700), "no sealed datagram on the session") { session.isComplete }
             peer.habits = .all
             try peer.awaitLink(from: program)
         },
@@ -80,7 +80,7 @@ extension Catalogue {
             }
             trial.run(for: .milliseconds(50))
             let session = try peer.answer(initiation)
-            try peer.meet(program, on: session)
+            try peer.bringUp(session, at: program)
         },
         Case("L-7.2", "a response under another pre-shared key leaves the handshake as it was", group: .handshake) {
             trial in
@@ -95,9 +95,9 @@ extension Catalogue {
             }
             // A program that took it would say hello under keys that the peer has.
             try trial.never(for: .milliseconds(200), "no sealed datagram") {
-                wrong.isConfirmed || !peer.unreadable.isEmpty
+                wrong.isComplete || !peer.unreadable.isEmpty
             }
-            try peer.meet(program, on: try peer.answer(initiation))
+            try peer.bringUp(try peer.answer(initiation), at: program)
         },
         Case("L-7.3", "a response for an index that is not pending is dropped", group: .handshake) { trial in
             let (program, peer) = try trial.startByHand(habits: .quiet)
@@ -106,10 +106,10 @@ extension Catalogue {
             let other = Response(receiverIndex: initiation.value.senderIndex ^ 1, noise: peer.randomBytes(52))
             peer.sendBytes(other.encode(), to: initiation.source)
             let session = try peer.answer(initiation)
-            try peer.meet(program, on: session)
+            try peer.bringUp(session, at: program)
             let second = try peer.answer(initiation)
             try trial.never(for: .milliseconds(500), "nothing on a second session of the same handshake") {
-                second.isConfirmed
+                second.isComplete
             }
             try peer.ping(on: session)
         },
@@ -151,7 +151,7 @@ extension Catalogue {
             forgeResponses(4, to: initiation, of: peer, from: peer.address)
             let session = try peer.answer(initiation)
             try trial.never(for: .milliseconds(120), "nothing on the session of a fifth response") {
-                session.isConfirmed
+                session.isComplete
             }
             let count = peer.initiations.count
             try trial.wait(
@@ -159,7 +159,7 @@ extension Catalogue {
                 until: { peer.initiations.count > count ? true : nil })
             repeatResponse(to: initiation, of: peer)
             try peer.hearHello(on: session)
-            try peer.meet(program, on: session)
+            try peer.bringUp(session, at: program)
         },
         Case(
             "L-49.2", "of the responses from where no transmission went 20 a second are opened at most",
@@ -173,11 +173,11 @@ extension Catalogue {
             forgeResponses(20, to: initiation, of: peer, from: stray)
             let session = try peer.answer(initiation, from: stray)
             try trial.never(for: .milliseconds(500), "nothing on the session of the 21st response") {
-                session.isConfirmed
+                session.isComplete
             }
             repeatResponse(to: initiation, of: peer)
             try peer.hearHello(on: session)
-            try peer.meet(program, on: session)
+            try peer.bringUp(session, at: program)
         },
     ]
 

@@ -1,7 +1,9 @@
 /// All cases, in the order of the texts and by number.
 package enum Catalogue {
     package static let all: [Case] = [
-        linkCases
+        linkCases, answerCases, datagramCases, driverLineCases, extensionCases, frameCases, handshakeCases,
+        malformedCases, orderCases, sealedCases, securityCases, wireCases, typingSenderCases, typingEndCases,
+        typingReceiverCases, messageCases,
     ].flatMap { $0 }.map { (place: place(of: $0.id), test: $0) }.sorted { $0.place < $1.place }.map(\.test)
 
     /// The place of a case's number: its clause, then the cases of that clause's own before those made from vectors.

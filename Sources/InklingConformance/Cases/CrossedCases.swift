@@ -1,10 +1,10 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     static let crossedCases: [Case] = [
         Case("L-14.1", "the larger key answers an initiation that crosses its own", group: .handshake) { trial in
             let (program, peer, _) = try crossing(trial, programIsSmaller: false)
-            try peer.meet(program, on: try peer.openSession(to: program))
+            try peer.bringUp(try peer.openSession(to: program), at: program)
         },
         Case("L-14.2", "the larger key abandons its own opening when it answers", also: "L-7", group: .handshake) {
             trial in
@@ -15,8 +15,8 @@ extension Catalogue {
                 peer.initiations.contains { $0.at > start && $0.value.senderIndex == own.value.senderIndex }
             }
             let dead = try peer.answer(own)
-            try trial.never(for: .milliseconds(400), "nothing on the handshake that was abandoned") { dead.isConfirmed }
-            try peer.meet(program, on: session)
+            try trial.never(for: .milliseconds(400), "nothing on the handshake that was abandoned") { dead.isComplete }
+            try peer.bringUp(session, at: program)
         },
         Case(
             "L-14.3", "the larger key opens again 5 s after it answered an opening that nothing follows",
@@ -27,7 +27,7 @@ extension Catalogue {
             let session = try peer.openSession(to: program)
             let again = try peer.awaitInitiation(within: .seconds(7), since: trial.now + .milliseconds(50))
             try Trial.judge("an initiation", again.at - session.createdAt, from: .seconds(5))
-            try peer.meet(program, on: try peer.answer(again))
+            try peer.bringUp(try peer.answer(again), at: program)
         },
         Case(
             "L-14.4", "the larger key opens again 5 s after it answered, if no hello comes", also: "L-19",
@@ -40,11 +40,11 @@ extension Catalogue {
             peer.send([.ping(1)], on: session)
             let again = try peer.awaitInitiation(within: .seconds(7), since: trial.now + .milliseconds(50))
             try Trial.judge("an initiation", again.at - answered, from: .seconds(5))
-            try peer.meet(program, on: try peer.answer(again))
+            try peer.bringUp(try peer.answer(again), at: program)
         },
         Case("L-15.1", "the smaller key answers an initiation that crosses its own", group: .handshake) { trial in
             let (program, peer, _) = try crossing(trial, programIsSmaller: true)
-            try peer.meet(program, on: try peer.openSession(to: program))
+            try peer.bringUp(try peer.openSession(to: program), at: program)
         },
         Case(
             "L-15.2", "the smaller key goes on with its own opening while the peer's is not confirmed",
@@ -56,7 +56,7 @@ extension Catalogue {
             try trial.wait(
                 .seconds(3), for: "further transmissions of its own initiation",
                 until: { peer.attempts.first.flatMap { $0.count >= 4 ? true : nil } })
-            try peer.meet(program, on: try peer.answer(own))
+            try peer.bringUp(try peer.answer(own), at: program)
         },
         Case(
             "L-15.3", "the smaller key abandons its own when the peer's is confirmed first", also: "L-7",
@@ -65,11 +65,11 @@ extension Catalogue {
             trial in
             let (program, peer, own) = try crossing(trial, programIsSmaller: true)
             let session = try peer.openSession(to: program)
-            try peer.meet(program, on: session)
+            try peer.bringUp(session, at: program)
             let dead = try peer.answer(own)
             let start = trial.now + .milliseconds(50)
             try trial.never(for: .milliseconds(1_200), "nothing more of the handshake that was abandoned") {
-                dead.isConfirmed || peer.initiations.contains { $0.at > start }
+                dead.isComplete || peer.initiations.contains { $0.at > start }
             }
             try peer.ping(on: session)
         },
@@ -82,7 +82,7 @@ extension Catalogue {
             let theirs = try peer.openSession(to: program)
             let session = try peer.answer(own)
             try peer.hearHello(on: session)
-            try peer.meet(program, on: session)
+            try peer.bringUp(session, at: program)
             peer.say(on: theirs)
             try peer.ping(on: session)
             try peer.expectPong(of: session, on: session, "a pong on the session that the smaller key began")
@@ -110,7 +110,7 @@ extension Catalogue {
                 })
             let session = try peer.answer(initiation)
             try peer.hearHello(on: session)
-            try peer.meet(program, on: session)
+            try peer.bringUp(session, at: program)
         },
     ]
 

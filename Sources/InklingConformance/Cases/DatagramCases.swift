@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     static let datagramCases: [Case] = [
@@ -8,12 +8,12 @@ extension Catalogue {
             let (stranger, witness) = try trial.strangerAndWitness(of: program)
             let opening = try stranger.makeOpening(to: program)
             var samples = [Sample("an empty datagram", [])]
-            for first in UInt8.min...UInt8.max where first != 0x11 {
+            for first in UInt8.min...UInt8.max where first != 0x21 {
                 let what = "an initiation whose first byte is 0x\([first].hex)"
                 samples.append(Sample(what, [first] + opening.bytes.dropFirst()))
             }
-            for first in UInt8.min...UInt8.max where first != 0x15 {
-                let ask = Ask(tag: stranger.chat.tag, token: 7).encode()
+            for first in UInt8.min...UInt8.max where first != 0x25 {
+                let ask = stranger.chat.ask(token: 7).encode()
                 samples.append(Sample("an ask whose first byte is 0x\([first].hex)", [first] + ask.dropFirst()))
             }
             try trial.expectSilence(to: samples, from: stranger, at: program, witness: witness)
@@ -23,18 +23,17 @@ extension Catalogue {
         Case("W-13.1", "datagrams a byte too long are dropped", also: "W-15", group: .malformed) { trial in
             let program = try trial.start()
             let (stranger, witness) = try trial.strangerAndWitness(of: program)
-            var opening = try stranger.makeOpening(to: program)
-            let ask = Ask(tag: stranger.chat.tag, token: 9).encode()
+            let opening = try stranger.makeOpening(to: program)
+            let ask = stranger.chat.ask(token: 9).encode()
             var samples: [Sample] = []
             for extra in [1, 2, 8, 15, 17, 32] {
                 let tail = [UInt8](repeating: 0, count: extra)
                 samples.append(Sample("an initiation with \(extra) bytes more", opening.bytes + tail))
                 samples.append(Sample("an ask with \(extra) bytes more", ask + tail))
             }
-            opening.initiation.cookie = [UInt8](repeating: 1, count: 16)
-            samples.append(Sample("an initiation with a cookie and a byte more", opening.bytes + [0]))
+            let cookie = [UInt8](repeating: 1, count: 16)
+            samples.append(Sample("an initiation with a cookie and a byte more", opening.bytes + cookie + [0]))
             try trial.expectSilence(to: samples, from: stranger, at: program, witness: witness)
-            opening.initiation.cookie = nil
             stranger.habits = .all
             _ = try stranger.openSession(opening)
         },
@@ -43,8 +42,8 @@ extension Catalogue {
             let program = try trial.start()
             let peer = try trial.peer()
             try peer.open(to: program)
-            // A ping, and a message of a stream that the program does not hold: it is ignored (M-8).
-            let message: [UInt8] = [0x04] + (peer.stream ^ 2).bigEndianBytes + [0, 0, 0, 0, 3]
+            // A ping, and a record far beyond the expected one, which is not held (M-16).
+            let message: [UInt8] = [0x04, 0, 0, 1, 0, 3]
             func plaintext(_ size: Int, token: UInt16) -> [UInt8] {
                 let text = [UInt8](repeating: 0x78, count: size - 3 - message.count)
                 return [0x06] + token.bigEndianBytes + message + text
@@ -56,12 +55,12 @@ extension Catalogue {
             try peer.probe()
             try trial.never(for: .milliseconds(200), "no pong to 1,201 bytes", when: { peer.hasPong(bad) })
         },
-        Case("W-14.1", "an ask whose padding is not zero draws no tell", also: "W-15", group: .malformed) { trial in
+        Case("W-14.1", "an ask whose last 48 bytes are not zero draws no tell", also: "W-15", group: .malformed) { trial in
             let program = try trial.start()
             let (stranger, witness) = try trial.strangerAndWitness(of: program)
-            let ask = Ask(tag: stranger.chat.tag, token: 0x0A0B_0C0D).encode()
+            let ask = stranger.chat.ask(token: 0x0A0B_0C0D).encode()
             var samples: [Sample] = []
-            for position in 13..<45 {
+            for position in 17..<65 {
                 for bit in [0, 3, 7] {
                     var bytes = ask
                     bytes[position] = 1 << UInt8(bit)
@@ -72,15 +71,15 @@ extension Catalogue {
                 to: samples, from: stranger, at: program, witness: witness, batch: 8, pause: .milliseconds(20))
             _ = try trial.ask(by: stranger, at: program)
         },
-        Case("W-14.2", "its own asks end in 32 zero bytes", also: "D-11", group: .malformed) { trial in
+        Case("W-14.2", "its own asks end in 48 zero bytes", also: "D-11", group: .malformed) { trial in
             let peer = try trial.peer()
             peer.habits.answersAsks = false
             let program = try trial.start(peers: [peer], needs: .peer)
             let bytes = try trial.wait(
                 .seconds(5), for: "an ask",
-                until: { peer.asks.first?.bytes ?? peer.unreadable.first { $0.bytes.first == 0x15 }?.bytes })
-            guard bytes.count == 45, bytes[13...].allSatisfy({ $0 == 0 }) else {
-                throw Finding(expected: "45 bytes, the last 32 zero", actual: bytes.hex)
+                until: { peer.asks.first?.bytes ?? peer.unreadable.first { $0.bytes.first == 0x25 }?.bytes })
+            guard bytes.count == 65, bytes[17...].allSatisfy({ $0 == 0 }) else {
+                throw Finding(expected: "65 bytes, the last 48 zero", actual: bytes.hex)
             }
             peer.habits.answersAsks = true
             try peer.awaitLink(from: program)
@@ -91,13 +90,13 @@ extension Catalogue {
             var samples: [Sample] = []
             for _ in 0..<60 {
                 let index = UInt32(truncatingIfNeeded: trial.generator.next())
-                let response = Response(receiverIndex: index, noise: trial.noise(52))
+                let response = Response(receiverIndex: index, noise: trial.noise(64))
                 samples.append(Sample("a response to nothing", response.encode()))
                 samples.append(
                     Sample("a retry of nothing", Retry(receiverIndex: index, cookie: trial.noise(16)).encode()))
                 let sealed = SealedDatagram(receiverIndex: index, counter: 0, ciphertext: trial.noise(40))
                 samples.append(Sample("a sealed datagram of no session", sealed.encode()))
-                let tell = Tell(token: index, nonce: 0, key: stranger.identity.publicKey.bytes)
+                let tell = stranger.chat.tell(token: 7, nonce: 0, key: stranger.identity.publicKey)
                 samples.append(Sample("a tell that was not asked for", tell.encode()))
             }
             try trial.expectSilence(to: samples, from: stranger, at: program, witness: witness)
@@ -130,7 +129,7 @@ extension Catalogue {
             let program = try trial.start()
             let peer = try trial.peer()
             let session = try peer.openSession(peer.makeOpening(to: program, index: 0))
-            try peer.awaitHello(on: session)
+            try peer.awaitNamed(on: session)
             try peer.probe()
         },
         Case("W-17.1", "an initiation is answered only under the prologue of its own header", group: .handshake) {
@@ -141,21 +140,22 @@ extension Catalogue {
             let opening = try stranger.makeOpening(to: program)
             let noise = opening.initiation.noise
             let index = opening.initiation.senderIndex
-            let other = ChatKeys(openName: trial.chatName + "-b").tag
+            let other = ChatKeys(open: trial.chatName + "-b")
             let samples = [
                 Sample(
                     "an initiation with another sender index",
-                    Initiation(senderIndex: index ^ 1, tag: stranger.chat.tag, noise: noise).encode()),
+                    stranger.chat.initiation(senderIndex: index ^ 1, noise: noise).encode()),
                 Sample(
-                    "an initiation with the tag of another chat of the node",
-                    Initiation(senderIndex: index, tag: other, noise: noise).encode()),
+                    "an initiation with the check of another chat of the node",
+                    other.initiation(senderIndex: index, noise: noise).encode()),
             ]
             try trial.expectSilence(to: samples, from: stranger, at: program, witness: witness)
             stranger.habits = .all
             _ = try stranger.openSession(opening)
         },
         Case(
-            "W-17.2", "its own initiations open under the prologue, and have an empty payload", also: "W-18", "W-3",
+            "W-17.2", "its own initiations open under the prologue, and name a run and the epoch 0", also: "W-18", "W-38",
+            "L-59",
             group: .handshake
         ) {
             trial in
@@ -163,16 +163,13 @@ extension Catalogue {
             peer.habits.answersInitiations = false
             let program = try trial.start(peers: [peer], needs: .peer)
             let initiation = try trial.wait(.seconds(5), for: "an initiation", until: { peer.initiations.first })
-            guard
-                let read = try? NoiseResponder.read(
-                    identity: peer.identity, prologue: initiation.value.prologue, message: initiation.value.noise)
-            else {
+            guard let read = peer.read(initiation.value) else {
                 throw Finding(expected: "Noise message 1 opens under the prologue", actual: initiation.bytes.hex)
             }
-            guard read.payload.isEmpty, read.remote == program.key else {
+            guard read.peer.epoch == 0, read.remote == program.key else {
                 throw Finding(
-                    expected: "an empty payload, and the key of `ready`",
-                    actual: "a payload of \(read.payload.count) bytes, and the key \(read.remote.bytes.hex)")
+                    expected: "the epoch 0, and the key of `ready`",
+                    actual: "the epoch \(read.peer.epoch), and the key \(read.remote.bytes.hex)")
             }
             peer.habits.answersInitiations = true
             try peer.awaitLink(from: program)
@@ -181,9 +178,7 @@ extension Catalogue {
             trial in
             let program = try trial.start()
             let peer = try trial.peer()
-            peer.habits.saysHello = false
             let session = try peer.openSession(to: program)
-            peer.send([peer.heartbeatFrame], on: session)
             try peer.await("a sealed datagram on the session of that index") { $0.session === session }
         },
     ]

@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 /// What the program does with the messages that come: M-2, M-15 and M-16.
 extension Catalogue {
@@ -163,16 +163,16 @@ extension Catalogue {
             let (program, peer) = try linked(trial)
             peer.habits.acknowledges = false
             program.send("hello")
-            try peer.await("the message") { $0.record != nil }
+            try peer.await("the message") { $0.text != nil }
             for next in [UInt32(2), 100, UInt32.max] {
-                peer.send([.ack(Ack(stream: peer.heldStream, next: next, bitmap: 0xFFFF))])
+                peer.send([.ack(Ack(next: next, bitmap: 0xFFFF))])
             }
             let start = trial.now
             try trial.never(for: .milliseconds(300), "no outcome by an ack of records that were never sent") {
                 !program.outcomes(for: peer.user).isEmpty
             }
             try peer.await("the record again, as it is not acknowledged", since: start) { $0.record?.number == 0 }
-            peer.send([.ack(Ack(stream: peer.heldStream, next: 1, bitmap: 0))])
+            peer.send([.ack(Ack(next: 1, bitmap: 0))])
             try program.awaitDelivered(to: peer.user, trial: trial)
         },
         Case("M-15.4", "bits for records that were not sent yet mean nothing", group: .messages) { trial in
@@ -180,17 +180,17 @@ extension Catalogue {
             peer.habits.acknowledges = false
             program.send("zero")
             try peer.await("record 0") { $0.record?.number == 0 }
-            peer.send([.ack(Ack(stream: peer.heldStream, next: 0, bitmap: 0xFFFF))])
+            peer.send([.ack(Ack(next: 0, bitmap: 0xFFFF))])
             try trial.expectLife(of: peer)
             program.send("one")
             try peer.await("record 1, which the bits did not acknowledge") { $0.record?.number == 1 }
-            peer.send([.ack(Ack(stream: peer.heldStream, next: 1, bitmap: 0))])
+            peer.send([.ack(Ack(next: 1, bitmap: 0))])
             try program.awaitDelivered(to: peer.user, trial: trial)
             try trial.never(for: .milliseconds(300), "record 1 is not delivered by a bit that came before it was sent")
             {
                 program.outcomes(for: peer.user).count > 1
             }
-            peer.send([.ack(Ack(stream: peer.heldStream, next: 2, bitmap: 0))])
+            peer.send([.ack(Ack(next: 2, bitmap: 0))])
             try program.awaitDelivered(2, to: peer.user, trial: trial)
         },
         Case(
@@ -205,7 +205,7 @@ extension Catalogue {
                 next: 0, trial, peer, to: UInt32.max, text: "too far", "record 2^32 − 1 is outside of the window")
             try expectAck(
                 next: 0, bitmap: 0x4000, trial, peer, to: 15, text: "15", "record 15 is the last within the window")
-            peer.nextOwnRecord = 0
+            peer.state.nextOwnRecord = 0
             try peer.deliver((0...14).map { ("\($0)", true, true) })
             try expectMessages((0...15).map(String.init), trial, program, peer, "without those outside of the window")
             try expectAck(next: 17, trial, peer, to: 16, text: "16", "record 16 comes again")
@@ -224,25 +224,25 @@ extension Catalogue {
             var taken = 0
             try trial.wait(
                 .seconds(15), for: "`delivered` of a message of \(text.utf8.count) bytes",
-                actual: { "the peer expects record \(peer.nextRecord) next" },
+                actual: { "the peer expects record \(peer.state.nextRecord) next" },
                 until: {
-                    let all = peer.records.map(\.value)
+                    let all = peer.texts.map(\.value)
                     let waiting = Array(all.dropFirst(taken))
                     taken = all.count
                     for record in waiting where record.stream == peer.heldStream {
-                        let isNew = record.number >= peer.nextRecord && !peer.beyond.contains(record.number)
+                        let isNew = record.number >= peer.state.nextRecord && !peer.beyond.contains(record.number)
                         if isNew, record.number % 3 == 1, all.count(where: { $0.number == record.number }) < 2 {
                             continue
                         }
-                        if record.number >= peer.nextRecord, record.number < peer.nextRecord + 16 {
+                        if record.number >= peer.state.nextRecord, record.number < peer.state.nextRecord + 16 {
                             peer.beyond.insert(record.number)
                         }
-                        while peer.beyond.remove(peer.nextRecord) != nil { peer.nextRecord += 1 }
+                        while peer.beyond.remove(peer.state.nextRecord) != nil { peer.state.nextRecord += 1 }
                         peer.sendAck()
                     }
                     return program.outcomes(for: peer.user).isEmpty ? nil : true
                 })
-            let records = peer.distinctRecords()
+            let records = peer.distinctTexts
             guard records.map(\.text).joined() == text, program.outcomes(for: peer.user).map(\.kind) == ["delivered"]
             else {
                 throw Finding(

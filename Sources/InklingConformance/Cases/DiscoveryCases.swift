@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     static let discoveryCases: [Case] = publishingCases + takingCases + recordCases + crowdCases
@@ -9,7 +9,7 @@ extension Catalogue {
             group: .discovery
         ) {
             trial in
-            let chat = ChatKeys(openName: trial.chatName)
+            let chat = ChatKeys(open: trial.chatName)
             try trial.stage.browse(subtype: chat.tag.hex)
             let program = try startWithDiscovery(trial)
             let found = try awaitService(trial, of: chat, since: .zero)
@@ -21,7 +21,7 @@ extension Catalogue {
             }
         },
         Case("D-1.2", "a second chat has an instance of its own", also: "D-2", group: .discovery) { trial in
-            let (first, second) = (ChatKeys(openName: trial.chatName), ChatKeys(openName: trial.chatName + "-2"))
+            let (first, second) = (ChatKeys(open: trial.chatName), ChatKeys(open: trial.chatName + "-2"))
             for chat in [first, second] { try trial.stage.browse(subtype: chat.tag.hex) }
             let program = try startWithDiscovery(trial)
             try program.need(.chats)
@@ -33,7 +33,7 @@ extension Catalogue {
             }
         },
         Case("D-2.1", "the name of an instance is new for each run, and names nobody", group: .discovery) { trial in
-            let chat = ChatKeys(openName: trial.chatName)
+            let chat = ChatKeys(open: trial.chatName)
             try trial.stage.browse(subtype: chat.tag.hex)
             let program = try startWithDiscovery(trial)
             let first = try awaitService(trial, of: chat, since: .zero)
@@ -80,7 +80,7 @@ extension Catalogue {
         },
         Case("D-3.1", "the TXT record in an open chat has txtvers=1, then the key", also: "W-10", group: .discovery) {
             trial in
-            let chat = ChatKeys(openName: trial.chatName)
+            let chat = ChatKeys(open: trial.chatName)
             try trial.stage.browse(subtype: chat.tag.hex)
             let program = try startWithDiscovery(trial)
             let found = try awaitService(trial, of: chat, since: .zero)
@@ -110,7 +110,7 @@ extension Catalogue {
     private static let takingCases: [Case] = [
         Case("D-4.1", "an instance of another chat's subtype is not opened to", group: .discovery) { trial in
             let (program, peer) = try start(trial)
-            let other = ChatKeys(openName: trial.chatName + "-other")
+            let other = ChatKeys(open: trial.chatName + "-other")
             try advertise(peer, in: trial, subtype: other.tag.hex)
             try trial.never(for: .seconds(4), "no initiation") { !peer.initiations.isEmpty }
             try advertise(peer, in: trial)
@@ -221,7 +221,7 @@ extension Catalogue {
             for number in 1...16 {
                 let name = trial.chatName + "-\(number)"
                 program.tell(["do": "join", "chat": .string(name)])
-                for _ in 0..<4 { try forge(peer, trial, in: ChatKeys(openName: name)) }
+                for _ in 0..<4 { try forge(peer, trial, in: ChatKeys(open: name)) }
             }
             try trial.wait(.seconds(20), for: "an initiation", until: { peer.initiations.first })
             trial.run(for: .seconds(8))

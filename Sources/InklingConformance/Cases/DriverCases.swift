@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     static let driverCases: [Case] = [
@@ -107,10 +107,10 @@ extension Catalogue {
             program.compose("f")
             try trial.wait(
                 .seconds(3), for: "three messages",
-                until: { Set(peer.records.map(\.value.number)).count >= 3 ? true : nil })
+                until: { Set(peer.texts.map(\.value.number)).count >= 3 ? true : nil })
             trial.run(for: .milliseconds(700))
             var texts: [UInt32: String] = [:]
-            for (_, record) in peer.records { texts[record.number] = record.text }
+            for (_, record) in peer.texts { texts[record.number] = record.text }
             guard texts == [0: "one", 1: "two", 2: "three"] else {
                 throw Finding(expected: "the records one, two, three", actual: "\(texts)")
             }
@@ -150,7 +150,7 @@ extension Catalogue {
             }
             try program.await("delivered", where: { $0["message"]?.integer == 2 && $0["user"]?.string == alice.user })
             bob.send([.bye(.quit)])
-            bob.sending?.ended = true
+            bob.forget()
             try program.await(
                 "failed",
                 where: { $0["message"]?.integer == 2 && $0["user"]?.string == bob.user && $0["why"]?.string == "bye" })
@@ -183,7 +183,7 @@ extension Catalogue {
                 throw Finding(expected: "the code `unknown-chat` and the tag", actual: program.describe(unknown.value))
             }
             trial.run(for: .milliseconds(300))
-            guard program.events("sent").isEmpty, peer.records.isEmpty, program.events("error").count == 3 else {
+            guard program.events("sent").isEmpty, peer.texts.isEmpty, program.events("error").count == 3 else {
                 throw Finding(
                     expected: "three errors, and nothing sent", actual: "\(program.events("sent").count) `sent`")
             }

@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     /// Lines that are no command, and why.
@@ -71,7 +71,7 @@ extension Catalogue {
                     actual: "\(program.events("error").count) errors")
             }
             // No open chat x came of a secret that was lost.
-            let peer = try trial.peer(in: ChatKeys(openName: "x"))
+            let peer = try trial.peer(in: ChatKeys(open: "x"))
             _ = try peer.begin(to: program)
             try trial.never(for: .milliseconds(400), "no chat x", when: { peer.datagramCount > 0 })
         },
@@ -127,7 +127,7 @@ extension Catalogue {
             try peer.open(to: program)
             program.feed(
                 Array(" {\t\"text\" : \"\\u0063af\\u00e9 \\ud83e\\udd5e\\n\\\"\\/\" , \"do\":\"s\\u0065nd\"} ".utf8))
-            let datagram = try peer.await("a message", since: .zero) { $0.record != nil }
+            let datagram = try peer.await("a message", since: .zero) { $0.text != nil }
             guard datagram.record?.text == "caf\u{E9} \u{1F95E}\n\"/" else {
                 throw Finding(expected: "the text with its escapes undone", actual: datagram.record?.text ?? "")
             }

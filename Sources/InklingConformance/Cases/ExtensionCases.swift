@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     static let extensionCases: [Case] = [
@@ -11,9 +11,9 @@ extension Catalogue {
             program.send("h")
             program.send(String(repeating: "long ", count: 600))
             try trial.wait(
-                .seconds(4), for: "four records", actual: { "\(peer.records.count) came" },
+                .seconds(4), for: "four records", actual: { "\(peer.texts.count) came" },
                 until: {
-                    peer.records.count >= 4 && peer.records.contains { $0.value.isLast && $0.value.number > 0 }
+                    peer.texts.count >= 4 && peer.texts.contains { $0.value.isLast && $0.value.number > 0 }
                         ? true : nil
                 })
             trial.run(for: .seconds(1))
@@ -33,13 +33,13 @@ extension Catalogue {
             let peer = try trial.peer()
             try peer.open(to: program)
             peer.habits.heartbeat = nil
-            peer.sendPlaintext([2, 0xFC | 1])
+            peer.sendPlaintext([2, 0xF8 | 1])
             try trial.wait(
                 .seconds(3), for: "typing is shown", until: { program.shows(typing: peer.user) ? true : nil })
-            peer.sendPlaintext([2, 0xFC])
+            peer.sendPlaintext([2, 0xF8])
             try trial.wait(
                 .seconds(2), for: "typing is hidden", until: { program.shows(typing: peer.user) ? nil : true })
-            peer.sendPlaintext([1, 0xFC | 1, 10])
+            peer.sendPlaintext([1, 0xF8 | 1, 10])
             try trial.wait(
                 .seconds(2), for: "typing is shown", until: { program.shows(typing: peer.user) ? true : nil })
             guard program.presence(of: peer.user) == "online" else {
@@ -50,10 +50,10 @@ extension Catalogue {
             let program = try trial.start(needs: .messages)
             let peer = try trial.peer()
             try peer.open(to: program)
-            let head = [2, 0, 4] + peer.stream.bigEndianBytes
-            peer.sendPlaintext(head + UInt32(0).bigEndianBytes + [0xFD] + Array("one, ".utf8))
-            peer.sendPlaintext(head + UInt32(1).bigEndianBytes + [0xFC] + Array("two, ".utf8))
-            peer.sendPlaintext(head + UInt32(2).bigEndianBytes + [0xFE] + Array("three".utf8))
+            let head: [UInt8] = [2, 0, 4]
+            peer.sendPlaintext(head + UInt32(1).bigEndianBytes + [0x0D] + Array("one, ".utf8))
+            peer.sendPlaintext(head + UInt32(2).bigEndianBytes + [0x0C] + Array("two, ".utf8))
+            peer.sendPlaintext(head + UInt32(3).bigEndianBytes + [0x0E] + Array("three".utf8))
             try trial.wait(
                 .seconds(3), for: "the message \"one, two, three\"",
                 actual: { "the messages \(program.messages(from: peer.user))" },
@@ -65,7 +65,7 @@ extension Catalogue {
                 let peer = try trial.peer(named: "Peer \(reason)")
                 try peer.open(to: program)
                 peer.sendPlaintext([8, reason])
-                peer.sending?.ended = true
+                peer.forget()
                 let event = try program.awaitPresence("offline", of: peer.user, within: .seconds(1))
                 guard event.value["why"]?.string == "bye" else {
                     throw Finding(expected: "`why` is `bye`", actual: program.describe(event.value))
@@ -81,19 +81,19 @@ extension Catalogue {
             let peer = try trial.peer()
             try peer.open(to: program)
             peer.habits.heartbeat = nil
-            let unknown: [UInt8] = [0x7A, 0, 5, 8, 0, 2, 0, 9]
+            let unknown: [UInt8] = [0x7A, 0, 5, 8, 0, 2, 0, 10]
             peer.sendPlaintext(unknown + [2, 1])
             try trial.wait(
                 .seconds(3), for: "typing is shown", until: { program.shows(typing: peer.user) ? true : nil })
             peer.sendPlaintext([2, 0] + unknown)
             try trial.wait(
                 .seconds(2), for: "typing is hidden", until: { program.shows(typing: peer.user) ? nil : true })
-            let record: [UInt8] = [4] + peer.stream.bigEndianBytes + [0, 0, 0, 0, 3] + Array("hi".utf8)
+            let record: [UInt8] = [4, 0, 0, 0, 1, 3] + Array("hi".utf8)
             peer.sendPlaintext([2, 0] + unknown + [0xF1, 0, 0] + record)
             try trial.wait(
                 .seconds(3), for: "the message", until: { program.messages(from: peer.user) == ["hi"] ? true : nil })
             peer.sendPlaintext(unknown + [8, 0])
-            peer.sending?.ended = true
+            peer.forget()
             try program.awaitPresence("offline", of: peer.user, within: .seconds(2))
         },
         Case(

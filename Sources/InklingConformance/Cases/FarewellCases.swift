@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 /// How links end by a word: L-32 to L-36.
 extension Catalogue {
@@ -59,7 +59,7 @@ extension Catalogue {
             let other = trial.chatName + "-other"
             program.tell(["do": "join", "chat": .string(other)])
             let here = try trial.peer()
-            let there = try trial.peer(named: "Bob", in: ChatKeys(openName: other))
+            let there = try trial.peer(named: "Bob", in: ChatKeys(open: other))
             let session = try here.open(to: program)
             try there.open(to: program, in: other)
             let start = trial.now
@@ -129,11 +129,11 @@ extension Catalogue {
             let peer = try trial.peer()
             let session = try peer.open(to: program)
             // A bye of reason 5 has the program begin a handshake, whose session then awaits the peer's hello.
-            peer.habits.saysHello = false
-            peer.send([.bye(.unheard)])
+            peer.habits.comesUp = false
+            peer.send([.unheard])
             let awaiting = try trial.wait(
                 .seconds(2), for: "a handshake of the program, and its hello",
-                until: { peer.sessions.first { $0 !== session && $0.isConfirmed } })
+                until: { peer.sessions.first { $0 !== session && $0.isComplete } })
             peer.send([.pong(1)], on: session)
             let start = trial.now
             program.tell(["do": "quit"])
@@ -192,7 +192,7 @@ extension Catalogue {
                 try peer.open(to: program)
                 let start = trial.now
                 peer.sendPlaintext([8, reason])
-                peer.sending?.ended = true
+                peer.forget()
                 let event = try program.awaitPresence("offline", of: peer.user)
                 try trial.judge("offline by a bye of reason \(reason)", at: event.at, after: start, is: .zero)
                 let why = reason == 3 ? "will" : "bye"
@@ -211,8 +211,8 @@ extension Catalogue {
             let peer = try trial.peer()
             try peer.open(to: program)
             guard let session = peer.sending else { return }
-            let base = session.nextCounter
-            session.nextCounter = base + 20
+            let base = session.state.nextCounter
+            session.state.nextCounter = base + 20
             try trial.expectLife(of: peer)
             let start = trial.now
             peer.send([.bye(.quit)], counter: base + 3)

@@ -1,14 +1,13 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
-    private static let hello: [UInt8] = [3, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0]
-    private static let message: [UInt8] = [4, 0, 0, 0, 1, 0, 0, 0, 0, 3]
+    private static let message: [UInt8] = [4, 0, 0, 0, 1, 3]
 
     static let frameCases: [Case] = [
         Case("W-24.2", "a frame that is cut off anywhere spoils the whole datagram", group: .malformed) { trial in
             let frames: [(String, [UInt8])] = [
-                ("a heartbeat", [1, 0, 10]), ("a typing frame", [2, 1]), ("a hello", hello + [2, 0x61, 0x62]),
-                ("an ack", [5, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0]), ("a pong", [7, 0, 1]), ("a bye", [8, 0]),
+                ("a heartbeat", [1, 0, 10]), ("a typing frame", [2, 1]),
+                ("an ack", [5, 0, 0, 0, 1, 0, 0]), ("a forward", [9, 0, 0, 0, 9]), ("a pong", [7, 0, 1]), ("a bye", [8, 0]),
                 ("an extension", [0x40, 0, 3, 1, 2, 3]),
             ]
             var samples: [Sample] = []
@@ -22,14 +21,14 @@ extension Catalogue {
             }
             try refuse(samples, trial)
         },
-        Case("W-24.3", "no frame before a bad one is applied", also: "W-25", "W-28", "W-29", group: .malformed) {
+        Case("W-24.3", "no frame before a bad one is applied", also: "W-25", "W-28", "W-40", group: .malformed) {
             trial in
             let program = try trial.start()
             let peer = try trial.peer()
             try peer.open(to: program)
             let bad: [(String, [UInt8])] = [
-                ("typing before a cut ping", [2, 1, 6, 0]), ("typing before an unknown type", [2, 1, 9]),
-                ("typing before a bad hello", [2, 1] + hello.prefix(9) + [0, 0, 0, 0] + hello.dropFirst(13) + [0]),
+                ("typing before a cut ping", [2, 1, 6, 0]), ("typing before an unknown type", [2, 1, 10]),
+                ("typing before a name without a flag", [2, 1, 4, 0, 0, 0, 1, 0x11]),
                 ("a bye before an unknown type", [8, 0, 0x3F]),
                 ("a heartbeat with typing before itself", [1, 1, 10, 1, 1, 10]),
                 ("away before an empty message", [2, 2] + message),
@@ -51,18 +50,19 @@ extension Catalogue {
         },
         Case("W-25.1", "a type below 0x40 that is not in the table is an error", group: .malformed) { trial in
             var samples: [Sample] = []
-            for type in [UInt8(0x00)] + Array(0x09...0x3F) {
+            for type in [UInt8(0x00), 0x03] + Array(0x0A...0x3F) {
                 samples.append(Sample("type 0x\([type].hex) alone", [type]))
                 samples.append(Sample("type 0x\([type].hex) as an extension", [type, 0, 2, 1, 1]))
             }
             try refuse(samples, trial)
         },
         Case("W-25.2", "a type below 0x40 that occurs twice is an error", also: "W-27", group: .malformed) { trial in
-            let ack: [UInt8] = [5, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0]
+            let ack: [UInt8] = [5, 0, 0, 0, 1, 0, 0]
+            let forward: [UInt8] = [9, 0, 0, 0, 9]
             try refuse(
                 [
                     Sample("two pings", [6, 0, 1]), Sample("two equal pongs", [7, 0, 1, 7, 0, 1]),
-                    Sample("two acks", ack + ack), Sample("two hellos", hello + [0] + hello + [0]),
+                    Sample("two acks", ack + ack), Sample("two forwards", forward + forward),
                     Sample("two byes", [8, 0, 8, 0]), Sample("two heartbeats", [1, 0, 10, 1, 0, 10]),
                     Sample("two typing frames", [2, 0, 2, 0]),
                     Sample("two pongs with an extension between", [7, 0, 1, 0x40, 0, 0, 7, 0, 2]),
@@ -106,7 +106,7 @@ extension Catalogue {
             let peer = try trial.peer()
             try peer.open(to: program)
             // The bytes of a bye, as text: two control characters.
-            peer.sendRecord(0, "hi\u{8}\u{0}")
+            peer.sendMessage("hi\u{8}\u{0}")
             try trial.wait(
                 .seconds(3), for: "the text with all bytes behind it",
                 actual: { "the texts \(program.messages(from: peer.user))" },
@@ -132,32 +132,53 @@ extension Catalogue {
                         ? true : nil
                 })
         },
-        Case("W-29.1", "a hello with a bad name or the own stream 0 is an error", group: .malformed) { trial in
-            let zero = hello.prefix(9) + [0, 0, 0, 0] + hello.dropFirst(13)
-            var samples = [
-                Sample("a hello of own stream 0", zero + [1, 0x61]),
-                Sample("a hello with a name of 65 bytes", hello + [65] + [UInt8](repeating: 0x6E, count: 65)),
-                Sample("a hello with a name of 255 bytes", hello + [255] + [UInt8](repeating: 0x6E, count: 255)),
-            ]
-            for (what, text) in badTexts {
-                samples.append(Sample("a hello with \(what) in its name", hello + [UInt8(text.count)] + text))
+        Case("W-40.1", "a name, invite or successor without both flags is an error", group: .malformed) { trial in
+            var samples: [Sample] = []
+            for type: UInt8 in 1...3 {
+                for flags: UInt8 in 0...2 {
+                    samples.append(
+                        Sample("type \(type) with the flags \(flags)", [4, 0, 0, 0, 1, type << 4 | flags, 0x61]))
+                }
             }
             try refuse(samples, trial)
         },
-        Case("W-29.2", "names of 0 to 64 bytes are valid", also: "J-7", group: .presence) { trial in
+        Case("W-40.2", "records of unknown types are taken with any flags", also: "M-26", group: .extensions) { trial in
             let program = try trial.start()
-            let names = [String(repeating: "n", count: 64), String(repeating: "\u{1F95E}", count: 16), "\u{E9}"]
-            for name in names {
+            let peer = try trial.peer()
+            try peer.open(to: program)
+            for type: UInt8 in 4...15 {
+                let number = peer.state.nextOwnRecord
+                peer.state.nextOwnRecord += 1
+                peer.sendPlaintext([2, 0, 4] + number.bigEndianBytes + [type << 4 | type & 3])
+                try trial.wait(
+                    .seconds(2), for: "an ack of a record of type \(type)",
+                    until: { peer.state.acknowledged > number ? true : nil })
+            }
+        },
+        Case("M-25.1", "names of 0 to 64 bytes are shown, others are taken as empty", also: "J-7", group: .presence) {
+            trial in
+            let program = try trial.start()
+            for name in [String(repeating: "n", count: 64), String(repeating: "\u{1F95E}", count: 16), "\u{E9}", ""] {
                 let peer = try trial.peer(named: name)
                 try peer.open(to: program)
-                let event = program.peerEvents(peer.user).last?.value
-                guard event?["name"]?.string.map({ Array($0.utf8) }) == Array(name.utf8) else {
-                    throw Finding(expected: "the name \(name)", actual: event.map(program.describe) ?? "no `peer`")
-                }
+                try expect(name, of: peer, by: program)
             }
-            try trial.peer(named: "").open(to: program)
+            for bytes in [[UInt8](repeating: 0x6E, count: 65)] + badTexts.map(\.1) {
+                let peer = try trial.peer(named: "Bob")
+                try peer.open(to: program)
+                let number = peer.state.nextOwnRecord
+                peer.send([.typing(peer.status), .record(Record(number: number, type: .name, body: bytes))])
+                try program.await("peer", where: { $0["user"]?.string == peer.user && $0["name"]?.string == "" })
+            }
         },
     ]
+
+    private static func expect(_ name: String, of peer: Peer, by program: Program) throws {
+        let event = program.peerEvents(peer.user).last?.value
+        guard event?["name"]?.string.map({ Array($0.utf8) }) == Array(name.utf8) else {
+            throw Finding(expected: "the name \(name)", actual: event.map(program.describe) ?? "no `peer`")
+        }
+    }
 
     private static let badTexts: [(String, [UInt8])] = [
         ("a lone continuation", [0x61, 0x80]), ("an overlong slash", [0xC0, 0xAF]),

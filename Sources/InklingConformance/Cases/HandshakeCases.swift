@@ -1,9 +1,9 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     static let handshakeCases: [Case] = [
         Case(
-            "L-8.1", "a valid initiation is answered, and hellos make a link", also: "W-17", "W-18", "L-16",
+            "L-8.1", "a valid initiation is answered, and pings make a link", also: "W-17", "W-18", "L-67",
             group: .handshake
         ) {
             trial in
@@ -41,9 +41,9 @@ extension Catalogue {
         },
         Case("L-8.4", "an initiation for another chat gets nothing", group: .handshake) { trial in
             let (program, peer) = try trial.startWithQuietPeer()
-            let other = ChatKeys(openName: trial.chatName + "-other")
-            let opening = try peer.makeOpening(to: program, preSharedKey: other.preSharedKey, tag: other.tag)
-            try expectNothing(for: opening, of: peer, from: program)
+            let other = ChatKeys(open: trial.chatName + "-other")
+            peer.chat = other
+            try expectNothing(for: try peer.makeOpening(to: program), of: peer, from: program)
         },
         Case("L-8.5", "an initiation to another static key gets nothing", group: .handshake) { trial in
             let (program, peer) = try trial.startWithQuietPeer()
@@ -77,10 +77,6 @@ extension Catalogue {
             let stranger = try trial.peer(in: ChatKeys(secret: ChatSecret(using: &trial.generator)))
             stranger.habits = .quiet
             try stranger.begin(to: program)
-            // One that knows the tag, but not the secret.
-            let opening = try stranger.makeOpening(to: program, tag: ChatKeys(secret: secret).tag)
-            stranger.openings.append(opening)
-            stranger.transmit(opening)
             try trial.never(for: .milliseconds(700), "no handshake that completes, and no `peer`") {
                 !stranger.sessions.isEmpty || !program.events("peer").isEmpty
             }
@@ -103,12 +99,11 @@ extension Catalogue {
         Case("L-8.13", "without load an initiation is answered whatever cookie it carries", group: .handshake) {
             trial in
             let (program, peer) = try trial.startWithQuietPeer()
-            var opening = try peer.makeOpening(to: program)
-            opening.initiation.cookie = peer.randomBytes(16)
+            let opening = try peer.makeOpening(to: program)
             peer.openings.append(opening)
-            peer.transmit(opening)
+            peer.sendBytes(opening.bytes + peer.randomBytes(16), to: program.address)
             let session = try trial.wait(.seconds(3), for: "a response", until: { peer.session(of: opening) })
-            try peer.meet(program, on: session)
+            try peer.bringUp(session, at: program)
         },
         Case("L-12.1", "an initiation that a stranger repeats changes nothing that a user sees", group: .handshake) {
             trial in
@@ -132,9 +127,9 @@ extension Catalogue {
             let (program, peer) = try trial.startWithQuietPeer()
             let session = try peer.openSession(to: program)
             try trial.never(for: .seconds(2), "no `peer`, no sealed datagram") {
-                !program.events("peer").isEmpty || session.isConfirmed
+                !program.events("peer").isEmpty || session.isComplete
             }
-            try peer.meet(program, on: session)
+            try peer.bringUp(session, at: program)
         },
         Case("L-12.3", "an unconfirmed session is dropped after 5 s", group: .handshake) { trial in
             let (program, late) = try trial.startWithQuietPeer()
@@ -143,14 +138,14 @@ extension Catalogue {
             let lateSession = try late.openSession(to: program)
             let timelySession = try timely.openSession(to: program)
             trial.run(for: .milliseconds(4_300))
-            try timely.meet(program, on: timelySession)
+            try timely.bringUp(timelySession, at: program)
             timely.habits = .all
             trial.run(for: lateSession.createdAt + .milliseconds(5_500) - trial.now)
-            late.say(on: lateSession)
+            late.sendPing(on: lateSession)
             try trial.never(for: .milliseconds(700), "nothing on a session that is over") {
-                lateSession.isConfirmed || program.presence(of: late.user) != nil
+                lateSession.isComplete || program.presence(of: late.user) != nil
             }
-            try late.meet(program, on: try late.openSession(to: program))
+            try late.bringUp(try late.openSession(to: program), at: program)
         },
     ]
 

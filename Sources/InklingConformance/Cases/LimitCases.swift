@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     static let limitCases: [Case] = [
@@ -21,7 +21,7 @@ extension Catalogue {
             trial.run(for: .milliseconds(1_500))
             let answered = try peers.flatMap { peer in try peer.attempts.map { try peer.answer($0[0]) } }
             trial.run(for: .milliseconds(1_000))
-            let count = answered.count(where: \.isConfirmed)
+            let count = answered.count(where: \.isComplete)
             guard (1...64).contains(count) else {
                 throw Finding(
                     expected: "of \(answered.count) handshakes that are answered at once 64 complete at most",
@@ -56,10 +56,10 @@ extension Catalogue {
             program.tell(["do": "join", "chat": .string(names[31])])
             try program.await("error", "an `error` for the 33rd chat")
             let count = peer.tells.count
-            peer.sendBytes(Ask(tag: ChatKeys(openName: names[31]).tag, token: 9).encode(), to: program.address)
+            peer.sendBytes(Ask(tag: ChatKeys(open: names[31]).tag, token: 9).encode(), to: program.address)
             try trial.never(for: .milliseconds(500), "no tell for the 33rd chat") { peer.tells.count > count }
             try expectTell(program, peer, of: trial.chatName, "the first chat")
-            try trial.peer(named: "Bob", in: ChatKeys(openName: names[30])).openIn(program, chat: names[30])
+            try trial.peer(named: "Bob", in: ChatKeys(open: names[30])).openIn(program, chat: names[30])
         },
         Case("L-39.2", "a node has 1,024 links, keeps them, and takes no more", group: .limits, load: .heavy) { trial in
             let (program, peer) = try fill(trial)
@@ -81,7 +81,7 @@ extension Catalogue {
             program.tell(["do": "join", "chat": .string(name)])
             let youngest = peer.sessions.last
             let start = trial.now
-            let newcomer = try trial.peer(named: "Bob", in: ChatKeys(openName: name))
+            let newcomer = try trial.peer(named: "Bob", in: ChatKeys(open: name))
             try newcomer.openIn(program, chat: name)
             let left = program.events("peer", since: start).filter { $0.value["presence"]?.string == "offline" }
             guard left.count == 1, left[0].value["why"]?.string == "full" else {
@@ -258,7 +258,7 @@ extension Catalogue {
     private static func expectTell(_ program: Program, _ peer: Peer, of chat: String, _ words: String) throws {
         let count = peer.tells.count
         for _ in 0..<5 where peer.tells.count == count {
-            peer.sendBytes(Ask(tag: ChatKeys(openName: chat).tag, token: 7).encode(), to: program.address)
+            peer.sendBytes(Ask(tag: ChatKeys(open: chat).tag, token: 7).encode(), to: program.address)
             peer.trial.run(for: .milliseconds(300))
         }
         guard peer.tells.count > count else {

@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     static let loadCases: [Case] = [
@@ -34,14 +34,14 @@ extension Catalogue {
                     expected: "a retry, and a response to the same initiation with its cookie",
                     actual: "\(peer.retries.count) retries and \(peer.responses.count) responses")
             }
-            try peer.meet(program, on: session)
+            try peer.bringUp(session, at: program)
         },
         Case("L-9.3", "when the flood is over initiations are answered without a cookie", group: .limits, load: .heavy)
         {
             trial in
             let (program, peer) = try loaded(trial)
             trial.run(for: .milliseconds(1_500))
-            try peer.meet(program, on: try peer.openSession(to: program))
+            try peer.bringUp(try peer.openSession(to: program), at: program)
             guard peer.retries.isEmpty else {
                 throw Finding(expected: "no retry 1.5 s after the flood", actual: "\(peer.retries.count) retries")
             }
@@ -64,7 +64,7 @@ extension Catalogue {
             guard !peer.retries.isEmpty else {
                 throw Finding(expected: "a retry before the response", actual: "a response at once")
             }
-            try peer.meet(program, on: session)
+            try peer.bringUp(session, at: program)
         },
         Case("L-9.5", "at most 500 retries a second go out to unknown addresses", group: .limits, load: .heavy) {
             trial in
@@ -95,7 +95,7 @@ extension Catalogue {
             let (program, peer) = try trial.startWithQuietPeer()
             peer.habits.takesResponses = false
             let opening = try peer.begin(to: program)
-            let other = ChatKeys(openName: trial.chatName + "-other")
+            let other = ChatKeys(open: trial.chatName + "-other")
             for number in 0..<300 {
                 peer.transmit(opening)
                 peer.sendBytes(noise(of: peer, tag: other.tag), to: program.address)
@@ -107,7 +107,7 @@ extension Catalogue {
             guard late.retries.isEmpty, peer.retries.isEmpty else {
                 throw Finding(expected: "no retry", actual: "\(late.retries.count + peer.retries.count) retries")
             }
-            try late.meet(program, on: session)
+            try late.bringUp(session, at: program)
         },
         Case(
             "L-10.1", "with cookies, a socket of the program's own user is answered without the limit of a source",
@@ -211,8 +211,8 @@ extension Catalogue {
                 actual: { "\(peer.sessions.count) came" }, until: { peer.sessions.count >= 134 ? true : nil })
             guard let first = peer.sessions.first, let last = peer.sessions.last else { return }
             peer.send([.ping(1)], on: first)
-            try trial.never(for: .milliseconds(300), "nothing on the oldest session") { first.isConfirmed }
-            try peer.meet(program, on: last)
+            try trial.never(for: .milliseconds(300), "nothing on the oldest session") { first.isComplete }
+            try peer.bringUp(last, at: program)
         },
     ]
 

@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 /// The machine of the program has many addresses: all of 127.0.0.0/8. What is sent to one is answered from it.
 extension Catalogue {

@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 /// What the program does with the messages that its user sends: M-1 and M-9 to M-14.
 extension Catalogue {
@@ -19,9 +19,9 @@ extension Catalogue {
         _ count: Int, _ trial: Trial, _ peer: Peer, within limit: Duration = .seconds(5)
     ) throws -> [Record] {
         try trial.wait(
-            limit, for: "\(count) different records", actual: { "\(peer.distinctRecords().count) came" },
+            limit, for: "\(count) different records", actual: { "\(peer.distinctTexts.count) came" },
             until: {
-                let records = peer.distinctRecords()
+                let records = peer.distinctTexts
                 return records.count >= count ? records : nil
             })
     }
@@ -75,7 +75,7 @@ extension Catalogue {
             program.send(text, tag: "long")
             try program.awaitDelivered(to: peer.user, within: .seconds(10), trial: trial)
             try expectSound(peer)
-            try expectCut(peer.distinctRecords(), of: text)
+            try expectCut(peer.distinctTexts, of: text)
         },
         Case("M-1.3", "a message of 65,537 bytes, and an empty one, are refused", also: "J-6", group: .messages) {
             trial in
@@ -86,10 +86,10 @@ extension Catalogue {
                 try program.await("error", since: start, "an `error` for a message of \(text.utf8.count) bytes")
             }
             trial.run(for: .milliseconds(300))
-            guard peer.records.isEmpty, program.events("sent").isEmpty else {
+            guard peer.texts.isEmpty, program.events("sent").isEmpty else {
                 throw Finding(
                     expected: "nothing is sent of what is refused",
-                    actual: "\(peer.records.count) records, \(program.events("sent").count) `sent`")
+                    actual: "\(peer.texts.count) records, \(program.events("sent").count) `sent`")
             }
             program.send("fits")
             try expectCut(try awaitRecords(1, trial, peer), of: "fits")
@@ -121,7 +121,7 @@ extension Catalogue {
             program.compose("and then")
             let edge = try peer.awaitTyping(true)
             let again = try peer.await("the record again", since: edge.at) {
-                $0.record != nil && $0.counter > edge.counter
+                $0.text != nil && $0.counter > edge.counter
             }
             guard case .typing(let status)? = again.frames.first, status.isTyping else {
                 throw Finding(
@@ -133,7 +133,7 @@ extension Catalogue {
             trial in
             let (program, peer) = try linked(trial)
             program.send(String(repeating: "x", count: 40 * 1_163))
-            let highest = { peer.records.map(\.value.number).max() ?? 0 }
+            let highest = { peer.texts.map(\.value.number).max() ?? 0 }
             func expectWindow(_ limit: UInt32, _ why: String) throws {
                 try trial.wait(
                     .seconds(5), for: "record \(limit), \(why)", actual: { "the highest is \(highest())" },
@@ -141,11 +141,11 @@ extension Catalogue {
                 try trial.never(for: .milliseconds(400), "no record above \(limit), \(why)") { highest() > limit }
             }
             try expectWindow(15, "as nothing is acknowledged")
-            peer.send([.ack(Ack(stream: peer.heldStream, next: 1, bitmap: 0))])
+            peer.send([.ack(Ack(next: 1, bitmap: 0))])
             try expectWindow(16, "as record 1 is the lowest that may be missing")
-            peer.send([.ack(Ack(stream: peer.heldStream, next: 1, bitmap: 0x7FFF))])
+            peer.send([.ack(Ack(next: 1, bitmap: 0x7FFF))])
             try expectWindow(16, "as record 1 is still missing")
-            peer.send([.ack(Ack(stream: peer.heldStream, next: 17, bitmap: 0))])
+            peer.send([.ack(Ack(next: 17, bitmap: 0))])
             try expectWindow(32, "as record 17 is expected next")
         },
         Case(
@@ -157,7 +157,7 @@ extension Catalogue {
             program.send("hello")
             try awaitRecords(1, trial, peer)
             trial.run(for: .milliseconds(4_500))
-            let times = peer.records.map(\.at)
+            let times = peer.texts.map(\.at)
             let gaps = zip(times, times.dropFirst()).map { $1 - $0 }
             let words = gaps.map(\.text).joined(separator: ", ")
             guard gaps.count >= 3 else {
@@ -182,12 +182,12 @@ extension Catalogue {
             program.send("first")
             try awaitRecords(1, trial, peer)
             let first = try trial.wait(
-                .seconds(3), for: "the first record again", until: { peer.records.dropFirst().first })
+                .seconds(3), for: "the first record again", until: { peer.texts.dropFirst().first })
             try trial.judge(
-                "the first record again", at: first.at, after: peer.records[0].at, is: .milliseconds(500),
+                "the first record again", at: first.at, after: peer.texts[0].at, is: .milliseconds(500),
                 early: Trial.late)
             peer.habits.acknowledges = true
-            peer.nextRecord = 1
+            peer.state.nextRecord = 1
             peer.sendAck()
             for number in 1...8 {
                 program.send("message \(number)")
@@ -199,7 +199,7 @@ extension Catalogue {
             let times = try trial.wait(
                 .seconds(3), for: "the last record twice",
                 until: {
-                    let times = peer.records.filter { $0.value.number == 9 }.map(\.at)
+                    let times = peer.texts.filter { $0.value.number == 9 }.map(\.at)
                     return times.count >= 2 ? times : nil
                 })
             guard times[1] - start >= .milliseconds(195) else {
@@ -223,13 +223,13 @@ extension Catalogue {
                 program.send(String(repeating: "x", count: 4 * 1_163))
                 try awaitRecords(Int(base) + 4, trial, peer)
                 let start = trial.now
-                let count = peer.records.count
-                peer.send([.ack(Ack(stream: peer.heldStream, next: base, bitmap: 0b111))])
+                let count = peer.texts.count
+                peer.send([.ack(Ack(next: base, bitmap: 0b111))])
                 let again = try trial.wait(
                     .seconds(3), for: "record \(base) again",
-                    until: { peer.records.dropFirst(count).first { $0.value.number == base } })
+                    until: { peer.texts.dropFirst(count).first { $0.value.number == base } })
                 delays.append(again.at - start)
-                peer.send([.ack(Ack(stream: peer.heldStream, next: base + 4, bitmap: 0))])
+                peer.send([.ack(Ack(next: base + 4, bitmap: 0))])
                 try program.awaitDelivered(Int(round) + 1, to: peer.user, trial: trial)
                 if delays.last.map({ $0 < .milliseconds(120) }) == true { return }
             }
@@ -250,7 +250,7 @@ extension Catalogue {
             let pong = try peer.await("a pong while messages wait", since: start) { $0.pong == 0x1313 }
             try trial.judge("the pong while messages wait", at: pong.at, after: start, is: .zero)
             try program.awaitDelivered(count, to: peer.user, within: .seconds(15), trial: trial)
-            try expectRate(400, burst: 64, peer.records.map(\.at), "on a link")
+            try expectRate(400, burst: 64, peer.texts.map(\.at), "on a link")
         },
         Case("M-13.2", "at most 2,000 datagrams with a message a second go out in all", group: .messages, load: .heavy)
         {
@@ -267,7 +267,7 @@ extension Catalogue {
             for peer in peers {
                 try program.awaitDelivered(count, to: peer.user, within: .seconds(15), trial: trial)
             }
-            try expectRate(2_000, burst: 128, peers.flatMap { $0.records.map(\.at) }.sorted(), "in all")
+            try expectRate(2_000, burst: 128, peers.flatMap { $0.texts.map(\.at) }.sorted(), "in all")
         },
         Case(
             "M-14.1", "a message that would queue more than 4 MiB is refused for all", also: "J-6", group: .messages,
@@ -285,7 +285,7 @@ extension Catalogue {
             let sent = program.events("sent").count
             try program.awaitDelivered(sent, to: quick.user, within: .seconds(30), trial: trial)
             trial.run(for: .milliseconds(500))
-            let lasts = quick.distinctRecords().count { $0.isLast }
+            let lasts = quick.distinctTexts.count { $0.isLast }
             guard lasts == sent else {
                 throw Finding(
                     expected: "nothing to anybody of a message that is refused",
@@ -350,7 +350,7 @@ extension Catalogue {
             }
             let count = 1_500
             for number in 0..<count { program.send("message \(number)") }
-            func most() -> Int { peers.map(\.records.count).max() ?? 0 }
+            func most() -> Int { peers.map(\.texts.count).max() ?? 0 }
             let end = trial.now + .seconds(20)
             // Counting is work: not after each datagram.
             while most() < count, trial.now < end { trial.run(for: .milliseconds(10)) }
@@ -358,7 +358,7 @@ extension Catalogue {
                 throw Finding(
                     expected: "all of \(count) messages at one of eight peers within 20 s", actual: "one has \(most())")
             }
-            let least = peers.map(\.records.count).min() ?? 0
+            let least = peers.map(\.texts.count).min() ?? 0
             guard least >= count * 2 / 3 else {
                 throw Finding(
                     expected: "that all of eight peers who acknowledge at once get on alike",

@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     static let openingCases: [Case] = [
@@ -26,7 +26,7 @@ extension Catalogue {
                 throw Untried(reason: "the handshake took so long that the program may have opened before")
             }
             try trial.never(for: .milliseconds(1_500), "no initiation") { !peer.initiations.isEmpty }
-            try peer.meet(program, on: session)
+            try peer.bringUp(session, at: program)
         },
         Case("L-1.4", "the smaller key opens at once after its link fell silent", group: .handshake) { trial in
             let (program, peer) = try trial.startByHand(programIsSmaller: true)
@@ -47,7 +47,7 @@ extension Catalogue {
             try peer.tellKey()
             let session = try peer.answer(try peer.awaitInitiation(), from: other)
             try peer.hearHello(on: session)
-            try peer.meet(program, on: session)
+            try peer.bringUp(session, at: program)
         },
         Case("L-3.1", "an address that a live link has is not opened to", group: .handshake) { trial in
             let (program, peer) = try trial.startByHand(programIsSmaller: false)

@@ -1,56 +1,54 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     static let orderCases: [Case] = [
-        Case(
-            "W-30.1", "the answer to a hello goes out before the pong that answers a ping beside it", also: "L-17",
-            group: .links
-        ) {
-            trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            peer.habits.saysHello = false
-            peer.habits.heartbeat = nil
-            let session = try peer.openSession(to: program)
-            peer.send([peer.heartbeatFrame], on: session)
-            try peer.await("a hello on the complete session") { $0.hello != nil }
-            guard let first = peer.received.first(where: { $0.hello != nil })?.hello else { return }
-            (peer.heldStream, peer.nextRecord) = (first.stream, 0)
-            let token = trial.token()
-            peer.send([.ping(token), peer.heartbeatFrame, .hello(peer.hello)], on: session)
-            let pong = try peer.await("a pong", since: .zero) { $0.pong == token }
-            let answer = peer.received.filter { $0.hello?.heldStream == peer.stream }.map(\.counter).min()
-            guard let answer, answer < pong.counter else {
-                throw Finding(
-                    expected: "a hello that holds the peer's stream, and then the pong",
-                    actual:
-                        "the pong under the counter \(pong.counter), the hello under \(answer.map(String.init) ?? "none")"
-                )
-            }
-        },
-        Case("W-30.2", "a status before the hello in its datagram counts", also: "L-20", group: .links) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            peer.habits.saysHello = false
-            peer.habits.heartbeat = nil
-            let session = try peer.openSession(to: program)
-            peer.send([.typing(Status(isTyping: true, isAway: false)), .hello(peer.hello)], on: session)
-            try trial.wait(
-                .seconds(3), for: "typing is shown", until: { program.shows(typing: peer.user) ? true : nil })
-        },
-        Case(
-            "W-30.3", "presence comes before typing, and typing before the message of one datagram", also: "J-7",
-            group: .links
-        ) {
+        Case("W-30.1", "what a ping causes leaves before what an ack and a record beside it cause", group: .links) {
             trial in
             let program = try trial.start(needs: .messages)
             let peer = try trial.peer()
-            peer.habits.saysHello = false
+            try peer.open(to: program)
+            peer.habits.heartbeat = nil
+            let token = trial.token()
+            let number = peer.state.nextOwnRecord
+            peer.state.nextOwnRecord += 1
+            peer.send([.ping(token), peer.heartbeatFrame, .record(Record(number: number, text: "hi"))])
+            let pong = try peer.await("a pong", since: .zero) { $0.pong == token }
+            let ack = try peer.await("an ack", since: .zero) { ($0.ack?.next ?? 0) > number }
+            guard pong.counter <= ack.counter else {
+                throw Finding(expected: "the pong before the ack", actual: "the ack under a lower counter")
+            }
+        },
+        Case(
+            "W-30.2", "a pong that brings a link up leaves before the records that the link then sends", also: "L-82",
+            "L-80", group: .links
+        ) { trial in
+            let (program, peer) = try trial.startWithQuietPeer()
+            let session = try peer.openSession(to: program)
+            let first = try peer.await("the program's ping", since: .zero) { $0.ping != nil }
+            let token = trial.token()
+            peer.send(
+                [.heartbeat(Heartbeat(status: Status(isUnheard: true), interval: 10)), .ping(token), .pong(first.ping ?? 0)],
+                on: session)
+            let pong = try peer.await("a pong", since: .zero) { $0.pong == token }
+            let name = try peer.await("record 0", since: .zero) { $0.name != nil }
+            guard pong.counter < name.counter, name.record?.number == 0 else {
+                throw Finding(expected: "the pong, and then record 0", actual: peer.summary(since: .zero))
+            }
+        },
+        Case(
+            "T-29.1", "presence comes before typing, and typing before the message of one datagram", also: "J-7", "W-30",
+            group: .links
+        ) { trial in
+            let program = try trial.start(needs: .messages)
+            let peer = try trial.peer()
+            peer.habits.sendsName = false
             peer.habits.heartbeat = nil
             let session = try peer.openSession(to: program)
-            let record = Record(stream: peer.stream, number: 0, isFirst: true, isLast: true, text: "hi")
-            let typing = Status(isTyping: true, isAway: false)
-            peer.send([.typing(typing), .hello(peer.hello), .message(record)], on: session)
+            try trial.wait(.seconds(3), for: "the link comes up", until: { session.state.hasName ? true : nil })
+            // The text is held until record 0 comes, which shows the peer.
+            peer.status.isTyping = true
+            peer.sendRecord(1, "hi")
+            peer.send([.typing(peer.status), .record(peer.nameRecord(0))])
             try program.await("message", where: { $0["text"]?.string == "hi" })
             let kinds = program.lines.compactMap(\.kind).filter { ["peer", "typing", "message"].contains($0) }
             guard kinds == ["peer", "typing", "message"] else {
@@ -61,9 +59,9 @@ extension Catalogue {
             let program = try trial.start(needs: .messages)
             let peer = try trial.peer()
             try peer.open(to: program)
-            let record = Record(stream: peer.stream, number: 0, isFirst: true, isLast: true, text: "the last word")
-            peer.send([.bye(.quit), .typing(Status(isTyping: false, isAway: false)), .message(record)])
-            peer.sending?.ended = true
+            let record = Record(number: peer.state.nextOwnRecord, text: "the last word")
+            peer.send([.bye(.quit), .typing(Status(isTyping: false, isAway: false)), .record(record)])
+            peer.forget()
             try program.awaitPresence("offline", of: peer.user, within: .seconds(3))
             let kinds = program.lines.compactMap(\.kind).filter { ["peer", "message"].contains($0) }
             guard program.messages(from: peer.user) == ["the last word"], kinds.suffix(2) == ["message", "peer"] else {
@@ -73,13 +71,12 @@ extension Catalogue {
         Case("W-30.5", "an ack counts before the bye that stands before it", also: "M-17", group: .links) { trial in
             let program = try trial.start(needs: .messages)
             let peer = try trial.peer()
-            peer.habits.acknowledges = false
             try peer.open(to: program)
+            peer.habits.acknowledges = false
             program.send("to the last")
-            let record = try peer.await("the message", since: .zero) { $0.record != nil }
-            let stream = record.record?.stream ?? 0
-            peer.send([.bye(.quit), .ack(Ack(stream: stream, next: 1, bitmap: 0))])
-            peer.sending?.ended = true
+            let record = try peer.await("the message", since: .zero) { $0.text != nil }
+            peer.send([.bye(.quit), .ack(Ack(next: (record.record?.number ?? 0) + 1))])
+            peer.forget()
             let outcome = try trial.wait(
                 .seconds(3), for: "`delivered` or `failed`",
                 until: { program.events("delivered").first ?? program.events("failed").first })
@@ -93,7 +90,7 @@ extension Catalogue {
             try peer.open(to: program)
             let start = trial.now
             peer.send([.bye(.quit), .typing(Status(isTyping: true, isAway: false))])
-            peer.sending?.ended = true
+            peer.forget()
             try program.awaitPresence("offline", of: peer.user, within: .seconds(3))
             try trial.never(
                 for: .milliseconds(500), "no typing of a peer that has gone", when: { program.shows(typing: peer.user) }

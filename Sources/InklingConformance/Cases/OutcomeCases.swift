@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 /// What the program reports of its messages: M-17 to M-19.
 extension Catalogue {
@@ -15,7 +15,7 @@ extension Catalogue {
         try peer.open(to: program)
         peer.habits.acknowledges = false
         program.send("hello")
-        try peer.await("the message") { $0.record != nil }
+        try peer.await("the message") { $0.text != nil }
         return peer
     }
 
@@ -62,11 +62,11 @@ extension Catalogue {
             try peer.open(to: program)
             peer.habits.acknowledges = false
             program.send(String(repeating: "x", count: 3 * 1_163))
-            try trial.wait(.seconds(3), for: "three records", until: { peer.distinctRecords().count >= 3 ? true : nil })
-            peer.send([.ack(Ack(stream: peer.heldStream, next: 2, bitmap: 0))])
-            peer.send([.ack(Ack(stream: peer.heldStream, next: 1, bitmap: 0b10))])
+            try trial.wait(.seconds(3), for: "three records", until: { peer.distinctTexts.count >= 3 ? true : nil })
+            peer.send([.ack(Ack(next: 2, bitmap: 0))])
+            peer.send([.ack(Ack(next: 1, bitmap: 0b10))])
             try expectOutcomes([], trial, program, peer.user, "as one record or another is missing")
-            peer.send([.ack(Ack(stream: peer.heldStream, next: 3, bitmap: 0))])
+            peer.send([.ack(Ack(next: 3, bitmap: 0))])
             try program.awaitDelivered(to: peer.user, trial: trial)
             try expectOutcomes(["delivered"], trial, program, peer.user, "as all records are acknowledged")
         },
@@ -95,9 +95,9 @@ extension Catalogue {
                 peer.habits.acknowledges = false
             }
             program.send("hello")
-            for peer in [first, second] { try peer.await("the message", since: .zero) { $0.record != nil } }
+            for peer in [first, second] { try peer.await("the message", since: .zero) { $0.text != nil } }
             first.send([.bye(.quit)])
-            first.sending?.ended = true
+            first.forget()
             try expectOutcomes([], trial, program, first.user, "as the message still waits on the other link")
             second.send([.bye(.lastWill)], counter: Limits.lastWillCounter)
             try program.awaitFailure("will", for: first.user)
@@ -111,7 +111,7 @@ extension Catalogue {
             let peer = try trial.peer()
             try peer.open(to: program)
             try expectOutcomes([], trial, program, peer.user, "as the message went to nobody")
-            guard peer.records.isEmpty else {
+            guard peer.texts.isEmpty else {
                 throw Finding(expected: "nothing is kept for who comes later", actual: "a record came")
             }
             program.send("now")
@@ -188,7 +188,7 @@ extension Catalogue {
             peer.habits.acknowledges = true
             program.send("acknowledged")
             try program.awaitDelivered(to: peer.user, trial: trial)
-            guard let record = peer.records.last?.value, record.stream != old, record.number == 0 else {
+            guard let record = peer.texts.last?.value, record.stream != old, record.number == 0 else {
                 throw Finding(expected: "record 0 of another stream", actual: "the stream is the same")
             }
         },
@@ -204,10 +204,10 @@ extension Catalogue {
             let (old, start) = (peer.heldStream, trial.now)
             program.send(String(repeating: "x", count: 20 * 1_163))
             program.send("after it")
-            let first = try peer.await("the first record", since: start) { $0.record != nil }
+            let first = try peer.await("the first record", since: start) { $0.text != nil }
             for next in 1...5 {
                 trial.run(for: .seconds(10))
-                peer.send([.ack(Ack(stream: old, next: UInt32(next), bitmap: 0))])
+                peer.send([.ack(Ack(next: UInt32(next), bitmap: 0))])
             }
             try trial.wait(
                 .seconds(15), for: "two `failed`", actual: { "there are \(program.outcomes(for: peer.user).count)" },

@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 /// Who is shown, and as what: T-11, T-12 and T-19 to T-21, and several links of one person.
 extension Catalogue {
@@ -278,7 +278,7 @@ extension Catalogue {
             try first.open(to: program)
             first.habits = .none
             program.send("not acknowledged")
-            try first.await("the message") { $0.record != nil }
+            try first.await("the message") { $0.text != nil }
             let second = try trial.peer(identity: first.identity)
             let start = trial.now
             try second.open(to: program)

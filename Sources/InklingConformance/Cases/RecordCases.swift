@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     /// What a node makes of the TXT records that peers publish.

@@ -1,5 +1,5 @@
 import Crypto
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     static let requestCases: [Case] = [

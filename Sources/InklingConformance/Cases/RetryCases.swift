@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     static let retryCases: [Case] = [
@@ -10,7 +10,7 @@ extension Catalogue {
                 throw Finding(
                     expected: (initiation.bytes + cookie).hex, actual: answer.bytes.hex)
             }
-            try peer.meet(program, on: try peer.answer(answer))
+            try peer.bringUp(try peer.answer(answer), at: program)
         },
         Case("L-13.2", "of two retries for one transmission one is obeyed", group: .handshake) { trial in
             let (program, peer, initiation) = try opening(trial)
@@ -24,7 +24,7 @@ extension Catalogue {
             try trial.never(for: .milliseconds(500), "no second initiation with a cookie") {
                 count(peer, since: start) > 1
             }
-            try peer.meet(program, on: try peer.answer(initiation))
+            try peer.bringUp(try peer.answer(initiation), at: program)
         },
         Case("L-13.3", "a retry is obeyed again after the next transmission", group: .handshake) { trial in
             let (program, peer, initiation) = try opening(trial)
@@ -33,7 +33,7 @@ extension Catalogue {
             try trial.wait(.seconds(2), for: "the next transmission") {
                 peer.initiations.first { $0.at > start && $0.value.cookie == nil }
             }
-            try peer.meet(program, on: try peer.answer(try retry(peer, initiation, cookie: peer.randomBytes(16))))
+            try peer.bringUp(try peer.answer(try retry(peer, initiation, cookie: peer.randomBytes(16), at: program)))
         },
         Case("L-13.4", "a retry from an address that the initiation did not go to is not obeyed", group: .handshake) {
             trial in
@@ -44,7 +44,7 @@ extension Catalogue {
             peer.sendBytes(foreign.encode(), to: initiation.source, from: other)
             try trial.never(for: .milliseconds(200), "no initiation with a cookie") { count(peer, since: start) > 0 }
             let answer = try retry(peer, initiation, cookie: peer.randomBytes(16))
-            try peer.meet(program, on: try peer.answer(answer))
+            try peer.bringUp(try peer.answer(answer), at: program)
         },
         Case("L-13.5", "a retry for an index that is not pending is not obeyed", group: .handshake) { trial in
             let (program, peer, initiation) = try opening(trial)
@@ -53,7 +53,7 @@ extension Catalogue {
             peer.sendBytes(foreign.encode(), to: initiation.source)
             try trial.never(for: .milliseconds(200), "no initiation with a cookie") { count(peer, since: start) > 0 }
             let session = try peer.answer(initiation)
-            try peer.meet(program, on: session)
+            try peer.bringUp(session, at: program)
             let late = Retry(receiverIndex: initiation.value.senderIndex, cookie: peer.randomBytes(16))
             peer.sendBytes(late.encode(), to: initiation.source)
             try trial.never(for: .milliseconds(300), "no initiation once the handshake is complete") {

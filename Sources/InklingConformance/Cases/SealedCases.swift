@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     static let sealedCases: [Case] = [
@@ -6,8 +6,9 @@ extension Catalogue {
             let program = try trial.start()
             let peer = try trial.peer()
             let session = try peer.open(to: program)
-            let counter = session.nextCounter + 3
-            let header = SealedDatagram.header(receiverIndex: session.remoteIndex, counter: UInt32(counter))
+            let counter = session.state.nextCounter + 3
+            let header = [0x23] + session.remoteIndex.bigEndianBytes + counter.bigEndianBytes
+            let nonce = UInt64(counter)
             let token = trial.token()
             let plaintext = Frames.encode([.typing(Status(isTyping: true, isAway: false)), .ping(token)])
             let keys = session.keys
@@ -15,22 +16,22 @@ extension Catalogue {
             let bodies = [
                 (
                     "the counter big-endian in the nonce",
-                    keys.send.seal(plaintext, counter: counter.byteSwapped, associatedData: header)
+                    keys.send.seal(plaintext, counter: nonce.byteSwapped, associatedData: header)
                 ),
-                ("no associated data", keys.send.seal(plaintext, counter: counter, associatedData: [])),
+                ("no associated data", keys.send.seal(plaintext, counter: nonce, associatedData: [])),
                 (
                     "the first byte left out of the associated data",
-                    keys.send.seal(plaintext, counter: counter, associatedData: Array(header.dropFirst()))
+                    keys.send.seal(plaintext, counter: nonce, associatedData: Array(header.dropFirst()))
                 ),
                 (
                     "the key of the other direction",
-                    keys.receive.seal(plaintext, counter: counter, associatedData: header)
+                    keys.receive.seal(plaintext, counter: nonce, associatedData: header)
                 ),
                 (
                     "another counter in the nonce",
-                    keys.send.seal(plaintext, counter: counter + 1, associatedData: header)
+                    keys.send.seal(plaintext, counter: nonce + 1, associatedData: header)
                 ),
-                ("another key", key.seal(plaintext, counter: counter, associatedData: header)),
+                ("another key", key.seal(plaintext, counter: nonce, associatedData: header)),
             ]
             for (what, body) in bodies {
                 peer.sendBytes(header + body, to: program.address)
@@ -86,10 +87,10 @@ extension Catalogue {
             let session = try peer.open(to: program)
             peer.habits.heartbeat = nil
             let (dropped, taken) = (trial.token(), trial.token())
-            peer.send([.ping(dropped)], counter: UInt64(UInt32.max) - 1)
+            peer.send([.ping(dropped)], counter: UInt32.max - 1)
             // If that counter had entered the window, the next one would be too old.
             try peer.probe(on: session)
-            peer.send([.ping(taken)], counter: UInt64(UInt32.max) - 2)
+            peer.send([.ping(taken)], counter: UInt32.max - 2)
             try trial.wait(
                 .seconds(3), for: "a pong to a ping under 2^32 - 3", until: { peer.hasPong(taken) ? true : nil })
             guard !peer.hasPong(dropped) else {
@@ -100,7 +101,7 @@ extension Catalogue {
             let program = try trial.start()
             let peer = try trial.peer()
             try peer.open(to: program)
-            let will = UInt64(UInt32.max)
+            let will = UInt32.max
             let token = trial.token()
             let bad: [[UInt8]] = [
                 Frames.encode([.ping(token)]), Frames.encode([peer.heartbeatFrame]), [8, 3, 2, 0], [2, 0, 8, 3],
@@ -121,7 +122,7 @@ extension Catalogue {
             guard event.value["why"]?.string == "will" else {
                 throw Finding(expected: "the reason `will`", actual: program.describe(event.value))
             }
-            peer.endLink()
+            peer.forget()
             try peer.open(to: program)
         },
         Case("W-22.1", "a datagram under a counter that has come is dropped", group: .sealed) { trial in
@@ -173,21 +174,21 @@ extension Catalogue {
             let peer = try trial.peer()
             let session = try peer.open(to: program)
             peer.habits.heartbeat = nil
-            let counter = session.nextCounter
+            let counter = session.state.nextCounter
             let token = trial.token()
             let right = session.seal(Frames.encode([.ping(token)]), counter: counter)
             var forged = right
             forged[forged.count - 1] ^= 1
             peer.sendBytes(forged, to: program.address)
             // Were it marked, all counters in use would lie below the window.
-            let far = SealedDatagram.header(receiverIndex: session.remoteIndex, counter: 1_000_000) + trial.noise(40)
+            let far = [0x23] + session.remoteIndex.bigEndianBytes + UInt32(1_000_000).bigEndianBytes + trial.noise(40)
             peer.sendBytes(far, to: program.address)
             trial.run(for: .milliseconds(50))
             peer.sendBytes(right, to: program.address)
             try trial.wait(
                 .seconds(3), for: "a pong to the right datagram under the same counter",
                 actual: { "no pong came" }, until: { peer.hasPong(token) ? true : nil })
-            session.nextCounter = counter + 1
+            session.state.nextCounter = counter + 1
             try peer.probe()
         },
         Case("W-23.3", "a datagram whose frames do not parse marks its counter", also: "W-22", "W-24", group: .sealed) {
@@ -196,10 +197,10 @@ extension Catalogue {
             let peer = try trial.peer()
             let session = try peer.open(to: program)
             peer.habits.heartbeat = nil
-            let counter = session.nextCounter
+            let counter = session.state.nextCounter
             let token = trial.token()
             peer.sendPlaintext([0x06, 0x00, 0x09], counter: counter)
-            peer.sendPlaintext([0x09, 0x09], counter: counter + 2_000)
+            peer.sendPlaintext([0x0A, 0x09], counter: counter + 2_000)
             // The first counter has come, and lies below the window now; the second has come.
             peer.send([.ping(token)], counter: counter)
             peer.send([.ping(token)], counter: counter + 2_000)
@@ -212,14 +213,14 @@ extension Catalogue {
     ]
 
     /// Sends pings under these counters on a new link, each 100 higher than given, and sees which are taken.
-    static func window(_ trial: Trial, _ counters: [(counter: UInt64, isTaken: Bool)]) throws {
+    static func window(_ trial: Trial, _ counters: [(counter: UInt32, isTaken: Bool)]) throws {
         let program = try trial.start()
         let peer = try trial.peer()
         let session = try peer.open(to: program)
         peer.habits.heartbeat = nil
         peer.habits.answersPings = false
-        peer.habits.saysHello = false
-        let base: UInt64 = 100
+        peer.habits.comesUp = false
+        let base: UInt32 = 100
         for (counter, isTaken) in counters {
             let token = trial.token()
             peer.send([.ping(token)], on: session, counter: base + counter)

@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     static let securityCases: [Case] = [
@@ -69,7 +69,7 @@ extension Catalogue {
             let program = try trial.start()
             let (stranger, _) = try trial.strangerAndWitness(of: program)
             let source = try stranger.addAddress()
-            let ask = Ask(tag: stranger.chat.tag, token: 0x0102_0304).encode()
+            let ask = stranger.chat.ask(token: 0x0102_0304).encode()
             stranger.sendBytes(ask, to: program.address, from: source)
             try trial.wait(.seconds(2), for: "a tell", until: { stranger.tells.first })
             try trial.never(

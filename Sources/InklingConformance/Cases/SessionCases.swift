@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     static let sessionCases: [Case] = [
@@ -96,7 +96,7 @@ extension Catalogue {
             let theirs = try peer.openSession(to: program)
             let own = try peer.answer(initiation)
             try peer.hearHello(on: own)
-            try peer.meet(program, on: own)
+            try peer.bringUp(own, at: program)
             let start = trial.now
             peer.say(on: theirs) { ($0.stream, $0.heldStream, $0.name) = ($0.stream ^ 0x10, 0, "Alison") }
             try peer.expectPong(of: theirs, on: own, "a pong on the session that the smaller key began")
@@ -199,7 +199,7 @@ extension Catalogue {
         try peer.tellKey()
         let session = try peer.answer(try peer.awaitInitiation())
         try peer.hearHello(on: session)
-        try peer.meet(program, on: session)
+        try peer.bringUp(session, at: program)
         return (program, peer, session)
     }
 
@@ -215,13 +215,13 @@ extension Catalogue {
         guard try isTaken(own, by: program, trial) else {
             throw Untried(reason: "the program had begun its own handshake before the peer's came")
         }
-        try peer.meet(program, on: own)
+        try peer.bringUp(own, at: program)
         return (program, peer, early, own)
     }
 
     /// Whether hellos come on a session.
     private static func isTaken(_ session: PeerSession, by program: Program, _ trial: Trial) throws -> Bool {
-        (try? trial.wait(.seconds(1), for: "a hello", until: { session.isConfirmed ? true : nil })) ?? false
+        (try? trial.wait(.seconds(1), for: "a hello", until: { session.isComplete ? true : nil })) ?? false
     }
 
     /// Two sessions of a link; the second one sends. The third value is when the last datagram went there.

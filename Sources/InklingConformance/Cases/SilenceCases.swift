@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 /// What counts as evidence, and what follows silence: L-23, L-25 to L-28, and T-12.
 extension Catalogue {
@@ -56,7 +56,7 @@ extension Catalogue {
         Case("L-26.3", "before the first heartbeat an interval of 1 s counts", group: .presence) { trial in
             let program = try trial.start()
             let peer = try trial.peer()
-            peer.habits.saysHello = false
+            peer.habits.comesUp = false
             peer.habits.heartbeat = nil
             _ = try peer.openSession(to: program)
             peer.send([.hello(peer.hello)])
@@ -157,14 +157,14 @@ extension Catalogue {
         Case("L-23.1", "what is old, forged or in error is no evidence", also: "L-27", group: .presence) { trial in
             let (program, peer) = try linked(trial)
             guard let session = peer.sending else { return }
-            let base = session.nextCounter
-            session.nextCounter = base + 100
+            let base = session.state.nextCounter
+            session.state.nextCounter = base + 100
             let last = try peer.fallSilent()
             var old = base
             while program.presence(of: peer.user) == "online", trial.now < last + .milliseconds(3_300) {
                 // Under an older counter; with a wrong tag; and a frame that is in error, under a new counter.
                 peer.sendBytes(session.seal(Frames.encode([.pong(2)]), counter: old), to: program.address)
-                var forged = session.seal(Frames.encode([.pong(2)]), counter: session.nextCounter + 500)
+                var forged = session.seal(Frames.encode([.pong(2)]), counter: session.state.nextCounter + 500)
                 forged[12] ^= 0x10
                 peer.sendBytes(forged, to: program.address)
                 peer.sendPlaintext([0x3F, 0])
@@ -176,7 +176,7 @@ extension Catalogue {
         Case("L-23.2", "a session without the peer's hello gives no evidence", also: "L-20", group: .presence) {
             trial in
             let (program, peer) = try linked(trial)
-            peer.habits.saysHello = false
+            peer.habits.comesUp = false
             let session = try peer.openSession(to: program)
             peer.sending = peer.sessions.first
             let last = try peer.fallSilent()
@@ -226,7 +226,7 @@ extension Catalogue {
             for number in 0..<150 { peer.send([.ping(UInt16(3_000 + number))]) }
             let end = trial.now
             peer.send([.bye(.quit)])
-            peer.endLink()
+            peer.forget()
             let event = try program.awaitPresence("offline", of: peer.user, within: .seconds(2))
             try trial.judge("offline by the bye", at: event.at, after: end, is: .zero, late: .seconds(1))
             guard event.value["why"]?.string == "bye" else {
@@ -242,16 +242,16 @@ extension Catalogue {
             let peer = try trial.peer()
             try peer.open(to: program)
             guard let session = peer.sending else { return }
-            let base = session.nextCounter
-            session.nextCounter = base + 10
+            let base = session.state.nextCounter
+            session.state.nextCounter = base + 10
             try trial.expectLife(of: peer)
             peer.habits.acknowledges = false
             program.send("acknowledged late")
-            try peer.await("the message") { $0.record != nil }
-            peer.send([.ack(Ack(stream: peer.heldStream, next: 1, bitmap: 0))], counter: base + 1)
+            try peer.await("the message") { $0.text != nil }
+            peer.send([.ack(Ack(next: 1, bitmap: 0))], counter: base + 1)
             try program.awaitDelivered(to: peer.user, trial: trial)
-            let record = Record(stream: peer.stream, number: 0, isFirst: true, isLast: true, text: "late")
-            peer.send([.typing(peer.status), .message(record)], counter: base + 2)
+            let record = Record(number: 0, text: "late")
+            peer.send([.typing(peer.status), .record(record)], counter: base + 2)
             try program.await("message") { $0["text"]?.string == "late" }
         },
     ]

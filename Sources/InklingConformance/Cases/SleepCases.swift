@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 /// A program that was stopped and goes on, and peers that say that they hear nothing: L-30, L-42 and L-44 to L-46.
 extension Catalogue {
@@ -53,7 +53,7 @@ extension Catalogue {
             let peer = try trial.peer()
             try peer.open(to: program)
             peer.stopHeartbeats()
-            let base = peer.sending?.nextCounter ?? 0
+            let base = peer.sending?.state.nextCounter ?? 0
             let shown = trial.now
             peer.announce(typing: true)
             try program.awaitTyping(true, of: peer.user, trial: trial)
@@ -160,14 +160,14 @@ extension Catalogue {
             let session = try trial.wait(
                 .seconds(4), for: "an initiation of the program after SIGCONT, answered, and a sealed datagram on it",
                 actual: { "\(peer.initiations.count { $0.at >= resumed }) initiations came" },
-                until: { peer.sessions.dropFirst(old).first { $0.isConfirmed } })
+                until: { peer.sessions.dropFirst(old).first { $0.isComplete } })
             let initiation = peer.initiations.first { $0.at >= resumed }
             try trial.judge(
                 "the initiation", at: initiation?.at ?? trial.now, after: resumed, is: .zero,
                 late: .milliseconds(1_300) + Trial.late)
             peer.habits.answersPings = true
             peer.habits.heartbeat = .milliseconds(500)
-            try peer.awaitHello(on: session)
+            try peer.awaitNamed(on: session)
             trial.run(for: .seconds(2))
             if let event = program.peerEvents(peer.user, since: resumed).first {
                 throw Finding(
@@ -215,7 +215,7 @@ extension Catalogue {
             try peer.open(to: program)
             peer.habits = .none
             let start = trial.now
-            peer.send([.bye(.unheard)])
+            peer.send([.unheard])
             try expectDown(trial, program, peer, after: start, is: .milliseconds(625))
             let pings = Set(peer.received(since: start).filter { $0.ping != nil }.map(\.counter)).count
             guard pings >= 5 else { throw Finding(expected: "five pings", actual: "\(pings) came") }
@@ -230,16 +230,16 @@ extension Catalogue {
             try peer.open(to: program)
             let old = peer.sessions.count
             let start = trial.now
-            peer.send([.bye(.unheard)])
-            peer.sending?.ended = true
+            peer.send([.unheard])
+            peer.forget()
             let session = try trial.wait(
                 .seconds(2), for: "an initiation after a bye of reason 5, and a sealed datagram on its session",
                 actual: { "\(peer.initiations.count { $0.at >= start }) initiations came" },
-                until: { peer.sessions.dropFirst(old).first { $0.isConfirmed } })
+                until: { peer.sessions.dropFirst(old).first { $0.isComplete } })
             try trial.judge(
                 "the initiation", at: peer.initiations.first { $0.at >= start }?.at ?? trial.now, after: start,
                 is: .zero, late: .milliseconds(300) + Trial.late)
-            try peer.awaitHello(on: session)
+            try peer.awaitNamed(on: session)
             trial.run(for: .milliseconds(1_500))
             if let event = program.peerEvents(peer.user, since: start).first {
                 throw Finding(
@@ -253,7 +253,7 @@ extension Catalogue {
             let older = try peer.open(to: program)
             try peer.openAnother(to: program)
             let last = try peer.fallSilent()
-            peer.send([.bye(.unheard)], on: older)
+            peer.send([.unheard], on: older)
             peer.send([.ping(0x4545)], on: older)
             let words = "nothing is answered on the session that ended, and no handshake begins"
             try trial.never(for: .milliseconds(700), words) {
@@ -269,7 +269,7 @@ extension Catalogue {
             try peer.open(to: program)
             let last = try peer.fallSilent()
             trial.pump(until: last + .milliseconds(2_700))
-            peer.send([.bye(.unheard)])
+            peer.send([.unheard])
             try expectDown(trial, program, peer, after: last)
         },
     ]

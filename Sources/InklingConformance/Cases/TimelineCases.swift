@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 /// A published timeline of typing, as its vector lists it.
 private struct Timeline {
@@ -116,7 +116,7 @@ extension Catalogue {
         let session = try peer.open(to: program)
         trial.run(for: .milliseconds(300))
         peer.habits = .none
-        let base = session.nextCounter + 10
+        let base = session.state.nextCounter + 10
         // Room for pings between the counters of the timeline, where the replay window leaves it.
         let counters = timeline.inputs.compactMap { $0.words.count == 2 ? UInt64($0.words[0]) : nil }
         let scale: UInt64 = (counters.max() ?? 0) > 500 ? 1 : 32

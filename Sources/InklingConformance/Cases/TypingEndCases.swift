@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 /// What ends the typing that the program announces: T-10, and so R4 to R6.
 extension Catalogue {
@@ -73,7 +73,7 @@ extension Catalogue {
             try expectStop(trial, peer, after: "SIGTSTP", endsByBye: true) { program.signal(.terminalStop) }
             let start = trial.now
             program.signal(.resume)
-            try peer.await("a hello after SIGCONT", within: .seconds(10), since: start) { $0.hello != nil }
+            try peer.await("record 0 after SIGCONT", within: .seconds(10), since: start) { $0.name != nil }
             try trial.never(for: .milliseconds(700), "no typing after SIGCONT", actual: { peer.summary(since: start) })
             {
                 peer.received(since: start).contains { $0.status?.isTyping == true }

@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 /// When the program shows a peer as typing: T-13 to T-18, and so R10 and R15.
 extension Catalogue {
@@ -37,7 +37,7 @@ extension Catalogue {
     static let typingReceiverCases: [Case] = [
         Case("T-13.1", "a status under a lower counter neither ends typing nor revives it", group: .typing) { trial in
             let (program, peer) = try linked(trial)
-            let base = peer.sending?.nextCounter ?? 0
+            let base = peer.sending?.state.nextCounter ?? 0
             peer.status = typing
             peer.send([.typing(typing)], counter: base + 5)
             try program.awaitTyping(true, of: peer.user, trial: trial)
@@ -62,36 +62,30 @@ extension Catalogue {
             try expectShown(false, trial, program, peer, "the start had come before")
             _ = try showTyping(trial, program, peer)
         },
-        Case("T-13.3", "a status that was ignored before the hello still counts as the highest", group: .typing) {
-            trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            peer.habits.saysHello = false
-            peer.stopHeartbeats()
-            let session = try peer.openSession(to: program)
-            peer.send([.typing(idle)], counter: 5)
-            try peer.await("the program's hello") { $0.hello != nil }
-            peer.send([.hello(peer.hello)], counter: 6)
-            try program.awaitPresence("online", of: peer.user)
-            peer.send([.typing(typing)], counter: 4)
-            try expectShown(false, trial, program, peer, "a status under a higher counter had come before the hello")
-            peer.habits.saysHello = true
-            peer.sendHello(on: session)
+        Case("T-13.3", "an unheard status still counts as the highest", also: "L-45", group: .typing) { trial in
+            let (program, peer) = try linked(trial)
+            let base = peer.state.nextCounter
+            peer.send([.unheard], counter: base + 5)
+            try trial.expectLife(of: peer)
+            peer.send([.typing(typing)], counter: base + 3)
+            try expectShown(false, trial, program, peer, "an unheard status had come under a higher counter")
             _ = try showTyping(trial, program, peer)
         },
-        Case("T-13.4", "a status on an older session is ignored once a newer one carried a status", group: .typing) {
+        Case("T-13.4", "counters decide, and not sessions, which status is the newest", also: "L-70", group: .typing) {
             trial in
             let (program, peer) = try linked(trial)
             let older = peer.sending
             try peer.openAnother(to: program)
             peer.stopHeartbeats()
             try trial.expectLife(of: peer)
-            peer.send([.heartbeat(Heartbeat(status: idle, interval: 10))])
+            let base = peer.state.nextCounter
+            peer.send([.typing(idle)], counter: base + 5)
+            peer.send([.typing(typing)], on: older, counter: base + 3)
+            try expectShown(false, trial, program, peer, "the start came under a lower counter")
             peer.send([.typing(typing)], on: older)
-            try expectShown(false, trial, program, peer, "the start came on an older session")
-            _ = try showTyping(trial, program, peer)
-            peer.send([.typing(idle)], on: older)
-            try expectShown(true, trial, program, peer, "the stop came on an older session")
+            try program.awaitTyping(true, of: peer.user, trial: trial)
+            peer.send([.typing(idle)])
+            try program.awaitTyping(false, of: peer.user, trial: trial)
         },
         Case(
             "T-13.5", "a stop with a message on an older session ends typing before the message shows", also: "M-9",
@@ -103,8 +97,8 @@ extension Catalogue {
             try peer.openAnother(to: program)
             peer.stopHeartbeats()
             _ = try showTyping(trial, program, peer)
-            let record = Record(stream: peer.stream, number: 0, isFirst: true, isLast: true, text: "sent")
-            peer.send([.typing(idle), .message(record)], on: older)
+            let record = Record(number: 1, text: "sent")
+            peer.send([.typing(idle), .record(record)], on: older)
             peer.status = idle
             try program.await("message")
             guard !program.shows(typing: peer.user) else {
@@ -115,12 +109,12 @@ extension Catalogue {
         },
         Case("T-13.6", "a late message with a stop does not end typing that began after it", group: .typing) { trial in
             let (program, peer) = try linked(trial, needs: .messages)
-            let base = peer.sending?.nextCounter ?? 0
+            let base = peer.sending?.state.nextCounter ?? 0
             peer.status = typing
             peer.send([.typing(typing)], counter: base + 5)
             try program.awaitTyping(true, of: peer.user, trial: trial)
-            let record = Record(stream: peer.stream, number: 0, isFirst: true, isLast: true, text: "late")
-            peer.send([.typing(idle), .message(record)], counter: base + 2)
+            let record = Record(number: 1, text: "late")
+            peer.send([.typing(idle), .record(record)], counter: base + 2)
             try program.await("message")
             try expectShown(true, trial, program, peer, "the message was sent before typing began")
             peer.announce(typing: false)
@@ -180,7 +174,7 @@ extension Catalogue {
             _ = try showTyping(trial, program, peer)
             peer.habits = .none
             let start = trial.now
-            peer.send([.bye(.unheard)])
+            peer.send([.unheard])
             let at = try program.awaitTyping(false, of: peer.user, trial: trial)
             try trial.judge("the end of typing with the link", at: at, after: start, is: .milliseconds(625))
         },

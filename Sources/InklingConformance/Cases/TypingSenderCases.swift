@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 /// What the program announces of its user: T-1 to T-9, and so R1 to R3 and R8.
 extension Catalogue {
@@ -127,7 +127,7 @@ extension Catalogue {
             let other = trial.chatName + "-other"
             program.tell(["do": "join", "chat": .string(other)])
             let here = try trial.peer()
-            let there = try trial.peer(named: "Bob", in: ChatKeys(openName: other))
+            let there = try trial.peer(named: "Bob", in: ChatKeys(open: other))
             try here.open(to: program)
             try there.open(to: program, in: other)
             let start = trial.now
@@ -286,7 +286,7 @@ extension Catalogue {
                 trial.run(for: .milliseconds(250))
             }
             let heartbeats = peer.received(since: edge.at).filter {
-                $0.heartbeat != nil && $0.pong == nil && $0.hello == nil && $0.counter > edge.counter
+                $0.heartbeat != nil && $0.pong == nil && $0.ping == nil && $0.counter > edge.counter
             }
             for number in 1...7 {
                 let due = Duration.milliseconds(500 * number)

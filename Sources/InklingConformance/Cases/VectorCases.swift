@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 extension Catalogue {
     static let vectorCases: [Case] =
@@ -52,7 +52,7 @@ extension Catalogue {
                         "error", "an `error` for \(vector.name)", where: { $0["line"]?.integer == program.written })
                 }
                 // None of them made an open chat of that name.
-                let peer = try trial.peer(in: ChatKeys(openName: "kitchen"))
+                let peer = try trial.peer(in: ChatKeys(open: "kitchen"))
                 _ = try peer.begin(to: program)
                 try trial.never(for: .milliseconds(400), "no chat `kitchen`", when: { peer.datagramCount > 0 })
                 _ = try trial.peer().openSession(to: program)
@@ -102,7 +102,7 @@ extension Catalogue {
                     try trial.wait(
                         .seconds(3), for: "an initiation to the key of \(vector.name)",
                         actual: { "\(peer.initiations.count) initiations came" },
-                        until: { peer.sessions.first { $0.role == .responder && $0.isConfirmed } })
+                        until: { peer.sessions.first { $0.role == .responder && $0.isComplete } })
                     program.tell(["do": "quit"])
                 }
             },
@@ -143,7 +143,7 @@ extension Catalogue {
                     let start = trial.now
                     peer.sendPlaintext(vector.bytes())
                     try peer.await("a pong to the ping of \(vector.name)", since: start) { $0.pong == vector.ping }
-                    if vector.hasBye { peer.endLink() }
+                    if vector.hasBye { peer.forget() }
                 }
             },
             family("W-24.v2", "the invalid frames of the vectors are dropped", Vector.invalidFrames) { trial in
@@ -177,7 +177,7 @@ extension Catalogue {
                             Array(bytes[9...]), counter: UInt64(counter), associatedData: Array(bytes[..<9]))
                     {
                         // It authenticates: so does the same under the session's key.
-                        let used = counter >= 0xFFFF_FFFE ? UInt64(counter) : session.nextCounter
+                        let used = counter >= 0xFFFF_FFFE ? UInt64(counter) : session.state.nextCounter
                         peer.sendPlaintext(plaintext, on: session, counter: used)
                     } else {
                         peer.sendBytes(
@@ -251,9 +251,9 @@ extension Catalogue {
 
     private static func refuseDatagrams(_ vectors: [Vector], _ trial: Trial) throws {
         let program = try trial.start(ProgramArguments(chat: "lobby"))
-        let witness = try trial.peer(in: ChatKeys(openName: "lobby"))
+        let witness = try trial.peer(in: ChatKeys(open: "lobby"))
         try witness.open(to: program)
-        let stranger = try trial.peer(named: "Stranger", in: ChatKeys(openName: "lobby"))
+        let stranger = try trial.peer(named: "Stranger", in: ChatKeys(open: "lobby"))
         stranger.habits = .none
         try trial.expectSilence(
             to: vectors.map { Sample($0.name, $0.bytes()) }, from: stranger, at: program, witness: witness, batch: 1)

@@ -1,3 +1,4 @@
+import Crypto
 import InklingWire2
 
 /// A static or ephemeral key that no honest peer sends, with the result that X25519 gives for it.
@@ -59,5 +60,19 @@ extension Peer {
         let payload = index.bigEndianBytes + run.bigEndianBytes + epoch.bigEndianBytes
         return Response(receiverIndex: initiation.senderIndex, noise: ephemeral + state.encryptAndHash(payload))
             .encode()
+    }
+
+    /// A tell in the open chat of the trial that is right in all but its key, which the text refuses.
+    package func forgeTell(for ask: Ask, key bytes: [UInt8]) -> [UInt8] {
+        func derive(_ key: [UInt8], _ salt: [UInt8], _ label: String) -> [UInt8] {
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: SymmetricKey(data: key), salt: salt, info: Array(label.utf8), outputByteCount: 32
+            ).withUnsafeBytes { Array($0) }
+        }
+        let chatKey = Array(SHA256.hash(data: Array("inkling/2 open chat".utf8) + [0] + trial.chatName.utf8))
+        let nonce = trial.generator.next()
+        let salt = ask.token.bigEndianBytes + nonce.bigEndianBytes
+        let key = CipherKey(bytes: derive(derive(chatKey, [], "inkling/2 seal"), salt, "inkling/2 tell"))
+        return Tell(token: ask.token, nonce: nonce, sealedKey: key.seal(bytes, counter: 0, associatedData: [])).encode()
     }
 }

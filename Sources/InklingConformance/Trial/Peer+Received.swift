@@ -73,3 +73,15 @@ extension Status {
         return words.isEmpty ? "" : "(\(words.joined(separator: ", ")))"
     }
 }
+
+extension Record {
+    /// A record of text.
+    package init(number: UInt32, isFirst: Bool = true, isLast: Bool = true, text: String) {
+        self.init(number: number, type: .text, isFirst: isFirst, isLast: isLast, body: Array(text.utf8))
+    }
+}
+
+extension Frame {
+    /// An unheard heartbeat (L-44).
+    package static let unheard = Frame.heartbeat(Heartbeat(status: Status(isUnheard: true), interval: 10))
+}
