@@ -42,27 +42,12 @@ let standalone: [LinkerSetting] = [
 ]
 
 let waitingCases: [String] = [
-    "Address",
-    "Ask",
-    "Attempt",
-    "Crossed",
     "Delivery",
     "Discovery",
-    "Driver",
-    "DriverStart",
-    "Farewell",
-    "Limit",
-    "Load",
-    "LocalAddress",
-    "Opening",
     "Outcome",
     "Presence",
     "Record",
     "Request",
-    "Retry",
-    "Session",
-    "Silence",
-    "Sleep",
     "Timeline",
     "Vector",
 ]

@@ -58,6 +58,8 @@ final class ProcessStage: Stage {
 
     func closeInput(of program: ProgramID) { children[program.number].closeInput() }
 
+    func setHopLimit(_ limit: Int, of address: UDPAddress) { sockets[address]?.setHopLimit(limit) }
+
     func signal(_ signal: ProgramSignal, to program: ProgramID) {
         let number =
             switch signal {
@@ -85,7 +87,7 @@ final class ProcessStage: Stage {
 
     func withdraw(instance: String) throws(StageError) { try bench().withdraw(instance: instance) }
 
-    func browse(subtype: String) throws(StageError) { try bench().browse(subtype: subtype) }
+    func browse() throws(StageError) { try bench().browse() }
 
     private func bench() throws(StageError) -> ServiceBench {
         guard usesDiscovery else { throw StageError("discovery is tested with --discovery alone") }

@@ -26,6 +26,15 @@ struct UDPSocket {
         }
         self.descriptor = descriptor
         address = UDPAddress(host: host, port: UDPSocket.address(of: storage).port)
+        setHopLimit(255)
+    }
+
+    /// Sets the hop limit (IPv4: time to live) of what it sends: 255 at first (L-56).
+    func setHopLimit(_ limit: Int) {
+        var value = Int32(limit)
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        setsockopt(descriptor, Int32(IPPROTO_IP), IP_TTL, &value, size)
+        setsockopt(descriptor, Int32(IPPROTO_IPV6), Int32(IPV6_UNICAST_HOPS), &value, size)
     }
 
     func send(_ bytes: [UInt8], to destination: UDPAddress) {

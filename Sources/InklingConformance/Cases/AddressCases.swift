@@ -97,33 +97,6 @@ extension Catalogue {
             try expectLink(trial, program, of: peer, at: peer.address)
         },
         Case(
-            "L-28.3", "a pong to another address than the link's has no hello beside it", also: "L-18", "L-51",
-            group: .presence
-        ) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            peer.habits.comesUp = false
-            peer.stopHeartbeats()
-            let session = try peer.openSession(to: program)
-            // It does not say that it holds the program's stream, so hellos go on.
-            peer.send([.hello(peer.hello), peer.heartbeatFrame])
-            try program.awaitPresence("online", of: peer.user)
-            peer.habits.answersPings = false
-            let other = try peer.addAddress()
-            session.source = other
-            let start = trial.now
-            peer.send([.ping(0x2828)])
-            try peer.await("a pong at \(other)", since: start) { $0.pong == 0x2828 && $0.destination == other }
-            trial.run(for: .milliseconds(400))
-            let datagrams = peer.received(since: start)
-            guard !datagrams.contains(where: { $0.destination == other && $0.pong != nil && $0.hello != nil }) else {
-                throw Finding(expected: "no hello with the pong to \(other)", actual: "one came there")
-            }
-            guard datagrams.contains(where: { $0.destination == peer.address && $0.hello != nil }) else {
-                throw Finding(expected: "hellos to \(peer.address), the link's address", actual: "none came")
-            }
-        },
-        Case(
             "L-51.1", "until a pong comes from there, an address gets pings alone, and the link goes on where it was",
             also: "L-24", group: .presence
         ) { trial in
@@ -185,7 +158,7 @@ extension Catalogue {
             try expectLink(trial, program, of: peer, at: peer.address)
         },
         Case(
-            "L-51.4", "a pong with another token ends the check, and the next one begins 1 s later", group: .presence
+            "L-73.1", "a pong with another token ends the check, and the next one begins 1 s later", group: .presence
         ) { trial in
             let (program, session, other) = try linked(trial)
             let peer = trial.peers[0]
@@ -214,7 +187,7 @@ extension Catalogue {
             try expectLink(trial, program, of: peer, at: other)
         },
         Case(
-            "L-51.5", "to an address that is not confirmed go at most three times the bytes that came from it",
+            "L-72.1", "to an address that is not confirmed go at most three times the bytes that came from it",
             also: "L-28", group: .presence
         ) { trial in
             let (program, session, other) = try linked(trial)
@@ -238,40 +211,7 @@ extension Catalogue {
             }
             try expectLink(trial, program, of: peer, at: peer.address)
         },
-        Case(
-            "L-51.7", "a peer that moved before it had a hello gets that with the ping where it is now, if it may",
-            also: "L-18", group: .presence
-        ) { trial in
-            // A long name makes the hello take more than a heartbeat allows.
-            let name = String(repeating: "S", count: 60)
-            let program = try trial.start(ProgramArguments(chat: trial.chatName, name: name))
-            let peer = try trial.peer()
-            peer.habits.comesUp = false
-            peer.habits.answersPings = false
-            peer.stopHeartbeats()
-            let session = try peer.openSession(to: program)
-            let other = try peer.addAddress()
-            session.source = other
-            let start = trial.now
-            var sent = peer.send([.hello(peer.hello), peer.heartbeatFrame]).count
-            try peer.await("a ping with the hello at \(other)", since: start) {
-                $0.ping != nil && $0.hello != nil && $0.destination == other
-            }
-            // Less than a ping and a hello take a third of.
-            for _ in 0..<10 {
-                trial.run(for: .milliseconds(130))
-                sent += peer.send([peer.heartbeatFrame]).count
-            }
-            trial.run(for: Trial.late)
-            let there = peer.received(since: start).filter { $0.destination == other }
-            let bytes = there.map(\.bytes.count).reduce(0, +)
-            guard bytes <= 3 * sent, there.count > 1 else {
-                throw Finding(
-                    expected: "several pings of at most \(3 * sent) bytes at \(other)",
-                    actual: "\(there.count) datagrams of \(bytes) bytes came there")
-            }
-        },
-        Case("L-51.6", "a pong more than 3 s after its ping confirms nothing", group: .presence) { trial in
+        Case("L-51.4", "a pong more than 3 s after its ping confirms nothing", group: .presence) { trial in
             let (program, session, other) = try linked(trial)
             let peer = trial.peers[0]
             peer.habits.answersPings = false

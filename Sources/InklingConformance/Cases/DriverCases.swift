@@ -86,7 +86,7 @@ extension Catalogue {
             for number in 0..<3 {
                 let program = try trial.start(ProgramArguments(chat: trial.chatName, state: "state \(number)"))
                 let peer = try trial.peer()
-                let ask = Ask(tag: peer.chat.tag, token: UInt32(number))
+                let ask = peer.chat.ask(token: UInt64(number))
                 peer.sendBytes(ask.encode(), to: program.address)
                 try trial.wait(
                     .seconds(2), for: "a tell to an ask that was sent once, after `ready`", until: { peer.tells.first })
@@ -205,7 +205,7 @@ extension Catalogue {
             trial.run(for: .milliseconds(400))
             bob.announce(typing: true)
             trial.run(for: .milliseconds(400))
-            for peer in [alice, bob] { peer.sendHello() }
+            for peer in [alice, bob] { peer.sendName() }
             trial.run(for: .milliseconds(400))
             alice.announce(typing: false)
             trial.run(for: .milliseconds(400))
@@ -235,13 +235,12 @@ extension Catalogue {
             let program = try trial.start()
             let peer = try trial.peer()
             try peer.open(to: program)
-            peer.name = "Alicia"
-            peer.sendHello()
+            peer.sendName("Alicia")
             let event = try program.await("peer", where: { $0["name"]?.string == "Alicia" })
             guard event.value["presence"]?.string == "online", event.value["why"]?.string == "hello" else {
                 throw Finding(expected: "`online`, because of `hello`", actual: program.describe(event.value))
             }
-            peer.sendHello()
+            peer.sendName("Alicia")
             try peer.probe()
             trial.run(for: .milliseconds(200))
             guard program.peerEvents(peer.user).count == 2 else {

@@ -81,7 +81,7 @@ extension Catalogue {
                 throw Finding(expected: "the port \(port)", actual: program.describe(program.readyLine))
             }
             let peer = try trial.peer()
-            let ask = Ask(tag: peer.chat.tag, token: 77)
+            let ask = peer.chat.ask(token: 77)
             for _ in 0..<3 where peer.tells.isEmpty {
                 peer.sendBytes(ask.encode(), to: program.address(at: "127.0.0.3"))
                 trial.run(for: .milliseconds(300))
@@ -110,12 +110,13 @@ extension Catalogue {
             try program.need(.peer)
             for peer in peers { try peer.awaitLink(from: program) }
         },
-        Case("J-12.5", "`--name` is the name in its hellos", also: "M-4", group: .driver) { trial in
+        Case("J-12.5", "`--name` is the name in its record 0", also: "M-4", group: .driver) { trial in
             let program = try trial.start(ProgramArguments(chat: trial.chatName, name: "Zo\u{EB} \u{1F95E}"))
             let peer = try trial.peer()
             try peer.open(to: program)
-            guard peer.hellos.allSatisfy({ $0.value.name == "Zo\u{EB} \u{1F95E}" }) else {
-                throw Finding(expected: "the name Zo\u{EB} \u{1F95E}", actual: "\(peer.hellos.map(\.value.name))")
+            let names = peer.records.filter { $0.value.type == .name }.map(\.value.displayName)
+            guard Set(names) == ["Zo\u{EB} \u{1F95E}"] else {
+                throw Finding(expected: "the name Zo\u{EB} \u{1F95E}", actual: "\(names)")
             }
         },
         Case("J-12.6", "`--secret` makes the chat a secret one", also: "W-9", group: .driver) { trial in

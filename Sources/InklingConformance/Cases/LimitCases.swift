@@ -29,7 +29,7 @@ extension Catalogue {
             }
         },
         Case(
-            "L-6.3", "peers that were never tried take the place of those that do not answer", group: .limits,
+            "L-98.1", "peers that were never tried take the place of those that do not answer", group: .limits,
             load: .heavy
         ) {
             trial in
@@ -56,10 +56,10 @@ extension Catalogue {
             program.tell(["do": "join", "chat": .string(names[31])])
             try program.await("error", "an `error` for the 33rd chat")
             let count = peer.tells.count
-            peer.sendBytes(Ask(tag: ChatKeys(open: names[31]).tag, token: 9).encode(), to: program.address)
+            peer.sendBytes(ChatKeys(open: names[31]).ask(token: 9).encode(), to: program.address)
             try trial.never(for: .milliseconds(500), "no tell for the 33rd chat") { peer.tells.count > count }
             try expectTell(program, peer, of: trial.chatName, "the first chat")
-            try trial.peer(named: "Bob", in: ChatKeys(open: names[30])).openIn(program, chat: names[30])
+            try trial.peer(named: "Bob", in: ChatKeys(open: names[30])).open(to: program, in: names[30])
         },
         Case("L-39.2", "a node has 1,024 links, keeps them, and takes no more", group: .limits, load: .heavy) { trial in
             let (program, peer) = try fill(trial)
@@ -73,7 +73,7 @@ extension Catalogue {
             }
         },
         Case(
-            "L-52.1", "in a full node a newcomer takes the place of the youngest in the chat furthest over its share",
+            "L-99.1", "in a full node a new link replaces the newest in the chat furthest above its share",
             also: "L-32", group: .limits, load: .heavy
         ) { trial in
             let (program, peer) = try fill(trial)
@@ -82,7 +82,7 @@ extension Catalogue {
             let youngest = peer.sessions.last
             let start = trial.now
             let newcomer = try trial.peer(named: "Bob", in: ChatKeys(open: name))
-            try newcomer.openIn(program, chat: name)
+            try newcomer.open(to: program, in: name)
             let left = program.events("peer", since: start).filter { $0.value["presence"]?.string == "offline" }
             guard left.count == 1, left[0].value["why"]?.string == "full" else {
                 throw Finding(
@@ -95,36 +95,27 @@ extension Catalogue {
             try peer.ping(on: peer.sessions.first)
         },
         Case(
-            "L-53.1", "one key has eight links in a chat, and the hello of a ninth asks these whether they live",
-            also: "L-31", group: .limits
+            "L-53.1", "one key has eight links in a chat, each new one makes the others suspect, and a ninth is not made",
+            also: "L-31", "L-8", group: .limits
         ) { trial in
             let (program, peer) = try trial.startWithQuietPeer()
+            peer.habits = .mute
             peer.announcedInterval = 255
-            // A node that was started again holds no stream.
-            func beginAnew() {
-                peer.run = trial.generator.next()
-                (peer.stream, peer.heldStream) = (UInt32(truncatingIfNeeded: trial.generator.next()) | 1, 0)
-            }
+            var links: [PeerSession] = []
             for _ in 0..<8 {
-                beginAnew()
-                _ = try peer.openAndMeet(program)
-            }
-            beginAnew()
-            let eight = peer.sessions
-            let ninth = try peer.openSession(to: program)
-            let start = trial.now
-            peer.say(on: ninth)
-            for session in eight {
-                try peer.await("a ping on each of the eight links", since: start) {
-                    $0.session === session && $0.ping != nil
+                (peer.run, peer.sending) = (trial.generator.next(), nil)
+                let start = trial.now
+                let session = try peer.openSession(to: program)
+                try peer.awaitNamed(on: session)
+                for other in links {
+                    try peer.await("a ping on each other link", since: start) { $0.session === other && $0.ping != nil }
                 }
-                peer.send([peer.heartbeatFrame], on: session)
+                links.append(session)
             }
-            try trial.never(for: .milliseconds(500), "no hello that holds the stream of the ninth") {
-                peer.say(on: ninth)
-                return peer.hellos(on: ninth).contains { $0.value.heldStream == peer.stream }
-            }
-            try peer.ping(on: eight[0])
+            peer.run = trial.generator.next()
+            let ninth = try peer.begin(to: program)
+            try trial.never(for: .seconds(1), "no response for a ninth link") { peer.session(of: ninth) != nil }
+            for session in links { try peer.expectPong(of: session, on: session, "eight links that stay") }
         },
     ]
 
@@ -152,19 +143,19 @@ extension Catalogue {
         let (program, peer) = try trial.startWithQuietPeer()
         peer.announcedInterval = 255
         // More than have room for a message at once, and less than twice as many.
-        while peer.sessions.count(where: \.hasHello) < 120 {
+        while peer.sessions.count(where: \.isNamed) < 120 {
             let before = peer.sessions.count
-            try meetMore(min(10, 120 - peer.sessions.count(where: \.hasHello)), peer, program)
+            try meetMore(min(10, 120 - peer.sessions.count(where: \.isNamed)), peer, program)
             guard peer.sessions.count > before else { throw Untried(reason: "the program makes only \(before) links") }
         }
-        let sessions = peer.sessions.filter(\.hasHello)
+        let sessions = peer.sessions.filter(\.isNamed)
         let text = String(repeating: "x", count: 1_163)
         var newest: [ObjectIdentifier: Ack] = [:]
         var seen = 0
         /// The newest ack of each session, if it says something of the stream of this peer.
         func acks() -> [ObjectIdentifier: Ack] {
             for frames in peer.received[seen...] {
-                guard let ack = frames.ack, ack.stream == peer.stream else { continue }
+                guard let ack = frames.ack, ack.next > 0 else { continue }
                 newest[ObjectIdentifier(frames.session)] = ack
             }
             seen = peer.received.count
@@ -258,7 +249,7 @@ extension Catalogue {
     private static func expectTell(_ program: Program, _ peer: Peer, of chat: String, _ words: String) throws {
         let count = peer.tells.count
         for _ in 0..<5 where peer.tells.count == count {
-            peer.sendBytes(Ask(tag: ChatKeys(open: chat).tag, token: 7).encode(), to: program.address)
+            peer.sendBytes(ChatKeys(open: chat).ask(token: 7).encode(), to: program.address)
             peer.trial.run(for: .milliseconds(300))
         }
         guard peer.tells.count > count else {
@@ -266,38 +257,16 @@ extension Catalogue {
         }
     }
 
-    /// Opens with so many new identities from the same socket, and says hello on each session that comes of it.
+    /// Opens links with so many new identities from the same socket.
     private static func meetMore(_ count: Int, _ peer: Peer, _ program: Program) throws {
         let trial = peer.trial
-        peer.heldStream = 0
+        peer.habits = .mute
         var openings: [PeerOpening] = []
         for _ in 0..<count {
             peer.identity = KeyPair(using: &trial.generator)
             openings.append(try peer.begin(to: program))
         }
-        trial.run(for: .milliseconds(70))
-        var sessions = openings.compactMap(peer.session(of:))
-        if sessions.count < count {
-            // A slow program gets the time that it needs.
-            _ = try? trial.wait(
-                .seconds(1), for: "", until: { openings.allSatisfy { peer.session(of: $0) != nil } ? true : nil })
-            sessions = openings.compactMap(peer.session(of:))
-        }
-        for session in sessions { peer.say(on: session) }
-        _ = try? trial.wait(.seconds(1), for: "", until: { sessions.allSatisfy(\.hasHello) ? true : nil })
-        for session in sessions {
-            let theirs = peer.received.last { $0.session === session && $0.hello != nil }
-            peer.say(on: session) { $0.heldStream = theirs?.hello?.stream ?? 0 }
-        }
-    }
-}
-
-extension Peer {
-    /// Opens a link in another chat than the program's first.
-    fileprivate func openIn(_ program: Program, chat: String) throws {
-        habits = .quiet
-        let session = try openSession(to: program)
-        say(on: session)
-        try program.awaitPresence("online", of: user, in: chat)
+        let isNamed = { (opening: PeerOpening) in peer.session(of: opening)?.isNamed ?? false }
+        _ = try? trial.wait(.seconds(1), for: "", until: { openings.allSatisfy(isNamed) ? true : nil })
     }
 }

@@ -66,14 +66,14 @@ extension Catalogue {
             }
             try peer.bringUp(session, at: program)
         },
-        Case("L-9.5", "at most 500 retries a second go out to unknown addresses", group: .limits, load: .heavy) {
+        Case("L-96.1", "at most 500 retries a second go out to unknown addresses", group: .limits, load: .heavy) {
             trial in
             let (program, peer) = try trial.startWithQuietPeer()
             try program.need(.load)
             peer.habits = .none
             let end = trial.now + .milliseconds(1_400)
             while trial.now < end {
-                for _ in 0..<20 { peer.sendBytes(noise(of: peer, tag: peer.chat.tag), to: program.address) }
+                for _ in 0..<20 { peer.sendBytes(noise(of: peer, in: peer.chat), to: program.address) }
                 trial.run(for: .milliseconds(10))
             }
             trial.run(for: .milliseconds(300))
@@ -98,7 +98,7 @@ extension Catalogue {
             let other = ChatKeys(open: trial.chatName + "-other")
             for number in 0..<300 {
                 peer.transmit(opening)
-                peer.sendBytes(noise(of: peer, tag: other.tag), to: program.address)
+                peer.sendBytes(noise(of: peer, in: other), to: program.address)
                 if number % 6 == 5 { trial.run(for: .milliseconds(10)) }
             }
             let late = try trial.peer(named: "Bob")
@@ -110,7 +110,7 @@ extension Catalogue {
             try late.bringUp(session, at: program)
         },
         Case(
-            "L-10.1", "with cookies, a socket of the program's own user is answered without the limit of a source",
+            "L-97.1", "with cookies, a socket of the program's own user is answered without the limit of a source",
             group: .limits, load: .heavy
         ) {
             trial in
@@ -124,7 +124,7 @@ extension Catalogue {
             }
         },
         Case(
-            "L-10.2", "unknown addresses get at most half of 200 answers a second, and known ones get theirs",
+            "L-10.1", "unknown addresses get at most half of 200 answers a second, and known ones get theirs",
             group: .limits, load: .heavy
         ) {
             trial in
@@ -158,27 +158,22 @@ extension Catalogue {
             trial in
             let (program, peer) = try loaded(trial)
             peer.habits.obeysRetries = false
-            var opening = try peer.begin(to: program)
+            let opening = try peer.begin(to: program)
             flood(program, from: trial, for: .milliseconds(200))
             guard let retry = peer.retries.first else {
                 throw Finding(expected: "a retry under load", actual: "\(peer.responses.count) responses")
             }
-            opening.initiation.cookie = retry.value.cookie
-            let own = opening.initiation
+            var own = opening.initiation
+            own.cookie = retry.value.cookie
             var foreign = own
             foreign.cookie = peer.randomBytes(16)
+            var index = peer.chat.initiation(senderIndex: own.senderIndex ^ 1, noise: own.noise)
+            index.cookie = own.cookie
+            var ephemeral = peer.chat.initiation(
+                senderIndex: own.senderIndex, noise: peer.randomBytes(32) + own.noise.dropFirst(32))
+            ephemeral.cookie = own.cookie
             let changed = [
-                (
-                    "another index",
-                    Initiation(senderIndex: own.senderIndex ^ 1, tag: own.tag, noise: own.noise, cookie: own.cookie)
-                ),
-                (
-                    "another ephemeral key",
-                    Initiation(
-                        senderIndex: own.senderIndex, tag: own.tag,
-                        noise: peer.randomBytes(32) + own.noise.dropFirst(32), cookie: own.cookie)
-                ),
-                ("no retry's cookie", foreign),
+                ("another index", index), ("another ephemeral key", ephemeral), ("no retry's cookie", foreign),
             ]
             let misuses =
                 changed.map { ($0, $1, peer.address) } + [
@@ -195,7 +190,7 @@ extension Catalogue {
                         actual: "\(peer.retries.count - count) retries, \(peer.responses.count) responses")
                 }
             }
-            peer.transmit(opening)
+            peer.sendBytes(own.encode(), to: program.address)
             flood(program, from: trial, for: .milliseconds(200))
             guard peer.session(of: opening) != nil else {
                 throw Finding(expected: "a response to the initiation that the cookie is for", actual: "none came")
@@ -225,9 +220,9 @@ extension Catalogue {
     }
 
     /// An initiation that has the form of one, and opens nowhere.
-    private static func noise(of peer: Peer, tag: ChatTag) -> [UInt8] {
+    private static func noise(of peer: Peer, in chat: ChatKeys) -> [UInt8] {
         let index = UInt32(truncatingIfNeeded: peer.trial.generator.next())
-        return Initiation(senderIndex: index, tag: tag, noise: peer.randomBytes(96)).encode()
+        return chat.initiation(senderIndex: index, noise: peer.randomBytes(108)).encode()
     }
 
     /// Sends 300 initiations a second that open nowhere.
@@ -237,7 +232,7 @@ extension Catalogue {
         attacker.habits = .none
         let end = trial.now + duration
         while trial.now < end {
-            for _ in 0..<3 { attacker.sendBytes(noise(of: attacker, tag: attacker.chat.tag), to: program.address) }
+            for _ in 0..<3 { attacker.sendBytes(noise(of: attacker, in: attacker.chat), to: program.address) }
             trial.run(for: .milliseconds(10))
         }
     }
@@ -264,13 +259,8 @@ extension Catalogue {
             actual: { "\(peer.retries.count) retries and \(peer.responses.count) responses" },
             until: { peer.retries.count >= count ? true : nil })
         for retry in peer.retries {
-            guard
-                let number = peer.openings.firstIndex(where: {
-                    $0.initiation.senderIndex == retry.value.receiverIndex
-                })
-            else { continue }
-            peer.openings[number].initiation.cookie = retry.value.cookie
-            peer.transmit(peer.openings[number])
+            guard let opening = peer.openings.first(where: { $0.index == retry.value.receiverIndex }) else { continue }
+            peer.sendBytes(opening.bytes + retry.value.cookie, to: program.address, from: opening.source)
         }
     }
 }

@@ -7,7 +7,7 @@ extension Catalogue {
             let (program, peer) = try trial.startWithQuietPeer()
             let other = elsewhere(program)
             try expect(from: other, "a tell") {
-                peer.sendBytes(Ask(tag: peer.chat.tag, token: 9).encode(), to: other)
+                peer.sendBytes(peer.chat.ask(token: 9).encode(), to: other)
                 return try trial.wait(.seconds(1), for: "a tell", until: { peer.tells.first }).source
             }
         },

@@ -145,7 +145,7 @@ extension Catalogue {
             let peer = try trial.peer()
             let session = try peer.open(to: program)
             let token = trial.token()
-            let record = Record(number: 0, text: "not to be seen before its turn")
+            let record = Record(number: 1, text: "not to be seen before its turn")
             let frames: [Frame] = [.typing(Status(isTyping: true, isAway: false)), .ping(token), .record(record)]
             let right = session.seal(Frames.encode(frames), counter: session.state.nextCounter)
             session.state.nextCounter += 1

@@ -15,26 +15,13 @@ extension Catalogue {
             let first = try peer.awaitInitiation(since: told)
             try Trial.judge("an initiation", first.at - told, from: .milliseconds(300))
         },
-        Case("L-1.3", "the larger key waits while a session that the peer began awaits its hello", group: .handshake) {
-            trial in
-            let (program, peer) = try trial.startByHand(programIsSmaller: false, habits: .quiet)
-            let told = try peer.tellKey()
-            let session = try peer.openSession(to: program)
-            peer.send([.ping(1)], on: session)
-            try peer.hearHello(on: session)
-            guard trial.now - told < .milliseconds(270) else {
-                throw Untried(reason: "the handshake took so long that the program may have opened before")
-            }
-            try trial.never(for: .milliseconds(1_500), "no initiation") { !peer.initiations.isEmpty }
-            try peer.bringUp(session, at: program)
-        },
-        Case("L-1.4", "the smaller key opens at once after its link fell silent", group: .handshake) { trial in
+        Case("L-1.3", "the smaller key opens at once after its link fell silent", group: .handshake) { trial in
             let (program, peer) = try trial.startByHand(programIsSmaller: true)
             let down = try fallSilent(peer, program)
             let again = try peer.awaitInitiation(since: down - .milliseconds(100))
             try Trial.judge("an initiation", again.at - down, from: .zero)
         },
-        Case("L-1.5", "the larger key opens 300 ms after its link fell silent", group: .handshake) { trial in
+        Case("L-1.4", "the larger key opens 300 ms after its link fell silent", group: .handshake) { trial in
             let (program, peer) = try trial.startByHand(programIsSmaller: false)
             let down = try fallSilent(peer, program)
             let again = try peer.awaitInitiation(since: down - .milliseconds(100))
@@ -46,7 +33,7 @@ extension Catalogue {
             let other = try peer.addAddress()
             try peer.tellKey()
             let session = try peer.answer(try peer.awaitInitiation(), from: other)
-            try peer.hearHello(on: session)
+            try peer.hear(on: session)
             try peer.bringUp(session, at: program)
         },
         Case("L-3.1", "an address that a live link has is not opened to", group: .handshake) { trial in

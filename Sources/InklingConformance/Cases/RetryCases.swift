@@ -6,7 +6,7 @@ extension Catalogue {
             let (program, peer, initiation) = try opening(trial)
             let cookie = peer.randomBytes(16)
             let answer = try retry(peer, initiation, cookie: cookie)
-            guard answer.value.cookie == cookie, answer.bytes.prefix(109) == initiation.bytes[...] else {
+            guard answer.value.cookie == cookie, answer.bytes.prefix(121) == initiation.bytes[...] else {
                 throw Finding(
                     expected: (initiation.bytes + cookie).hex, actual: answer.bytes.hex)
             }
@@ -33,7 +33,8 @@ extension Catalogue {
             try trial.wait(.seconds(2), for: "the next transmission") {
                 peer.initiations.first { $0.at > start && $0.value.cookie == nil }
             }
-            try peer.bringUp(try peer.answer(try retry(peer, initiation, cookie: peer.randomBytes(16), at: program)))
+            let answer = try retry(peer, initiation, cookie: peer.randomBytes(16))
+            try peer.bringUp(try peer.answer(answer), at: program)
         },
         Case("L-13.4", "a retry from an address that the initiation did not go to is not obeyed", group: .handshake) {
             trial in
@@ -80,7 +81,7 @@ extension Catalogue {
         let retry = Retry(receiverIndex: initiation.value.senderIndex, cookie: cookie)
         peer.sendBytes(retry.encode(), to: initiation.source)
         return try peer.trial.wait(
-            .milliseconds(500), for: "an initiation of 125 bytes with the cookie of the retry",
+            .milliseconds(500), for: "an initiation of 137 bytes with the cookie of the retry",
             actual: { "the last one was \(peer.initiations.last?.bytes.hex ?? "none")" },
             until: { peer.initiations.first { $0.value.cookie == cookie } })
     }

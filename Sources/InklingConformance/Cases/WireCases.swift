@@ -26,11 +26,6 @@ extension Catalogue {
             let program = try trial.start(ProgramArguments(chat: "cafe\u{301}-\(number)"))
             let composed = try trial.peer(in: ChatKeys(open: "caf\u{E9}-\(number)"))
             _ = try composed.openSession(to: program)
-            let decomposed = try trial.peer(in: ChatKeys(open: "cafe\u{301}-\(number)"))
-            _ = try decomposed.begin(to: program)
-            try trial.never(
-                for: .milliseconds(400), "no answer under the keys of the decomposed name",
-                actual: { "it answered" }, when: { decomposed.datagramCount > 0 })
         },
         Case("W-2.2", "it does not start in a chat whose name is not valid", group: .handshake) { trial in
             let names = [

@@ -30,7 +30,7 @@ extension Peer {
             guard habits.answersPings else { return }
             let destination = session.destination
             session.destination = source
-            send([heartbeatFrame, .pong(token)], on: session)
+            send([heartbeat(on: session), .pong(token)], on: session)
             session.destination = destination
         case .pong(let token):
             let isAwaited = state.awaitedPings.remove(token) != nil

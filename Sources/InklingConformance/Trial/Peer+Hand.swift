@@ -1,5 +1,19 @@
 import InklingWire2
 
+extension PeerHabits {
+    /// It brings each link up once, and sends no heartbeats: for many links from one socket.
+    static let mute: PeerHabits = {
+        var habits = PeerHabits.all
+        (habits.answersInitiations, habits.heartbeat) = (false, nil)
+        return habits
+    }()
+}
+
+extension PeerSession {
+    /// Whether both names were exchanged.
+    var isNamed: Bool { state.hasName && state.acknowledged > 0 }
+}
+
 extension Trial {
     /// Starts the program with the address of a peer, which has told it nothing so far.
     func startByHand(
@@ -96,6 +110,13 @@ extension Peer {
     }
 
     // MARK: Whether the program is there
+
+    /// Waits until a sealed datagram of the program has opened on a session.
+    func hear(on session: PeerSession, within limit: Duration = .seconds(3)) throws {
+        try trial.wait(
+            limit, for: "a sealed datagram on the session", actual: { self.summary(since: session.createdAt) },
+            until: { session.isComplete ? true : nil })
+    }
 
     /// Pings on a session until the pong comes, on whichever session, and gives that datagram.
     @discardableResult

@@ -14,7 +14,7 @@ extension Peer {
             remote: key ?? program.key, senderIndex: index ?? UInt32(truncatingIfNeeded: trial.generator.next()),
             own: own)
         return PeerOpening(
-            handshake: handshake, own: own, chat: chat, source: source ?? address, destination: program.address)
+            handshake: handshake, own: own, key: (identity ?? self.identity).publicKey, chat: chat, source: source ?? address, destination: program.address)
     }
 
     /// Begins a handshake, without sending it again by itself.
@@ -201,7 +201,7 @@ extension Peer {
         answered[Array(initiation.encode().prefix(121))] = response
         let session = PeerSession(
             role: .responder, localIndex: index, remoteIndex: initiation.senderIndex, keys: reply.keys,
-            state: state(own: own, program: received.peer, in: chat), at: trial.now, source: destination,
+            state: state(of: identity.publicKey, own: own, program: received.peer, in: chat), at: trial.now, source: destination,
             destination: source)
         sessions.append(session)
         trial.send(response, from: destination, to: source)
@@ -216,16 +216,21 @@ extension Peer {
         else { return }
         let session = PeerSession(
             role: .initiator, localIndex: response.receiverIndex, remoteIndex: finished.index, keys: finished.keys,
-            state: state(own: opening.own, program: finished.peer, in: opening.chat), at: at, source: opening.source,
+            state: state(of: opening.key, own: opening.own, program: finished.peer, in: opening.chat), at: at,
+            source: opening.source,
             destination: source)
         sessions.append(session)
         join(session)
     }
 
     /// The state of a pair of epochs, which is then the newest; a new one if no session had it yet (L-68).
-    private func state(own: RunAndEpoch, program: RunAndEpoch, in chat: ChatKeys) -> PeerState {
-        let place = states.firstIndex { $0.own == own && $0.program == program && $0.chat == chat && !$0.ended }
-        let state = place.map { states.remove(at: $0) } ?? PeerState(chat: chat, own: own, program: program)
+    private func state(
+        of key: PublicKey, own: RunAndEpoch, program: RunAndEpoch, in chat: ChatKeys
+    ) -> PeerState {
+        let place = states.firstIndex {
+            $0.key == key && $0.own == own && $0.program == program && $0.chat == chat && !$0.ended
+        }
+        let state = place.map { states.remove(at: $0) } ?? PeerState(chat: chat, key: key, own: own, program: program)
         states.append(state)
         return state
     }

@@ -129,8 +129,10 @@ package final class Peer {
     }
 
     /// The heartbeat of this moment. A peer whose end is down by habit says unheard (L-44).
-    package var heartbeatFrame: Frame {
-        let isDown = habits.comesUp && !(states.last?.isUp ?? false)
+    package var heartbeatFrame: Frame { heartbeat(on: sending) }
+
+    func heartbeat(on session: PeerSession?) -> Frame {
+        let isDown = habits.comesUp && !(session?.state.isUp ?? false)
         return .heartbeat(
             Heartbeat(status: isDown ? Status(isUnheard: true) : status, interval: announcedInterval))
     }
@@ -186,7 +188,7 @@ package final class Peer {
         let session = session ?? needSession()
         let token = trial.token()
         session.state.awaitedPings.insert(token)
-        send([heartbeatFrame, .ping(token)], on: session)
+        send([heartbeat(on: session), .ping(token)], on: session)
         return token
     }
 
@@ -232,7 +234,7 @@ package final class Peer {
     func comeUp(on session: PeerSession) {
         session.state.isUp = true
         guard habits.comesUp else { return }
-        send([heartbeatFrame], on: session)
+        send([heartbeat(on: session)], on: session)
         if habits.sendsName, session.state.acknowledged == 0 { repeatName(on: session) }
     }
 

@@ -3,6 +3,8 @@ import InklingWire2
 /// The state that a peer of a case shares with the program (L-68): the counters and records of one pair of epochs.
 package final class PeerState {
     package let chat: ChatKeys
+    /// The peer's static key.
+    package let key: PublicKey
     /// The peer's run and epoch in the handshake that began the state.
     package let own: RunAndEpoch
     /// The program's run and epoch.
@@ -23,8 +25,9 @@ package final class PeerState {
     package var ended = false
     var awaitedPings: Set<UInt16> = []
 
-    init(chat: ChatKeys, own: RunAndEpoch, program: RunAndEpoch) {
+    init(chat: ChatKeys, key: PublicKey, own: RunAndEpoch, program: RunAndEpoch) {
         self.chat = chat
+        self.key = key
         self.own = own
         self.program = program
     }
@@ -76,6 +79,7 @@ package final class PeerSession {
 package struct PeerOpening {
     package let handshake: PendingHandshake
     package let own: RunAndEpoch
+    package let key: PublicKey
     package let chat: ChatKeys
     package let source: UDPAddress
     package let destination: UDPAddress
