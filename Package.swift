@@ -42,12 +42,8 @@ let standalone: [LinkerSetting] = [
 ]
 
 let waitingCases: [String] = [
-    "Delivery",
     "Discovery",
-    "Outcome",
-    "Presence",
     "Record",
-    "Request",
     "Timeline",
     "Vector",
 ]

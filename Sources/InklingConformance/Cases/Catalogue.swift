@@ -3,9 +3,9 @@ package enum Catalogue {
     package static let all: [Case] = [
         linkCases, answerCases, datagramCases, driverCases, driverLineCases, driverStartCases, extensionCases,
         frameCases, handshakeCases, malformedCases, orderCases, sealedCases, securityCases, wireCases,
-        typingSenderCases, typingEndCases, typingReceiverCases, silenceCases, addressCases, sleepCases,
-        farewellCases, messageCases, openingCases, attemptCases, retryCases, askCases, localAddressCases, loadCases,
-        limitCases,
+        typingSenderCases, typingEndCases, typingReceiverCases, presenceCases, silenceCases, addressCases,
+        sleepCases, farewellCases, messageCases, deliveryCases, outcomeCases, openingCases, attemptCases, retryCases,
+        askCases, requestCases, localAddressCases, loadCases, limitCases,
     ].flatMap { $0 }.map { (place: place(of: $0.id), test: $0) }.sorted { $0.place < $1.place }.map(\.test)
 
     /// The place of a case's number: its clause, then the cases of that clause's own before those made from vectors.

@@ -109,9 +109,8 @@ extension Catalogue {
                 .seconds(3), for: "three messages",
                 until: { Set(peer.texts.map(\.value.number)).count >= 3 ? true : nil })
             trial.run(for: .milliseconds(700))
-            var texts: [UInt32: String] = [:]
-            for (_, record) in peer.texts { texts[record.number] = record.text }
-            guard texts == [0: "one", 1: "two", 2: "three"] else {
+            let texts = peer.distinctTexts.map(\.text)
+            guard texts == ["one", "two", "three"] else {
                 throw Finding(expected: "the records one, two, three", actual: "\(texts)")
             }
             var words: [String] = []

@@ -47,10 +47,10 @@ extension Catalogue {
             program.send("hello", tag: "both")
             try expectSent(to: 2, program)
             try program.awaitDelivered(to: good.user, trial: trial)
-            bad.send([.bye(.quit)])
+            bad.bye(.quit)
             try program.awaitFailure("bye", for: bad.user)
             good.sendAck()
-            good.send([.bye(.quit)])
+            good.bye(.quit)
             try program.awaitPresence("offline", of: good.user)
             try expectOutcomes(["delivered"], trial, program, good.user, "as it acknowledged the message")
             try expectOutcomes(["failed bye"], trial, program, bad.user, "as it said bye before")
@@ -61,12 +61,14 @@ extension Catalogue {
             let peer = try trial.peer()
             try peer.open(to: program)
             peer.habits.acknowledges = false
-            program.send(String(repeating: "x", count: 3 * 1_163))
+            program.send(String(repeating: "x", count: 3 * 1_167))
             try trial.wait(.seconds(3), for: "three records", until: { peer.distinctTexts.count >= 3 ? true : nil })
-            peer.send([.ack(Ack(next: 2, bitmap: 0))])
-            peer.send([.ack(Ack(next: 1, bitmap: 0b10))])
+            let last = peer.distinctTexts.map(\.number).max() ?? 0
+            peer.send([.ack(Ack(next: last - 1))])
+            peer.send([.ack(Ack(next: last, bitmap: 0))])
+            peer.send([.ack(Ack(next: last, bitmap: 0b10))])
             try expectOutcomes([], trial, program, peer.user, "as one record or another is missing")
-            peer.send([.ack(Ack(next: 3, bitmap: 0))])
+            peer.send([.ack(Ack(next: last + 1))])
             try program.awaitDelivered(to: peer.user, trial: trial)
             try expectOutcomes(["delivered"], trial, program, peer.user, "as all records are acknowledged")
         },
@@ -79,7 +81,7 @@ extension Catalogue {
             program.send("hello")
             try expectSent(to: 1, program)
             try program.awaitDelivered(to: first.user, trial: trial)
-            first.send([.bye(.quit)])
+            first.bye(.quit)
             try expectOutcomes(["delivered"], trial, program, first.user, "whatever becomes of the other link")
         },
         Case(
@@ -96,8 +98,7 @@ extension Catalogue {
             }
             program.send("hello")
             for peer in [first, second] { try peer.await("the message", since: .zero) { $0.text != nil } }
-            first.send([.bye(.quit)])
-            first.forget()
+            first.bye(.quit)
             try expectOutcomes([], trial, program, first.user, "as the message still waits on the other link")
             second.send([.bye(.lastWill)], counter: Limits.lastWillCounter)
             try program.awaitFailure("will", for: first.user)
@@ -119,9 +120,9 @@ extension Catalogue {
         },
         Case("M-18.1", "messages that wait fail with `bye` when the peer says bye", group: .messages) { trial in
             let program = try trial.start(needs: .messages)
-            for reason in [ByeReason.quit, .left, .suspended, .removed] {
+            for reason in [ByeReason.quit, .left, .suspended] {
                 let peer = try waiting(trial, program)
-                peer.send([.bye(reason)])
+                peer.bye(reason)
                 try program.awaitFailure("bye", for: peer.user)
             }
         },
@@ -134,8 +135,10 @@ extension Catalogue {
                 try program.awaitFailure("will", for: peer.user)
             }
         },
-        Case("M-18.3", "messages that wait fail with `silence` when the link goes down", also: "L-27", group: .messages)
-        { trial in
+        Case(
+            "M-18.3", "messages that wait fail with `silence` when the link is forgotten, at once if it was up for less than 10 s",
+            also: "L-84", group: .messages
+        ) { trial in
             let (program, peer) = try waiting(trial)
             let last = try peer.fallSilent()
             let failure = try program.awaitFailure("silence", for: peer.user)
@@ -169,45 +172,51 @@ extension Catalogue {
             try program.awaitPresence("offline", of: peer.user)
         },
         Case(
-            "M-19.1", "messages that wait for 30 s without an ack fail with `stalled`, and a new stream begins",
-            also: "M-18", group: .messages, load: .long
+            "M-19.1", "records that wait for 30 s without an ack fail with `stalled`, and a forward skips them",
+            also: "M-37", "M-15", group: .messages, load: .long
         ) {
             trial in
             let program = try trial.start(needs: .messages)
             let peer = try trial.peer()
             try peer.open(to: program)
             peer.habits.acknowledges = false
-            let old = peer.heldStream
             let start = trial.now
             program.send("never acknowledged")
             let failure = try program.awaitFailure("stalled", for: peer.user, within: .seconds(34))
             try trial.judge("`failed` with `stalled`", at: failure.at, after: start, is: .seconds(30))
-            try peer.await("a hello with a new stream", since: failure.at - Trial.late) {
-                $0.hello.map { $0.stream != old } ?? false
+            let highest = peer.records.map(\.value.number).max() ?? 0
+            let forward = try peer.await("a forward", since: failure.at - Trial.late) { $0.forward != nil }
+            guard forward.forward == highest + 2 else {
+                throw Finding(
+                    expected: "a forward to \(highest + 2), one above the next unused number",
+                    actual: "one to \(forward.forward ?? 0)")
             }
+            program.send("after the forward")
+            try trial.never(for: .milliseconds(500), "no record before the forward is acknowledged") {
+                peer.records.contains { $0.value.number > highest }
+            }
+            try peer.await("the forward again") { $0.forward == highest + 2 }
             peer.habits.acknowledges = true
-            program.send("acknowledged")
             try program.awaitDelivered(to: peer.user, trial: trial)
-            guard let record = peer.texts.last?.value, record.stream != old, record.number == 0 else {
-                throw Finding(expected: "record 0 of another stream", actual: "the stream is the same")
+            guard peer.distinctTexts.last?.number == highest + 2 else {
+                throw Finding(expected: "record \(highest + 2)", actual: "\(peer.distinctTexts.map(\.number))")
             }
         },
         Case(
             "M-19.2", "a message that is unfinished after 60 s fails, although records are acknowledged",
-            also: "M-18", group: .messages, load: .long
+            also: "M-37", group: .messages, load: .long
         ) {
             trial in
             let program = try trial.start(needs: .messages)
             let peer = try trial.peer()
             try peer.open(to: program)
             peer.habits.acknowledges = false
-            let (old, start) = (peer.heldStream, trial.now)
-            program.send(String(repeating: "x", count: 20 * 1_163))
+            program.send(String(repeating: "x", count: 20 * 1_167))
             program.send("after it")
-            let first = try peer.await("the first record", since: start) { $0.text != nil }
-            for next in 1...5 {
+            let first = try peer.await("the first record", since: .zero) { $0.text != nil }
+            for step in 1...5 {
                 trial.run(for: .seconds(10))
-                peer.send([.ack(Ack(next: UInt32(next), bitmap: 0))])
+                peer.send([.ack(Ack(next: (first.record?.number ?? 0) + UInt32(step)))])
             }
             try trial.wait(
                 .seconds(15), for: "two `failed`", actual: { "there are \(program.outcomes(for: peer.user).count)" },
@@ -216,9 +225,7 @@ extension Catalogue {
                 throw Finding(expected: "the reason `stalled`", actual: "\(program.outcomes(for: peer.user))")
             }
             try trial.judge("`failed` with `stalled`", at: trial.now, after: first.at, is: .seconds(60))
-            try peer.await("a hello with a new stream", since: trial.now - Trial.late) {
-                $0.hello.map { $0.stream != old } ?? false
-            }
+            try peer.await("a forward", since: trial.now - Trial.late) { $0.forward != nil }
         },
     ]
 }

@@ -28,7 +28,7 @@ extension Catalogue {
             trial.run(for: .milliseconds(500))
             let start = trial.now
             trial.run(for: .seconds(9))
-            let times = peer.received(since: start).filter { $0.heartbeat != nil && $0.hello == nil && $0.pong == nil }
+            let times = peer.received(since: start).filter { $0.heartbeat != nil && $0.ping == nil && $0.pong == nil }
                 .map(\.at)
             let gaps = zip(times, times.dropFirst()).map { $1 - $0 }
             guard let longest = gaps.max(), let shortest = gaps.min(), gaps.count >= 6 else {
@@ -240,7 +240,7 @@ extension Catalogue {
             try program.awaitPresence("away", of: peer.user)
             try program.awaitTyping(true, of: peer.user, trial: trial)
         },
-        Case("L-31.1", "a hello with a new run sends pings to the person's other link at once", group: .presence) {
+        Case("L-31.1", "a link of a new run sends pings to the person's other link at once", group: .presence) {
             trial in
             let program = try trial.start()
             let first = try trial.peer()
@@ -250,8 +250,8 @@ extension Catalogue {
             let start = trial.now
             try second.open(to: program)
             let ping = try first.await("a ping to the first device", since: start) { $0.ping != nil }
-            let hello = second.sessions.first?.lastHelloSent ?? start
-            try trial.judge("the ping", at: ping.at, after: hello, is: .zero, early: hello - start)
+            let made = second.sessions.first?.createdAt ?? start
+            try trial.judge("the ping", at: ping.at, after: made, is: .zero)
         },
         Case("L-31.2", "two devices of one identity both keep their links", also: "T-6", group: .presence) { trial in
             let (program, first, second) = try twoDevices(trial)

@@ -141,7 +141,7 @@ extension Catalogue {
             try program.ask(["do": "fingerprint"], refusedWith: "bad-command")
         },
         Case(
-            "A-9.1", "`nick` changes the name for all, and no name of more than 64 bytes is taken", also: "L-57",
+            "A-9.1", "`nick` changes the name for all, and no name of more than 64 bytes is taken", also: "M-24",
             group: .driver
         ) { trial in
             let program = try trial.startAnswering(needs: .nick)
@@ -151,12 +151,12 @@ extension Catalogue {
             for (name, latest) in [("Zo\u{EB}", Duration.zero), ("Zoey", .seconds(1))] {
                 let start = trial.now
                 try program.ask(["do": "nick", "name": .string(name)], expecting: "ok")
-                let hello = try trial.wait(
-                    .seconds(3), for: "a hello with the name \(name)",
-                    actual: { "the last one has the name \(peer.hellos.last?.value.name ?? "")" },
-                    until: { peer.hellos.first { $0.at >= start && $0.value.name == name } })
-                // The second name has to wait until the first is a second old (L-57).
-                try Trial.judge("a hello with the name \(name)", hello.at - start, from: .zero, to: latest)
+                let record = try trial.wait(
+                    .seconds(3), for: "a record of the name \(name)",
+                    actual: { "the last one has the name \(peer.names.last?.value.displayName ?? "")" },
+                    until: { peer.names.first { $0.at >= start && $0.value.displayName == name } })
+                // The second name has to wait until the first is a second old (M-24).
+                try Trial.judge("a record of the name \(name)", record.at - start, from: .zero, to: latest)
             }
             try program.ask(["do": "nick"], refusedWith: "bad-command")
             for name in ["", String(repeating: "\u{E9}", count: 32) + "x"] {
@@ -169,8 +169,8 @@ extension Catalogue {
             let longest = String(repeating: "\u{E9}", count: 32)
             try program.ask(["do": "nick", "name": .string(longest)], expecting: "ok")
             try trial.wait(
-                .seconds(3), for: "a hello with a name of 64 bytes",
-                until: { peer.hellos.first { $0.value.name == longest } })
+                .seconds(3), for: "a record of a name of 64 bytes",
+                until: { peer.names.first { $0.value.displayName == longest } })
         },
         Case("A-10.1", "a person has a key, and whether the user verified or blocked them", group: .driver) { trial in
             let program = try trial.startAnswering(needs: .who)

@@ -12,6 +12,9 @@ extension Peer {
     /// The records of type text.
     package var texts: [(at: Duration, value: Record)] { records.filter { $0.value.type == .text } }
 
+    /// The records of type name.
+    package var names: [(at: Duration, value: Record)] { records.filter { $0.value.type == .name } }
+
     package var acks: [(at: Duration, value: Ack)] {
         received.compactMap { datagram in datagram.ack.map { (datagram.at, $0) } }
     }
