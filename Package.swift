@@ -44,8 +44,6 @@ let standalone: [LinkerSetting] = [
 let waitingCases: [String] = [
     "Discovery",
     "Record",
-    "Timeline",
-    "Vector",
 ]
 
 let package = Package(

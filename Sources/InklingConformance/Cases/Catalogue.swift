@@ -2,7 +2,7 @@
 package enum Catalogue {
     package static let all: [Case] = [
         linkCases, answerCases, datagramCases, driverCases, driverLineCases, driverStartCases, extensionCases,
-        frameCases, handshakeCases, malformedCases, orderCases, sealedCases, securityCases, wireCases,
+        frameCases, handshakeCases, malformedCases, orderCases, sealedCases, securityCases, wireCases, vectorCases,
         typingSenderCases, typingEndCases, typingReceiverCases, presenceCases, silenceCases, addressCases,
         sleepCases, farewellCases, messageCases, deliveryCases, outcomeCases, openingCases, attemptCases, retryCases,
         askCases, requestCases, localAddressCases, loadCases, limitCases,

@@ -202,6 +202,7 @@ extension Catalogue {
             let (program, peer) = try linked(trial)
             peer.sendRecord(1, "begun", first: true, last: false)
             peer.sendRecord(3, "held")
+            trial.run(for: .milliseconds(50))
             let start = trial.now
             peer.send([.forward(5)])
             try expectAck(next: 5, bitmap: 0, trial, peer, since: start, "a forward to 5 came")

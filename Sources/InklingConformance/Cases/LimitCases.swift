@@ -138,7 +138,7 @@ extension Catalogue {
         return (program, peer)
     }
 
-    /// 150 links on each of which a message of 65,128 bytes begins at once: together more than 8 MiB.
+    /// 150 links on each of which a message of 65,352 bytes begins at once: together more than 8 MiB.
     private static func crowdOfLongMessages(_ trial: Trial) throws {
         let (program, peer) = try trial.startWithQuietPeer()
         peer.announcedInterval = 255
@@ -149,7 +149,7 @@ extension Catalogue {
             guard peer.sessions.count > before else { throw Untried(reason: "the program makes only \(before) links") }
         }
         let sessions = peer.sessions.filter(\.isNamed)
-        let text = String(repeating: "x", count: 1_163)
+        let text = String(repeating: "x", count: 1_167)
         var newest: [ObjectIdentifier: Ack] = [:]
         var seen = 0
         /// The newest ack of each session, if it says something of the stream of this peer.
@@ -162,11 +162,11 @@ extension Catalogue {
             return newest
         }
         func heldBytes(_ acks: [ObjectIdentifier: Ack]) -> Int {
-            acks.values.map { Int($0.next) * text.utf8.count }.reduce(0, +)
+            acks.values.map { Int($0.next - 1) * text.utf8.count }.reduce(0, +)
         }
         func send(_ number: UInt32, on sessions: [PeerSession]) {
             for (place, session) in sessions.enumerated() {
-                peer.sendRecord(number, text, first: number == 0, last: number == 55, on: session)
+                peer.sendRecord(number, text, first: number == 1, last: number == 56, on: session)
                 if place % 30 == 29 { trial.run(for: .milliseconds(10)) }
             }
             trial.run(for: .milliseconds(10))
@@ -183,7 +183,7 @@ extension Catalogue {
                     for _ in 0..<50 {
                         let known = acks()
                         let isAnswered = missing.allSatisfy { session in
-                            known[ObjectIdentifier(session)].map { number == 0 || $0.next > number } ?? false
+                            known[ObjectIdentifier(session)].map { number == 1 || $0.next > number } ?? false
                         }
                         if isAnswered { break }
                         trial.run(for: .milliseconds(10))
@@ -191,26 +191,26 @@ extension Catalogue {
                 }
             }
         }
-        sendAll(0...0, on: sessions)
+        sendAll(1...1, on: sessions)
         let known = acks()
-        let taken = sessions.filter { known[ObjectIdentifier($0)]?.next ?? 0 > 0 }
-        let refused = sessions.filter { known[ObjectIdentifier($0)]?.next == 0 }
+        let taken = sessions.filter { known[ObjectIdentifier($0)]?.next ?? 0 > 1 }
+        let refused = sessions.filter { known[ObjectIdentifier($0)]?.next == 1 }
         guard taken.count + refused.count == sessions.count else {
             throw Finding(
                 expected: "an ack to the record on each of \(sessions.count) links",
                 actual: "none on \(sessions.count - taken.count - refused.count)")
         }
-        sendAll(1...54, on: taken)
+        sendAll(2...55, on: taken)
         let held = heldBytes(acks())
         guard held <= 4 * 1_024 * 1_024 else {
             throw Finding(
                 expected: "at most 4 MiB of messages that are not whole", actual: "\(held) bytes are acknowledged")
         }
-        guard !taken.isEmpty, acks().values.count(where: { $0.next == 55 }) == taken.count else {
+        guard !taken.isEmpty, acks().values.count(where: { $0.next == 56 }) == taken.count else {
             throw Finding(
                 expected: "that each message is taken whole whose first record was", actual: "some are held back")
         }
-        send(1, on: refused)
+        send(2, on: refused)
         let repeated = acks()
         guard refused.allSatisfy({ repeated[ObjectIdentifier($0)]?.bitmap == 0 }), held == heldBytes(repeated) else {
             throw Finding(
@@ -218,18 +218,18 @@ extension Catalogue {
                 actual: "an ack says something else")
         }
         let middle = trial.now
-        sendAll(55...55, on: taken)
+        sendAll(56...56, on: taken)
         try trial.wait(
             .seconds(5), for: "\(taken.count) messages", actual: { "\(program.events("message").count) are shown" },
             until: { program.events("message").count >= taken.count ? true : nil })
         try trial.wait(
             .seconds(1), for: "an ack unprompted on each of \(refused.count) links held back",
             until: {
-                let told = peer.received(since: middle).filter { $0.ack?.next == 0 }
+                let told = peer.received(since: middle).filter { $0.ack?.next == 1 }
                     .map { ObjectIdentifier($0.session) }
                 return refused.allSatisfy { told.contains(ObjectIdentifier($0)) } ? true : nil
             })
-        sendAll(0...55, on: refused)
+        sendAll(1...56, on: refused)
         try trial.wait(
             .seconds(5), for: "all messages", actual: { "\(program.events("message").count) are shown" },
             until: { program.events("message").count == sessions.count ? true : nil })

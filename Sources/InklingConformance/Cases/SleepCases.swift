@@ -176,11 +176,13 @@ extension Catalogue {
         },
         Case(
             "L-44.1", "a link that goes down says so in an unheard heartbeat, three times", also: "T-2",
-            group: .presence
+            group: .presence, load: .long
         ) { trial in
             let program = try trial.start()
             let peer = try trial.peer()
             try peer.open(to: program)
+            // A link that was up for less is forgotten at once (L-84).
+            trial.run(for: .milliseconds(10_200))
             program.compose("hello")
             try peer.awaitTyping(true)
             let last = try peer.fallSilent()

@@ -143,7 +143,7 @@ extension Peer {
 
 extension Frame {
     /// Whether the frame ends the link: a bye, or an ack that fits no record of the program (L-94).
-    fileprivate var endsLink: Bool {
+    var endsLink: Bool {
         switch self {
         case .bye, .ack: true
         case .heartbeat, .typing, .record, .ping, .pong, .forward, .unknown: false
