@@ -76,6 +76,7 @@ let package = Package(
             dependencies: ["CUTF8Proc", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
         .target(name: "InklingCore", dependencies: ["InklingWire"], swiftSettings: strict + testable),
+        .target(name: "InklingCore2", dependencies: ["InklingWire2"], swiftSettings: strict + testable),
         .target(name: "InklingModel", dependencies: ["CUTF8Proc", "InklingWire"], swiftSettings: strict),
         .target(name: "InklingText", dependencies: ["InklingModel"], swiftSettings: strict),
         .target(
@@ -169,6 +170,8 @@ let package = Package(
         .testTarget(
             name: "InklingCoreTests", dependencies: ["InklingCore", "InklingTestSupport", "InklingWire"],
             swiftSettings: tests),
+        .testTarget(
+            name: "InklingCore2Tests", dependencies: ["InklingCore2", "InklingWire2"], swiftSettings: tests),
         .testTarget(name: "InklingModelTests", dependencies: ["InklingModel"], swiftSettings: tests),
         .testTarget(name: "InklingTextTests", dependencies: ["InklingModel", "InklingText"], swiftSettings: tests),
         .testTarget(

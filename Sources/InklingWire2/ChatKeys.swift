@@ -16,9 +16,10 @@ package struct ChatKeys: Sendable {
     package let prologueKey: [UInt8]
     private let chatKey: [UInt8]
     private let sealKey: [UInt8]
-    private let initiationKey: SymmetricKey
-    private let askKey: SymmetricKey
-    private let nameKey: SymmetricKey
+    // Codes that have taken their key already, which is most of the work of a check.
+    private let initiationKey: HMAC<SHA256>
+    private let askKey: HMAC<SHA256>
+    private let nameKey: HMAC<SHA256>
 
     /// The keys of the open chat of a name, which everybody can guess (W-8).
     package init(openName name: ChatName) {
@@ -37,9 +38,9 @@ package struct ChatKeys: Sendable {
         preSharedKey = key("inkling/2 psk")
         prologueKey = key("inkling/2 prologue")
         sealKey = key("inkling/2 seal")
-        initiationKey = SymmetricKey(data: key("inkling/2 check initiation"))
-        askKey = SymmetricKey(data: key("inkling/2 check ask"))
-        nameKey = SymmetricKey(data: key("inkling/2 check name"))
+        initiationKey = HMAC(key: SymmetricKey(data: key("inkling/2 check initiation")))
+        askKey = HMAC(key: SymmetricKey(data: key("inkling/2 check ask")))
+        nameKey = HMAC(key: SymmetricKey(data: key("inkling/2 check name")))
     }
 
     private static func derive(_ key: [UInt8], salt: [UInt8], label: String) -> [UInt8] {
@@ -63,13 +64,13 @@ extension ChatKeys: Hashable {
 extension ChatKeys {
     /// Returns the initiation of a handshake: Noise message 1, 108 bytes, with its check (W-36).
     package func initiation(senderIndex: UInt32, noise: [UInt8]) -> Initiation {
-        let check = initiationCheck(senderIndex: senderIndex, noise: noise)
+        let check = ChatKeys.check(initiationKey, Initiation.checked(senderIndex, noise))
         return Initiation(senderIndex: senderIndex, check: check, noise: noise)
     }
 
     /// Returns whether an initiation is of this chat (L-8, step 4). Its cookie takes no part.
     package func fits(_ initiation: Initiation) -> Bool {
-        initiationCheck(senderIndex: initiation.senderIndex, noise: initiation.noise) == initiation.check
+        ChatKeys.check(initiationKey, initiation.checked) == initiation.check
     }
 
     /// Returns an ask in this chat, with a random token (D-11).
@@ -87,16 +88,12 @@ extension ChatKeys {
         Array("inkling/2".utf8) + [0, Datagram.Kind.initiation.firstByte] + senderIndex.bigEndianBytes + prologueKey
     }
 
-    private func initiationCheck(senderIndex: UInt32, noise: [UInt8]) -> UInt64 {
-        ChatKeys.check(
-            initiationKey, [Datagram.Kind.initiation.firstByte] + senderIndex.bigEndianBytes + noise)
-    }
-
     fileprivate func nameCheck(nonce: UInt64) -> UInt64 { ChatKeys.check(nameKey, nonce.bigEndianBytes) }
 
-    private static func check(_ key: SymmetricKey, _ data: [UInt8]) -> UInt64 {
-        HMAC<SHA256>.authenticationCode(for: data, using: key).prefix(Limits.checkSize)
-            .reduce(0) { $0 << 8 | UInt64($1) }
+    private static func check(_ key: HMAC<SHA256>, _ data: [UInt8]) -> UInt64 {
+        var code = key
+        code.update(data: data)
+        return code.finalize().withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
     }
 }
 

@@ -18,12 +18,8 @@ package struct CookieKey: Sendable {
     ///   - port: the UDP port of the source.
     package func cookie(for initiation: Initiation, address: [UInt8], port: UInt16) -> [UInt8] {
         precondition(address.count == 16, "an address has 16 bytes")
-        var writer = ByteWriter(capacity: 54)
-        writer.append(address)
-        writer.append(port)
-        writer.append(initiation.senderIndex)
-        writer.append(initiation.ephemeralKey)
-        return Array(HMAC<SHA256>.authenticationCode(for: writer.bytes, using: key).prefix(Limits.cookieSize))
+        let data = address + port.bigEndianBytes + initiation.senderIndex.bigEndianBytes + initiation.ephemeralKey
+        return Array(HMAC<SHA256>.authenticationCode(for: data, using: key).prefix(Limits.cookieSize))
     }
 
     /// Returns whether an initiation carries the cookie of this key for its source.

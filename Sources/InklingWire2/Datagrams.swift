@@ -4,8 +4,9 @@ package struct Initiation: Hashable, Sendable {
     package let senderIndex: UInt32
     /// The check of a chat over index and Noise message (W-36).
     package let check: UInt64
-    /// Noise message 1, 108 bytes.
-    package let noise: [UInt8]
+    /// The bytes under the check, 113: first byte, index and Noise message. In one piece, because a flood of initiations
+    /// is checked for each chat.
+    let checked: [UInt8]
     /// The 16 bytes of a retry, or nil before one.
     package var cookie: [UInt8]? {
         didSet { precondition(Initiation.isCookie(cookie), "a cookie has 16 bytes") }
@@ -17,7 +18,7 @@ package struct Initiation: Hashable, Sendable {
         precondition(Initiation.isCookie(cookie), "a cookie has 16 bytes")
         self.senderIndex = senderIndex
         self.check = check
-        self.noise = noise
+        checked = Initiation.checked(senderIndex, noise)
         self.cookie = cookie
     }
 
@@ -29,17 +30,23 @@ package struct Initiation: Hashable, Sendable {
         else { throw .length }
         self.senderIndex = senderIndex
         self.check = check
-        self.noise = noise
+        checked = Initiation.checked(senderIndex, noise)
         cookie = reader.take(Limits.cookieSize)
     }
 
+    /// Noise message 1, 108 bytes.
+    package var noise: [UInt8] { Array(checked.suffix(Limits.noiseMessage1Size)) }
+
     /// The initiator's ephemeral key, the first 32 bytes of Noise message 1.
-    package var ephemeralKey: ArraySlice<UInt8> { noise.prefix(Limits.keySize) }
+    package var ephemeralKey: ArraySlice<UInt8> { checked.dropFirst(5).prefix(Limits.keySize) }
 
     /// Returns the UDP payload.
     package func encode() -> [UInt8] {
-        [Datagram.Kind.initiation.firstByte] + senderIndex.bigEndianBytes + check.bigEndianBytes + noise
-            + (cookie ?? [])
+        checked.prefix(5) + check.bigEndianBytes + checked.dropFirst(5) + (cookie ?? [])
+    }
+
+    static func checked(_ senderIndex: UInt32, _ noise: [UInt8]) -> [UInt8] {
+        [Datagram.Kind.initiation.firstByte] + senderIndex.bigEndianBytes + noise
     }
 
     private static func isCookie(_ bytes: [UInt8]?) -> Bool {

@@ -32,7 +32,7 @@ package struct Invite: Hashable, Sendable {
         self.owner = owner
     }
 
-    /// The invite in `text` (W-34). Blanks around the invite are an error.
+    /// The invite in `text` (W-34). Blanks around it are an error.
     package init(_ text: String) throws(InviteError) {
         guard let body = Invite.body(of: text) else { throw .scheme }
         guard let hash = body.firstIndex(of: UInt8(ascii: "#")) else { throw .separator }

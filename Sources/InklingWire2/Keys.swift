@@ -30,14 +30,7 @@ package struct PublicKey: Hashable, Comparable, Sendable {
     }
 
     /// The 32 bytes.
-    package var bytes: [UInt8] {
-        var writer = ByteWriter(capacity: 32)
-        writer.append(words.0)
-        writer.append(words.1)
-        writer.append(words.2)
-        writer.append(words.3)
-        return writer.bytes
-    }
+    package var bytes: [UInt8] { [words.0, words.1, words.2, words.3].flatMap(\.bigEndianBytes) }
 
     /// The key in text, 43 characters of base64url (W-6).
     package var base64url: String { TextEncoding.base64url.encode(bytes) }

@@ -24,6 +24,8 @@ extension Limits {
     package static let rememberedKeys = 32
     /// The addresses that are remembered of each such pair (D-19).
     package static let rememberedAddressesPerKey = 2
+    /// The addresses after byes from which initiations and asks may come off-link (D-16).
+    package static let addressesAfterByes = 64
     /// The datagrams that a node reads at most while it catches up (L-30).
     package static let datagramsCaughtUp = 4_096
     /// The pending handshakes of a node (L-6).
@@ -32,16 +34,20 @@ extension Limits {
     package static let pendingInitiationsOfStrangers = 48
     /// The addresses that are remembered of those that answered, and of those that did not (L-54).
     package static let addressesRemembered = 1_024
-    /// The responses that a node opens for each transmission and address that it went to (L-49).
+    /// The responses that a node opens for each initiation, from the address that it went to (L-49).
     package static let responsesPerTransmission = 4
     /// The unconfirmed sessions from which on a node is under load (L-9).
     package static let loadUnconfirmedSessions = 64
-    /// The sources of initiations that needed a cookie, which are counted (L-97).
+    /// The sources of initiations with a valid cookie that are counted (L-97).
     package static let cookieSources = 1_024
     /// The bytes to an unconfirmed address, in times of those that opened from there (L-72).
     package static let unconfirmedAddressFactor = 3
     /// The DNS-SD resolves and queries under way (D-10).
     package static let resolves = 16
+    /// The addresses of a host by hand that count (D-24).
+    package static let addressesOfHost = 8
+    /// The links that the fullest source has more than the source of a new link, at least, to lose one (L-99).
+    package static let moreLinksOfFullestSource = 2
     /// The keys at an address and port to which a node opens without asking (D-17).
     package static let keysPerAddress = 4
     /// The addresses asked by D-17 at a time (D-26).
@@ -114,13 +120,13 @@ extension Limits {
     package static let answersToUnpreferred = 150
     /// The responses of those that go to unknown addresses (L-10).
     package static let answersToUnknown = 100
-    /// The initiations that needed a cookie and that a node opens from one source (L-97).
+    /// The initiations with a valid cookie that a node opens from one source (L-97).
     package static let cookieInitiationsPerSource = 5
     /// The burst of these (L-97).
     package static let cookieInitiationsPerSourceBurst = 20
     /// The burst of these for other users of the host (L-97).
     package static let cookieInitiationsOfHostBurst = 256
-    /// The initiations that needed a cookie and that a node opens from unknown addresses (L-97).
+    /// The initiations with a valid cookie that a node opens from unknown addresses (L-97).
     package static let cookieInitiationsFromUnknown = 200
     /// The datagrams that a node applies on a link (L-25).
     package static let datagramsPerLink = 1_000
@@ -128,11 +134,13 @@ extension Limits {
     package static let datagramsPerLinkBurst = 2_000
     /// The datagrams that a node applies on all links of a source (L-25).
     package static let datagramsPerSource = 4_000
+    /// The burst of these (L-25).
+    package static let datagramsPerSourceBurst = 4_000
     /// The pings that a node sends on suspect links (L-76).
     package static let suspectPings = 1_000
     /// The pings of those on links of strangers (L-76).
     package static let suspectPingsToStrangers = 500
-    /// The first pings of a round, which always go out (L-76).
+    /// The pings of a round that are not skipped (L-76).
     package static let suspectPingsPerLink = 3
     /// The asks that a node tries (D-25).
     package static let asksTried = 500
@@ -168,4 +176,8 @@ extension Limits {
     package static let typingHeartbeats = 200
     /// The links from which on the idle interval stretches, and the idle heartbeats above (T-24).
     package static let idleHeartbeats = 50
+    /// One in so many datagrams, or messages, that a node under test greases.
+    package static let greasingRarity: UInt64 = 100
+    /// The random bytes of a greasing frame or record.
+    package static let greasingSizes = 0...16
 }

@@ -108,6 +108,8 @@ extension Limits {
     ]
     /// The time between later asks (D-11).
     package static let askInterval = Duration.seconds(5)
+    /// The time between look-ups of a host by hand without an up link (D-24).
+    package static let hostLookUp = Duration.seconds(60)
     /// The time between asks to an address that told the node's own key (D-14).
     package static let ownKeyAskInterval = Duration.seconds(60)
     /// The shortest time between registrations of a renamed instance (D-20).

@@ -23,12 +23,7 @@ package enum ServiceRecord {
     /// - Parameter nonce: that of the instance's name.
     package static func encode(key: PublicKey, nonce: UInt64, for chat: ChatKeys) -> [UInt8] {
         let text = TextEncoding.base64url.encode(chat.instanceKey(of: key, nonce: nonce))
-        var writer = ByteWriter(capacity: 80)
-        for string in ["txtvers=2", "k=" + text] {
-            writer.append(UInt8(string.utf8.count))
-            writer.append(string.utf8)
-        }
-        return writer.bytes
+        return ["txtvers=2", "k=" + text].flatMap { [UInt8($0.utf8.count)] + $0.utf8 }
     }
 
     /// Returns the key that a record publishes to the members of a chat (D-5, D-6).

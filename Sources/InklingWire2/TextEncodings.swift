@@ -57,7 +57,7 @@ enum TextEncoding {
 
     /// Returns the `count` bytes that UTF-8 text spells.
     func decode(_ text: some Collection<UInt8>, count: Int) throws(TextError) -> [UInt8] {
-        // Characters, not bytes: whoever enters "ä" gets to read of a wrong character.
+        // Counts characters instead of bytes, so that the error of "ä" is the alphabet.
         let characters = text.reduce(0) { $0 + ($1 & 0xC0 == 0x80 ? 0 : 1) }
         guard characters == size(of: count) else { throw .length }
         var bytes: [UInt8] = []

@@ -1,10 +1,9 @@
 """What a node answers, begins and has room for (protection.md)."""
 
-from __future__ import annotations
-
 import hmac
 import ipaddress
-from typing import Any, Iterable, Optional, Protocol
+from dataclasses import dataclass
+from typing import Any, Iterable, Optional
 
 from clock import Bucket, Rate
 from context import Context
@@ -13,25 +12,20 @@ from limits import (ADDRESSES, ANSWERS, ANSWERS_UNKNOWN, ANSWERS_UNPREFERRED, AS
                     INITIATIONS, INITIATIONS_TO_STRANGERS, LINKS_OF_HOST, LINKS_PER_KEY, LINKS_PER_SOURCE, LOAD,
                     LOAD_UNCONFIRMED, MAX_LINKS, OTHER_RESPONSES, PENDING, PENDING_TO_STRANGERS, RETRIES,
                     RETRIES_TO_KNOWN, SILENT_BURST, SILENT_KEPT, SILENT_RATE, SOURCE_RATE, UNCHECKED)
-from link import Link
 from opening import Attempt
-from session import Address, Session
+from session import Address
 
 HOST = "this host"          # the source of other users of the host (L-78)
 STRANGER, PREFERRED, VERIFIED = range(3)
 
 
-class Known(Protocol):
-    """What the node knows of addresses."""
-
-    def is_known(self, address: Address) -> bool: ...
-    def is_preferred(self, address: Address) -> bool: ...
-
-
 class Beginning:
-    """Initiations of this node, and the responses to them (L-6, L-49, L-54, L-98)."""
+    """Initiations of this node, and the responses to them (L-6, L-49, L-54, L-98).
 
-    def __init__(self, context: Context, known: Known) -> None:
+    `known` has `is_known` and `is_preferred`, for addresses.
+    """
+
+    def __init__(self, context: Context, known: Any) -> None:
         self._context, self._known = context, known
         self._sent, self._to_strangers = Rate(INITIATIONS), Rate(INITIATIONS_TO_STRANGERS)
         self._others = Rate(OTHER_RESPONSES)
@@ -123,21 +117,17 @@ class Cookies:
 class Answering:
     """The shares of initiations and asks of others (L-8 to L-10, L-92, L-96, L-97, D-25)."""
 
-    def __init__(self, context: Context, known: Known) -> None:
+    def __init__(self, context: Context, known: Any) -> None:
         self._context, self._known = context, known
         self.cookies = Cookies(context)
-        self._unchecked, self._load = Rate(UNCHECKED), Rate(LOAD)
+        self.unchecked, self._load = Rate(UNCHECKED), Rate(LOAD)
         self._retries, self._retries_to_known = Rate(RETRIES), Rate(RETRIES_TO_KNOWN)
         self._answers, self._unpreferred, self._unknown = (
             Rate(ANSWERS), Rate(ANSWERS_UNPREFERRED), Rate(ANSWERS_UNKNOWN))
         self._cookie_sources: dict[str, Bucket] = {}
         self._cookies_unknown = Rate(COOKIES_UNKNOWN)
-        self._asks, self._asks_answered, self._asks_unknown = Rate(ASKS_TRIED), Rate(ASKS_ANSWERED), Rate(ASKS_UNKNOWN)
+        self.asks, self._asks_answered, self._asks_unknown = Rate(ASKS_TRIED), Rate(ASKS_ANSWERED), Rate(ASKS_UNKNOWN)
         self._datagrams: dict[str, Bucket] = {}
-
-    def is_flooded(self) -> bool:
-        """L-8, step 3: counts an initiation."""
-        return self._unchecked.is_over(self._context.clock.now)
 
     def is_loaded(self, unconfirmed: int, hop_limit: Optional[int]) -> bool:
         """L-9, L-92: counts an initiation whose check fits."""
@@ -176,9 +166,6 @@ class Answering:
             rate.note(now)
         return True
 
-    def may_try_ask(self) -> bool:
-        return self._asks.take(self._context.clock.now)
-
     def may_tell(self, address: Address, hop_limit: Optional[int]) -> bool:
         """D-25."""
         now = self._context.clock.now
@@ -199,26 +186,30 @@ class Answering:
         return self._datagrams[source].take(now)
 
 
+@dataclass(eq=False)
 class Place:
-    """A link with what decides on its place. `rank` may be that of a session that wants one."""
+    """A link with what decides on its place, or a session that wants one, without a link."""
 
-    def __init__(self, link: Optional[Link], chat: Any, key: bytes, rank: int, source: Optional[str]) -> None:
-        self.link, self.chat, self.key, self.rank, self.source = link, chat, key, rank, source
+    link: Any
+    chat: Any
+    key: bytes
+    rank: int
+    source: Optional[str]
 
 
 class NoRoom(Exception):
     """A link is not made (L-39)."""
 
 
-def make_room(places: Iterable[Place], new: Place, chats: int) -> Optional[Link]:
+def make_room(places: Iterable[Place], new: Place, chats: int) -> Optional[Place]:
     """Returns the link that a new one replaces, or None where there is room (L-52, L-53, L-99)."""
     places = list(places)
     same_key = [p for p in places if p.chat is new.chat and p.key == new.key]
-    down = [p for p in same_key if p.link is not None and p.link.is_down]
+    down = [p for p in same_key if p.link.is_down]
     if len(same_key) >= LINKS_PER_KEY and not down:
         raise NoRoom
     if down and (len(same_key) >= LINKS_PER_KEY or len(places) >= MAX_LINKS):
-        return min(down, key=_made).link
+        return min(down, key=lambda p: p.link.made_at)
     in_source = [p for p in places if p.source == new.source and p.rank < VERIFIED]
     limit = LINKS_OF_HOST if new.source == HOST else LINKS_PER_SOURCE
     if new.source is not None and new.rank < VERIFIED and len(in_source) >= limit:
@@ -231,20 +222,16 @@ def make_room(places: Iterable[Place], new: Place, chats: int) -> Optional[Link]
         return _by_share(places, new, chats)
 
 
-def _made(place: Place) -> int:
-    return place.link.made_at if place.link is not None else 0
-
-
-def _lowest(places: list[Place], new: Place) -> Optional[Link]:
+def _lowest(places: list[Place], new: Place) -> Optional[Place]:
     lower = [p for p in places if p.rank < new.rank]
     if not lower:
         raise NoRoom
     lowest = [p for p in lower if p.rank == min(p.rank for p in lower)]
-    down = [p for p in lowest if p.link is not None and p.link.is_down]
-    return max(down or lowest, key=_made).link
+    down = [p for p in lowest if p.link.is_down]
+    return max(down or lowest, key=lambda p: p.link.made_at)
 
 
-def _by_share(places: list[Place], new: Place, chats: int) -> Optional[Link]:
+def _by_share(places: list[Place], new: Place, chats: int) -> Optional[Place]:
     """L-99."""
     same_rank = [p for p in places if p.rank == new.rank]
     if new.rank == VERIFIED or not same_rank:
@@ -254,7 +241,7 @@ def _by_share(places: list[Place], new: Place, chats: int) -> Optional[Link]:
         counts[place.source] = counts.get(place.source, 0) + 1
     most = max((p.source for p in same_rank if p.source is not None), key=lambda s: counts[s], default=None)
     if most is not None and counts[most] >= counts.get(new.source, 0) + 2:
-        return max((p for p in same_rank if p.source == most), key=_made).link
+        return max((p for p in same_rank if p.source == most), key=lambda p: p.link.made_at)
     of_chat: dict[Any, int] = {}
     for place in places:
         of_chat[place.chat] = of_chat.get(place.chat, 0) + 1
@@ -262,27 +249,5 @@ def _by_share(places: list[Place], new: Place, chats: int) -> Optional[Link]:
     furthest = max(of_chat, key=lambda chat: of_chat[chat])
     candidates = [p for p in same_rank if p.chat is furthest]
     if of_chat[furthest] > share > of_chat.get(new.chat, 0) and candidates:
-        return max(candidates, key=_made).link
+        return max(candidates, key=lambda p: p.link.made_at)
     raise NoRoom
-
-
-class Unconfirmed:
-    """The sessions that this node answered and on which nothing opened (L-12)."""
-
-    def __init__(self) -> None:
-        self.by_initiation: dict[bytes, tuple[Session, bytes]] = {}      # with the response's bytes
-
-    def __len__(self) -> int:
-        return len(self.by_initiation)
-
-    def add(self, initiation: bytes, session: Session, response: bytes) -> None:
-        self.by_initiation[initiation] = session, response
-
-    def remove(self, session: Session) -> None:
-        self.by_initiation = {i: e for i, e in self.by_initiation.items() if e[0] is not session}
-
-    def oldest(self) -> Session:
-        return next(iter(self.by_initiation.values()))[0]
-
-    def all(self) -> list[Session]:
-        return [session for session, _ in self.by_initiation.values()]

@@ -1,26 +1,24 @@
 """A chat of a node: its links by key and run, what goes to all of them, and what ends them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Optional, Protocol
+from typing import Any, Optional
 
 import epochs
-from admission import PREFERRED, STRANGER, Beginning, NoRoom
+from admission import PREFERRED, STRANGER, NoRoom
 from composer import Composer
 from context import Context
 from epochs import EpochCounter, EpochsUsedUp, decide_on_joining, decide_on_response, epoch_to_name
 from keys import ChatKeys, user_id
-from limits import (COPIES, IDLE_LINKS, INTERVAL_UNIT, LEAST_UNITS, LONGEST_TYPING_BEAT, MESSAGE_EXTRA, S,
-                    TYPING_BEAT, TYPING_LINKS)
+from limits import (COPIES, IDLE_LINKS, INTERVAL_UNIT, LEAST_UNITS, LONGEST_TYPING_BEAT, MESSAGE_EXTRA, S, TYPING_BEAT,
+                    TYPING_LINKS)
 from link import Link
 from noise import Result
 from opening import Attempt, Instance, Openings
 from presence import People
 from records import Owner
 from session import Address, Session
-from wire import AWAY, LEFT, QUIT, TYPING, WILL
+from wire import AWAY, LEFT, TYPING, WILL
 
 IDLE_SHORTEST = 0.75                                    # T-11
 
@@ -33,26 +31,17 @@ class Memory:
     epochs: EpochCounter = field(default_factory=EpochCounter)
 
 
-class NodeHost(Protocol):
-    """What a chat needs of its node."""
-
-    beginning: Beginning
-    blocked: set[str]
-
-    def live_links(self) -> int: ...
-    def make_room(self, chat: "Chat", session: Session) -> None: ...    # raises NoRoom
-    def drop_unconfirmed(self, chat: "Chat", key: bytes) -> None: ...
-    def next_number(self) -> int: ...
-
-
 class QueueFull(Exception):
     """M-14: the user whose queue is full."""
 
 
 class Chat:
-    """A name and, unless the chat is open, a secret, with an owner's key or none."""
+    """A name and, unless the chat is open, a secret, with an owner's key or none.
 
-    def __init__(self, context: Context, node: NodeHost, name: str, secret: Optional[bytes], owner: bytes,
+    Of its node it uses `beginning`, `blocked`, `live_links`, `make_room`, `drop_unconfirmed` and `next_number`.
+    """
+
+    def __init__(self, context: Context, node: Any, name: str, secret: Optional[bytes], owner: bytes,
                  memory: Memory) -> None:
         self._context, self._clock, self._node = context, context.clock, node
         self.name, self.secret, self.owner_key = name, secret, owner
@@ -79,8 +68,6 @@ class Chat:
     def links_of(self, key: bytes) -> list[Link]:
         return [link for (k, _), link in self.links.items() if k == key]
 
-    # What links and openings ask
-
     def status(self) -> int:
         return (TYPING if self.composer.is_announced else 0) | (AWAY if self._context.is_away else 0)
 
@@ -95,7 +82,7 @@ class Chat:
             links = self._node.live_links()
             is_fast = links <= TYPING_LINKS or self.rank > STRANGER
             return TYPING_BEAT if is_fast else min(LONGEST_TYPING_BEAT, links * S // 200)
-        return int(self.interval_units() * INTERVAL_UNIT * self._context.random.uniform(IDLE_SHORTEST, 1))
+        return int(link.announced_units * INTERVAL_UNIT * self._context.random.uniform(IDLE_SHORTEST, 1))
 
     def owner(self, link: Link) -> Owner:
         return Owner(False, self.rank == STRANGER, None if self.secret is None else self.name,
@@ -127,17 +114,12 @@ class Chat:
     def covers_by_hand(self, link: Link) -> bool:
         return any(i.by_hand and self.covers(link, i) for i in self.openings.instances)
 
-    def down_addresses(self, key: bytes) -> list[Address]:
-        return [link.address for link in self.links_of(key) if link.is_down]
-
-    def live_addresses(self, key: bytes) -> list[Address]:
-        return [link.address for link in self.links_of(key) if link.is_alive]
+    def addresses(self, key: bytes, are_down: bool) -> list[Address]:
+        return [link.address for link in self.links_of(key) if link.is_down == are_down]
 
     def own_key_told(self, address: Address) -> None:
         self._context.emit({"on": "notice", "code": "own-key", "chat": self.name,
                             "text": f"this node's own identity answers at {address[0]}:{address[1]}"})
-
-    # Handshakes
 
     def response(self, attempt: Attempt, result: Result, source: Address, via: Any) -> None:
         """A response opened (L-65 to L-69, L-95)."""
@@ -157,7 +139,8 @@ class Chat:
                               self._clock.now)
             session.chat = self
             self.openings.answered(attempt)
-            self._join(session, decision)
+            if self._join(session, decision) is None:
+                self.openings.dropped(attempt.key)
 
     def epoch_to_answer(self, key: bytes, run: bytes, epoch: int) -> Optional[int]:
         """L-62, L-63."""
@@ -171,6 +154,8 @@ class Chat:
 
     def _join(self, session: Session, decision: str) -> Optional[Link]:
         key, link = session.key, self.links.get((session.key, session.run))
+        if self.is_blocked(key):
+            return None                                         # L-36
         is_new = link is None
         if link is None:
             try:
@@ -193,7 +178,8 @@ class Chat:
 
     def _replace(self, link: Link, session: Session) -> None:
         """L-69."""
-        failed, former = link.sender.begun_messages(), link.sender
+        former = link.sender
+        failed = [message.number for message in former.messages if message.begun_at is not None]
         for other in list(link.sessions):
             self._context.sessions.pop(other.index, None)
         link.sessions.clear()
@@ -210,11 +196,6 @@ class Chat:
         """L-37, L-42: for a link."""
         self.openings.handshake(link, link.key, epoch_to_name(link, [], 0), list(dict.fromkeys(targets)))
 
-    def rekey(self, link: Link) -> None:
-        self.handshake(link, [link.address])
-
-    # What links report
-
     def came_up(self, link: Link) -> None:
         link.covered = [i for i in self.openings.instances if i.key == link.key and link.address in i.candidates]
         self.openings.link_came_up(link.key)
@@ -222,10 +203,7 @@ class Chat:
     def went_down(self, link: Link) -> None:
         link.covered = []
         self.people.update(link.key, "silence")
-        self.openings.update(link.key)
-
-    def was_named(self, link: Link) -> None:
-        self.people.update(link.key)
+        self.openings.update(link.key, begins_again=True)
 
     def changed(self, link: Link) -> None:
         self.people.update(link.key)
@@ -269,8 +247,6 @@ class Chat:
         if not self._outcomes[message]:
             del self._outcomes[message]
 
-    # What goes to all
-
     def _send_typing(self) -> None:
         for link in list(self.links.values()):
             link.send_typing()
@@ -296,7 +272,7 @@ class Chat:
         if refusing is not None:
             raise QueueFull(user_id(refusing.key))
         is_stop = self.composer.stop_quietly()
-        self.composer.clear()
+        self.composer.text = ""
         people: dict[bytes, set[Link]] = {}
         for link in shown:
             people.setdefault(link.key, set()).add(link)
@@ -312,12 +288,6 @@ class Chat:
                 link.send_typing()
         for link in full:
             self.failed(link, number, "stalled")
-
-    def rename(self) -> None:
-        for link in self.links.values():
-            link.sender.enqueue_name(self._context.name)
-
-    # The end of links
 
     def received_bye(self, link: Link, reason: int) -> None:
         """L-34, L-35."""
@@ -339,9 +309,11 @@ class Chat:
         """L-60, L-87, M-18, T-29."""
         if self.links.get((link.key, link.run)) is not link:
             return
+        if rests:
+            self._context.after_byes.append(link.address)
         resting = [i for i in self.openings.instances if i.key == link.key and
                    (self.covers(link, i) or link.address in i.candidates)] if rests else []
-        messages = link.sender.messages()
+        messages = [message.number for message in link.sender.messages]
         del self.links[link.key, link.run]
         link.close()
         self._advance_epoch(link.key)
@@ -373,8 +345,11 @@ class Chat:
         self.people.report_all()
 
     def unblocked(self, user: str) -> None:
-        for key in {i.key for i in self.openings.instances if i.key is not None and user_id(i.key) == user}:
-            self.openings.refresh(key)
+        """The instances of an unblocked key are new."""
+        for instance in self.openings.instances:
+            if instance.key is not None and user_id(instance.key) == user:
+                instance.rests_until = instance.failed = 0
+                self.openings.update(instance.key)
 
     def close(self, reason: int, why: str) -> None:
         """L-32: the node leaves the chat, or quits."""

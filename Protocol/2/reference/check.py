@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Runs this node's code against the vectors: `python3 check.py [folder]`. Exits with 1 if a case fails."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -108,7 +106,7 @@ def datagram(kind: str, case: Case) -> None:
         "response": lambda: Response(of["receiverIndex"], of["noise"]),
         "sealed": lambda: Sealed(of["receiverIndex"], of["counter"], of["ciphertext"]),
         "retry": lambda: Retry(of["receiverIndex"], of["cookie"]),
-        "ask": lambda: Ask(of["token"], of["check"]),
+        "ask": lambda: Ask(of["token"], of["check"], bytes(48)),
         "tell": lambda: Tell(of["token"], of["nonce"], of["key"])}
     expected = makers[case["kind"]]()
     same(parse_datagram(of["bytes"]), expected)
@@ -139,8 +137,9 @@ VALID: list[Case] = []
 
 def initiator(case: Case, chat: ChatKeys) -> Initiator:
     side = case["initiator"]
-    return Initiator(KeyPair(h(side["staticPrivate"])), h(side["ephemeralPrivate"]), h(case["responder"]["staticPublic"]),
-                     chat.psk, chat.prologue(side["index"]), h(side["run"]), side["epoch"])
+    return Initiator(KeyPair(h(side["staticPrivate"])), h(side["ephemeralPrivate"]),
+                     h(case["responder"]["staticPublic"]), chat.psk, chat.prologue(side["index"]), h(side["run"]),
+                     side["epoch"])
 
 
 def answer(case: Case, chat: ChatKeys, data: bytes) -> tuple[bytes, Result]:
@@ -183,13 +182,14 @@ def valid_handshake(case: Case) -> None:
     chat = parse_chat(case["chat"])
     first, sender = initiator(case, chat), case["initiator"]["index"]
     same(chat.prologue(sender), h(case["prologue"]), "prologue")
-    if first.message[:32] != h(case["message1"])[:32]:                                             # a key that no node sends, and each takes
+    if first.message[:32] != h(case["message1"])[:32]:          # a key that no node sends, and each takes
         return valid_answer(case, chat, h(case["initiation"]))
     same(first.message, h(case["message1"]), "message 1")
     check = chat.initiation_check(sender, first.message)
     same(check, h(case["check"]), "check")
-    same(Initiation(sender, check, first.message).encode(), h(case["initiation"]), "initiation")
-    same(Initiation(sender, check, first.message, h(case["cookie"])).encode(), h(case["initiationWithCookie"]), "cookie")
+    same(Initiation(sender, check, first.message, b"").encode(), h(case["initiation"]), "initiation")
+    with_cookie = Initiation(sender, check, first.message, h(case["cookie"]))
+    same(with_cookie.encode(), h(case["initiationWithCookie"]), "cookie")
     keys = (h(case["initiatorToResponderKey"]), h(case["responderToInitiatorKey"]))
     digest = h(case["handshakeHash"])
     one, other = case["initiator"], case["responder"]

@@ -1,7 +1,5 @@
 """Plays replay.json, timelines.json and links.json against links, senders and receivers, in virtual time."""
 
-from __future__ import annotations
-
 from collections import Counter
 from random import Random
 from typing import Any, Callable, Optional
@@ -140,7 +138,7 @@ class Play:
         """The link comes up, and stays so without evidence."""
         self.link.interval = 10**6 * S
         self.link._come_up()
-        self.link.named("Peer", 0)
+        self.link.got_name("Peer", 0)
         self.link.sender.acknowledge(Ack(1, 0), 0, False)
         self.link.sender.round_trips.smooth = None
         self.observe()
@@ -242,6 +240,7 @@ def intervals(row: Case) -> None:
     play = Play()
     play.show()
     play.node.live_links = lambda: row["links"]  # type: ignore[method-assign]
+    play.link.send_heartbeat()
     low, high = row["idle"]
     waits = [play.chat.next_beat(play.link) / MS for _ in range(50)]
     same(all(low <= wait <= high for wait in waits) and max(waits) - min(waits) > (high - low) / 2, True, f"{waits}")

@@ -1,7 +1,5 @@
 """Virtual time: timers, and two ways to count how often something happened. Nothing here reads a clock."""
 
-from __future__ import annotations
-
 import heapq
 from collections import deque
 from typing import Callable, Optional
@@ -11,8 +9,6 @@ from limits import S
 
 class Timer:
     """An action that is due at a time, until it is cancelled."""
-
-    __slots__ = ("due", "action")
 
     def __init__(self, due: int, action: Callable[[], None]) -> None:
         self.due = due
@@ -116,6 +112,5 @@ class Bucket:
         return True
 
     def wait(self, now: int) -> int:
-        """Returns how long until one can be taken."""
         self.level(now)
         return max(0, -(-(S - self._level) // self.rate))

@@ -1,7 +1,5 @@
 """The sender of typing in one chat: drafts, edges and their copies (T-1 to T-10)."""
 
-from __future__ import annotations
-
 import unicodedata
 from typing import Callable, Optional
 
@@ -81,10 +79,6 @@ class Composer:
     def stop(self) -> None:
         if self.stop_quietly():
             self._send_status()
-
-    def clear(self) -> None:
-        """After a send the field is empty."""
-        self.text = ""
 
     def close(self) -> None:
         """The chat is left: the bye says the stop."""

@@ -1,9 +1,8 @@
 """What the parts of a node share: time, chance, the network's facts, what goes out, and the tables of indices."""
 
-from __future__ import annotations
-
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any, Optional, Protocol
 
 from clock import Bucket, Clock, Rate, Timer
@@ -23,15 +22,6 @@ class Network(Protocol):
     def source(self, address: Address) -> Optional[str]: ...    # None: the node's own user (L-78)
 
 
-class Chance(Protocol):
-    """S-6: in a real node, `random.SystemRandom`."""
-
-    def randbytes(self, n: int) -> bytes: ...
-    def getrandbits(self, k: int) -> int: ...
-    def uniform(self, a: float, b: float) -> float: ...
-    def choice(self, seq: Any) -> Any: ...
-
-
 @dataclass(frozen=True)
 class Transmit:
     """A datagram to send. `via` is the own address that it leaves from, if the node has a choice (L-50)."""
@@ -41,32 +31,20 @@ class Transmit:
     via: Any = None
 
 
-@dataclass
-class Settings:
-    """Times that tests shorten."""
-
-    rekey: int = REKEY
-
-
-class PacedLink(Protocol):
-    """A link that has records to send (M-13)."""
-
-    records: Bucket
-
-    def send_record(self) -> bool: ...
-
-
 class Pacer:
-    """The rates of records of the node and of its links, and the turns of links that wait (M-13, M-21)."""
+    """The rates of records of the node and of its links, and the turns of links that wait (M-13, M-21).
+
+    A link has a bucket `records`, and `send_record`, which returns whether there was one.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._bucket = Bucket(NODE_RECORD_RATE, NODE_RECORD_BURST, clock.now)
-        self._waiting: OrderedDict[PacedLink, None] = OrderedDict()
+        self._waiting: OrderedDict[Any, None] = OrderedDict()
         self._between_reads = 0
         self._timer: Optional[Timer] = None
 
-    def request(self, link: PacedLink) -> None:
+    def request(self, link: Any) -> None:
         self._waiting.setdefault(link)
         self.run()
 
@@ -105,19 +83,20 @@ class Context:
     """One for each node."""
 
     clock: Clock
-    random: Chance
+    random: Random                                              # S-6: in a real node, `random.SystemRandom`
     net: Network
     identity: KeyPair
     name: str
-    settings: Settings
+    rekey: int = REKEY                                          # L-37; tests shorten it
     outputs: list[Transmit] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
     sessions: dict[int, Session] = field(default_factory=dict)
     pending: dict[int, Any] = field(default_factory=dict)       # attempts by the index of their initiation
     pools: Pools = field(default_factory=Pools)
+    after_byes: deque[Address] = field(default_factory=lambda: deque(maxlen=64))     # D-16
     is_late: bool = False                                       # L-30: it is catching up
     is_away: bool = False
-    drops: dict[str, int] = field(default_factory=dict)
+    drops: dict[str, int] = field(default_factory=dict)         # datagrams by reason
 
     def __post_init__(self) -> None:
         self.pacer = Pacer(self.clock)
@@ -130,7 +109,6 @@ class Context:
         self.events.append(event)
 
     def drop(self, reason: str) -> None:
-        """Counts a datagram that was dropped."""
         self.drops[reason] = self.drops.get(reason, 0) + 1
 
     def new_index(self) -> int:

@@ -1,7 +1,5 @@
 """The JSON-lines interface (../../api.md): requests as lines in, answers and events as lines out."""
 
-from __future__ import annotations
-
 import json
 import re
 import time
@@ -10,16 +8,17 @@ from typing import Any, Callable, Optional
 from chat import Chat, QueueFull
 from keys import (TextError, base64url, chat_name, fingerprint, key_from_text, read_invite, secret_from_text, user_id,
                   write_invite)
-from limits import MAX_MESSAGE, MAX_NAME, S
+from limits import MAX_CHATS, MAX_MESSAGE, MAX_NAME, S
 from node import Node
 from session import Address
 
 VERSION, INTERFACE = "2.0-reference", 1
 UNSUPPORTED = ["discovery", "last-will", "people", "sightings", "suspend"]      # J-13, A-31
-RESULTS = {do: do for do in ("chats", "fingerprint", "identity", "invite", "stats", "status", "who")} | {"send": "sent"}
+RESULTS = ("chats", "fingerprint", "identity", "invite", "stats", "status", "who")
 HIGHEST_ID, MAX_ID = 2**53 - 1, 64                                              # A-2
 MAX_LINE = 1 << 20                                                              # J-4
 LOOKING = 3 * S                                                                 # A-35
+Request = dict[str, Any]
 USER_ID = re.compile("[a-z2-7]{16}")
 SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -80,8 +79,6 @@ class Driver:
         self.wants_to_quit = False
         self._line = 0
 
-    # Lines out
-
     def write(self, event: dict[str, Any]) -> None:
         line = {"on": event["on"], "at": round(time.time(), 6), **event}
         self._write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
@@ -95,8 +92,6 @@ class Driver:
         """J-3."""
         self.write({"on": "ready", **self._identity(), "chat": chat, "version": VERSION, "interface": INTERFACE,
                     "unsupported": UNSUPPORTED})
-
-    # Lines in
 
     def read(self, line: Optional[bytes]) -> None:
         """J-4: one line; the node's time was brought forward before."""
@@ -149,23 +144,20 @@ class Driver:
     def _answer(self, request: dict[str, Any]) -> None:
         """A-3, A-4: the answer first, then what the request brought about."""
         do = request.get("do")
-        action = getattr(self, f"_do_{do}", None) if isinstance(do, str) and do.isalpha() else None
-        if action is None:
+        if not isinstance(do, str) or do not in REQUESTS:
             raise bad("there is no such request")
-        more = action(request)
+        more = REQUESTS[do](self, request)
         events = self.node.take_events()
-        answer = {"on": do, **more} if do in RESULTS and do != "send" else next(
-            (event for event in events if event["on"] == RESULTS.get(str(do))), None)
-        if answer in events:
+        answer = {"on": do if do in RESULTS else "ok", **(more or {})}
+        if do == "send":
+            answer = next(event for event in events if event["on"] == "sent")
             events.remove(answer)
         if "id" in request:
-            self.write({**(answer or {"on": "ok", **(more or {})}), "id": request["id"]})
-        elif answer is not None:
+            self.write({**answer, "id": request["id"]})
+        elif answer["on"] != "ok":
             self.write(answer)
         for event in events:
             self.write(event)
-
-    # Members
 
     @staticmethod
     def _needed(request: dict[str, Any], member: str) -> str:
@@ -204,8 +196,6 @@ class Driver:
         except TextError:
             raise bad("key is not a static key") from None
 
-    # Parts of answers
-
     def _identity(self) -> dict[str, Any]:
         key = self.node.identity.public
         return {"user": user_id(key), "name": self.node.context.name, "key": base64url(key), "port": self.port}
@@ -223,13 +213,11 @@ class Driver:
                  "present": sum(known["presence"] != "offline" for known in self._peers(chat)),
                  "looking": self.node.clock.now - chat.joined_at < LOOKING} for chat in self.node.chats.values()]
 
-    # Requests
-
-    def _do_compose(self, request: dict[str, Any]) -> None:
+    def _compose(self, request: Request) -> None:
         text = self._needed(request, "text")
         self._chat(request).composer.compose(text)
 
-    def _do_send(self, request: dict[str, Any]) -> None:
+    def _send(self, request: Request) -> None:
         text, chat = self._needed(request, "text"), self._chat(request)
         if not 1 <= len(text.encode()) <= MAX_MESSAGE:
             raise bad("a message has 1 to 65,536 bytes")
@@ -238,18 +226,17 @@ class Driver:
         except QueueFull:
             raise CommandError("queue-full", "too much text waits for a peer") from None
 
-    def _do_join(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _join(self, request: Request) -> Request:
         name, secret, owner = self._chat_to_join(request)
         opens = self._flag(request, "open", otherwise=True)
         if self._flag(request, "keep"):
             raise CommandError("unsupported", "this node is no daemon")
         if name in self.node.chats or secret and any(c.secret == secret for c in self.node.chats.values()):
             raise CommandError("already-joined", "this node is in that chat")
-        if not self.node.may_join():
+        if len(self.node.chats) >= MAX_CHATS:
             raise CommandError("too-many-chats", "this node is in 32 chats")
         chat = self.join(name, secret, owner)
-        if opens:
-            self.current = self.current or chat
+        self.current = self.current or chat if opens else self.current
         return {"chat": name, "peers": self._peers(chat), **self._invitation(chat)}
 
     def join(self, name: str, secret: Optional[bytes], owner: bytes = b"") -> Chat:
@@ -259,112 +246,97 @@ class Driver:
                                     "text": "this chat is open: anybody on the network can join and read it"})
         return chat
 
-    def _chat_to_join(self, request: dict[str, Any]) -> tuple[str, Optional[bytes], bytes]:
+    def _chat_to_join(self, request: Request) -> tuple[str, Optional[bytes], bytes]:
         if "invite" in request:
             if "chat" in request or "secret" in request:
                 raise bad("invite comes in place of chat and secret")
             try:
-                return read_invite(text_of(request["invite"], "invite").strip())
+                return read_invite(text_of(request["invite"], "invite"))
             except TextError:
                 raise CommandError("bad-invite", "this is not an invite") from None
         try:
-            name = chat_name(self._needed(request, "chat"))
+            secret = secret_from_text(request["secret"]) if "secret" in request else None
+            return chat_name(self._needed(request, "chat")), secret, b""
         except TextError:
-            raise bad("chat is not a chat name") from None
-        try:
-            return name, secret_from_text(request["secret"]) if "secret" in request else None, b""
-        except TextError:
-            raise bad("secret is not a chat secret") from None
+            raise bad("chat is not a chat name, or secret not a chat secret") from None
 
-    def _do_leave(self, request: dict[str, Any]) -> None:
+    def _leave(self, request: Request) -> None:
         self._needed(request, "chat")
         chat = self._chat(request)
         self.node.leave(chat)
         self.current = None if chat is self.current else self.current
 
-    def _do_open(self, request: dict[str, Any]) -> None:
+    def _open(self, request: Request) -> None:
         self._needed(request, "chat")
         chosen = self._chat(request)
         if self.current is not None and chosen is not self.current:
             self.current.composer.compose("")                                   # T-10
         self.current = chosen
 
-    def _do_away(self, request: dict[str, Any]) -> None:
-        self._set_away(True)
-
-    def _do_back(self, request: dict[str, Any]) -> None:
-        self._set_away(False)
-
-    def _set_away(self, is_away: bool) -> None:
-        self.node.set_away(is_away)
-
-    def _do_nick(self, request: dict[str, Any]) -> None:
+    def _nick(self, request: Request) -> None:
         name = self._needed(request, "name")
         if not 1 <= len(name.encode()) <= MAX_NAME:
             raise CommandError("bad-name", "a name has 1 to 64 bytes")
         self.node.rename(name)
 
-    def _do_block(self, request: dict[str, Any]) -> None:
-        self.node.block(self._user(request))
-
-    def _do_unblock(self, request: dict[str, Any]) -> None:
-        self.node.unblock(self._user(request))
-
-    def _do_who(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _who(self, request: Request) -> Request:
         if "chat" not in request and self.current is None:
             return {"peers": []}
         chat = self._chat(request)
         return {"chat": chat.name, "peers": self._peers(chat)}
 
-    def _do_chats(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {"chats": self._chats()}
-
-    def _do_status(self, _: dict[str, Any]) -> dict[str, Any]:
+    def _status(self, _: Request) -> Request:
         return {"user": user_id(self.node.identity.public), "name": self.node.context.name, "version": VERSION,
                 "interface": INTERFACE, "since": round(self.since, 6), "away": self.node.context.is_away,
                 "frontEnds": 1, "chats": self._chats()}
 
-    def _do_identity(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {**self._identity(), "temporary": self.is_temporary}
-
-    def _do_fingerprint(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _fingerprint(self, request: Request) -> Request:
         key = self._key(request)
         digits = fingerprint(self.node.identity.public, key)
         return {"key": base64url(key), "groups": [digits[at:at + 5] for at in range(0, 60, 5)]}
 
-    def _do_invite(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _invite(self, request: Request) -> Request:
         chat = self._chat(request)
         return {"chat": chat.name, **self._invitation(chat)}
 
-    def _do_stats(self, _: dict[str, Any]) -> dict[str, Any]:
+    def _stats(self, _: Request) -> Request:
         links = self.node.links()
         return {"chats": len(self.node.chats), "links": len(links), "drops": dict(self.node.context.drops),
                 "sessions": sum(len(link.sessions) for link in links), "states": [link.state for link in links],
                 "pending": len(self.node.context.pending), "unconfirmed": len(self.node.unconfirmed)}
 
-    def _do_add(self, request: dict[str, Any]) -> None:
-        """Not in the API: adds a peer by hand, as `--peer` does."""
+    def _add(self, request: Request) -> None:
         address = parse_address(self._needed(request, "address"))
         key = self._key(request) if "key" in request else None
         for chat in [self._chat(request)] if "chat" in request else self.node.chats.values():
             chat.openings.add_by_hand(address, key)
 
-    def _do_candidates(self, request: dict[str, Any]) -> None:
-        """Not in the API: says what discovery would find of an instance; without addresses it vanished."""
-        name, addresses = self._needed(request, "instance"), request.get("addresses", [])
-        candidates = [parse_address(text_of(a, "addresses")) for a in addresses]
-        openings = self._chat(request).openings
+    def _candidates(self, request: Request) -> None:
+        name, openings = self._needed(request, "instance"), self._chat(request).openings
+        candidates = [parse_address(text_of(a, "addresses")) for a in request.get("addresses", [])]
         if candidates:
             openings.listed(name, self._key(request), candidates)
         else:
             openings.vanished(name)
 
-    def _do_quit(self, _: dict[str, Any]) -> None:
+    def _quit(self, _: Request) -> None:
         self.wants_to_quit = True
 
-    _do_stop = _do_quit
-
-    def _unsupported(self, _: dict[str, Any]) -> None:
+    def _unsupported(self, _: Request) -> None:
         raise CommandError("unsupported", "this node leaves that out")
 
-    _do_people = _do_verify = _do_unverify = _do_sightings = _do_subscribe = _do_read = _unsupported
+
+# The last two are not in the API: a peer by hand, and what discovery would find of an instance, or no address.
+REQUESTS: dict[str, Callable[[Driver, Request], Optional[Request]]] = {
+    "compose": Driver._compose, "send": Driver._send, "join": Driver._join, "leave": Driver._leave,
+    "open": Driver._open, "nick": Driver._nick, "who": Driver._who, "status": Driver._status,
+    "fingerprint": Driver._fingerprint, "invite": Driver._invite, "stats": Driver._stats, "quit": Driver._quit,
+    "stop": Driver._quit,
+    "away": lambda driver, _: driver.node.set_away(True),
+    "back": lambda driver, _: driver.node.set_away(False),
+    "block": lambda driver, request: driver.node.block(driver._user(request)),
+    "unblock": lambda driver, request: driver.node.unblock(driver._user(request)),
+    "chats": lambda driver, _: {"chats": driver._chats()},
+    "identity": lambda driver, _: {**driver._identity(), "temporary": driver.is_temporary},
+    **dict.fromkeys(("people", "verify", "unverify", "sightings", "subscribe", "read"), Driver._unsupported),
+    "add": Driver._add, "candidates": Driver._candidates}

@@ -1,22 +1,10 @@
-"""The decisions about whose state it is (L-58 to L-69, L-95), as functions of epochs."""
+"""The decisions about whose state it is (L-58 to L-69, L-95); a link has `own_epoch`, `peer_epoch`, `is_down`."""
 
-from __future__ import annotations
-
-from typing import Optional, Protocol, Sequence
+from typing import Any, Optional, Sequence
 
 from limits import LAST_EPOCH
 
 MAKE, JOIN, REPLACE, DROP, FORGET, HANDSHAKE = "make", "join", "replace", "drop", "forget", "handshake"
-
-
-class HasEpochs(Protocol):
-    """A link: the pair of epochs of its state."""
-
-    own_epoch: int
-    peer_epoch: int
-
-    @property
-    def is_down(self) -> bool: ...
 
 
 class EpochsUsedUp(Exception):
@@ -45,21 +33,21 @@ class EpochCounter:
         self._epochs.pop(key, None)
 
 
-def epoch_to_answer(link: Optional[HasEpochs], key_epoch: int, epoch: int) -> Optional[int]:
+def epoch_to_answer(link: Optional[Any], key_epoch: int, epoch: int) -> Optional[int]:
     """Returns the epoch for the response to an initiation of the link's run, or None to drop it (L-62, L-63)."""
     if link is None or epoch > link.peer_epoch:
         return key_epoch
     return link.own_epoch if epoch == link.peer_epoch else None
 
 
-def epoch_to_name(link: Optional[HasEpochs], down_links: Sequence[HasEpochs], key_epoch: int) -> int:
+def epoch_to_name(link: Optional[Any], down_links: Sequence[Any], key_epoch: int) -> int:
     """Returns the epoch of an initiation for a link or, without one, of an opening (L-64); newest links first."""
     if link is not None:
         return link.own_epoch
     return down_links[0].own_epoch if down_links else key_epoch
 
 
-def decide_on_joining(link: Optional[HasEpochs], own: int, peer: int) -> str:
+def decide_on_joining(link: Optional[Any], own: int, peer: int) -> str:
     """Decides on a session with a pair of epochs whose run is the link's (L-68)."""
     if link is None:
         return MAKE
@@ -68,7 +56,7 @@ def decide_on_joining(link: Optional[HasEpochs], own: int, peer: int) -> str:
     return JOIN if (own, peer) == (link.own_epoch, link.peer_epoch) else REPLACE
 
 
-def decide_on_response(link: Optional[HasEpochs], key_epoch: int, named: int, peer: int,
+def decide_on_response(link: Optional[Any], key_epoch: int, named: int, peer: int,
                        caused_handshake: bool) -> tuple[str, int]:
     """Decides on a response to an initiation that named an epoch (L-65, L-66, L-68, L-95).
 

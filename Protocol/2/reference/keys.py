@@ -3,8 +3,6 @@
 Python 3.11 knows Unicode 14.0, the texts mean 17.0: format characters assigned since are listed in LATER_FORMATS.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac
@@ -53,8 +51,6 @@ def _decoded(text: str, characters: int, is_base32: bool) -> bytes:
         raise TextError("spareBits")
     return data
 
-
-# Names, keys and secrets
 
 def chat_name(text: str) -> str:
     """Returns the name in NFC, or refuses it (W-2, W-35)."""
@@ -132,8 +128,6 @@ def read_invite(text: str) -> tuple[str, bytes, bytes]:
     return chat_name(name), secret_from_text(secret), key_from_text(owner) if at_sign else b""
 
 
-# Derivations
-
 def kdf(key: bytes, salt: bytes, label: str) -> bytes:
     """HKDF-SHA256 (RFC 5869) with the label as info and 32 bytes of output."""
     extracted = hmac.digest(salt or bytes(32), key, "sha256")
@@ -142,11 +136,6 @@ def kdf(key: bytes, salt: bytes, label: str) -> bytes:
 
 def check(key: bytes, data: bytes) -> bytes:
     return hmac.digest(key, data, "sha256")[:8]
-
-
-def equal(one: bytes, other: bytes) -> bool:
-    """Compares in constant time (W-37)."""
-    return hmac.compare_digest(one, other)
 
 
 class ChatKeys:
@@ -195,7 +184,7 @@ class ChatKeys:
     def read_instance_name(self, text: str) -> bytes:
         """Returns the nonce of a name of this chat (D-21)."""
         data = _decoded(re.sub("[A-Z]", lambda match: match[0].lower(), text[:26]), 26, is_base32=True)
-        if not equal(check(self.name_key, data[:8]), data[8:]):
+        if not hmac.compare_digest(check(self.name_key, data[:8]), data[8:]):
             raise TextError("check")
         return data[:8]
 

@@ -2,7 +2,6 @@
 
 MS = 1_000
 S = 1_000_000
-MINUTE = 60 * S
 
 # Wire
 MAX_DATAGRAM = 1_200            # W-13
@@ -14,7 +13,7 @@ LAST_EPOCH = 2**32 - 1          # L-60
 REPLAY_WINDOW = 1_024           # W-22
 MAX_CHAT_NAME = 64              # W-2
 MAX_NAME = 64                   # M-25
-MAX_TXT_SENT, MAX_TXT_READ = 400, 1_300         # D-3, D-5
+MAX_TXT_READ = 1_300            # D-5
 
 # Links
 MAX_CHATS, MAX_LINKS = 32, 1_024                # L-39
@@ -42,8 +41,8 @@ LEAST_UP = 10 * S                               # L-84
 NAME_TIME = 10 * S                              # L-86
 COPIES = (30 * MS, 120 * MS)                    # T-6, L-32, L-44
 LATE, LONGEST_TIMER, STOPPED = 500 * MS, 1 * S, 3 * S       # L-30, L-46, L-42
-REKEY, REKEY_SPREAD, REKEY_REPEAT = 60 * MINUTE, 5 * MINUTE, 60 * S     # L-37
-SILENT_SESSION, SESSION_LIFE = 60 * S, 120 * MINUTE         # L-38
+REKEY, REKEY_SPREAD, REKEY_REPEAT = 3_600 * S, 1 / 12, 60 * S     # L-37
+SILENT_SESSION, SESSION_LIFE = 60 * S, 7_200 * S         # L-38
 SNAPSHOT_SIGN = 3 * S                           # L-93
 REST, REST_BY_HAND = 60 * S, 5 * S              # L-35
 

@@ -1,47 +1,21 @@
 """A link: its state, its sessions, and whether the peer is there (links.md)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, Optional, Protocol, Sequence
+from typing import Any, Optional, Sequence
 
 from clock import Bucket, Timer, cancel
 from context import Context
 from limits import (AMPLIFICATION, AWAITED, CHECK_PAUSE, COPIES, DOWN_TIME, HINT_PAUSE, INTERVAL_UNIT, JOIN_STEP,
-                    JOIN_TIME, LAST_COUNTER, LEAST_PINGS, LEAST_UNITS, LEAST_UP, NAME_TIME, PINGS,
-                    PINGS_SPENT_UNHEARD, PING_STEP, RECORD_BURST, RECORD_RATE, REKEY_REPEAT, REKEY_SPREAD, S,
-                    SEALED_EXTRA, SESSIONS_PER_LINK, SESSION_LIFE, SILENT_SESSION, SNAPSHOT_SIGN, START_BURST,
-                    START_RATE, TYPING_EXPIRY, UNHEARD_PAUSE)
+                    JOIN_TIME, LAST_COUNTER, LEAST_PINGS, LEAST_UNITS, LEAST_UP, LINK_BURST, LINK_RATE, NAME_STEP,
+                    NAME_TIME, PINGS, PINGS_SPENT_UNHEARD, PING_STEP, RECORD_BURST, RECORD_RATE, REKEY_REPEAT,
+                    REKEY_SPREAD, S, SEALED_EXTRA, SESSIONS_PER_LINK, SESSION_LIFE, SILENT_SESSION, SNAPSHOT_SIGN,
+                    START_BURST, START_RATE, TYPING_EXPIRY, UNHEARD_PAUSE)
 from records import Owner, Receiver, Sender
 from session import Address, ReplayWindow, Session
-from wire import (AWAY, NAME, QUIT, TYPING, UNHEARD, Ack, Bye, Forward, Frame, Heartbeat, Ping, Pong, Record, Typing,
+from wire import (AWAY, QUIT, TYPING, UNHEARD, Ack, Bye, Forward, Frame, Heartbeat, Ping, Pong, Record, Typing,
                   encode_frames)
 
 UP, SUSPECT, DOWN, FORGOTTEN = "up", "suspect", "down", "forgotten"
-
-
-class LinkHost(Protocol):
-    """What a link needs of its chat."""
-
-    def status(self) -> int: ...                                        # T-2
-    def interval_units(self) -> int: ...                                # T-24
-    def is_typing(self, link: "Link") -> bool: ...                      # announced, and shown there
-    def next_beat(self, link: "Link") -> int: ...                       # T-8, T-11: until the next heartbeat
-    def covered_addresses(self, link: "Link") -> list[Address]: ...
-    def covers_by_hand(self, link: "Link") -> bool: ...
-    def owner(self, link: "Link") -> Owner: ...
-    def came_up(self, link: "Link") -> None: ...
-    def went_down(self, link: "Link") -> None: ...
-    def was_named(self, link: "Link") -> None: ...
-    def changed(self, link: "Link") -> None: ...                        # presence, name or typing
-    def address_changed(self, link: "Link") -> None: ...
-    def got_text(self, link: "Link", text: str, owner: Owner) -> None: ...
-    def delivered(self, link: "Link", message: int) -> None: ...
-    def failed(self, link: "Link", message: int, why: str) -> None: ...
-    def forget(self, link: "Link", why: str) -> None: ...
-    def received_bye(self, link: "Link", reason: int) -> None: ...
-    def say_bye(self, link: "Link", reason: int, why: str) -> None: ...
-    def rekey(self, link: "Link") -> None: ...
 
 
 @dataclass
@@ -53,14 +27,19 @@ class SentPing:
 
 
 class Link:
-    """Chat, the peer's static key and the peer's run identify it; a pair of epochs names its state."""
+    """Chat, the peer's static key and the peer's run identify it; a pair of epochs names its state.
 
-    def __init__(self, context: Context, host: LinkHost, key: bytes, run: bytes, own_epoch: int, peer_epoch: int,
+    Its host is the chat. It is asked for what the link sends, covers and costs (`status`, `interval_units`,
+    `next_beat`, `is_typing`, `covered_addresses`, `covers_by_hand`, `owner`), and hears what happens to the link.
+    """
+
+    def __init__(self, context: Context, host: Any, key: bytes, run: bytes, own_epoch: int, peer_epoch: int,
                  address: Address) -> None:
         self.context, self.clock, self._host = context, context.clock, host
         self.key, self.run, self.address, self.via = key, run, address, None
         self.sessions: list[Session] = []
         self.records = Bucket(RECORD_RATE, RECORD_BURST, self.clock.now)
+        self.datagrams = Bucket(LINK_RATE, LINK_BURST, self.clock.now)          # L-25
         self.covered: list[Any] = []                    # instances that it covered when it came up
         self.name, self.records_sent = "", 0
         self._began_hint = self._last_unheard = -UNHEARD_PAUSE
@@ -88,7 +67,8 @@ class Link:
         self._last_check, self._no_check_before, self._check_from = -PING_STEP, 0, 0
         is_on_link = self.context.net.is_on_link(self.address)
         self.sender = Sender(self.clock, self, is_on_link)
-        self.receiver = Receiver(self.clock, _Receiving(self, self._host), self.context.pools)
+        self.receiver = Receiver(self.clock, self, self.context.pools)
+        self._name_at, self.announced_units = now, LEAST_UNITS
         self.sender.enqueue_name(self.context.name)     # M-24
         self._after("down", DOWN_TIME, lambda: self._host.forget(self, "silence"))      # L-83
 
@@ -114,15 +94,12 @@ class Link:
             return "offline"
         return "away" if self.peer_away else "online"
 
-    # Sessions
-
     def add_session(self, session: Session) -> None:
         """A session joins (L-67); the caller has compared epochs and set the address."""
         session.joined_at, session.opened_at = self.clock.now, self.clock.now
         session.link = self
-        settings = self.context.settings
-        session.rekey_at = self.clock.now + settings.rekey + int(
-            self.context.random.uniform(0, REKEY_SPREAD * settings.rekey / (3_600 * S)))    # L-37
+        rekey = self.context.rekey
+        session.rekey_at = self.clock.now + int(rekey * self.context.random.uniform(1, 1 + REKEY_SPREAD))     # L-37
         self.sessions.append(session)
         if len(self.sessions) > SESSIONS_PER_LINK:      # L-77
             others = [s for s in self.sessions if s is not self.sending() and s is not session]
@@ -169,10 +146,8 @@ class Link:
                 self.drop_session(session)
         if self.is_alive and sending is not None and now >= sending.rekey_at:
             sending.rekey_at = now + REKEY_REPEAT
-            self._host.rekey(self)
+            self._host.handshake(self, [self.address])
         self.receiver.tick()
-
-    # Sending
 
     def send(self, frames: Sequence[Frame], addresses: Optional[list[Address]] = None,
              session: Optional[Session] = None, via: Any = None) -> int:
@@ -180,7 +155,7 @@ class Link:
         session = session or self.sending()
         if session is None or self.state == FORGOTTEN:
             return 0
-        data = session.seal(self._counter, encode_frames(list(frames)))
+        data = session.seal(self._counter, encode_frames(frames))
         self._counter += 1
         for address in addresses if addresses is not None else [self.address]:
             self.context.transmit(address, data, via if via is not None or address != self.address else self.via)
@@ -195,7 +170,9 @@ class Link:
         return self._host.status() if self.is_named else 0
 
     def heartbeat(self) -> Heartbeat:
-        return Heartbeat(self.status(), self._host.interval_units())
+        """T-24."""
+        self.announced_units = self._host.interval_units()
+        return Heartbeat(self.status(), self.announced_units)
 
     def send_heartbeat(self) -> None:
         self.send([self.heartbeat()])
@@ -222,8 +199,6 @@ class Link:
             self._counter += 1
         return byes
 
-    # Records
-
     def wants_to_send(self) -> None:
         self.context.pacer.request(self)
 
@@ -239,6 +214,14 @@ class Link:
         self.send([Typing(self.status()), Record(record.number, record.kind, record.flags, record.body)])
         return True
 
+    def rename(self) -> None:
+        """M-24: at most one name record a second."""
+        wait = self._name_at + NAME_STEP - self.clock.now
+        if wait > 0:
+            return self._after("rename", wait, self.rename)
+        self._name_at = self.clock.now
+        self.sender.enqueue_name(self.context.name)
+
     def send_forward(self, number: int) -> None:
         self.send([Forward(number)])
 
@@ -248,11 +231,15 @@ class Link:
     def failed(self, message: int, why: str) -> None:
         self._host.failed(self, message, why)
 
+    def owner(self) -> Owner:
+        return self._host.owner(self)
+
+    def got_text(self, text: str, owner: Owner) -> None:
+        self._host.got_text(self, text, owner)
+
     def send_ack(self) -> None:
         if self.is_alive:
             self.send([self.receiver.ack()])
-
-    # Receiving
 
     def opened(self, session: Session, counter: int, is_newest: bool, frames: list[Frame], source: Address, size: int,
                via: Any) -> None:
@@ -283,7 +270,8 @@ class Link:
             self._take_records(by_type, counter, is_newest)
         if Bye in by_type and self.state != FORGOTTEN:
             return self._host.received_bye(self, by_type[Bye].reason)
-        if self.is_down and source == self.address and self.clock.now - self._last_ping >= PING_STEP:
+        is_checked = source != self.address and self._is_allowed(source)    # L-100
+        if self.is_down and not is_checked and self.clock.now - self._last_ping >= PING_STEP:
             self._send_ping([self.address], with_heartbeat=True)            # L-71
         if is_unheard and is_newest and ping is None and self.state == UP and not late:
             self._is_unheard()
@@ -307,7 +295,7 @@ class Link:
             self._newest_source = source
             self._take_evidence()
 
-    def named(self, name: str, number: int) -> None:
+    def got_name(self, name: str, number: int) -> None:
         """M-24; record 0 shows the link (L-85)."""
         self.name = name
         if number == 0 and not self.is_named:
@@ -319,10 +307,8 @@ class Link:
             self.send_heartbeat()                                           # L-82
             if self._host.is_typing(self):
                 self.schedule_beat()
-            self._host.was_named(self)
+            self._host.changed(self)
             self.wants_to_send()
-
-    # Status
 
     def _take_status(self, status: Any) -> None:
         """T-12 to T-16, L-90."""
@@ -355,8 +341,6 @@ class Link:
         self.is_typing = self._peer_types = False
         self._cancel("typing")
 
-    # Pings, pongs and addresses
-
     def _send_ping(self, addresses: list[Address], session: Optional[Session] = None,
                    with_heartbeat: bool = False) -> int:
         now = self.clock.now
@@ -374,7 +358,7 @@ class Link:
 
     def _answer(self, ping: Ping, source: Address, via: Any) -> None:
         """L-28, within the bytes of L-72."""
-        frames = [self.heartbeat(), Pong(ping.token)]
+        frames: list[Frame] = [self.heartbeat(), Pong(ping.token)]
         if source == self.address:
             self.send(frames, [source], via=via)
         elif self._may_send_to_unconfirmed(len(encode_frames(frames)) + SEALED_EXTRA):
@@ -400,7 +384,7 @@ class Link:
         if address == self.address:
             return
         self.address, self.via = address, None
-        self.sender.round_trips.set_on_link(self.context.net.is_on_link(address))
+        self.sender.set_on_link(self.context.net.is_on_link(address))
         self._check_address, self._bytes_in, self._bytes_out = None, 0, 0
         self._host.address_changed(self)
 
@@ -433,8 +417,6 @@ class Link:
             self._bytes_out += self._send_ping([source])
             self._last_ping = last
 
-    # Evidence and silence
-
     def _take_evidence(self) -> None:
         """L-23, L-26, L-27."""
         self.evidence_at = self.clock.now
@@ -446,12 +428,9 @@ class Link:
     def _arm_silence(self) -> None:
         if self.state == UP:
             due = self.evidence_at + self.interval * 7 // 4
-            self._after("silence", max(0, due - self.clock.now), self._suspect)
+            self._after("silence", max(0, due - self.clock.now), self.suspect)
 
-    def _suspect(self) -> None:
-        self.suspect(0)
-
-    def suspect(self, spent: int, widely: bool = True) -> None:
+    def suspect(self, spent: int = 0, widely: bool = True) -> None:
         """L-26, L-31, L-45: a round of pings begins."""
         self.state, self._spent = SUSPECT, spent
         self._ping_widely = widely
@@ -468,7 +447,7 @@ class Link:
             return self._go_down()
         self._spent += 1
         self._round += 1
-        if self._round <= LEAST_PINGS or self.context.may_ping(self._host.owner(self).is_stranger):
+        if self._round <= LEAST_PINGS or self.context.may_ping(self.owner().is_stranger):
             self._ping_all(self._ping_widely)
         self._after("silence", PING_STEP, self._suspicion_ping)
 
@@ -509,7 +488,7 @@ class Link:
         self._cancel("down", "unheard")
         self._arm_silence()
         if not self.is_named:
-            self._after("name", NAME_TIME, lambda: self._host.say_bye(self, QUIT, "left"))     # L-86
+            self._after("name", NAME_TIME, lambda: self._host.say_bye(self, QUIT, "silence"))     # L-86
         self.send_heartbeat()                                               # L-82
         self.receiver.up()
         self._host.came_up(self)
@@ -536,8 +515,6 @@ class Link:
             step = copies[0] if len(copies) == len(COPIES) else copies[0] - COPIES[0]
             self._after("unheard", step, lambda: self._unheard(copies[1:]))
 
-    # Snapshots
-
     def outside_window(self, is_completing: bool, is_marked: bool) -> None:
         """L-93: a session completed with a datagram that fails W-22."""
         if is_completing and is_marked:
@@ -559,22 +536,3 @@ class Link:
         for session in self.sessions:
             self.context.sessions.pop(session.index, None)
         self.sessions.clear()
-
-
-class _Receiving:
-    """A receiver's view of its link."""
-
-    def __init__(self, link: Link, host: LinkHost) -> None:
-        self._link, self._host = link, host
-
-    def owner(self) -> Owner:
-        return self._host.owner(self._link)
-
-    def got_text(self, text: str, owner: Owner) -> None:
-        self._host.got_text(self._link, text, owner)
-
-    def got_name(self, name: str, number: int) -> None:
-        self._link.named(name, number)
-
-    def send_ack(self) -> None:
-        self._link.send_ack()

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """A driven node of version 2: `python3 main.py CHAT`, with the arguments of J-12."""
 
-from __future__ import annotations
-
+import argparse
 import os
 import random
 import selectors
@@ -14,9 +13,8 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn, Optional
 
-from context import Settings
 from driver import Driver, Lines
-from keys import TextError, chat_name, secret_from_text
+from keys import chat_name, secret_from_text
 from limits import MAX_NAME, REKEY, S
 from net import HostNetwork, watch_changes
 from node import Node
@@ -26,63 +24,50 @@ from session import Address
 CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)       # T-18
 READS, BUFFER = 64, 4 << 20
 IP_PKTINFO, IP_RECVTTL, IP_TTL = 8, 12, 2                           # Linux
-USAGE = "usage: main.py CHAT [--secret SECRET] [--name NAME] [--port PORT] [--peer HOST:PORT]... " \
-        "[--state-dir DIR] [--no-discovery] [--rekey SECONDS]"
-OPTIONS = ("--secret", "--name", "--port", "--peer", "--state-dir", "--rekey")
 
 
 def now() -> int:
     return time.clock_gettime_ns(CLOCK) // 1_000
 
 
-class UsageError(Exception):
+class Parser(argparse.ArgumentParser):
     """J-11: exit status 64."""
 
+    def error(self, message: str) -> NoReturn:
+        fail(64, f"{message}. {' '.join(self.format_usage().split())}")
 
-class Arguments:
+
+def read_arguments(words: list[str]) -> argparse.Namespace:
     """J-12, and `--rekey`, which shortens L-37 for tests."""
+    parser = Parser(prog="main.py", allow_abbrev=False, add_help=False)
+    parser.add_argument("chat", type=chat_name, metavar="CHAT")
+    parser.add_argument("--secret", type=secret_from_text)
+    parser.add_argument("--name", type=name_of_user)
+    parser.add_argument("--port", type=port, default=0)
+    parser.add_argument("--peer", type=peer, action="append", default=[], metavar="HOST:PORT", dest="peers")
+    parser.add_argument("--state-dir", type=Path)
+    parser.add_argument("--no-discovery", action="store_true")
+    parser.add_argument("--rekey", type=lambda text: int(text) * S, default=REKEY, metavar="SECONDS")
+    return parser.parse_args(words)
 
-    def __init__(self, words: list[str]) -> None:
-        given: dict[str, list[str]] = {}
-        rest = iter(words)
-        for word in rest:
-            option = word if word.startswith("--") else "CHAT"
-            value: Optional[str] = word
-            if option in OPTIONS:
-                value = next(rest, None)
-            elif option not in ("CHAT", "--no-discovery"):
-                raise UsageError(f"there is no option {option}")
-            if value is None:
-                raise UsageError(f"{option} needs a value")
-            if option in given and option != "--peer":
-                raise UsageError(f"{option} is given twice")
-            given.setdefault(option, []).append(value)
-        if "CHAT" not in given:
-            raise UsageError("CHAT is missing")
-        try:
-            self.chat = chat_name(given["CHAT"][0])
-            self.secret = secret_from_text(given["--secret"][0]) if "--secret" in given else None
-        except TextError:
-            raise UsageError("CHAT is not a chat name, or --secret not a chat secret") from None
-        self.name = given.get("--name", [""])[0]
-        if "--name" in given and not 1 <= len(os.fsencode(self.name)) <= MAX_NAME:
-            raise UsageError("--name takes 1 to 64 bytes")
-        self.port = self._number(given.get("--port", ["0"])[0], 65_535)
-        self.state_dir = Path(given["--state-dir"][0]) if "--state-dir" in given else None
-        self.rekey = self._number(given["--rekey"][0], 3_600) * S if "--rekey" in given else REKEY
-        self.peers = [self._peer(peer) for peer in given.get("--peer", [])]
 
-    @staticmethod
-    def _number(text: str, most: int) -> int:
-        if not text.isascii() or not text.isdigit() or int(text) > most:
-            raise UsageError(f"{text} is not a number up to {most}")
-        return int(text)
+def name_of_user(text: str) -> str:
+    if not 1 <= len(text.encode()) <= MAX_NAME:
+        raise ValueError(text)
+    return text
 
-    def _peer(self, text: str) -> tuple[str, int]:
-        host, _, port = text.rpartition(":")
-        if not host or self._number(port, 65_535) == 0:
-            raise UsageError(f"{text} is not HOST:PORT")
-        return host, int(port)
+
+def port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) > 65_535:
+        raise ValueError(text)
+    return int(text)
+
+
+def peer(text: str) -> tuple[str, int]:
+    host, _, number = text.rpartition(":")
+    if not host or port(number) == 0:
+        raise ValueError(text)
+    return host, port(number)
 
 
 def identity(directory: Optional[Path]) -> KeyPair:
@@ -104,7 +89,7 @@ def identity(directory: Optional[Path]) -> KeyPair:
 class Loop:
     """One thread: the socket, signals, the node's deadlines, and its user's lines."""
 
-    def __init__(self, arguments: Arguments) -> None:
+    def __init__(self, arguments: argparse.Namespace) -> None:
         keys = identity(arguments.state_dir)
         peers: list[Address] = [socket.getaddrinfo(*peer, socket.AF_INET, socket.SOCK_DGRAM)[0][4]  # type: ignore
                                 for peer in arguments.peers]
@@ -118,7 +103,7 @@ class Loop:
         self._socket.bind(("0.0.0.0", arguments.port))
         self._socket.setblocking(False)
         self._net = HostNetwork(self._socket.getsockname()[1])
-        self._node = Node(keys, arguments.name, now(), random.SystemRandom(), self._net, Settings(arguments.rekey))
+        self._node = Node(keys, arguments.name or "", now(), random.SystemRandom(), self._net, arguments.rekey)
         self._driver = Driver(self._node, self._net.port, arguments.state_dir is None, self._write)
         self._driver.ready(arguments.chat)
         self._driver.current = chat = self._driver.join(arguments.chat, arguments.secret)
@@ -150,7 +135,7 @@ class Loop:
                 self._read_lines()
         self._flush()
         while not self._is_signalled and not self._driver.wants_to_quit:
-            wait = 0 if self._node.is_late else max(0, self._node.next_deadline() - now()) / S
+            wait = 0 if self._node.context.is_late else max(0, self._node.next_deadline() - now()) / S
             ready = {key.fileobj for key, _ in selector.select(wait)}
             self._node.advance(now())
             self._read_socket()
@@ -228,10 +213,7 @@ def fail(status: int, text: str) -> NoReturn:
 
 
 def main() -> None:
-    try:
-        arguments = Arguments(sys.argv[1:])
-    except UsageError as error:
-        fail(64, f"{error}. {USAGE}")
+    arguments = read_arguments(sys.argv[1:])
     try:
         loop = Loop(arguments)
     except OSError as error:

@@ -1,7 +1,5 @@
 """What the host knows of addresses and networks (L-24, L-40, L-78). IPv4 on Linux; elsewhere a guess."""
 
-from __future__ import annotations
-
 import ipaddress
 import os
 import socket

@@ -1,16 +1,16 @@
 """The node: inputs with their time go in, datagrams and events come out. It does no I/O and reads no clock."""
 
-from __future__ import annotations
-
+from hmac import compare_digest
+from random import Random
 from typing import Any, Optional
 
-from admission import PREFERRED, Answering, Beginning, NoRoom, Place, Unconfirmed, make_room
+from admission import PREFERRED, Answering, Beginning, NoRoom, Place, make_room
 from chat import Chat, Memory
-from clock import Bucket, Clock
-from context import Chance, Context, Network, Settings, Transmit
-from keys import ChatKeys, TextError, equal, user_id
-from limits import (CAUGHT_UP, COPIES, LATE, LINK_BURST, LINK_RATE, LONGEST_TIMER, MAX_CHATS, MESSAGE_EXTRA, NAME_STEP,
-                    STOPPED, UNCONFIRMED, UNCONFIRMED_SESSIONS, UNUSED_COUNTER, WILL_COUNTER)
+from clock import Clock
+from context import Context, Network, Transmit
+from keys import ChatKeys, TextError, user_id
+from limits import (CAUGHT_UP, COPIES, LATE, LONGEST_TIMER, MESSAGE_EXTRA, REKEY, STOPPED, UNCONFIRMED,
+                    UNCONFIRMED_SESSIONS, UNUSED_COUNTER, WILL_COUNTER)
 from link import Link
 from noise import HandshakeError, KeyPair, Responder
 from session import Address, Session
@@ -21,22 +21,18 @@ from wire import (LEFT, QUIT, WILL, Ask, Bye, Frame, Initiation, Response, Retry
 class Node:
     """One identity in any number of chats."""
 
-    def __init__(self, identity: KeyPair, name: str, now: int, chance: Chance, net: Network,
-                 settings: Optional[Settings] = None) -> None:
-        self.context = Context(Clock(now), chance, net, identity, name, settings or Settings())
+    def __init__(self, identity: KeyPair, name: str, now: int, chance: Random, net: Network,
+                 rekey: int = REKEY) -> None:
+        self.context = Context(Clock(now), chance, net, identity, name, rekey)
         self.clock, self.identity = self.context.clock, identity
         self.chats: dict[str, Chat] = {}
         self.blocked: set[str] = set()
-        self.allows_off_link = False                            # D-16
         self.beginning, self.answering = Beginning(self.context, self), Answering(self.context, self)
-        self.unconfirmed = Unconfirmed()
+        self.unconfirmed: dict[bytes, tuple[Session, bytes]] = {}   # L-12: by initiation, with the response
         self._memories: dict[bytes, Memory] = {}                # by chat key
-        self._link_rates: dict[Link, Bucket] = {}
         self._completed = self._number = self._sent_number = self._read = 0
-        self._last_ran, self._renamed_at = now, now - NAME_STEP
+        self._last_ran = now
         self._tick()
-
-    # Outputs
 
     def take_datagrams(self) -> list[Transmit]:
         outputs, self.context.outputs = self.context.outputs, []
@@ -52,21 +48,14 @@ class Node:
         return events
 
     def next_deadline(self) -> int:
-        due = self.clock.next_due()
-        return self.clock.now + LONGEST_TIMER if due is None else due
-
-    @property
-    def is_late(self) -> bool:
-        return self.context.is_late
-
-    # Time
+        return self.clock.next_due() or self.clock.now          # one is always due (L-46)
 
     def advance(self, now: int) -> None:
         """T-18: notices lateness, and then runs the deadlines that have passed."""
         now = max(now, self.clock.now)
         due, stopped = self.clock.next_due(), now - self._last_ran > STOPPED
         self.clock.now = self._last_ran = now
-        if due is not None and now - due > LATE:
+        if due is not None and now - due > LATE and not self.context.is_late:
             self._begin_catching_up(stopped)
         self.clock.run()
 
@@ -98,10 +87,7 @@ class Node:
         """L-46."""
         for link in self.links():
             link.tick()
-        self._link_rates = {link: rate for link, rate in self._link_rates.items() if link.state != "forgotten"}
         self.clock.after(LONGEST_TIMER, self._tick)
-
-    # The user
 
     def join(self, name: str, secret: Optional[bytes] = None, owner: bytes = b"") -> Chat:
         """The name is checked (W-2). There is at most one chat of a name."""
@@ -110,16 +96,13 @@ class Node:
         chat = self.chats[name] = Chat(self.context, self, name, secret, owner, memory)
         return chat
 
-    def may_join(self) -> bool:
-        return len(self.chats) < MAX_CHATS
-
     def leave(self, chat: Chat) -> None:
         del self.chats[chat.name]
         self._close(chat, LEFT, "left")
 
     def _close(self, chat: Chat, reason: int, why: str) -> None:
         chat.close(reason, why)
-        for session in [s for s in self.unconfirmed.all() if s.chat is chat]:
+        for session in [s for s, _ in self.unconfirmed.values() if s.chat is chat]:
             self._drop_session(session)
 
     def quit(self) -> int:
@@ -148,19 +131,9 @@ class Node:
                 chat.send_heartbeats()
 
     def rename(self, name: str) -> None:
-        """M-24."""
         self.context.name = name
-        due = max(self.clock.now, self._renamed_at + NAME_STEP)
-        if due == self.clock.now:
-            self._renamed_at = due
-            self._send_names()
-        elif self._renamed_at < due:
-            self._renamed_at = due
-            self.clock.at(due, self._send_names)
-
-    def _send_names(self) -> None:
-        for chat in self.chats.values():
-            chat.rename()
+        for link in self.links():
+            link.rename()
 
     def block(self, user: str) -> None:
         if user != user_id(self.identity.public):
@@ -180,8 +153,6 @@ class Node:
         for chat in self.chats.values():
             chat.openings.begin_all_again()
 
-    # What chats ask
-
     def links(self) -> list[Link]:
         return [link for chat in self.chats.values() for link in chat.links.values()]
 
@@ -193,32 +164,25 @@ class Node:
         return self._number
 
     def make_room(self, chat: Chat, session: Session) -> None:
+        replaced = self._find_room(chat, session.key, session.address)
+        if replaced is not None:
+            replaced.chat.say_bye(replaced.link, QUIT, "full")
+
+    def _find_room(self, chat: Chat, key: bytes, address: Address) -> Optional[Place]:
         source = self.context.net.source
         places = [Place(link, c, link.key, c.rank, source(link.address)) for c in self.chats.values()
                   for link in c.links.values()]
-        new = Place(None, chat, session.key, chat.rank, source(session.address))
-        replaced = make_room(places, new, len(self.chats))
-        if replaced is not None:
-            self._evict(replaced)
-
-    def _evict(self, link: Link) -> None:
-        for chat in self.chats.values():
-            if chat.links.get((link.key, link.run)) is link:
-                return chat.say_bye(link, QUIT, "full")
+        return make_room(places, Place(None, chat, key, chat.rank, source(address)), len(self.chats))
 
     def drop_unconfirmed(self, chat: Chat, key: bytes) -> None:
         """L-87."""
-        for session in [s for s in self.unconfirmed.all() if s.chat is chat and s.key == key]:
+        for session in [s for s, _ in self.unconfirmed.values() if s.chat is chat and s.key == key]:
             self._drop_session(session)
-        for attempt in [a for a in self.context.pending.values() if a.host is chat and a.key == key]:
-            attempt.stop()
 
     def _drop_session(self, session: Session) -> None:
-        self.unconfirmed.remove(session)
+        self.unconfirmed = {i: entry for i, entry in self.unconfirmed.items() if entry[0] is not session}
         if self.context.sessions.get(session.index) is session and session.link is None:
             del self.context.sessions[session.index]
-
-    # What the node knows of addresses (protection.md)
 
     def _instances(self) -> list[tuple[Chat, Any]]:
         return [(chat, instance) for chat in self.chats.values() for instance in chat.openings.instances]
@@ -234,12 +198,10 @@ class Node:
 
     def _may_come_from(self, address: Address) -> bool:
         """D-16."""
-        if self.allows_off_link or self.context.net.is_on_link(address):
+        if self.context.net.is_on_link(address) or address in self.context.after_byes:
             return True
         return any(link.address == address for link in self.links()) or any(
             i.by_hand and address[0] == i.candidates[0][0] for _, i in self._instances())
-
-    # Datagrams
 
     def datagram(self, now: int, data: bytes, source: Address, via: Any = None,
                  hop_limit: Optional[int] = None) -> None:
@@ -276,13 +238,13 @@ class Node:
         context, answering = self.context, self.answering
         if not self._may_come_from(source):
             return context.drop("off-link")
-        if data[:121] in self.unconfirmed.by_initiation:
-            return context.transmit(source, self.unconfirmed.by_initiation[data[:121]][1], via)
+        if data[:121] in self.unconfirmed:
+            return context.transmit(source, self.unconfirmed[data[:121]][1], via)
         ephemeral = initiation.noise[:32]
         has_cookie = answering.cookies.fits(initiation.cookie, source, initiation.sender, ephemeral)
-        if answering.is_flooded() and not has_cookie:
+        if answering.unchecked.is_over(self.clock.now) and not has_cookie:
             return self._retry(initiation, source, via)
-        chat = next((c for c in self.chats.values() if equal(
+        chat = next((c for c in self.chats.values() if compare_digest(
             initiation.check, c.keys.initiation_check(initiation.sender, initiation.noise))), None)
         if chat is None:
             return context.drop("check")
@@ -312,14 +274,11 @@ class Node:
             self.context.transmit(source, Retry(initiation.sender, cookie).encode(), via)
 
     def _has_room(self, chat: Chat, key: bytes, source: Address) -> bool:
-        get_source = self.context.net.source
-        places = [Place(link, c, link.key, c.rank, get_source(link.address)) for c in self.chats.values()
-                  for link in c.links.values()]
         try:
-            make_room(places, Place(None, chat, key, chat.rank, get_source(source)), len(self.chats))
+            self._find_room(chat, key, source)
+            return True
         except NoRoom:
             return False
-        return True
 
     def _answer(self, chat: Chat, initiation: Initiation, data: bytes, noise: Responder, epoch: int, source: Address,
                 via: Any) -> None:
@@ -334,9 +293,9 @@ class Node:
         session.chat = chat
         context.sessions[index] = session
         if len(self.unconfirmed) >= UNCONFIRMED_SESSIONS:
-            self._drop_session(self.unconfirmed.oldest())
+            self._drop_session(next(iter(self.unconfirmed.values()))[0])
         response = Response(initiation.sender, message).encode()
-        self.unconfirmed.add(data[:121], session, response)
+        self.unconfirmed[data[:121]] = session, response
         self.clock.after(UNCONFIRMED, lambda: self._drop_session(session))
         context.transmit(source, response, via)
 
@@ -355,9 +314,9 @@ class Node:
 
     def _ask(self, ask: Ask, source: Address, via: Any, hop_limit: Optional[int]) -> None:
         """D-13, D-25."""
-        if not self._may_come_from(source) or not self.answering.may_try_ask():
+        if not self._may_come_from(source) or not self.answering.asks.take(self.clock.now):
             return self.context.drop("ask")
-        chat = next((c for c in self.chats.values() if equal(ask.check, c.keys.ask_check(ask.token))), None)
+        chat = next((c for c in self.chats.values() if compare_digest(ask.check, c.keys.ask_check(ask.token))), None)
         if chat is None or not self.answering.may_tell(source, hop_limit):
             return self.context.drop("ask")
         nonce = self.context.random.randbytes(8)
@@ -378,8 +337,6 @@ class Node:
             self.beginning.answered(source)
             return chat.openings.told(asking, key)
         self.context.drop("tell")
-
-    # Sealed datagrams
 
     def _sealed(self, datagram: Sealed, source: Address, via: Any, size: int) -> None:
         """W-19 to W-24, W-39, L-25."""
@@ -416,7 +373,8 @@ class Node:
         if frames is None:
             return self.context.drop("frames")
         self.beginning.answered(source)
-        if not self._within_rate(link, source) and not any(isinstance(frame, Bye) for frame in frames):
+        is_within = link.datagrams.take(self.clock.now) and self.answering.may_apply(self.context.net.source(source))
+        if not is_within and not any(isinstance(frame, Bye) for frame in frames):
             self.context.drop("rate")
             return link.record_arrived_too_fast(source, is_newest)
         chat: Chat = session.chat
@@ -441,7 +399,8 @@ class Node:
         if bye is not None:
             self._bye_unconfirmed(session, bye.reason)
             return None
-        self.unconfirmed.remove(session)
+        self._drop_session(session)
+        self.context.sessions[session.index] = session
         link = chat.confirm(session)
         if link is None:
             self.context.sessions.pop(session.index, None)
@@ -453,11 +412,6 @@ class Node:
         link = chat.links.get((session.key, session.run))
         if link is not None and (link.own_epoch, link.peer_epoch) == (session.own_epoch, session.peer_epoch):
             chat.received_bye(link, reason)
-
-    def _within_rate(self, link: Link, source: Address) -> bool:
-        if link not in self._link_rates:
-            self._link_rates[link] = Bucket(LINK_RATE, LINK_BURST, self.clock.now)
-        return self._link_rates[link].take(self.clock.now) and self.answering.may_apply(self.context.net.source(source))
 
     def _will(self, session: Session, datagram: Sealed) -> None:
         """W-21."""

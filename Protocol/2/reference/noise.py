@@ -1,7 +1,5 @@
 """The handshake `Noise_IKpsk2_25519_ChaChaPoly_SHA256` (W-38, W-17, W-18), with the checks of W-3 and W-4."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import struct

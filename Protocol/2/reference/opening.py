@@ -1,18 +1,15 @@
 """Openings: how a node makes a link with a key, or brings it up again (L-1 to L-7, L-35, L-91, L-101, D-11, D-24)."""
 
-from __future__ import annotations
-
-from typing import Any, Callable, Optional, Protocol
+from typing import Any, Callable, Optional
 
 from clock import Timer, cancel
 from context import Context
-from keys import ChatKeys
 from limits import (ASK_STEP, ASK_STEPS, ATTEMPT, ATTEMPT_STEPS, ATTEMPT_WAIT, FAST_PERIOD, JOIN_TIME, LARGER_KEY_WAIT,
-                    MAX_CANDIDATES, MAX_INSTANCES, OWN_ASK_STEP, PAUSES, RESPONSES_OPENED, REST, REST_BY_HAND, SLOW_STEP,
-                    SPREAD, TRANSMISSION_WAIT)
+                    MAX_CANDIDATES, MAX_INSTANCES, OWN_ASK_STEP, PAUSES, RESPONSES_OPENED, REST, REST_BY_HAND,
+                    SLOW_STEP, SPREAD, TRANSMISSION_WAIT)
 from noise import HandshakeError, Initiator
 from session import Address
-from wire import Ask, Initiation
+from wire import ZEROS, Ask, Initiation
 
 
 class Instance:
@@ -24,36 +21,14 @@ class Instance:
         self.rests_until = 0                                    # L-35
         self.failed = 0                                         # D-22
 
-    def rest(self, now: int) -> None:
-        self.rests_until = now + (REST_BY_HAND if self.by_hand else REST)
-
-
-class Gate(Protocol):
-    """The limits on what this node begins (admission.py)."""
-
-    def may_begin(self, attempt: "Attempt") -> bool: ...                        # L-6, L-98
-    def may_send(self, address: Address, is_stranger: bool) -> bool: ...        # L-6, L-54
-
-
-class OpeningHost(Protocol):
-    """What openings need of their chat."""
-
-    keys: ChatKeys
-    run: bytes
-
-    def epoch_to_name(self, key: bytes) -> int: ...                     # L-64
-    def is_stranger(self, key: bytes) -> bool: ...
-    def is_blocked(self, key: bytes) -> bool: ...
-    def is_covered(self, instance: Instance) -> bool: ...
-    def down_addresses(self, key: bytes) -> list[Address]: ...
-    def live_addresses(self, key: bytes) -> list[Address]: ...
-    def own_key_told(self, address: Address) -> None: ...               # D-14
-
 
 class Attempt:
-    """One handshake of an opening, or one for a link (L-101). Its transmissions have the same bytes (L-4)."""
+    """One handshake of an opening, or one for a link (L-101). Its transmissions have the same bytes (L-4).
 
-    def __init__(self, context: Context, host: OpeningHost, gate: Gate, key: bytes, epoch: int,
+    The gate holds the limits on what this node begins: `may_begin` and `may_send`, in admission.py.
+    """
+
+    def __init__(self, context: Context, host: Any, gate: Any, key: bytes, epoch: int,
                  targets: Callable[[], list[Address]], ended: Callable[[], None], is_for_link: bool,
                  number: int = 1) -> None:
         self.context, self.host, self._gate = context, host, gate
@@ -64,7 +39,7 @@ class Attempt:
         self.noise = Initiator(context.identity, context.random.randbytes(32), key, host.keys.psk,
                                host.keys.prologue(self.index), host.run, epoch)
         check = host.keys.initiation_check(self.index, self.noise.message)
-        self._initiation = Initiation(self.index, check, self.noise.message)
+        self._initiation = Initiation(self.index, check, self.noise.message, b"")
         self.caused_handshake = False                           # L-65, L-66
         self.opened_from: dict[Address, int] = {}               # L-49: responses that may still be opened
         self._retries: dict[Address, int] = {}                  # L-13
@@ -131,7 +106,7 @@ class Opening:
         """Begins (again) with the first attempt."""
         self.stop()
         self._attempt_at, self.attempts = 0, 0
-        self._known = set(self._openings.targets(self.key, with_resting=True))
+        self._known = set(self._openings.targets(self.key))
         waits = self._context.identity.public > self.key        # L-1
         self._at(LARGER_KEY_WAIT if waits else 0)
 
@@ -141,12 +116,10 @@ class Opening:
 
     def _next(self) -> None:
         """Begins an attempt, waits for the end of a rest, or ends the opening."""
-        self._awaits_up = False
         if not self._openings.is_wanted(self.key):
             return self._openings.end(self)
         if not self._openings.targets(self.key):
-            rest = self._openings.rest_left(self.key)
-            return self._at(max(rest, ATTEMPT_WAIT))
+            return                                              # until a rest ends (L-102)
         try:
             attempt = Attempt(self._context, self._host, self._openings.gate, self.key,
                               self._host.epoch_to_name(self.key), self._transmission_targets, self.failed, False,
@@ -163,12 +136,13 @@ class Opening:
         self._openings.ask_beside(self.key)                     # D-24
 
     def _transmission_targets(self) -> list[Address]:
-        self._known |= set(self._openings.targets(self.key, with_resting=True))
-        return self._openings.targets(self.key)
+        targets = self._openings.targets(self.key)
+        self._known |= set(targets)
+        return targets
 
     def failed(self) -> None:
         """L-5, L-91."""
-        self.attempt = None
+        self.attempt, self._awaits_up = None, False
         for instance in self._openings.uncovered(self.key):
             instance.failed += 1
         now = self._context.clock.now
@@ -193,13 +167,16 @@ class Opening:
         elif not self._openings.is_wanted(self.key):
             self._openings.end(self)
 
-    def candidates_changed(self) -> None:
-        """L-91."""
+    def update(self, begins_again: bool) -> None:
+        """L-102: a new or rested candidate, or a link that went down."""
         if not self._openings.is_wanted(self.key):
             return self._openings.end(self)
-        new = set(self._openings.targets(self.key, with_resting=True)) - self._known
-        if new and self.attempt is None and not self._awaits_up:
-            self.begin()
+        if not begins_again and set(self._openings.targets(self.key)) <= self._known:
+            return
+        if self.attempt is None and not self._awaits_up:
+            return self.begin()
+        self._known |= set(self._openings.targets(self.key))
+        self.attempts, self._started_at = 1, self._attempt_at
 
     def stop(self) -> None:
         cancel(self._timer)
@@ -209,17 +186,17 @@ class Opening:
 
 
 class Openings:
-    """The instances of a chat, and what is opened to them."""
+    """The instances of a chat, and what is opened to them.
 
-    def __init__(self, context: Context, host: OpeningHost, gate: Gate) -> None:
+    The chat is their host: it knows its keys and run, epochs (L-64), ranks, blocks, and what its links cover.
+    """
+
+    def __init__(self, context: Context, host: Any, gate: Any) -> None:
         self.context, self.host, self.gate = context, host, gate
         self.instances: list[Instance] = []
-        self._displaced: list[Instance] = []                    # D-22
         self._openings: dict[bytes, Opening] = {}
         self._for_links: dict[Any, Attempt] = {}
         self._asks: dict[Instance, "Asking"] = {}
-
-    # Instances
 
     def listed(self, name: str, key: bytes, candidates: list[Address]) -> None:
         """Discovery lists an instance, perhaps again (D-7 to D-9)."""
@@ -239,26 +216,16 @@ class Openings:
     def vanished(self, name: str) -> None:
         for instance in [i for i in self.instances if i.name == name and not i.by_hand]:
             self.instances.remove(instance)
-            assert instance.key is not None
-            displaced = next((i for i in self._displaced if i.key == instance.key), None)
-            if displaced is not None:
-                self._displaced.remove(displaced)
-                self.instances.append(displaced)
-            self.update(instance.key)
-        self._displaced = [i for i in self._displaced if i.name != name]
+            self.update(instance.key or b"")
 
     def _add(self, instance: Instance) -> None:
-        """D-22."""
+        """D-9, D-22."""
         same = [i for i in self.instances if i.key == instance.key and not i.by_hand]
-        if len(same) >= MAX_INSTANCES:
-            tried = [i for i in same if i.failed and not self.host.is_covered(i)]
-            if not tried:
-                self._displaced.append(instance)
-                return
-            former = max(tried, key=lambda i: i.failed)
-            self.instances.remove(former)
-            self._displaced.append(former)
-        self.instances.append(instance)
+        tried = [i for i in same if i.failed and not self.host.is_covered(i)]
+        if len(same) >= MAX_INSTANCES and tried:
+            self.instances.remove(max(tried, key=lambda i: i.failed))
+        if len(same) < MAX_INSTANCES or tried:
+            self.instances.append(instance)
 
     def add_by_hand(self, address: Address, key: Optional[bytes] = None) -> None:
         """D-11, D-24."""
@@ -293,35 +260,26 @@ class Openings:
             if instance in self._asks and instance.rests_until <= self.context.clock.now:
                 self._asks[instance].send()
 
-    # What there is to open to
-
     def uncovered(self, key: bytes) -> list[Instance]:
         return [i for i in self.instances if i.key == key and not self.host.is_covered(i)]
 
     def is_wanted(self, key: bytes) -> bool:
         if self.host.is_blocked(key):
             return False
-        return bool(self.uncovered(key)) or bool(self.host.down_addresses(key))
+        return bool(self.uncovered(key)) or bool(self.host.addresses(key, are_down=True))
 
-    def targets(self, key: bytes, with_resting: bool = False) -> list[Address]:
+    def targets(self, key: bytes) -> list[Address]:
         """L-2, L-3."""
-        now, live = self.context.clock.now, self.host.live_addresses(key)
-        addresses = [a for i in self.uncovered(key) if with_resting or i.rests_until <= now for a in i.candidates]
-        addresses += self.host.down_addresses(key)
+        now, live = self.context.clock.now, self.host.addresses(key, are_down=False)
+        addresses = [a for i in self.uncovered(key) if i.rests_until <= now for a in i.candidates]
+        addresses += self.host.addresses(key, are_down=True)
         return [a for a in dict.fromkeys(addresses) if a not in live]
 
-    def rest_left(self, key: bytes) -> int:
-        now = self.context.clock.now
-        rests = [i.rests_until - now for i in self.uncovered(key) if i.rests_until > now]
-        return min(rests, default=ATTEMPT_WAIT)
-
-    # Openings
-
-    def update(self, key: bytes) -> None:
+    def update(self, key: bytes, begins_again: bool = False) -> None:
         """Instances, links or blocks of a key changed."""
         opening = self._openings.get(key)
         if opening is not None:
-            opening.candidates_changed()
+            opening.update(begins_again)
         elif self.is_wanted(key):
             self._openings[key] = Opening(self, key)
 
@@ -354,6 +312,11 @@ class Openings:
         opening = self._openings.get(attempt.key)
         if opening is not None and opening.attempt is attempt:
             opening.answered()
+
+    def dropped(self, key: bytes) -> None:
+        """L-91: the session of an attempt was dropped."""
+        if key in self._openings:
+            self._openings[key].failed()
 
     def link_came_up(self, key: bytes) -> None:
         if key in self._openings:
@@ -391,15 +354,9 @@ class Openings:
     def rest(self, instances: list[Instance], key: bytes) -> None:
         """L-35."""
         for instance in instances:
-            instance.rest(self.context.clock.now)
+            instance.rests_until = self.context.clock.now + (REST_BY_HAND if instance.by_hand else REST)
+            self.context.clock.at(instance.rests_until, lambda: self.update(key))
         self.begin_again(key)
-
-    def refresh(self, key: bytes) -> None:
-        """L-36: the instances of an unblocked key are new."""
-        for instance in self.instances:
-            if instance.key == key:
-                instance.rests_until = instance.failed = 0
-        self.update(key)
 
     def close(self) -> None:
         for opening in list(self._openings.values()):
@@ -431,7 +388,7 @@ class Asking:
     def send(self) -> None:
         context = self._openings.context
         self.token = context.random.randbytes(8)
-        ask = Ask(self.token, self._openings.host.keys.ask_check(self.token))
+        ask = Ask(self.token, self._openings.host.keys.ask_check(self.token), ZEROS)
         context.transmit(self.instance.candidates[0], ask.encode())
 
     def told_own(self) -> None:

@@ -1,9 +1,7 @@
 """Who is shown in a chat: all links of a person as one (T-17, T-19, T-20, T-22, T-26 to T-29)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, Callable, Optional, Protocol
+from typing import Any, Callable, Optional
 
 from clock import Bucket, Timer, cancel
 from context import Context
@@ -11,17 +9,6 @@ from keys import base64url, user_id
 from limits import LIST_BURST, LIST_RATE, MESSAGE_WAIT, MS, REPEATED_WITHIN
 
 RANKS = {"offline": 0, "away": 1, "online": 2}
-NAMES_REMEMBERED = 1_024
-
-
-class ShownLink(Protocol):
-    """What is shown of a link."""
-
-    name: str
-    is_named: bool
-    is_typing: bool
-
-    def presence(self) -> str: ...
 
 
 @dataclass
@@ -54,7 +41,6 @@ class People:
         self._context, self._clock, self._chat, self._links_of = context, context.clock, chat, links_of
         self.known: dict[bytes, Person] = {}
         self._typists: list[dict[str, str]] = []
-        self._keys_by_name: dict[str, bytes] = {}
         self._lists = Bucket(LIST_RATE, LIST_BURST, self._clock.now)
         self._repeats = Bucket(LIST_RATE, LIST_BURST, self._clock.now)
         self._reported_at: dict[bytes, int] = {}
@@ -68,7 +54,7 @@ class People:
 
     def _state(self, key: bytes) -> tuple[str, str]:
         """T-19, T-28."""
-        links: list[ShownLink] = [link for link in self._links_of(key) if link.is_named]
+        links = [link for link in self._links_of(key) if link.is_named]
         presence = max((link.presence() for link in links), key=RANKS.__getitem__, default="offline")
         alive = [link for link in links if link.presence() != "offline"]
         return presence, (alive or links)[-1].name if links else self.person(key).name
@@ -97,7 +83,6 @@ class People:
             before, person.presence, person.name = person.presence, presence, name
             self._context.emit({"on": "peer", "chat": self._chat, **person.known(),
                                 "why": why if presence == "offline" else why_there(before, presence)})
-            self._compare_key(person)
         if presence == "offline" and not self._links_of(key):
             self.known.pop(key, None)
 
@@ -119,18 +104,6 @@ class People:
         self.update_typing(at_once=True)
         for key, why in list(self._waiting.items()):
             self.update(key, why, at_once=True)
-
-    def _compare_key(self, person: Person) -> None:
-        if not person.name or person.presence == "offline":
-            return
-        if len(self._keys_by_name) >= NAMES_REMEMBERED:
-            self._keys_by_name.clear()
-        known = self._keys_by_name.setdefault(person.name, person.key)
-        if known != person.key:
-            self._keys_by_name[person.name] = person.key
-            self._context.emit({"on": "notice", "code": "key-changed", "chat": self._chat, **person.shown(),
-                                "text": f"{person.name} now has a different key", "known": user_id(known),
-                                "verified": False})
 
     def message(self, key: bytes, event: dict[str, Any]) -> None:
         """T-27: a message waits for a list that ends its author's typing."""

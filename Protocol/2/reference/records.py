@@ -1,11 +1,9 @@
 """The records of one link: the sender of one direction, and the receiver of the other (messages.md)."""
 
-from __future__ import annotations
-
 import heapq
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Callable, Optional, Protocol
+from typing import Any, Callable, Optional
 
 from clock import Clock, Timer, cancel
 from keys import display_name
@@ -15,9 +13,8 @@ from limits import (AHEAD, FIRST_WINDOW, GIVE_UP_BEGUN, GIVE_UP_SILENT, GRANULAR
 from wire import FIRST, LAST, NAME, TEXT, Ack, Record
 
 QUEUED, IN_FLIGHT, HELD = "queued", "in flight", "held"
+LAST_NUMBER = 2**32 - 1     # M-16: no record has it
 
-
-# Sending
 
 @dataclass(eq=False)
 class Message:
@@ -63,13 +60,12 @@ class RoundTrips:
     def __init__(self, is_on_link: bool) -> None:
         self.smooth: Optional[float] = None
         self._variation = 0.0
+        self.time = 0
         self.set_on_link(is_on_link)
-        self.time = self.first
 
     def set_on_link(self, is_on_link: bool) -> None:
         self.first, self.least, self.most = TIMERS_ON_LINK if is_on_link else TIMERS_OFF_LINK
-        if self.smooth is None:
-            self.time = self.first
+        self.time = self.first if self.smooth is None else min(self.most, max(self.least, self.time))
 
     def sample(self, time: int) -> None:
         if self.smooth is None:
@@ -80,29 +76,20 @@ class RoundTrips:
         computed = int(self.smooth + max(GRANULARITY, 4 * self._variation))
         self.time = min(self.most, max(self.least, computed))
 
-    def double(self) -> None:
-        self.time = min(self.most, self.time * 2)
-
-
-class SenderHost(Protocol):
-    """What a sender needs of its link."""
-
-    def wants_to_send(self) -> None: ...                        # a record is ready; see `Sender.next_record`
-    def send_forward(self, number: int) -> None: ...
-    def delivered(self, message: int) -> None: ...
-    def failed(self, message: int, why: str) -> None: ...
-
 
 class Sender:
-    """Numbers records, sends them within window and timer, and learns of their fate."""
+    """Numbers records, sends them within window and timer, and learns of their fate.
 
-    def __init__(self, clock: Clock, host: SenderHost, is_on_link: bool) -> None:
+    Its host has `wants_to_send` (then it calls `next_record`), `send_forward`, `delivered` and `failed`.
+    """
+
+    def __init__(self, clock: Clock, host: Any, is_on_link: bool) -> None:
         self._clock, self._host = clock, host
         self.round_trips = RoundTrips(is_on_link)
         self.is_up = False
         self.sent: list[Outgoing] = []                          # numbered, at most 16 apart
         self._waiting: deque[Outgoing] = deque()
-        self._messages: deque[Message] = deque()
+        self.messages: deque[Message] = deque()
         self.queued = 0                                         # bytes, as M-14 counts
         self.next_number = 0
         self.forward: Optional[int] = None
@@ -117,17 +104,15 @@ class Sender:
         self._timer: Optional[Timer] = None
         self._stall_timer: Optional[Timer] = None
 
-    # The queue
-
     def has_room(self, size: int) -> bool:
         """M-14."""
         return self.queued + size + MESSAGE_EXTRA <= MAX_QUEUE
 
     def is_overdue(self) -> bool:
         """M-30: whether the oldest message is older than 5 s; its age stands still while the link is down."""
-        if not self._messages:
+        if not self.messages:
             return False
-        oldest = self._messages[0]
+        oldest = self.messages[0]
         since = min(at for at in (oldest.begun_at, oldest.oldest_since) if at is not None)
         return (self._clock.now if self._down_at is None else self._down_at) - since > OVERDUE
 
@@ -139,7 +124,7 @@ class Sender:
             flags = (FIRST if place == 0 else 0) | (LAST if place == len(parts) - 1 else 0)
             self._waiting.append(Outgoing(TEXT, flags, part, message))
         self.queued += message.size
-        self._messages.append(message)
+        self.messages.append(message)
         self._note_oldest()
         self._changed()
 
@@ -150,25 +135,16 @@ class Sender:
         self._waiting.insert(begun, Outgoing(NAME, FIRST | LAST, name.encode(), None))
         self._changed()
 
-    def messages(self) -> list[int]:
-        return [message.number for message in self._messages]
-
-    def begun_messages(self) -> list[int]:
-        """L-69: those of which a record was sent."""
-        return [message.number for message in self._messages if message.begun_at is not None]
-
     def take_over(self, other: "Sender") -> None:
         """L-69: the messages of a replaced state of which nothing was sent."""
-        self._messages = deque(m for m in other._messages if m.begun_at is None)
-        self.queued = sum(message.size for message in self._messages)
+        self.messages = deque(m for m in other.messages if m.begun_at is None)
+        self.queued = sum(message.size for message in self.messages)
         self._waiting.extend(r for r in other._waiting if r.message is not None and r.message.begun_at is None)
         self._note_oldest()
 
     def _note_oldest(self) -> None:
-        if self._messages and self._messages[0].oldest_since is None:
-            self._messages[0].oldest_since = self._clock.now if self._down_at is None else self._down_at
-
-    # Transmission
+        if self.messages and self.messages[0].oldest_since is None:
+            self.messages[0].oldest_since = self._clock.now if self._down_at is None else self._down_at
 
     def next_record(self) -> Optional[Outgoing]:
         """Returns the record to send now, as far as window and numbers allow (M-10, M-29, M-34)."""
@@ -212,12 +188,20 @@ class Sender:
 
     def _start_timer(self) -> None:
         cancel(self._timer)
+        self._timer_from = self._clock.now
         self._timer = self._clock.after(self.round_trips.time, self._time_out)
+
+    def set_on_link(self, is_on_link: bool) -> None:
+        """M-11: the bounds hold for a running timer too."""
+        self.round_trips.set_on_link(is_on_link)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = self._clock.at(max(self._clock.now, self._timer_from + self.round_trips.time), self._time_out)
 
     def _time_out(self) -> None:
         """M-33, M-35, M-37."""
         self._timer = None
-        self.round_trips.double()
+        self.round_trips.time = min(self.round_trips.most, self.round_trips.time * 2)
         self.window = 1
         if self.forward is not None:
             return self._send_forward()
@@ -233,8 +217,6 @@ class Sender:
     def _changed(self) -> None:
         if self.next_record() is not None:
             self._host.wants_to_send()
-
-    # Acknowledgement
 
     def acknowledge(self, ack: Ack, counter: int, is_evidence: bool, may_sample: bool = True) -> bool:
         """Takes an ack. Returns False if it is impossible, and thus the sign of a snapshot (L-94)."""
@@ -306,12 +288,10 @@ class Sender:
                 self.queued -= len(record.body)                 # M-14
                 if record.message.left == 0:
                     finished.append(record.message)
-                    self._messages.remove(record.message)
+                    self.messages.remove(record.message)
                     self.queued -= MESSAGE_EXTRA
         self._note_oldest()
         return finished
-
-    # Stalling
 
     def _arm_stall(self) -> None:
         cancel(self._stall_timer)
@@ -319,16 +299,16 @@ class Sender:
         if self._down_at is not None:
             return
         dues = [] if self._stalled_from is None else [self._stalled_from + STALLED]
-        if self._messages and self._messages[0].begun_at is not None:
-            dues.append(self._messages[0].begun_at + UNFINISHED)
+        if self.messages and self.messages[0].begun_at is not None:
+            dues.append(self.messages[0].begun_at + UNFINISHED)
         if dues:
             self._stall_timer = self._clock.at(max(min(dues), self._clock.now), self._stall)
 
     def _stall(self) -> None:
         """M-19, M-37: all waiting messages fail, and the peer hears where the records go on."""
-        failed = self.messages()
+        failed = [message.number for message in self.messages]
         name = next((r for r in (*reversed(self._waiting), *reversed(self.sent)) if r.kind == NAME), None)
-        self._messages.clear()
+        self.messages.clear()
         self._waiting.clear()
         self.sent, self.queued, self._again = [], 0, []
         if name is not None:
@@ -351,15 +331,13 @@ class Sender:
         cancel(self._timer)
         self._timer = self._stalled_from = None
 
-    # The link's states
-
     def up(self) -> None:
         """M-29, M-34; the times of M-19 and M-30 stood still."""
         pause = self._clock.now - (self._clock.now if self._down_at is None else self._down_at)
         self._down_at, self.is_up, self.window, self._recover = None, True, FIRST_WINDOW, 0
         if self._stalled_from is not None:
             self._stalled_from += pause
-        for message in self._messages:
+        for message in self.messages:
             message.begun_at = None if message.begun_at is None else message.begun_at + pause
             message.oldest_since = None if message.oldest_since is None else message.oldest_since + pause
         if self.forward is not None:
@@ -382,8 +360,6 @@ class Sender:
         cancel(self._stall_timer)
 
 
-# Receiving
-
 @dataclass(frozen=True)
 class Owner:
     """Whose bytes a pool holds (M-42)."""
@@ -403,7 +379,7 @@ class Pool:
     waiting: list[Callable[[], None]] = field(default_factory=list)     # M-41: to tell when room is there again
 
     def _shares(self, owner: Owner) -> list[tuple[tuple[str, Optional[str]], int]]:
-        shares = [(("all", None), self.size)]
+        shares: list[tuple[tuple[str, Optional[str]], int]] = [(("all", None), self.size)]
         if owner.is_verified:
             return shares
         shares.append((("unverified", None), self.size * 3 // 4))
@@ -444,25 +420,20 @@ class Pools:
     unfinished: Pool = field(default_factory=Pool)
 
 
-class ReceiverHost(Protocol):
-    """What a receiver needs of its link."""
-
-    def owner(self) -> Owner: ...
-    def got_text(self, text: str, owner: Owner) -> None: ...    # the owner's bytes stay in the pool of texts
-    def got_name(self, name: str, number: int) -> None: ...
-    def send_ack(self) -> None: ...
-
-
 class Receiver:
-    """Orders the peer's records, and puts its messages together."""
+    """Orders the peer's records, and puts its messages together.
 
-    def __init__(self, clock: Clock, host: ReceiverHost, pools: Pools) -> None:
+    Its host has `owner`, `got_text` (whose bytes stay in the pool), `got_name` and `send_ack`.
+    """
+
+    def __init__(self, clock: Clock, host: Any, pools: Pools) -> None:
         self._clock, self._host, self._pools = clock, host, pools
         self.expected = 0
         self._held: dict[int, tuple[Record, Owner]] = {}        # beyond the expected one
         self._begun: Optional[tuple[list[bytes], Owner]] = None
         self._begun_size = 0
         self._given_up = False                                  # M-43
+        self._waiting_for: Any = None                           # a begun message, or the number of a gap
         self._refused: Optional[Pool] = None                    # M-41
         self._last_record = self._waits_since = clock.now       # M-43
         self._down_at: Optional[int] = clock.now
@@ -473,7 +444,7 @@ class Receiver:
 
     def record(self, record: Record) -> None:
         """Takes a record; the link sends the ack (M-16)."""
-        if self._given_up or not self.expected <= record.number < self.expected + AHEAD:
+        if self._given_up or not self.expected <= record.number < min(self.expected + AHEAD, LAST_NUMBER):
             return
         self._last_record = self._clock.now
         if record.number > self.expected:
@@ -572,11 +543,6 @@ class Receiver:
             begun, self._begun, self._begun_size = self._begun, None, 0
             self._pools.unfinished.remove(begun[1], RESERVED)
 
-    # M-43
-
-    def _waits(self) -> bool:
-        return bool(self._held) or self._begun is not None
-
     def _note_waiting(self) -> None:
         """The 65 s begin anew with each message or gap."""
         mark = self._begun[0] if self._begun is not None else (self.expected if self._held else None)
@@ -584,10 +550,8 @@ class Receiver:
             self._waits_since = self._clock.now
         self._waiting_for = mark
 
-    _waiting_for: object = None
-
     def tick(self) -> None:
-        if self._down_at is not None or not self._waits():
+        if self._down_at is not None or not self._held and self._begun is None:
             return
         now = self._clock.now
         if now - self._last_record >= GIVE_UP_SILENT or now - self._waits_since >= GIVE_UP_BEGUN:

@@ -1,27 +1,30 @@
 #!/usr/bin/env python3
-"""Nodes in a simulated network, by random schedules, and two processes on loopback: `python3 selftest.py [seeds] [first]`.
+"""Nodes in a simulated network by random schedules, and two on loopback: `python3 selftest.py [seeds] [first]`.
 
 Safety, in every schedule: a message arrives at most once, in order, and if it was reported as delivered; each has one
 outcome for each person; nobody is online 3.3 s after a kill; both ends are up 6 s after a cut ends.
 """
 
-from __future__ import annotations
-
-import os
+import json
 import subprocess
 import sys
+import tempfile
+import threading
+import time
+from collections import deque
 from concurrent.futures import ProcessPoolExecutor
 from heapq import heappop, heappush
 from pathlib import Path
 from random import Random
-from typing import Any, Callable, Optional
+from typing import Any, Optional
 
+from admission import Answering, NoRoom, Place, make_room
 from chat import Chat, QueueFull
-from context import Settings
 from keys import user_id
 from limits import MS, S
 from node import Node
 from noise import KeyPair
+from records import Sender
 from session import Address
 
 NAMES = ("Alice", "Bob", "Carol")
@@ -64,12 +67,12 @@ class Peer:
         self.presence: dict[str, str] = {}
         self.typists: set[str] = set()
         self.received: list[str] = []
-        self.killed_at = -S
+        self.failures: list[str] = []
 
     def start(self) -> None:
         world = self.world
         self.net = SimulatedNetwork(self.address)
-        self.node = Node(self.keys, self.name, world.now, world.random, self.net, world.settings)
+        self.node = Node(self.keys, self.name, world.now, world.random, self.net, world.rekey)
         self.runs += 1
         self.presence, self.typists, self.stopped_until = {}, set(), 0
         self.sent: dict[int, tuple[str, int]] = {}      # text, and outcomes that are still to come
@@ -114,6 +117,7 @@ class Peer:
                 self.received.append(event["text"])
             elif on in ("delivered", "failed") and event["message"] in self.sent:
                 self.outcome(on, event)
+                self.failures += [event["why"]] if on == "failed" else []
 
     def outcome(self, on: str, event: dict[str, Any]) -> None:
         text, left = self.sent[event["message"]]
@@ -130,10 +134,12 @@ class World:
 
     def __init__(self, seed: int, size: int, loss: float, rekey: int = 3_600 * S, is_loud: bool = False) -> None:
         self.random, self.now, self.loss, self.is_loud = Random(seed), 1_000 * S, loss, is_loud
-        self.settings = Settings(rekey)
+        self.rekey = rekey
         self.begun_at = self.now
         self._flying: list[tuple[int, int, Address, bytes, Address]] = []
         self._count = self._texts = 0
+        self.recorded: deque[tuple[Address, bytes, Address]] = deque(maxlen=2_000)
+        self.has_left = False           # someone left or blocked, so that rests of L-35 may keep peers apart
         self.cuts: set[tuple[str, str]] = set()
         self.peers: list[Peer] = []
         self.peers += [Peer(self, name, number) for number, name in enumerate(NAMES[:size])]
@@ -153,10 +159,14 @@ class World:
         assert peer.node is not None
         for output in peer.node.take_datagrams():
             for _ in range(2 if self.random.random() < 0.02 else 1):
+                self.recorded.append((output.address, output.data, peer.address))
                 if self.random.random() >= self.loss:
-                    self._count += 1
                     delay = int(self.random.uniform(0.1, 4) * MS) + (self.random.random() < 0.02) * 40 * MS
-                    heappush(self._flying, (self.now + delay, self._count, output.address, output.data, peer.address))
+                    self.fly(delay, output.address, output.data, peer.address)
+
+    def fly(self, delay: int, address: Address, data: bytes, source: Address) -> None:
+        self._count += 1
+        heappush(self._flying, (self.now + delay, self._count, address, data, source))
 
     def run(self, time: int) -> None:
         """Runs for a time; every deadline comes at its instant, except at stopped peers."""
@@ -174,7 +184,7 @@ class World:
         for peer in self.peers:
             if peer.node is not None and peer.stopped_until <= self.now and peer.node.next_deadline() <= self.now:
                 peer.node.advance(self.now)
-                if not peer.node.is_late:
+                if not peer.node.context.is_late:
                     peer.node.socket_empty(self.now)
                 peer.collect()
         waiting = []
@@ -193,7 +203,7 @@ class World:
         for entry in waiting:
             heappush(self._flying, entry)
         for peer in self.peers:
-            if peer.node is not None and peer.node.is_late:
+            if peer.node is not None and peer.node.context.is_late:
                 peer.node.socket_empty(self.now)
                 peer.collect()
 
@@ -227,18 +237,13 @@ class World:
                 if peer.node is not None and left:
                     raise Failure(f"{peer.name}: {left} outcomes of {text} are missing")
 
-    def expect(self, is_true: Any, what: str) -> None:
-        if not is_true:
-            raise Failure(what)
-
-
 # Random schedules
 
 def schedule(seed: int, is_loud: bool = False) -> None:
     chance = Random(-seed - 1)
     world = World(seed, chance.choice((2, 2, 3)), chance.choice((0, 0.02, 0.1)), chance.choice((9, 3_600)) * S, is_loud)
     actions = [say, say, say, say_long, compose, compose, kill, cut, cut, cut_one_way, move, stop, rename, away, leave,
-               block]
+               block, replay, replay]
     world.run(chance.randrange(4_000) * MS)
     for _ in range(chance.randrange(4, 10)):
         action = chance.choice(actions)
@@ -259,9 +264,6 @@ def schedule(seed: int, is_loud: bool = False) -> None:
     world.check_received()
     world.check_outcomes()
     world.check_up()
-
-
-World.has_left = False  # type: ignore[attr-defined]
 
 
 def one(world: World, chance: Random) -> Optional[Peer]:
@@ -350,6 +352,14 @@ def stop(world: World, chance: Random) -> None:
         world.check_up()
 
 
+def replay(world: World, chance: Random) -> None:
+    """An attacker sends recorded datagrams again, from their source or another."""
+    for address, data, source in chance.choices(world.recorded, k=60):
+        source = source if chance.random() < 0.5 else ("198.51.100.7", 9)
+        world.fly(int(chance.uniform(1, 3_000) * MS), address, data, source)
+    world.run(chance.randrange(6_000) * MS)
+
+
 def rename(world: World, chance: Random) -> None:
     peer = one(world, chance)
     if peer is not None and peer.node is not None:
@@ -390,11 +400,402 @@ def block(world: World, chance: Random) -> None:
     world.has_left = True  # type: ignore[attr-defined]
 
 
+# Named scenarios
+
+def pair(up_for: int = 11 * S, loss: float = 0, rekey: int = 3_600 * S) -> tuple[World, Peer, Peer]:
+    """Two peers whose link is up for so long."""
+    world = World(7, 2, loss, rekey)
+    world.run(up_for)
+    world.check_up()
+    return world, world.peers[0], world.peers[1]
+
+
+def expect(is_true: Any, what: str) -> None:
+    if not is_true:
+        raise Failure(what)
+
+
+def set_cut(world: World, is_cut: bool, one_way: bool = False) -> None:
+    ends = [("Alice", "Bob"), ("Bob", "Alice")][:1 if one_way else 2]
+    world.cuts = set(ends) if is_cut else set()
+
+
+def states(peer: Peer) -> list[str]:
+    assert peer.node is not None
+    return [link.state for link in peer.node.links()]
+
+
+def typing_ends_with_its_author() -> None:
+    """T-15, L-27."""
+    world, alice, bob = pair()
+    alice.chat.composer.compose("h")
+    alice.collect()
+    world.run(5 * MS)
+    expect(alice.user in bob.typists, "the typing does not show")
+    alice.node = None
+    world.run(2_900 * MS)
+    expect(alice.user in bob.typists, "the typing ended early")
+    world.run(150 * MS)
+    expect(not bob.typists, "the typing shows for over 3.0 s")
+    world.run(250 * MS)
+    world.check_gone(alice)
+
+
+def a_cut_costs_no_message() -> None:
+    """L-68, L-83, M-29: the state is the same after 40 s."""
+    world, alice, bob = pair()
+    set_cut(world, True)
+    alice.say("sent into the cut")
+    world.run(10 * S)
+    alice.say("queued")
+    world.run(30 * S)
+    set_cut(world, False)
+    world.run(AFTER_CUT)
+    expect([text.split()[3] for text in bob.received] == ["sent", "queued"], f"{bob.received}")
+    world.check_outcomes()
+    expect(not alice.failures, f"{alice.failures}")
+
+
+def a_long_cut_fails_messages() -> None:
+    """L-83, M-18."""
+    world, alice, bob = pair()
+    set_cut(world, True)
+    alice.say("lost")
+    world.run(70 * S)
+    expect(alice.failures == ["silence"], f"{alice.failures}")
+
+
+def a_cut_in_one_direction_shows_at_both_ends() -> None:
+    """L-44, L-45."""
+    world, alice, bob = pair()
+    set_cut(world, True, one_way=True)
+    world.run(3_100 * MS + 800 * MS)
+    expect((states(alice), states(bob)) == (["down"], ["down"]), f"{states(alice)} {states(bob)}")
+
+
+def a_link_follows_its_peer() -> None:
+    """L-24, L-51, L-40."""
+    world, alice, bob = pair()
+    alice.address = alice.net.own = ("192.0.2.99", 7_000)
+    assert alice.node is not None
+    alice.node.network_changed()
+    alice.collect()
+    for peer in (alice, bob):
+        peer.presence.clear()
+    world.run(5 * S)
+    bob.say("to the new address")
+    world.run(S)
+    expect(not bob.presence and not alice.presence and alice.received, "the link did not follow")
+
+
+def both_ends_move_during_a_cut() -> None:
+    """L-81, L-100."""
+    world, alice, bob = pair()
+    set_cut(world, True)
+    bob.say("while away")
+    world.run(10 * S)
+    for number, peer in enumerate((alice, bob)):
+        peer.address = peer.net.own = (f"192.0.2.{number + 50}", 7_000)
+        assert peer.node is not None
+        peer.node.network_changed()
+    set_cut(world, False)
+    bob.chat.openings.listed(alice.name, alice.keys.public, [alice.address])
+    world.run(AFTER_CUT)
+    world.check_up()
+    expect(len(alice.received) == 1 and not bob.failures, "the message was lost")
+
+
+def a_state_is_replaced() -> None:
+    """L-69: Bob's bye is lost. What was sent fails, what waits is delivered."""
+    world, alice, bob = pair()
+    set_cut(world, True)
+    alice.say("sent")
+    world.run(S)
+    assert bob.node is not None
+    bob.node.leave(bob.chat)
+    world.run(6 * S)
+    alice.say("queued")
+    bob.join("lobby")
+    set_cut(world, False)
+    world.run(AFTER_CUT)
+    expect(alice.failures == ["lost-state"] and len(bob.received) == 1, f"{alice.failures} {bob.received}")
+
+
+def a_nameless_member_reads_nothing() -> None:
+    """L-85, L-86."""
+    former = Sender.enqueue_name
+    Sender.enqueue_name = lambda sender, name: former(sender, name) if name != "Bob" else None  # type: ignore
+    try:
+        world = World(7, 2, 0)
+        alice, bob = world.peers
+        world.run(9 * S)
+        alice.say("secret")
+        world.run(S)
+        expect(states(alice) == ["up"] and not alice.presence and not bob.received, "a nameless member shows, or reads")
+        world.run(2 * S)
+        expect(not bob.node.links() and not alice.node.links(), "it stayed")  # type: ignore[union-attr]
+    finally:
+        Sender.enqueue_name = former  # type: ignore[method-assign]
+
+
+def silent_acks_stall_messages() -> None:
+    """M-19, M-37, M-38."""
+    world, alice, bob = pair()
+    assert bob.node is not None
+    link = bob.node.links()[0]
+    link.send_ack = lambda: None  # type: ignore[method-assign]
+    alice.say("one")
+    alice.say("two")
+    world.run(31 * S)
+    expect(alice.failures == ["stalled", "stalled"] and states(alice) == ["up"], f"{alice.failures}")
+    del link.send_ack
+    alice.say("three")
+    world.run(3 * S)
+    expect("three" in bob.received[-1] and not alice.failures[2:], f"{bob.received}")
+    world.check_outcomes()
+
+
+def sessions_change_and_the_state_stays() -> None:
+    """L-37, L-70, L-77, W-20."""
+    world, alice, bob = pair(rekey=4 * S, loss=0.1)
+    assert alice.node is not None
+    state, count = alice.node.links()[0], alice.node.context.random
+    for _ in range(30):
+        alice.say("over all sessions")
+        world.run(2 * S)
+        expect(len(state.sessions) <= 4 and states(alice) == ["up"], "the link did not stay up with four sessions")
+    expect(count is not None and len(bob.received) == 30 and state is alice.node.links()[0], "the state was lost")
+    expect(alice.node._completed >= 10, "no session followed another")
+
+
+def blocked_people_are_gone() -> None:
+    """L-36, L-32, L-35."""
+    world, alice, bob = pair()
+    assert alice.node is not None
+    alice.node.block(bob.user)
+    alice.collect()
+    expect(alice.presence[bob.user] == "offline", "the blocked person shows")
+    world.run(200 * MS)
+    expect(bob.presence[alice.user] == "offline", "the blocked person got no bye")
+    world.run(70 * S)
+    expect(not alice.node.links() and not bob.node.links(), "a blocked key has a link")  # type: ignore[union-attr]
+    alice.node.unblock(bob.user)
+    world.run(70 * S)
+    world.check_up()
+
+
+def chats_stand_apart() -> None:
+    """L-58: several chats, one of which is left."""
+    world, alice, bob = pair()
+    others = [peer.join("attic") for peer in (alice, bob)]
+    world.run(2 * S)
+    expect(all(len(peer.node.links()) == 2 for peer in (alice, bob) if peer.node), "the second chat has no link")
+    assert alice.node is not None
+    alice.node.leave(others[0])
+    world.run(S)
+    expect(not others[1].links and states(bob) == ["up"], "leaving a chat touched another")
+    alice.say("still here")
+    world.run(S)
+    expect(len(bob.received) == 1, "the first chat is silent")
+
+
+def a_flood_of_messages_arrives() -> None:
+    """M-12, M-13, M-34 at 10 % loss."""
+    world, alice, bob = pair(loss=0.1)
+    for _ in range(300):
+        alice.say("x" * 3_000)
+    world.run(60 * S)
+    expect(len(bob.received) == 300 and not alice.failures, f"{len(bob.received)} arrived")
+    world.check_received()
+
+
+def people_meet_under_load() -> None:
+    """L-9, L-11, L-13: with retries and cookies, at 10 % loss."""
+    former = Answering.is_loaded
+    Answering.is_loaded = lambda *_: True  # type: ignore[method-assign, assignment]
+    try:
+        world = World(7, 3, 0.1)
+        world.run(4 * S)
+        world.check_up()
+    finally:
+        Answering.is_loaded = former  # type: ignore[method-assign]
+
+
+def a_full_pool_holds_messages_back() -> None:
+    """M-20, M-39 to M-41: Bob's user takes nothing for 10 s."""
+    world, alice, bob = pair()
+    assert bob.node is not None
+    pools, taken = bob.node.context.pools, []
+    pools.texts.size = pools.unfinished.size = 1 << 21
+    pools.texts.remove = lambda *text: taken.append(text)  # type: ignore[method-assign]
+    for number in range(60):
+        alice.say("x" * (6_000 if number % 2 else 100))
+    world.run(10 * S)
+    held = pools.texts.held["source", alice.address[0]]
+    expect((1 << 21) // 32 < held <= (1 << 21) // 16 and len(bob.received) < 60, f"{held} bytes are held")
+    del pools.texts.remove
+    for text in taken:
+        pools.texts.remove(*text)
+    bob.collect()
+    world.run(5 * S)
+    expect(len(bob.received) == 60 and not alice.failures, f"{len(bob.received)} arrived")
+    expect(not pools.texts.held and not pools.unfinished.held, "bytes stay in the pools")
+    world.check_received()
+
+
+def places_go_by_rank_and_source() -> None:
+    """L-39, L-52, L-53, L-99."""
+    class Made:
+        def __init__(self, made_at: int, is_down: bool = False) -> None:
+            self.made_at, self.is_down = made_at, is_down
+
+    def place(number: int, rank: int, source: str, is_down: bool = False, chat: str = "a") -> Place:
+        return Place(Made(number, is_down), chat, number.to_bytes(4, "big"), rank, source)
+
+    def result(places: list[Place], new: Place) -> Optional[int]:
+        try:
+            replaced = make_room(places, new, 2)
+            return None if replaced is None else replaced.link.made_at
+        except NoRoom:
+            return -1
+    few = [place(n, 0, "s") for n in range(64)]
+    expect(result(few[:63], place(99, 0, "s")) is None and result(few, place(99, 0, "s")) == -1, "64 of a source")
+    expect(result(few, place(99, 1, "s")) == 63 and result(few, place(99, 0, "t")) is None, "rank within a source")
+    full = [place(n, 0, f"s{n % 500}", n == 500) for n in range(1_024)]
+    expect(result(full, place(9_999, 1, "t")) == 500, "down links go first")
+    expect(result(full[:500] + full[501:] + [place(1_024, 0, "u")], place(9_999, 1, "t")) == 1_024, "then the newest")
+    expect(result(full, place(9_999, 0, "t")) == 1_000, "the newest of the source with the most")
+    single = [place(n, 0, f"s{n}") for n in range(1_024)]
+    expect(result(single, place(9_999, 0, "t")) == -1, "nobody has too much")
+    expect(result(single, place(9_999, 0, "t", chat="b")) == 1_023, "the chat over its share")
+    of_key = [Place(Made(n, n == 3), "a", b"k", 0, f"s{n}") for n in range(8)]
+    expect(result(of_key, Place(None, "a", b"k", 0, "t")) == 3, "a ninth link of a key")
+    expect(result(of_key[:3] + of_key[4:] + [Place(Made(9), "a", b"k", 0, "t")], of_key[0]) == -1, "and no down one")
+
+
+# Two processes on loopback
+
+class Process:
+    """A driven node; a thread reads its events."""
+
+    def __init__(self, name: str, state: str, *words: str) -> None:
+        self.name, self.events, self._news = name, [], threading.Condition()
+        self._process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("main.py")), "lobby", "--name", name, "--state-dir",
+             f"{state}/{name}", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.events: list[dict[str, Any]]
+        threading.Thread(target=self._read, daemon=True).start()
+        self.ready = self.expect("ready")
+
+    def _read(self) -> None:
+        for line in self._process.stdout or ():
+            with self._news:
+                self.events.append(json.loads(line))
+                self._news.notify_all()
+
+    def do(self, do: str, **members: Any) -> int:
+        """Returns where the events after it begin."""
+        assert self._process.stdin
+        since = len(self.events)
+        self._process.stdin.write(json.dumps({"do": do, **members}).encode() + b"\n")
+        self._process.stdin.flush()
+        return since
+
+    def expect(self, on: str, since: int = 0, seconds: float = 8, **members: Any) -> dict[str, Any]:
+        end = time.monotonic() + seconds
+        with self._news:
+            while True:
+                for event in self.events[since:]:
+                    if event["on"] == on and all(event.get(name) == value for name, value in members.items()):
+                        return event
+                if time.monotonic() >= end:
+                    raise Failure(f"{self.name} wrote no {on} {members}, but {self.events[-3:]}")
+                self._news.wait(max(0.001, end - time.monotonic()))
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def quit(self) -> int:
+        if self._process.poll() is None:
+            self.do("quit")
+        return self._process.wait(5)
+
+
+def processes_on_loopback() -> None:
+    """They meet, type, write, change sessions, are killed and come back, block, and use a second chat."""
+    with tempfile.TemporaryDirectory() as folder:
+        bob = Process("Bob", folder, "--rekey", "2")
+        peer = f"127.0.0.1:{bob.ready['port']}"
+        alice = Process("Alice", folder, "--rekey", "2", "--peer", peer)
+        try:
+            converse(alice, bob, folder, peer)
+        finally:
+            alice.kill()
+            bob.kill()
+
+
+def converse(alice: Process, bob: Process, folder: str, peer: str) -> None:
+    them, user = alice.ready["user"], bob.ready["user"]
+    alice.expect("peer", user=user, presence="online", name="Bob")
+    bob.expect("peer", user=them, presence="online", name="Alice")
+    alice.do("compose", text="h")
+    bob.expect("typing", users=[{"user": them, "name": "Alice"}])
+    text = "é" * 30_000
+    alice.do("send", text=text)
+    bob.expect("message", text=text)
+    alice.expect("delivered", user=user)
+    time.sleep(5)
+    since = bob.do("send", text="after other sessions")
+    alice.expect("message", text="after other sessions")
+    expect(not any(e["on"] == "peer" and e["presence"] == "offline" for e in bob.events), "rekeying ended a link")
+    alice.do("compose", text="")
+    alice.do("compose", text="again")
+    bob.expect("typing", since, users=[{"user": them, "name": "Alice"}])
+    alice.kill()
+    began, since = time.time(), len(bob.events)
+    gone = bob.expect("peer", since, user=them, presence="offline", why="silence")
+    expect(gone["at"] - began < 3.4 and bob.expect("typing", since, users=[]), "a killed node shows for too long")
+    since = len(bob.events)
+    alice = Process("Alice", folder, "--peer", peer)
+    bob.expect("peer", since, user=them, presence="online")
+    for process in (alice, bob):
+        process.do("join", chat="attic")
+    alice.expect("peer", chat="attic", user=user, presence="online")
+    bob.expect("peer", chat="attic", user=them, presence="online")
+    bob.do("send", chat="attic", text="up here")
+    alice.expect("message", chat="attic", text="up here")
+    since = alice.do("block", user=user)
+    alice.expect("peer", since, chat="lobby", user=user, presence="offline", why="blocked")
+    alice.do("unblock", user=user)
+    alice.expect("peer", since, 12, chat="lobby", user=user, presence="online")
+    since = len(bob.events)
+    expect(alice.quit() == 0, "the node did not exit with status 0")
+    bob.expect("peer", since, 2, chat="lobby", user=them, presence="offline", why="bye")
+    expect(bob.quit() == 0, "the node did not exit with status 0")
+
+
+SCENARIOS = (typing_ends_with_its_author, a_cut_costs_no_message, a_long_cut_fails_messages,
+             a_cut_in_one_direction_shows_at_both_ends, a_link_follows_its_peer, both_ends_move_during_a_cut,
+             a_state_is_replaced, a_nameless_member_reads_nothing, silent_acks_stall_messages,
+             sessions_change_and_the_state_stays, blocked_people_are_gone, chats_stand_apart,
+             a_flood_of_messages_arrives, people_meet_under_load, a_full_pool_holds_messages_back,
+             places_go_by_rank_and_source, processes_on_loopback)
+
+
 def run_seed(seed: int) -> Optional[str]:
     try:
         schedule(seed)
     except Exception as error:  # noqa: BLE001: each schedule tells what failed
-        return f"seed {seed}: {type(error).__name__}: {error}"
+        return f"selftest.py --loud {seed}: {type(error).__name__}: {error}"
+    return None
+
+
+def run_scenario(number: int) -> Optional[str]:
+    try:
+        SCENARIOS[number]()
+    except Exception as error:  # noqa: BLE001
+        return f"{SCENARIOS[number].__name__}: {type(error).__name__}: {error}"
     return None
 
 
@@ -404,10 +805,11 @@ def main() -> int:
         return 0
     seeds, first = int(sys.argv[1]) if len(sys.argv) > 1 else 200, int(sys.argv[2]) if len(sys.argv) > 2 else 0
     with ProcessPoolExecutor() as pool:
-        failed = [text for text in pool.map(run_seed, range(first, first + seeds), chunksize=5) if text]
+        failed = [text for text in pool.map(run_scenario, range(len(SCENARIOS))) if text]
+        failed += [text for text in pool.map(run_seed, range(first, first + seeds), chunksize=5) if text]
     for text in failed:
-        print(f"FAILED {text}; again: selftest.py --loud {text.split()[1].rstrip(':')}")
-    print(f"{seeds - len(failed)} schedules passed, {len(failed)} failed")
+        print(f"FAILED {text}")
+    print(f"{len(SCENARIOS)} scenarios and {seeds} schedules, {len(failed)} failed")
     return 1 if failed else 0
 
 

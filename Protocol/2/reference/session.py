@@ -1,7 +1,5 @@
 """A session, which is keys alone, and the replay window of a state (W-19 to W-23)."""
 
-from __future__ import annotations
-
 from typing import Any, Optional
 
 from cryptography.exceptions import InvalidTag
@@ -9,7 +7,7 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from limits import REPLAY_WINDOW
 from noise import Result, nonce
-from wire import Sealed
+from wire import Sealed, sealed_header
 
 Address = tuple[str, int]
 
@@ -21,12 +19,13 @@ class Cipher:
         self._cipher = ChaCha20Poly1305(key)
 
     def seal(self, index: int, counter: int, plaintext: bytes) -> bytes:
-        header = Sealed(index, counter, b"").header
+        header = sealed_header(index, counter)
         return header + self._cipher.encrypt(nonce(counter), plaintext, header)
 
     def open(self, datagram: Sealed) -> Optional[bytes]:
         try:
-            return self._cipher.decrypt(nonce(datagram.counter), datagram.ciphertext, datagram.header)
+            header = sealed_header(datagram.receiver, datagram.counter)
+            return self._cipher.decrypt(nonce(datagram.counter), datagram.ciphertext, header)
         except InvalidTag:
             return None
 
@@ -63,7 +62,7 @@ class Session:
         self.key, self.index, self.remote_index = key, index, remote_index
         self.run, self.own_epoch, self.peer_epoch = result.run, own_epoch, result.epoch
         self.address, self.is_initiator = address, is_initiator
-        self.made_at = self.opened_at = now
+        self.opened_at = now
         self.joined_at: Optional[int] = None
         self.completed = 0          # the order of completion, or 0
         self.rekey_at = 0

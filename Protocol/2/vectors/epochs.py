@@ -32,7 +32,7 @@ def join(link, own, peer):
 
 
 def response(link, key_epoch, own, peer, is_second):
-    """Decides on a response with the epoch `peer` to an initiation with `own`; a second one had an earlier answer."""
+    """Decides on a response with the epoch `peer` to an initiation with `own`; `is_second`: caused by L-65 or L-66."""
     present = link["own"] if link else key_epoch
     if own != present:
         return {"decision": "drop"} if is_second else {"decision": "handshake", "epoch": present}

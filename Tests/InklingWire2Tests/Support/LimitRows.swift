@@ -54,6 +54,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
             "2^32 − \(1 << 32 - Int(Limits.lastCounter)); 2^32 − \(1 << 32 - Int(Limits.lastWillCounter))"),
         LimitRow("replay window", count(Limits.replayWindow)),
         LimitRow("hop limit", "\(Limits.hopLimit)"),
+        LimitRow("greasing", "1 in \(Limits.greasingRarity); \(range(Limits.greasingSizes)) bytes"),
     ]
 
     private static let tables: [LimitRow] = [
@@ -65,10 +66,13 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("candidates; instances per key", "\(Limits.candidatesPerInstance); \(Limits.instancesPerKey)"),
         LimitRow("instances without room", "\(Limits.instancesWithoutRoom)"),
         LimitRow("remembered keys; addresses", "\(Limits.rememberedKeys); \(Limits.rememberedAddressesPerKey)"),
+        LimitRow("addresses after byes", "\(Limits.addressesAfterByes)"),
         LimitRow("datagrams while catching up", count(Limits.datagramsCaughtUp)),
         LimitRow(
             "pending initiations", "\(Limits.pendingInitiations); \(Limits.pendingInitiationsOfStrangers) strangers'"),
         LimitRow("bytes to an unconfirmed address", "\(Limits.unconfirmedAddressFactor) times"),
+        LimitRow("more links of the fullest source", "\(Limits.moreLinksOfFullestSource)"),
+        LimitRow("addresses of a host; look-up", "\(Limits.addressesOfHost); \(s(Limits.hostLookUp))"),
         LimitRow("keys at an address", "\(Limits.keysPerAddress)"),
     ]
 
@@ -84,7 +88,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
             "addresses remembered", "\(count(Limits.addressesRemembered)); \(count(Limits.addressesRemembered))"),
         LimitRow(
             "responses opened",
-            "\(Limits.responsesPerTransmission); \(Limits.responsesFromElsewhere) a second elsewhere"),
+            "\(Limits.responsesPerTransmission) an initiation; \(Limits.responsesFromElsewhere) a second elsewhere"),
         LimitRow("initiations before checks", "\(count(Limits.initiationsBeforeChecks)) a second"),
         LimitRow("load", "\(Limits.loadInitiations) a second; \(Limits.loadUnconfirmedSessions) unconfirmed"),
         LimitRow("retries", "\(Limits.retries) a second; \(Limits.retriesToKnown) to known"),
@@ -101,7 +105,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow(
             "datagrams per link; per source",
             "\(count(Limits.datagramsPerLink)) a second, burst \(count(Limits.datagramsPerLinkBurst)); "
-                + count(Limits.datagramsPerSource)),
+                + "\(count(Limits.datagramsPerSource)), burst \(count(Limits.datagramsPerSourceBurst))"),
         LimitRow(
             "pings of suspect links",
             "\(count(Limits.suspectPings)) a second; \(Limits.suspectPingsToStrangers) to strangers; "

@@ -1,0 +1,50 @@
+/// A binary heap: its least element is at hand, the others are in no order.
+package struct Heap<Element: Comparable> {
+    @usableFromInline var elements: [Element] = []
+
+    @inlinable package init() {}
+
+    /// The least element; nil where there is none.
+    @inlinable package var first: Element? { elements.first }
+
+    @inlinable
+    package mutating func insert(_ element: Element) {
+        elements.append(element)
+        var place = elements.count - 1
+        while place > 0 {
+            let parent = (place - 1) / 2
+            guard element < elements[parent] else { break }
+            elements[place] = elements[parent]
+            place = parent
+        }
+        elements[place] = element
+    }
+
+    /// The heap of those elements that `isIncluded` picks.
+    @inlinable
+    package func filtered(_ isIncluded: (Element) -> Bool) -> Heap {
+        var heap = Heap()
+        for element in elements where isIncluded(element) { heap.insert(element) }
+        return heap
+    }
+
+    /// Takes the least element away; nil where there is none.
+    @inlinable
+    package mutating func popFirst() -> Element? {
+        guard let first = elements.first, let last = elements.popLast() else { return nil }
+        guard !elements.isEmpty else { return first }
+        var place = 0
+        while true {
+            var child = 2 * place + 1
+            guard child < elements.count else { break }
+            if child + 1 < elements.count, elements[child + 1] < elements[child] { child += 1 }
+            guard elements[child] < last else { break }
+            elements[place] = elements[child]
+            place = child
+        }
+        elements[place] = last
+        return first
+    }
+}
+
+extension Heap: Sendable where Element: Sendable {}
