@@ -28,7 +28,8 @@ extension Catalogue {
                 throw Finding(expected: "a new random token in each ask", actual: "the tokens \(tokens)")
             }
         },
-        Case("D-11.3", "each attempt goes out with an ask that has a new token", group: .handshake) { trial in
+        Case("D-11.3", "each attempt goes out with an ask that has a new token", also: "D-24", group: .handshake) {
+            trial in
             let (_, peer) = try trial.startByHand(habits: .none)
             let told = try peer.tellKey()
             let attempts = try peer.awaitAttempts(3, within: .seconds(10))

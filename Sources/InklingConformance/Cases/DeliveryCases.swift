@@ -99,7 +99,7 @@ extension Catalogue {
             try expectMessages(["Zoë says 👋"], trial, program, peer, "one and whole")
         },
         Case(
-            "M-2.4", "a first record within a message is dropped with it, and acknowledged", also: "M-1",
+            "M-2.4", "a first record within a message is dropped with it, and acknowledged", also: "M-1", "M-23",
             group: .messages
         ) {
             trial in
@@ -109,7 +109,7 @@ extension Catalogue {
         },
         Case(
             "M-2.5", "a record that begins no message where none is under way is dropped, and acknowledged",
-            also: "M-1", group: .messages
+            also: "M-1", "M-23", group: .messages
         ) {
             trial in
             let (program, peer) = try linked(trial)
@@ -118,7 +118,7 @@ extension Catalogue {
         },
         Case(
             "M-2.6", "a message of more than 65,536 bytes is dropped and acknowledged, and one of 65,536 is shown",
-            also: "M-1", group: .messages
+            also: "M-1", "M-23", group: .messages
         ) {
             trial in
             let (program, peer) = try linked(trial)

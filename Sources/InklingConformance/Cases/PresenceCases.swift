@@ -49,7 +49,7 @@ extension Catalogue {
                     actual: gaps.map(\.text).joined(separator: ", "))
             }
         },
-        Case("T-11.2", "each heartbeat announces the idle interval of 1 s", group: .presence) { trial in
+        Case("T-11.2", "each heartbeat announces the idle interval of 1 s", also: "T-24", group: .presence) { trial in
             let program = try trial.start()
             let peer = try trial.peer()
             try peer.open(to: program)
@@ -68,8 +68,8 @@ extension Catalogue {
             }
         },
         Case(
-            "T-11.3", "with more than 50 links the idle interval grows, rounded up to 100 ms", group: .presence,
-            load: .heavy
+            "T-11.3", "with more than 50 links the idle interval grows, rounded up to 100 ms", also: "T-24",
+            group: .presence, load: .heavy
         ) {
             trial in
             let program = try trial.start()

@@ -279,7 +279,7 @@ extension Catalogue {
                 throw Finding(expected: "at most \(limit) lists in \(span.text)", actual: "\(count)")
             }
         },
-        Case("T-22.2", "of many changes of a presence at most 20 a second are told, the first at once", group: .typing)
+        Case("T-26.1", "of many changes of a presence at most 20 a second are told, the first at once", group: .typing)
         {
             trial in
             let (program, peer) = try linked(trial)
