@@ -9,7 +9,7 @@ struct CoverageCommand: ParsableCommand {
             "Exit status: 1 where a clause has neither a case nor a reason, or where --check finds a difference.")
 
     @Option(help: "Read the vectors from this directory.")
-    var vectors = "Protocol/vectors"
+    var vectors = "Protocol/2/vectors"
 
     @Option(help: "Compare the table with a file instead of printing it.")
     var check: String?

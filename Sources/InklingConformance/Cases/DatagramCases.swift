@@ -55,7 +55,8 @@ extension Catalogue {
             try peer.probe()
             try trial.never(for: .milliseconds(200), "no pong to 1,201 bytes", when: { peer.hasPong(bad) })
         },
-        Case("W-14.1", "an ask whose last 48 bytes are not zero draws no tell", also: "W-15", group: .malformed) { trial in
+        Case("W-14.1", "an ask whose last 48 bytes are not zero draws no tell", also: "W-15", group: .malformed) {
+            trial in
             let program = try trial.start()
             let (stranger, witness) = try trial.strangerAndWitness(of: program)
             let ask = stranger.chat.ask(token: 0x0A0B_0C0D).encode()
@@ -102,7 +103,9 @@ extension Catalogue {
             try trial.expectSilence(to: samples, from: stranger, at: program, witness: witness)
             try trial.expectAnswers(to: stranger, from: program)
         },
-        Case("W-16.1", "the indices that it gives out as responder are random and differ", group: .handshake) { trial in
+        Case(
+            "W-16.1", "the indices that it gives out as responder are random and differ", also: "S-6", group: .handshake
+        ) { trial in
             let program = try trial.start()
             var indices: [UInt32] = []
             for number in 0..<10 {
@@ -154,7 +157,8 @@ extension Catalogue {
             _ = try stranger.openSession(opening)
         },
         Case(
-            "W-17.2", "its own initiations open under the prologue, and name a run and the epoch 0", also: "W-18", "W-38",
+            "W-17.2", "its own initiations open under the prologue, and name a run and the epoch 0", also: "W-18",
+            "W-38",
             "L-59",
             group: .handshake
         ) {

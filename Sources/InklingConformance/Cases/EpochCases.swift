@@ -271,11 +271,10 @@ extension Catalogue {
             "L-95.1", "a response that names a lower epoch of the peer makes the node forget a down link", also: "L-60",
             group: .links, load: .long
         ) { trial in
-            let program = try trial.start(needs: .peer)
             let peer = try trial.peer()
             peer.epoch = 3
-            peer.habits.answersInitiations = false
-            try peer.open(to: program)
+            let program = try trial.start(peers: [peer], needs: .peer)
+            try peer.awaitLink(from: program)
             trial.run(for: .milliseconds(10_300))
             let last = try peer.fallSilent()
             let first = try awaitInitiation(naming: 0, at: peer, within: .seconds(5), since: last)

@@ -244,7 +244,7 @@ extension Catalogue {
         },
         Case(
             "L-35.3", "after silence an address added by hand is tried again, beginning with the first attempt",
-            also: "L-1", "L-4", group: .links
+            also: "L-1", "L-4", "L-102", group: .links
         ) {
             trial in
             let peer = try trial.peer()
@@ -276,6 +276,25 @@ extension Catalogue {
             try trial.wait(
                 .seconds(3), for: "an initiation at the last address of a link that fell silent",
                 until: { peer.initiations.first { $0.at >= down.at } })
+        },
+        Case("L-88.1", "a suspended node drops all, and opens to the last addresses when it returns", group: .links) {
+            trial in
+            let program = try trial.start(needs: .suspend)
+            let peer = try trial.peer()
+            try peer.open(to: program)
+            program.signal(.terminalStop)
+            try program.awaitPresence("offline", of: peer.user)
+            trial.run(for: .milliseconds(500))
+            let responses = peer.responses.count
+            let opening = try peer.begin(to: program)
+            try trial.never(for: .milliseconds(600), "no response") { peer.responses.count > responses }
+            peer.openings.removeAll { $0.index == opening.index }
+            let resumed = trial.now
+            program.signal(.resume)
+            try trial.wait(
+                .seconds(10), for: "an initiation to the last address of the link",
+                until: { peer.initiations.first { $0.at >= resumed } })
+            try program.awaitPresence("online", of: peer.user)
         },
         Case("L-36.1", "a blocked key's initiations draw nothing, until it is unblocked", group: .links) { trial in
             let program = try trial.start(needs: .block)

@@ -111,7 +111,7 @@ extension Catalogue {
         },
         Case(
             "L-97.1", "with cookies, a socket of the program's own user is answered without the limit of a source",
-            group: .limits, load: .heavy
+            also: "L-78", group: .limits, load: .heavy
         ) {
             trial in
             let (program, peer) = try loaded(trial)

@@ -335,6 +335,7 @@ extension Catalogue {
         },
         Case(
             "M-14.2", "a full queue whose oldest message is older than 5 s holds up nobody else", also: "M-17", "M-30",
+            "M-30",
             group: .messages, load: .heavy
         ) {
             trial in

@@ -15,7 +15,8 @@ extension Catalogue {
             let first = try peer.awaitInitiation(since: told)
             try Trial.judge("an initiation", first.at - told, from: .milliseconds(300))
         },
-        Case("L-1.3", "the smaller key opens at once after its link fell silent", group: .handshake) { trial in
+        Case("L-1.3", "the smaller key opens at once after its link fell silent", also: "L-102", group: .handshake) {
+            trial in
             let (program, peer) = try trial.startByHand(programIsSmaller: true)
             let down = try fallSilent(peer, program)
             let again = try peer.awaitInitiation(since: down - .milliseconds(100))

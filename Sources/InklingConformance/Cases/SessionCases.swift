@@ -168,7 +168,7 @@ extension Catalogue {
             peer.habits = .quiet
             let second = try peer.openSession(to: program)
             (peer.habits, peer.habits.comesUp) = (.all, false)
-            peer.send([.ping(1)], on: second, counter: 3)
+            peer.send([.ping(1)], on: second, counter: 900)
             peer.habits.heartbeat = .milliseconds(500)
             peer.join(second)
             try trial.never(for: .seconds(4), "the link stays") { program.presence(of: peer.user) != "online" }
@@ -225,6 +225,30 @@ extension Catalogue {
             peer.send([.forward(5)])
             peer.sendRecord(5, "after the forward")
             try program.await("message", where: { $0["text"]?.string == "after the forward" })
+        },
+        Case("M-27.1", "no name goes out within a message", also: "M-24", group: .messages) { trial in
+            let program = try trial.start(needs: .messages, .nick)
+            let peer = try trial.peer()
+            try peer.open(to: program)
+            trial.run(for: .milliseconds(1_200))
+            peer.habits.acknowledges = false
+            program.send(String(repeating: "x", count: 20 * 1_167))
+            program.send("after it")
+            let first = try peer.await("the first record", since: .zero) { $0.text != nil }
+            program.tell(["do": "nick", "name": "Renamed"])
+            trial.run(for: .milliseconds(200))
+            peer.habits.acknowledges = true
+            peer.sendAck()
+            try program.awaitDelivered(2, to: peer.user, within: .seconds(10), trial: trial)
+            try trial.wait(
+                .seconds(3), for: "the name", until: { peer.names.first { $0.value.displayName == "Renamed" } })
+            let number = peer.names.last?.value.number ?? 0
+            // The name goes before the message that waits, and behind the one under way.
+            guard number == (first.record?.number ?? 0) + 20 else {
+                throw Finding(
+                    expected: "the name as record \((first.record?.number ?? 0) + 20), behind the message under way",
+                    actual: "it is record \(number)")
+            }
         },
         Case("M-28.1", "records of reserved types are acknowledged and change nothing", also: "M-26", group: .messages)
         {

@@ -147,7 +147,7 @@ extension Catalogue {
         },
         Case(
             "L-42.1", "after a stop of more than 3 s a new handshake keeps a peer that gave the program up",
-            group: .presence
+            also: "L-101", group: .presence
         ) {
             trial in
             let program = try trial.start(needs: .peer)

@@ -20,6 +20,27 @@ extension Catalogue {
                 throw Finding(expected: "counters that count from 0", actual: "the counters \(counters)")
             }
         },
+        Case("W-31.1", "all that it sends leaves from the port that it receives on", group: .handshake) { trial in
+            let peer = try trial.peer()
+            let program = try trial.start(peers: [peer], needs: .peer)
+            try peer.awaitLink(from: program)
+            let other = try trial.peer(named: "Bob")
+            try other.open(to: program)
+            let sources = peer.asks.map(\.source) + peer.initiations.map(\.source) + peer.received.map(\.source)
+            let ports = Set((sources + other.responses.map(\.source)).map(\.port))
+            guard ports == [program.address.port] else {
+                throw Finding(expected: "the port \(program.address.port)", actual: "the ports \(ports)")
+            }
+        },
+        Case("W-32.1", "it is reached by IPv4 and by IPv6", group: .handshake) { trial in
+            let program = try trial.start()
+            for host in ["127.0.0.1", "::1"] {
+                guard let peer = try? trial.peer(host: host) else { throw Untried(reason: "\(host) has no socket") }
+                let ask = peer.chat.ask(token: trial.generator.next())
+                peer.sendBytes(ask.encode(), to: program.address(at: host))
+                try trial.wait(.seconds(1), for: "a tell to \(host)", until: { peer.tells.first })
+            }
+        },
         Case("W-2.1", "it composes the name of a chat before it derives anything", also: "W-8", group: .handshake) {
             trial in
             let number = trial.generator.next() % 1_000_000
