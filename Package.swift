@@ -41,11 +41,6 @@ let standalone: [LinkerSetting] = [
     ])
 ]
 
-let waitingCases: [String] = [
-    "Discovery",
-    "Record",
-]
-
 let package = Package(
     name: "inkling",
     products: [
@@ -130,8 +125,7 @@ let package = Package(
         .target(
             name: "InklingConformance",
             dependencies: ["InklingWire2", .product(name: "Crypto", package: "swift-crypto")],
-            // Cases of version 1 that wait to be moved to version 2.
-            exclude: waitingCases.map { "Cases/\($0)Cases.swift" }, swiftSettings: tests),
+            swiftSettings: tests),
         .executableTarget(
             name: "InklingConformanceCLI",
             dependencies: [
