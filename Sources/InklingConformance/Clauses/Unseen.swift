@@ -16,6 +16,10 @@ extension Clause {
         "D-16": "all that reaches a machine on loopback comes from an address of its own, which is on-link",
         "D-18": "the look-ups of a program are seen by its resolver alone",
         "D-19": "the instances of others must hide the address, and the user know the peer",
+        "D-20": "a daemon renames the registrations of other machines alone",
+        "D-23": "what a node remembers of people is seen after days, and when forged instances hide their address",
+        "D-26": "it takes hundreds of instances at more than 64 addresses",
+        "D-27": "the daemon would have to fail",
         "S-5":
             "showing names and texts safely is up to the reader of the JSON lines, which give them as they came (J-8)",
         "X-4": "no argument tells a program that it is under test",
