@@ -242,7 +242,7 @@ extension Catalogue {
         guard refused.allSatisfy({ repeated[ObjectIdentifier($0)]?.bitmap == 0 }), held == heldBytes(repeated) else {
             throw Finding(
                 expected: "acks that repeat the first record of a message that is held back, and name none",
-                actual: "an ack says something else")
+                actual: "\(Set(refused.map { repeated[ObjectIdentifier($0)].map { Frame.ack($0).word } ?? "none" }))")
         }
         let middle = trial.now
         sendAll(56...56, on: taken)
