@@ -66,7 +66,8 @@ extension Catalogue {
             var broken = session.seal(frames, counter: session.state.nextCounter + 1)
             broken[broken.count - 1] ^= 1
             peer.sendBytes(broken, to: program.address, from: other)
-            peer.sendBytes(session.seal([0x3F, 0], counter: session.state.nextCounter), to: program.address, from: other)
+            peer.sendBytes(
+                session.seal([0x3F, 0], counter: session.state.nextCounter), to: program.address, from: other)
             session.state.nextCounter += 2
             trial.run(for: .milliseconds(150))
             try expectLink(trial, program, of: peer, at: peer.address)

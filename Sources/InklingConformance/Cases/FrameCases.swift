@@ -7,7 +7,8 @@ extension Catalogue {
         Case("W-24.2", "a frame that is cut off anywhere spoils the whole datagram", group: .malformed) { trial in
             let frames: [(String, [UInt8])] = [
                 ("a heartbeat", [1, 0, 10]), ("a typing frame", [2, 1]),
-                ("an ack", [5, 0, 0, 0, 1, 0, 0]), ("a forward", [9, 0, 0, 0, 9]), ("a pong", [7, 0, 1]), ("a bye", [8, 0]),
+                ("an ack", [5, 0, 0, 0, 1, 0, 0]), ("a forward", [9, 0, 0, 0, 9]), ("a pong", [7, 0, 1]),
+                ("a bye", [8, 0]),
                 ("an extension", [0x40, 0, 3, 1, 2, 3]),
             ]
             var samples: [Sample] = []

@@ -64,7 +64,10 @@ extension Catalogue {
             try trial.expectSilence(to: samples, from: stranger, at: program, witness: witness)
             try trial.expectAnswers(to: stranger, from: program)
         },
-        Case("W-15.3", "garbage in the form of initiations and asks is not answered", also: "L-8", "W-14", group: .malformed) { trial in
+        Case(
+            "W-15.3", "garbage in the form of initiations and asks is not answered", also: "L-8", "W-14",
+            group: .malformed
+        ) { trial in
             let program = try trial.start()
             let (stranger, witness) = try trial.strangerAndWitness(of: program)
             var samples: [Sample] = []

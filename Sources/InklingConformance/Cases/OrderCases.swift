@@ -28,7 +28,10 @@ extension Catalogue {
             let first = try peer.await("the program's ping", since: .zero) { $0.ping != nil }
             let token = trial.token()
             peer.send(
-                [.heartbeat(Heartbeat(status: Status(isUnheard: true), interval: 10)), .ping(token), .pong(first.ping ?? 0)],
+                [
+                    .heartbeat(Heartbeat(status: Status(isUnheard: true), interval: 10)), .ping(token),
+                    .pong(first.ping ?? 0),
+                ],
                 on: session)
             let pong = try peer.await("a pong", since: .zero) { $0.pong == token }
             let name = try peer.await("record 0", since: .zero) { $0.name != nil }
@@ -37,7 +40,8 @@ extension Catalogue {
             }
         },
         Case(
-            "T-29.1", "presence comes before typing, and typing before the message of one datagram", also: "J-7", "W-30",
+            "T-29.1", "presence comes before typing, and typing before the message of one datagram", also: "J-7",
+            "W-30",
             group: .links
         ) { trial in
             let program = try trial.start(needs: .messages)

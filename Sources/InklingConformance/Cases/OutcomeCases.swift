@@ -136,7 +136,8 @@ extension Catalogue {
             }
         },
         Case(
-            "M-18.3", "messages that wait fail with `silence` when the link is forgotten, at once if it was up for less than 10 s",
+            "M-18.3",
+            "messages that wait fail with `silence` when the link is forgotten, at once if it was up for less than 10 s",
             also: "L-84", group: .messages
         ) { trial in
             let (program, peer) = try waiting(trial)

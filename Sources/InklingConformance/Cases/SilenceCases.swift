@@ -173,7 +173,8 @@ extension Catalogue {
             try expectDown(trial, program, peer, after: last)
         },
         Case(
-            "L-25.1", "of more than 1,000 datagrams a second on a link the surplus is not applied, and the link lives on",
+            "L-25.1",
+            "of more than 1,000 datagrams a second on a link the surplus is not applied, and the link lives on",
             group: .limits, load: .heavy
         ) { trial in
             let (program, peer) = try linked(trial)
