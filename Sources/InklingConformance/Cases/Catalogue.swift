@@ -6,7 +6,7 @@ package enum Catalogue {
         typingSenderCases, typingEndCases, typingReceiverCases, presenceCases, silenceCases, addressCases,
         sleepCases, farewellCases, messageCases, deliveryCases, outcomeCases, openingCases, attemptCases, retryCases,
         sessionCases, askCases, requestCases, localAddressCases, loadCases, limitCases, epochCases,
-        windowCases, peopleCases, poolCases, discoveryCases,
+        windowCases, waitingCases, peopleCases, poolCases, discoveryCases,
     ].flatMap { $0 }.map { (place: place(of: $0.id), test: $0) }.sorted { $0.place < $1.place }.map(\.test)
 
     /// The place of a case's number: its clause, then the cases of that clause's own before those made from vectors.

@@ -64,6 +64,35 @@ extension Catalogue {
                 throw Finding(
                     expected: "an ack that names record 4", actual: "next \(after.next), bitmap \(after.bitmap)")
             }
-        }
+        },
+        Case(
+            "M-42.1", "people of one secret chat who are not verified hold a quarter: 31 messages begun",
+            also: "M-39", "M-41", group: .limits, load: .heavy
+        ) { trial in
+            let secret = ChatSecret(using: &trial.generator)
+            let program = try trial.startInSecretChat(secret, needs: .messages)
+            let peer = try trial.peer(in: ChatKeys(secret: secret))
+            let sessions = try crowd(36, of: peer, at: program)
+            var (taken, refused): ([PeerSession], [PeerSession]) = ([], [])
+            for session in sessions {
+                let answer = try ack(of: 1, last: false, on: session, of: peer)
+                if answer.next == 2 { taken.append(session) } else { refused.append(session) }
+            }
+            guard taken.count == 31 else {
+                throw Finding(expected: "31 messages begun in 2 MiB", actual: "\(taken.count)")
+            }
+            let start = trial.now
+            // 15 of them are less than half.
+            for session in taken.prefix(16) { _ = try ack(of: 2, first: false, on: session, of: peer) }
+            for session in refused {
+                try peer.await("an ack that nothing asked for, when half is free again", since: start) {
+                    $0.session === session && $0.ack?.next == 1
+                }
+                let answer = try ack(of: 1, last: false, on: session, of: peer)
+                guard answer.next == 2 else {
+                    throw Finding(expected: "room for the record", actual: "an ack that expects \(answer.next)")
+                }
+            }
+        },
     ]
 }
