@@ -63,11 +63,8 @@ local LAYOUTS = {
     { { f.token, 8 }, { f.nonce, 8 }, { f.sealed_key, 48 } },
 }
 
-local function malformed(name, words)
-    return ProtoExpert.new("inkling.error." .. name, words, expert.group.MALFORMED, expert.severity.ERROR)
-end
-local function unopened(name, words)
-    return ProtoExpert.new("inkling.error." .. name, words, expert.group.UNDECODED, expert.severity.WARN)
+local function malformed(name, words, group)
+    return ProtoExpert.new("inkling.error." .. name, words, group or expert.group.MALFORMED, expert.severity.ERROR)
 end
 local function noted(name, words)
     return ProtoExpert.new("inkling.note." .. name, words, expert.group.SEQUENCE, expert.severity.NOTE)
@@ -80,8 +77,8 @@ local e = {
     zeros = malformed("zeros", "The last 48 bytes of an ask are not all zero: a node drops it (W-14)"),
     counter = malformed("counter", "No datagram has the counter 2^32 - 2: a node drops it (W-20)"),
     key = malformed("key", "A static key that is not valid, or a result of zero: a node refuses it (W-3, W-4)"),
-    authentication = unopened("authentication", "No key that is given for the index opens it"),
-    seal = unopened("seal", "The sealed key does not open: a node ignores it (W-37)"),
+    authentication = malformed("authentication", "No key that is given for the index opens it", expert.group.UNDECODED),
+    seal = malformed("seal", "The sealed key does not open: a node ignores it (W-37)", expert.group.UNDECODED),
     own_key = noted("own_key", "Both ends have the same static key: they share no link (D-7)"),
     last_will = noted("last_will", "The last will: another process says that its sender died (W-21)"),
     repeated = noted("repeated", "The counter occurred before: a node drops it (W-22)"),
@@ -93,14 +90,9 @@ local e = {
     cut = noted("cut", "Not all of the datagram was captured"),
 }
 
-local function values(...)
-    local list = {}
-    for _, part in ipairs({ ... }) do
-        for _, one in pairs(part) do list[#list + 1] = one end
-    end
-    return list
-end
-inkling.fields, inkling.experts = values(f, frames.fields), values(e, frames.experts)
+for name, field in pairs(frames.fields) do f["frames." .. name] = field end
+for name, one in pairs(frames.experts) do e["frames." .. name] = one end
+inkling.fields, inkling.experts = f, e
 
 -- Preferences
 
@@ -113,11 +105,12 @@ inkling.prefs.key_file = Pref.string("Key file", "", "A file of keys of 64 hex d
 
 local udp_ports = DissectorTable.get("udp.port")
 local ports, chats, keys = "", {}, key_files.open("")
--- `tracker` ties the datagrams of the capture together; `known` holds what was found when one was first seen.
-local tracker, known
+-- `tracker` ties the datagrams of the capture together, `asks` has those by token and asker; `known` holds what was
+-- found when a datagram was first seen.
+local tracker, known, asks
 
 local function begin()
-    tracker, known, keys = sessions.new(), {}, key_files.open(inkling.prefs.key_file)
+    tracker, known, asks, keys = sessions.new(), {}, {}, key_files.open(inkling.prefs.key_file)
 end
 
 local function apply_preferences()
@@ -160,10 +153,9 @@ local function add_layout(tree, layout, tvb, offset, items)
 end
 
 -- Adds what is not in the datagram itself: a number, a text, or a byte string for a field of bytes.
-local function add(tree, field, value) return tree:add(field, value):set_generated() end
-
-local function add_bytes(tree, field, value)
-    return add(tree, field, ByteArray.new(value, true):tvb("Opened bytes")())
+local function add(tree, field, value)
+    local is_bytes = field == f.run or field == f.key or field == f.nonce
+    return tree:add(field, is_bytes and ByteArray.new(value, true):tvb("Opened bytes")() or value):set_generated()
 end
 
 local function add_frame(tree, field, number, own_number)
@@ -181,14 +173,14 @@ local function chat_words(chat)
 end
 
 local function add_key(tree, key)
-    local item = add_bytes(tree, f.key, key)
+    local item = add(tree, f.key, key)
     add(item, f.user, key_files.user_id(key))
     if not key_files.is_valid_key(key) then item:add_proto_expert_info(e.key) end
 end
 
 -- Adds what the payload of a handshake says of its sender (W-18).
 local function add_payload(item, opened)
-    add_bytes(item, f.run, opened.run)
+    add(item, f.run, opened.run)
     local epoch = add(item, f.epoch, opened.epoch)
     if opened.has_zero then item:add_proto_expert_info(e.key) end
     if opened.change then epoch:add_proto_expert_info(e[opened.change]) end
@@ -236,7 +228,7 @@ draw[INITIATION] = function(tvb, pinfo, tree, items)
         local handshake, is_new = tracker:initiation(pinfo.number, source, destination, index, datagram)
         if is_new and is_whole(tvb) then
             local checked = datagram:sub(1, 5) .. datagram:sub(14, 121)
-            handshake.chat = key_files.chat_by_check(chats, "initiation_key", checked, datagram:sub(6, 13))
+            handshake.chat = key_files.chat_by_check(chats, "initiation", checked, datagram:sub(6, 13))
             open_first(handshake)
         end
         return handshake
@@ -305,7 +297,7 @@ draw[SEALED] = function(tvb, pinfo, tree, items)
         local found = tracker:sealed(time, source, destination, index, counter)
         if is_whole(tvb) then found.plaintext, found.has_key = keys:unseal(tvb:raw(), index, counter) end
         -- Without a key, each datagram is taken for an authentic one.
-        if found.plaintext or not found.has_key then tracker:mark(pinfo.number, found.direction, counter) end
+        if found.plaintext or not found.has_key then tracker:mark(pinfo.number, found.marks, counter) end
         return found
     end)
     if is_last_will then items[f.counter]:add_proto_expert_info(e.last_will) end
@@ -328,9 +320,11 @@ local function is_zero(data) return not data:find("[^%z]") end
 draw[ASK] = function(tvb, pinfo, tree, items)
     local token, check = tvb:raw(1, 8), tvb:raw(9, 8)
     local ask = remembered(tvb, pinfo, function(source)
-        local ask, is_new = tracker:ask(pinfo.number, source, token, check)
-        if is_new then ask.chat = key_files.chat_by_check(chats, "ask_key", token, check) end
-        return ask
+        local ask = asks[token .. source]
+        if ask and ask.check == check then return ask end
+        local chat = key_files.chat_by_check(chats, "ask", token, check)
+        asks[token .. source] = { check = check, frame = pinfo.number, tells = {}, chat = chat }
+        return asks[token .. source]
     end)
     add_chat(tree, ask.chat)
     add_frame(tree, f.first_frame, ask.frame, pinfo.number)
@@ -343,8 +337,9 @@ end
 draw[TELL] = function(tvb, pinfo, tree, items)
     local token = tvb:raw(1, 8)
     local found = remembered(tvb, pinfo, function(_, destination)
-        local ask = tracker:tell(pinfo.number, destination, token)
+        local ask = asks[token .. destination]
         local found = { ask = ask, chat = ask and ask.chat }
+        if ask then table.insert(ask.tells, pinfo.number) end
         for _, chat in ipairs(not is_whole(tvb) and {} or found.chat and { found.chat } or chats) do
             local key = key_files.open_static(chat, tvb:raw(17), tvb:raw(9, 8), token)
             if key then
@@ -411,7 +406,7 @@ local function recognised(tvb)
     if kind == ASK then return is_zero(tvb:raw(17)), true end
     if kind ~= SEALED then return true, kind == INITIATION end
     local index, counter = tvb(1, 4):uint(), tvb(5, 4):uint()
-    local is_known = tracker:knows(index) or keys:has(index)
+    local is_known = tracker.directions[index] or keys.transport[index]
     return is_known or counter < USUAL_COUNTERS or counter == LAST_WILL_COUNTER, is_known
 end
 
@@ -449,7 +444,8 @@ local function find_instances()
         end
         local value = tostring(one.value):match("^[kK]=(.*)$") or tostring(one.value):match("^[kK]$")
         if instance and value and instance.key == nil then
-            instance.key = key_files.open_instance_key(instance.chat, value, instance.nonce) or false
+            local sealed = key_files.decode_base64(value, 64)
+            instance.key = sealed and key_files.open_static(instance.chat, sealed, instance.nonce) or false
             if instance.key then keys:add_public(instance.key) end
         end
     end
@@ -463,7 +459,7 @@ function discovery.dissector(_, pinfo, root)
         local tree = root:add(discovery)
         tree:append_text(", instance of " .. chat_words(instance.chat))
         add(tree, f.instance, instance.name)
-        add_bytes(tree, f.nonce, instance.nonce)
+        add(tree, f.nonce, instance.nonce)
         add_chat(tree, instance.chat)
         if instance.key then add_key(tree, instance.key) end
         if instance.key == false then tree:add_proto_expert_info(e.seal) end

@@ -1,7 +1,7 @@
 -- The dissector's cryptography in plain Lua 5.2 to 5.4, because not all versions of Wireshark offer it to scripts:
 -- ChaCha20-Poly1305 (RFC 8439), SHA-256, HMAC, HKDF (RFC 5869) and X25519 (RFC 7748). Byte strings are Lua strings.
 
-local WORD = 0x100000000
+local WORD, LIMB = 0x100000000, 0x10000
 local floor, char = math.floor, string.char
 
 -- bxor, band and rotate (to the left) of 32-bit words.
@@ -10,22 +10,8 @@ if bit32 then
     bxor, band, rotate = bit32.bxor, bit32.band, bit32.lrotate
 else
     -- Lua 5.2 can't parse these operators.
-    bxor, band, rotate = load([[
-        local function bxor(a, b) return a ~ b end
-        local function band(a, b) return a & b end
-        local function rotate(a, n) return (a << n | a >> (32 - n)) & 0xffffffff end
-        return bxor, band, rotate]])()
-end
-
--- Numbers of `size` bytes each, the lowest byte first; the last one may be cut off.
-local function little_endian_numbers(bytes, size)
-    local numbers = {}
-    for at = 1, #bytes, size do
-        local number = 0
-        for i = math.min(at + size - 1, #bytes), at, -1 do number = number * 256 + bytes:byte(i) end
-        numbers[#numbers + 1] = number
-    end
-    return numbers
+    bxor, band, rotate = load([[return function(a, b) return a ~ b end, function(a, b) return a & b end,
+        function(a, n) return (a << n | a >> (32 - n)) & 0xffffffff end]])()
 end
 
 local function little_endian(number, size)
@@ -37,24 +23,31 @@ local function little_endian(number, size)
     return table.concat(bytes)
 end
 
-local function big_endian(number, size) return little_endian(number, size):reverse() end
+-- At least `count` numbers of `size` bytes each, the lowest byte first.
+local function numbers(bytes, size, count)
+    local list = {}
+    for at = 1, math.max(#bytes, size * count), size do
+        local number = 0
+        for i = at + size - 1, at, -1 do number = number * 256 + (bytes:byte(i) or 0) end
+        list[#list + 1] = number
+    end
+    return list
+end
 
 -- ChaCha20
 
 local function quarter_round(s, a, b, c, d)
-    s[a] = (s[a] + s[b]) % WORD
-    s[d] = rotate(bxor(s[d], s[a]), 16)
-    s[c] = (s[c] + s[d]) % WORD
-    s[b] = rotate(bxor(s[b], s[c]), 12)
-    s[a] = (s[a] + s[b]) % WORD
-    s[d] = rotate(bxor(s[d], s[a]), 8)
-    s[c] = (s[c] + s[d]) % WORD
-    s[b] = rotate(bxor(s[b], s[c]), 7)
+    for _, bits in ipairs({ 16, 8 }) do
+        s[a] = (s[a] + s[b]) % WORD
+        s[d] = rotate(bxor(s[d], s[a]), bits)
+        s[c] = (s[c] + s[d]) % WORD
+        s[b] = rotate(bxor(s[b], s[c]), bits == 16 and 12 or 7)
+    end
 end
 
 -- 64 bytes of the key stream: a key of 32 bytes, a nonce of 12.
 local function chacha20_block(key, nonce, number)
-    local start = little_endian_numbers("expand 32-byte k" .. key .. little_endian(number, 4) .. nonce, 4)
+    local start = numbers("expand 32-byte k" .. key .. little_endian(number, 4) .. nonce, 4, 16)
     local s = { table.unpack(start) }
     for _ = 1, 10 do
         for i = 1, 4 do quarter_round(s, i, i + 4, i + 8, i + 12) end
@@ -64,20 +57,8 @@ local function chacha20_block(key, nonce, number)
     return table.concat(s)
 end
 
-local function chacha20(key, nonce, text)
-    local output = {}
-    for at = 1, #text, 64 do
-        local stream = chacha20_block(key, nonce, (at - 1) / 64 + 1)
-        local piece = text:sub(at, at + 63)
-        for i = 1, #piece do output[#output + 1] = char(bxor(piece:byte(i), stream:byte(i))) end
-    end
-    return table.concat(output)
-end
-
 -- Large numbers: n limbs of 16 bits, the lowest first. 2^(16 n) is the same as `fold` modulo the prime. All sums below
 -- stay under 2^53.
-
-local LIMB = 0x10000
 
 -- Brings each limb into its range.
 local function carry(x, n, fold)
@@ -93,6 +74,13 @@ local function carry(x, n, fold)
     return x
 end
 
+-- a + sign * b, not carried
+local function combine(a, b, sign)
+    local sum = {}
+    for at = 1, #a do sum[at] = a[at] + sign * b[at] end
+    return sum
+end
+
 local function multiply(a, b, n, fold)
     local product = {}
     for i = 1, n do
@@ -106,14 +94,10 @@ end
 
 -- The least remainder by the prime 2^(16 (n - 1)) * top - small.
 local function remainder(x, n, fold, top, small)
-    local excess = floor(x[n] / top)
-    x[n] = x[n] % top
-    x[1] = x[1] + excess * small
-    carry(x, n, fold)
-    local reduced = { table.unpack(x) }
+    x[1], x[n] = x[1] + floor(x[n] / top) * small, x[n] % top
+    local reduced = { table.unpack(carry(x, n, fold)) }
     reduced[1] = reduced[1] + small
-    carry(reduced, n, fold)
-    if reduced[n] < top then return x end
+    if carry(reduced, n, fold)[n] < top then return x end
     reduced[n] = reduced[n] - top
     return reduced
 end
@@ -124,65 +108,43 @@ local function bytes_of(x, count)
     return table.concat(bytes)
 end
 
--- Poly1305: 9 limbs, and 2^144 is 5 * 2^14 modulo 2^130 - 5.
-
+-- 9 limbs: 2^144 is 5 * 2^14 modulo 2^130 - 5.
 local function poly1305(key, message)
-    local function number(bytes)
-        local x = little_endian_numbers(bytes, 2)
-        for at = #x + 1, 9 do x[at] = 0 end
-        return x
-    end
-    local r, h = number(key:sub(1, 16)), number("")
-    for at, mask in ipairs({ 0xffff, 0x0fff, 0xfffc, 0x0fff, 0xfffc, 0x0fff, 0xfffc, 0x0fff }) do
-        r[at] = band(r[at], mask)
-    end
-    local function add(x)
-        for at = 1, 9 do h[at] = h[at] + x[at] end
-    end
+    local r, h = numbers(key:sub(1, 16), 2, 9), numbers("", 2, 9)
+    for at = 2, 8 do r[at] = band(r[at], at % 2 == 0 and 0x0fff or 0xfffc) end
     for at = 1, #message, 16 do
-        add(number(message:sub(at, at + 15) .. "\1"))
+        h = combine(h, numbers(message:sub(at, at + 15) .. "\1", 2, 9), 1)
         h = multiply(carry(h, 9, 81920), r, 9, 81920)
     end
-    h = remainder(h, 9, 81920, 4, 5)
-    add(number(key:sub(17, 32)))
+    h = combine(remainder(h, 9, 81920, 4, 5), numbers(key:sub(17, 32), 2, 9), 1)
     return bytes_of(carry(h, 9, 81920), 8)
 end
 
--- The AEAD
-
-local function padding(bytes) return ("\0"):rep(-#bytes % 16) end
-
--- The plaintext of a ciphertext with its tag, or nil if the tag differs. The reader of a capture has all of it, so the
+-- Opens a ciphertext with its tag (AEAD); nil if the tag differs. The reader of a capture has all of it, so the
 -- comparison may take any time.
 local function open(key, nonce, associated, sealed)
-    local ciphertext, tag = sealed:sub(1, -17), sealed:sub(-16)
-    local authenticated = associated .. padding(associated) .. ciphertext .. padding(ciphertext)
-        .. little_endian(#associated, 8) .. little_endian(#ciphertext, 8)
+    local function padded(bytes) return bytes .. ("\0"):rep(-#bytes % 16) end
+    local ciphertext, tag, text = sealed:sub(1, -17), sealed:sub(-16), {}
+    local authenticated = padded(associated) .. padded(ciphertext) .. little_endian(#associated, 8)
+        .. little_endian(#ciphertext, 8)
     if poly1305(chacha20_block(key, nonce, 0):sub(1, 32), authenticated) ~= tag then return nil end
-    return chacha20(key, nonce, ciphertext)
+    for at = 1, #ciphertext, 64 do
+        local stream = chacha20_block(key, nonce, (at - 1) / 64 + 1)
+        for i = at, math.min(at + 63, #ciphertext) do
+            text[i] = char(bxor(ciphertext:byte(i), stream:byte(i - at + 1)))
+        end
+    end
+    return table.concat(text)
 end
 
--- X25519: 16 limbs, and 2^256 is 38 modulo 2^255 - 19.
-
+-- 16 limbs: 2^256 is 38 modulo 2^255 - 19.
 local function x25519(private, public)
-    local function number(first)
-        local x = { first }
-        for at = 2, 16 do x[at] = 0 end
-        return x
-    end
-    local function combine(a, b, sign)
-        local x = {}
-        for at = 1, 16 do x[at] = a[at] + sign * b[at] end
-        return x
-    end
     local function times(a, b) return multiply(a, b, 16, 38) end
     local scalar = { private:byte(1, 32) }
-    scalar[1] = band(scalar[1], 0xf8)
-    scalar[32] = band(scalar[32], 0x3f) + 0x40
-    local u = little_endian_numbers(public, 2)
+    scalar[1], scalar[32] = band(scalar[1], 0xf8), band(scalar[32], 0x3f) + 0x40
+    local u, factor = numbers(public, 2, 16), numbers("\x41\xdb\1", 2, 16)
     u[16] = u[16] % 0x8000
-    local x2, z2, x3, z3 = number(1), number(0), u, number(1)
-    local factor, swapped = number(121665), 0
+    local x2, z2, x3, z3, swapped = numbers("\1", 2, 16), numbers("", 2, 16), u, numbers("\1", 2, 16), 0
     for at = 254, 0, -1 do
         local bit = floor(scalar[floor(at / 8) + 1] / 2 ^ (at % 8)) % 2
         if bit ~= swapped then x2, z2, x3, z3 = x3, z3, x2, z2 end
@@ -204,23 +166,15 @@ local function x25519(private, public)
     return bytes_of(remainder(times(x2, inverse), 16, 38, 0x8000, 19), 16)
 end
 
--- SHA-256
-
--- The constants are the first 32 bits of the fractions of roots: of the cube roots of the first 64 primes, and of the
--- square roots of the first eight.
+-- SHA-256. The constants are the first 32 bits of the fractions of roots: of the cube roots of the first 64 primes, and
+-- of the square roots of the first eight.
 local ROUND_CONSTANTS, FIRST_STATE = {}, {}
-do
-    local candidate = 2
-    while #ROUND_CONSTANTS < 64 do
-        local prime = true
-        for divisor = 2, floor(candidate ^ 0.5) do
-            if candidate % divisor == 0 then prime = false end
-        end
-        if prime then
-            ROUND_CONSTANTS[#ROUND_CONSTANTS + 1] = floor(candidate ^ (1 / 3) % 1 * WORD)
-            if #FIRST_STATE < 8 then FIRST_STATE[#FIRST_STATE + 1] = floor(candidate ^ 0.5 % 1 * WORD) end
-        end
-        candidate = candidate + 1
+for candidate = 2, 311 do
+    local is_prime = true
+    for divisor = 2, floor(candidate ^ 0.5) do is_prime = is_prime and candidate % divisor ~= 0 end
+    if is_prime then
+        ROUND_CONSTANTS[#ROUND_CONSTANTS + 1] = floor(candidate ^ (1 / 3) % 1 * WORD)
+        if #FIRST_STATE < 8 then FIRST_STATE[#FIRST_STATE + 1] = floor(candidate ^ 0.5 % 1 * WORD) end
     end
 end
 
@@ -228,25 +182,20 @@ local function rotated(word, first, second, third)
     return bxor(bxor(rotate(word, 32 - first), rotate(word, 32 - second)), third)
 end
 
-local function schedule(block)
-    local w = {}
-    for at = 1, 16 do
-        local a, b, c, d = block:byte(at * 4 - 3, at * 4)
-        w[at] = a * 0x1000000 + b * 0x10000 + c * 0x100 + d
-    end
-    for at = 17, 64 do
-        local low = rotated(w[at - 15], 7, 18, floor(w[at - 15] / 8))
-        local high = rotated(w[at - 2], 17, 19, floor(w[at - 2] / 1024))
-        w[at] = (w[at - 16] + low + w[at - 7] + high) % WORD
-    end
-    return w
-end
-
 local function sha256(text)
-    local message = text .. "\128" .. ("\0"):rep((-#text - 9) % 64) .. big_endian(#text * 8, 8)
+    local message = text .. "\128" .. ("\0"):rep((-#text - 9) % 64) .. little_endian(#text * 8, 8):reverse()
     local state = { table.unpack(FIRST_STATE) }
     for start = 1, #message, 64 do
-        local w = schedule(message:sub(start, start + 63))
+        local w = {}
+        for at = 1, 64 do
+            if at <= 16 then
+                w[at] = numbers(message:sub(start + 4 * at - 4, start + 4 * at - 1):reverse(), 4, 1)[1]
+            else
+                local low = rotated(w[at - 15], 7, 18, floor(w[at - 15] / 8))
+                local high = rotated(w[at - 2], 17, 19, floor(w[at - 2] / 1024))
+                w[at] = (w[at - 16] + low + w[at - 7] + high) % WORD
+            end
+        end
         local a, b, c, d, e, f, g, h = table.unpack(state)
         for at = 1, 64 do
             local choice = bxor(band(e, f), band(WORD - 1 - e, g))
@@ -257,7 +206,7 @@ local function sha256(text)
         end
         for at, word in ipairs({ a, b, c, d, e, f, g, h }) do state[at] = (state[at] + word) % WORD end
     end
-    for at = 1, 8 do state[at] = big_endian(state[at], 4) end
+    for at = 1, 8 do state[at] = little_endian(state[at], 4):reverse() end
     return table.concat(state)
 end
 

@@ -4,13 +4,10 @@
 
 local BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 local BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+local USES = { "psk", "prologue", "seal", "check initiation", "check ask", "check name" }
 local NOISE_NAME = "Noise_IKpsk2_25519_ChaChaPoly_SHA256"
 local HEADER_SIZE = 9
 local ZERO_KEY, ZERO_NONCE = ("\0"):rep(32), ("\0"):rep(12)
-local USES = {
-    psk = "psk", prologue_key = "prologue", seal_key = "seal", initiation_key = "check initiation",
-    ask_key = "check ask", name_key = "check name",
-}
 
 local function unhex(text)
     return (text:gsub("%x%x", function(digits) return string.char(tonumber(digits, 16)) end))
@@ -29,8 +26,7 @@ local function regroup(groups, from, to)
         bits, value = bits + from, value * 2 ^ from + group
         while bits >= to do
             bits = bits - to
-            result[#result + 1] = math.floor(value / 2 ^ bits)
-            value = value % 2 ^ bits
+            result[#result + 1], value = math.floor(value / 2 ^ bits), value % 2 ^ bits
         end
     end
     return result, value
@@ -39,10 +35,10 @@ end
 -- The bytes of a text of that alphabet; nil if it has another character, another size or a spare bit that is set.
 local function decoded(text, alphabet, size)
     local digits = {}
-    for character in text:gmatch(".") do
-        local digit = alphabet:find(character, 1, true)
+    for at = 1, #text do
+        local digit = alphabet:find(text:sub(at, at), 1, true)
         if not digit then return nil end
-        digits[#digits + 1] = digit - 1
+        digits[at] = digit - 1
     end
     local bytes, rest = regroup(digits, #alphabet == 32 and 5 or 6, 8)
     return #text == size and rest == 0 and string.char(table.unpack(bytes)) or nil
@@ -55,7 +51,7 @@ local function is_valid_key(key)
 end
 
 return function(crypto)
-    local function kdf(key, salt, label) return (crypto.hkdf(salt, key, label, 1)) end
+    local function kdf(key, salt, label) return (crypto.hkdf(salt, key, "inkling/2 " .. label, 1)) end
 
     -- The user ID of a key (W-5).
     local function user_id(key)
@@ -64,23 +60,21 @@ return function(crypto)
         return table.concat(digits)
     end
 
-    -- The chat of an invite (W-11, W-34) or of the name of an open chat (W-8); nil if an invite is not valid.
+    -- The chat of an invite (W-11, W-34) or of the name of an open chat (W-8); nil if an invite is not valid. It has
+    -- the derived keys by their uses.
     local function chat_of(entry)
         local rest = entry:lower():find("^inkling:") and entry:sub(9)
-        local name = (rest and (rest:match("^(.-)#") or "") or entry):gsub("%%(%x%x)", unhex)
+        local name = (rest and rest:match("^[^#]*") or entry):gsub("%%(%x%x)", unhex)
         local chat = { name = name, is_secret = rest and true or false }
         if rest then
-            local secret = decoded(rest:match("#([^@]*)") or "", BASE32, 26)
-            local owner_text = rest:match("#[^@]*@(.*)$")
-            local owner = owner_text and decoded(owner_text, BASE64, 43) or ""
-            if not secret or name == "" or owner_text and not is_valid_key(owner .. ZERO_KEY:sub(#owner + 1)) then
-                return nil
-            end
-            chat.key = kdf(secret, owner, "inkling/2 secret chat")
+            local secret, owner_text = decoded(rest:match("#([^@]*)") or "", BASE32, 26), rest:match("#[^@]*@(.*)$")
+            local owner = owner_text and decoded(owner_text, BASE64, 43)
+            if not secret or name == "" or owner_text and not (owner and is_valid_key(owner)) then return nil end
+            chat.key = kdf(secret, owner or "", "secret chat")
         else
             chat.key = crypto.sha256("inkling/2 open chat\0" .. name)
         end
-        for member, use in pairs(USES) do chat[member] = kdf(chat.key, "", "inkling/2 " .. use) end
+        for _, use in ipairs(USES) do chat[use] = kdf(chat.key, "", use) end
         return chat
     end
 
@@ -95,30 +89,24 @@ return function(crypto)
         return chats
     end
 
-    -- The chat under whose key a check was made (CHECK of wire.md), or nil.
-    local function chat_by_check(chats, key_name, data, check)
+    -- The chat under whose key for that use a check was made, or nil.
+    local function chat_by_check(chats, use, data, check)
         for _, chat in ipairs(chats) do
-            if crypto.hmac(chat[key_name], data):sub(1, 8) == check then return chat end
+            if crypto.hmac(chat["check " .. use], data):sub(1, 8) == check then return chat end
         end
     end
 
     -- The static key in an instance key or, with a token, in a tell key (W-10); nil if it does not open.
     local function open_static(chat, sealed, nonce, token)
-        local label = token and "inkling/2 tell" or "inkling/2 instance"
-        return crypto.open(kdf(chat.seal_key, (token or "") .. nonce, label), ZERO_NONCE, "", sealed)
+        local key = kdf(chat.seal, (token or "") .. nonce, token and "tell" or "instance")
+        return crypto.open(key, ZERO_NONCE, "", sealed)
     end
 
     -- The nonce and the chat of an instance name (D-21), or nil.
     local function read_instance_name(chats, name)
         local bytes = decoded(name:sub(1, 26):lower(), BASE32, 26)
-        local chat = bytes and chat_by_check(chats, "name_key", bytes:sub(1, 8), bytes:sub(9))
+        local chat = bytes and chat_by_check(chats, "name", bytes:sub(1, 8), bytes:sub(9))
         return chat and bytes:sub(1, 8), chat
-    end
-
-    -- The static key in the value of a TXT record's `k` (D-3), or nil.
-    local function open_instance_key(chat, text, nonce)
-        local sealed = decoded(text, BASE64, 64)
-        return sealed and open_static(chat, sealed, nonce)
     end
 
     -- `transport` has lists of keys by receiver index, `privates` private keys by their public ones; `publics` lists
@@ -127,9 +115,8 @@ return function(crypto)
     Keys.__index = Keys
 
     local function open(path)
-        local keys = setmetatable({ path = path, size = 0, lines = {}, transport = {}, privates = {}, publics = {} }, Keys)
-        keys:read_on(true)
-        return keys
+        local keys = { path = path, size = 0, lines = {}, transport = {}, privates = {}, publics = {} }
+        return setmetatable(keys, Keys)
     end
 
     function Keys:add_transport(index, key)
@@ -143,10 +130,13 @@ return function(crypto)
     end
 
     -- Takes the lines that the file has got since the last call: while a capture is running, it may grow.
-    function Keys:read_on(is_first)
-        if self.path == "" then return end
-        local file, problem = io.open(self.path, "r")
-        if not file then return is_first and print("Inkling: can't read the key file: " .. problem) end
+    function Keys:read_on()
+        local file, problem = io.open(self.path)
+        if not file then
+            if self.path ~= "" then print("Inkling: can't read the key file: " .. problem) end
+            self.path = ""
+            return
+        end
         local size = file:seek("end")
         file:seek("set")
         for line in size ~= self.size and file:lines() or function() end do
@@ -169,33 +159,29 @@ return function(crypto)
         file:close()
     end
 
-    function Keys:has(index) return self.transport[index] ~= nil end
-
     -- The frames of a sealed datagram, or nil (W-19); then whether the index has a key.
     function Keys:unseal(bytes, index, counter)
-        local header, sealed = bytes:sub(1, HEADER_SIZE), bytes:sub(HEADER_SIZE + 1)
+        self:read_on()
         local nonce = "\0\0\0\0" .. crypto.little_endian(counter, 8)
-        local tried = 0
-        for attempt = 1, 2 do
-            local keys = self.transport[index] or {}
-            for at = tried + 1, #keys do
-                local frames = crypto.open(keys[at], nonce, header, sealed)
-                if frames then return frames, true end
-            end
-            tried = #keys
-            if attempt == 1 then self:read_on() end
+        for _, key in ipairs(self.transport[index] or {}) do
+            local frames = crypto.open(key, nonce, bytes:sub(1, HEADER_SIZE), bytes:sub(HEADER_SIZE + 1))
+            if frames then return frames, true end
         end
-        return nil, tried > 0
+        return nil, self.transport[index] ~= nil
     end
 
-    -- The symmetric state of Noise, section 5.2, after it mixed some data. Each of its keys seals one text, so all
-    -- nonces are 0.
+    -- The symmetric state of Noise, section 5.2. Each of its keys seals one text, so all nonces are 0.
     local Noise = {}
     Noise.__index = Noise
 
     function Noise:mix_hash(data) self.hash = crypto.sha256(self.hash .. data) end
 
     function Noise:mix_key(material) self.chain, self.key = crypto.hkdf(self.chain, material, "", 2) end
+
+    function Noise:mix_ephemeral(ephemeral)
+        self:mix_hash(ephemeral)
+        self:mix_key(ephemeral)
+    end
 
     -- Mixes the X25519 result of two public keys; false if neither's private key is known. A node refuses the result
     -- zero (W-4).
@@ -215,14 +201,12 @@ return function(crypto)
     end
 
     -- What message 1 of a handshake holds, with one key as the responder's; nil if the keys do not open it.
-    local function open_first_to(keys, chat, index, message, responder)
-        local noise = setmetatable({ chain = crypto.sha256(NOISE_NAME) }, Noise)
+    local function open_first(keys, chat, index, message, responder)
+        local noise, ephemeral = setmetatable({ chain = crypto.sha256(NOISE_NAME) }, Noise), message:sub(1, 32)
         noise.hash = noise.chain
-        local ephemeral = message:sub(1, 32)
-        for _, data in ipairs({ "inkling/2\0\x21" .. index .. chat.prologue_key, responder, ephemeral }) do
-            noise:mix_hash(data)
-        end
-        noise:mix_key(ephemeral)
+        noise:mix_hash("inkling/2\0\x21" .. index .. chat.prologue)
+        noise:mix_hash(responder)
+        noise:mix_ephemeral(ephemeral)
         if not noise:mix_shared(keys, ephemeral, responder) then return nil end
         local initiator = noise:decrypt(message:sub(33, 80))
         if not initiator or not noise:mix_shared(keys, initiator, responder) then return nil end
@@ -236,7 +220,7 @@ return function(crypto)
     function Keys:open_first(chat, index, message)
         self:read_on()
         for _, responder in ipairs(self.publics) do
-            local first = open_first_to(self, chat, index, message, responder)
+            local first = open_first(self, chat, index, message, responder)
             if first then return first end
         end
     end
@@ -245,27 +229,25 @@ return function(crypto)
     function Keys:open_second(first, index, message)
         local noise = setmetatable({ hash = first.noise.hash, chain = first.noise.chain }, Noise)
         local ephemeral, mixed = message:sub(1, 32), nil
-        noise:mix_hash(ephemeral)
-        noise:mix_key(ephemeral)
+        noise:mix_ephemeral(ephemeral)
         if not noise:mix_shared(self, first.ephemeral, ephemeral) then return nil end
         if not noise:mix_shared(self, first.initiator, ephemeral) then return nil end
         noise.chain, mixed, noise.key = crypto.hkdf(noise.chain, first.chat.psk, "", 3)
         noise:mix_hash(mixed)
         local payload = noise:decrypt(message:sub(33))
         if not payload then return nil end
-        local second = {
-            index = number(payload:sub(1, 4)), run = payload:sub(5, 12), epoch = number(payload:sub(13)),
+        local responder_index, forth, back = number(payload:sub(1, 4)), crypto.hkdf(noise.chain, "", "", 2)
+        self:add_transport(responder_index, forth)
+        self:add_transport(number(index), back)
+        return {
+            index = responder_index, run = payload:sub(5, 12), epoch = number(payload:sub(13)),
             has_zero = noise.has_zero,
         }
-        local forth, back = crypto.hkdf(noise.chain, "", "", 2)
-        self:add_transport(second.index, forth)
-        self:add_transport(number(index), back)
-        return second
     end
 
     return {
         open = open, chats_of = chats_of, chat_by_check = chat_by_check, read_instance_name = read_instance_name,
-        open_static = open_static, open_instance_key = open_instance_key, user_id = user_id,
-        is_valid_key = is_valid_key,
+        open_static = open_static, user_id = user_id, is_valid_key = is_valid_key,
+        decode_base64 = function(text, size) return decoded(text, BASE64, size) end,
     }
 end

@@ -1,5 +1,5 @@
 -- Ties the datagrams of a capture together: initiations, retries and responses into handshakes, sealed datagrams to
--- their handshake, tells to asks. It uses nothing of Wireshark. An endpoint is a string of address and port.
+-- their handshake. It uses nothing of Wireshark. An endpoint is a string of address and port.
 --
 -- Message 2 holds the responder's index encrypted. So an index that first occurs on its way to the responder, soon
 -- after a response, is taken for the responder's. After several responses at once, for several chats, it may belong to
@@ -14,15 +14,11 @@ local INITIATION_SIZE = 121
 local Sessions = {}
 Sessions.__index = Sessions
 
+-- `handshakes` and `directions` hold lists by the index that was given out, `answered` handshakes by initiator and
+-- responder; `states` by chat, and key, run and epoch of both ends; `epochs` the last run and epoch by chat and keys.
 local function new()
     return setmetatable({
-        count = 0, -- of the sessions
-        handshakes = {}, -- by the initiator's index, each a list
-        answered = {}, -- handshakes by initiator and responder, each a list
-        directions = {}, -- by the receiver's index, each a list
-        asks = {}, -- by token and asker
-        states = {}, state_count = 0, -- by chat, and key, run and epoch of both ends
-        epochs = {}, -- the last run and epoch by chat and both keys
+        count = 0, handshakes = {}, directions = {}, answered = {}, states = {}, state_count = 0, epochs = {},
     }, Sessions)
 end
 
@@ -36,21 +32,20 @@ end
 local function append(lists, key, value)
     lists[key] = lists[key] or {}
     table.insert(lists[key], value)
-end
-
--- One direction of a session: what is sent to an index. `marks` are the counters that occurred in its state (W-20).
-function Sessions:add_direction(index, receiver, handshakes, to_initiator, marks)
-    local direction = {
-        receiver = receiver, handshakes = handshakes, to_initiator = to_initiator, marks = marks or { seen = {} },
-    }
-    if #handshakes == 0 then direction.number = self:next_number() end
-    append(self.directions, index, direction)
-    return direction
+    return value
 end
 
 function Sessions:next_number()
     self.count = self.count + 1
     return self.count - 1
+end
+
+-- One direction of a session: what is sent to an index. `marks` are the counters that occurred in its state (W-20).
+function Sessions:add_direction(index, receiver, handshakes, to_initiator, marks)
+    return append(self.directions, index, {
+        receiver = receiver, handshakes = handshakes, to_initiator = to_initiator, marks = marks or { seen = {} },
+        number = #handshakes == 0 and self:next_number() or nil,
+    })
 end
 
 -- The handshake of an initiation, and whether it is new: it is sent more than once, also with a cookie (L-4, L-13).
@@ -59,10 +54,9 @@ function Sessions:initiation(number, source, destination, index, bytes)
     local handshake = latest(self.handshakes[index], function(one) return one.bytes == key end)
     local is_new = not handshake
     if is_new then
-        handshake = {
+        handshake = append(self.handshakes, index, {
             number = self:next_number(), bytes = key, frame = number, ends = {}, retries = {}, responses = {},
-        }
-        append(self.handshakes, index, handshake)
+        })
         handshake.back = self:add_direction(index, source, { handshake }, true)
     end
     handshake.ends[source], handshake.ends[destination] = true, true
@@ -100,26 +94,23 @@ function Sessions:opened(handshake)
     local ends = { first.initiator .. first.run .. first.epoch, first.responder .. second.run .. second.epoch }
     table.sort(ends)
     local key = first.chat.key .. table.concat(ends)
+    local state = self.states[key] or { number = self.state_count }
     if not self.states[key] then
-        self.states[key] = { number = self.state_count, [first.initiator] = { seen = {} } }
-        self.states[key][first.responder] = { seen = {} }
-        self.state_count = self.state_count + 1
+        self.states[key], self.state_count = state, self.state_count + 1
+        state[first.initiator], state[first.responder] = { seen = {} }, { seen = {} }
     end
-    local state = self.states[key]
     handshake.state, handshake.claimed, handshake.back.marks = state.number, true, state[first.responder]
     self:add_direction(second.index, handshake.responder, { handshake }, false, state[first.initiator])
 end
 
 -- The direction of a session that an index names; a new one if nothing in the capture fits.
 function Sessions:direction(time, source, destination, index)
-    local list = self.directions[index]
+    local list, handshakes = self.directions[index], {}
     local direction = latest(list, function(one) return one.receiver == destination end)
     if direction then return direction end
-    local handshakes = {}
     for _, handshake in ipairs(self.answered[source .. ">" .. destination] or {}) do
-        if not handshake.claimed and time - handshake.answered_at <= CONFIRMATION_SECONDS then
-            table.insert(handshakes, handshake)
-        end
+        local is_open = not handshake.claimed and time - handshake.answered_at <= CONFIRMATION_SECONDS
+        if is_open then table.insert(handshakes, handshake) end
     end
     -- A node that moved has another address, but the same index (L-24).
     if #handshakes == 0 and list then return list[#list] end
@@ -130,38 +121,14 @@ end
 -- What the capture tells of a sealed datagram. A last will has no place among the other counters (W-21).
 function Sessions:sealed(time, source, destination, index, counter)
     local direction = self:direction(time, source, destination, index)
-    local marks = direction.marks
-    if counter == LAST_WILL_COUNTER then return { direction = direction } end
-    return {
-        direction = direction, repeats = marks.seen[counter],
-        is_old = marks.highest ~= nil and marks.highest - counter >= REPLAY_WINDOW,
-    }
+    local marks = counter == LAST_WILL_COUNTER and { seen = {} } or direction.marks
+    local is_old = marks.highest ~= nil and marks.highest - counter >= REPLAY_WINDOW
+    return { direction = direction, marks = marks, repeats = marks.seen[counter], is_old = is_old }
 end
 
 -- Marks the counter, as a receiver does with a datagram that authenticates (W-23).
-function Sessions:mark(number, direction, counter)
-    local marks = direction.marks
-    if counter == LAST_WILL_COUNTER then return end
-    marks.seen[counter] = marks.seen[counter] or number
-    marks.highest = math.max(marks.highest or counter, counter)
-end
-
--- Whether the capture shows that this index was given out.
-function Sessions:knows(index) return self.directions[index] ~= nil end
-
--- The ask of this token and check, and whether it is new.
-function Sessions:ask(number, source, token, check)
-    local key = token .. ">" .. source
-    local ask = self.asks[key]
-    if ask and ask.check == check then return ask, false end
-    self.asks[key] = { check = check, frame = number, tells = {} }
-    return self.asks[key], true
-end
-
-function Sessions:tell(number, destination, token)
-    local ask = self.asks[token .. ">" .. destination]
-    if ask then table.insert(ask.tells, number) end
-    return ask
+function Sessions:mark(number, marks, counter)
+    marks.seen[counter], marks.highest = marks.seen[counter] or number, math.max(marks.highest or counter, counter)
 end
 
 return { new = new }

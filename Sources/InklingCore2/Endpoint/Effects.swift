@@ -88,6 +88,9 @@ struct Effects: Sendable {
         start + duration * (percent.lowerBound + Int(random.next() % UInt64(percent.count))) / 100
     }
 
+    /// The body of a greasing record, if one goes before a message.
+    mutating func greasingRecord() -> [UInt8]? { Greasing.record(number: 0, using: &random)?.body }
+
     /// The place of a session that is completed now: after all others (L-70).
     mutating func nextOrder() -> UInt64 {
         orders += 1

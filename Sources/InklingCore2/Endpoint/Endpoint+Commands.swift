@@ -47,7 +47,7 @@ extension Endpoint {
                 announce(stop, in: chat, now)
                 continue
             }
-            for id in links.ids(in: chat) where links[id].isShown { sendHeartbeat(id, now) }
+            for id in links.ids(in: chat) where !links[id].isDown { sendHeartbeat(id, now) }
         }
     }
 
@@ -213,6 +213,9 @@ extension Endpoint {
         chats[chat].draft = ""
         let edge = chats[chat].announcer.end(now)
         for id in open {
+            if surroundings.configuration.isGreasing, let body = effects.greasingRecord() {
+                links[id].sender.grease(body)
+            }
             links[id].sender.enqueue(message, text: bytes, now: now)
             requestRecords(id, now)
         }

@@ -74,30 +74,32 @@ extension Endpoint {
         handshakes.add(
             UnconfirmedSession(
                 person: person, run: received.peer.run, epochs: EpochPair(own: own, peer: received.peer.epoch),
-                initiation: bytes, response: encoded, createdAt: now, session: session))
+                initiation: Handshakes.body(of: bytes), response: encoded, createdAt: now, session: session))
         effects.send(encoded, to: address, .response)
     }
 
-    /// The first sealed datagram opened on a responder's session: it joins (L-67), unless its frames say bye and it has
-    /// no link (L-34).
+    /// The first sealed datagram opened on a responder's session: it joins (L-67), unless its frames say bye (L-34).
     mutating func confirm(
         _ unconfirmed: UnconfirmedSession, _ sealed: SealedDatagram, _ plaintext: [UInt8], from address: Address,
         _ now: Instant
     ) {
         handshakes.remove(unconfirmed.session.localIndex)
         let frames = try? Frames.parse(plaintext, counter: sealed.counter)
-        // The last will completes no session (W-21).
-        guard sealed.counter != Limits.lastWillCounter else { return }
-        effects.counters.handshakesCompleted += 1
         let person = unconfirmed.person
         let link = links.link(to: person, run: unconfirmed.run)
-        let hasBye = frames?.contains { if case .bye = $0 { true } else { false } } ?? false
-        if link == nil, hasBye { return }
+        for case .bye(let reason) in frames ?? [] {
+            if let link, links[link].epochs == unconfirmed.epochs { endByBye(link, reason, now) }
+            return
+        }
+        guard sealed.counter != Limits.lastWillCounter else { return effects.drop(.frames) }
+        effects.counters.handshakesCompleted += 1
         let joining = EpochRules.join(link: link.map { links[$0].epochs }, unconfirmed.epochs)
         let joined = join(
             unconfirmed.session.joining(at: now), joining, to: link, of: person, run: unconfirmed.run,
             unconfirmed.epochs, now)
-        if joined != nil { receive(sealed, from: address, now) }
+        guard let joined else { return }
+        receive(sealed, from: address, now)
+        peerOpened(person, unconfirmed.session.localIndex, joined, now)
     }
 
     // MARK: Responses
@@ -119,15 +121,15 @@ extension Endpoint {
         initiations.answered(from: address, &effects)
         let person = attempt.person
         let link = links.link(to: person, run: peer.run)
+        let destination = attempt.wasSent(to: address) ? address : attempt.firstDestination ?? address
         let decision = EpochRules.response(
             link: link.map { (links[$0].epochs, links[$0].isDown) }, keyEpoch: epoch(of: person), named: attempt.epoch,
             peer: peer.epoch, isFollowUp: attempt.isFollowUp)
         switch decision {
         case .drop: attemptFailed(attempt, now)
         case .forget: if let link { forget(link, .lostState, .replaced, now) }
-        case .handshake(let epoch): followUp(attempt, epoch: epoch, isForLink: link != nil, at: address, now)
+        case .handshake(let epoch): followUp(attempt, epoch: epoch, isForLink: link != nil, at: destination, now)
         case .joining(let joining):
-            let destination = attempt.wasSent(to: address) ? address : attempt.firstDestination ?? address
             let session = Session(
                 localIndex: attempt.index, remoteIndex: index, role: .initiator, keys: keys, address: destination,
                 now: now)

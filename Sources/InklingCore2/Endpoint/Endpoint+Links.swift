@@ -48,6 +48,7 @@ extension Endpoint {
         if !before.isDown { links.count(isUp: false) }
         let failed = links[id].replace(epochs, &effects, now: now)
         release(id)
+        directory.uncover(before, links, surroundings)
         for message in failed { tell(outbox.failed(message, to: before.personID, over: id, .lostState)) }
         reportGone(before, .replaced, now)
     }
@@ -160,7 +161,7 @@ extension Endpoint {
             report(id, now)
         }
         if !links[id].isNamed, links[id].liveness.nameDeadline <= now {
-            return sayBye(id, .quit, .bye, .bye, now)
+            return sayBye(id, .quit, .silence, .silence, now)
         }
         if links[id].hints.advance(now) { ping(id, .everywhere, now) }
         for message in links[id].sender.advance(now) {
@@ -216,8 +217,8 @@ extension Endpoint {
     /// Our own timer came more than 500 ms late (L-30, L-42, L-89).
     mutating func fallBehind(sinceLast: Duration, _ now: Instant) {
         effects.counters.lateTimers += 1
+        let isStop = sinceLast > Limits.stop && !surroundings.isBehind
         surroundings.activity.fallBehind()
-        let isStop = sinceLast > Limits.stop
         for id in links.sortedIDs where !links[id].isDown {
             links[id].liveness.overslept(now)
             // Nothing is sealed on a session whose time is over.

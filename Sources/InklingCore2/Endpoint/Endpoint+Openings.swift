@@ -10,20 +10,18 @@ extension Endpoint {
         if openings.find(person) == nil { restartOpening(with: person, now) }
     }
 
-    /// New candidates begin an opening again, unless an attempt is under way: it takes them in (L-91).
+    /// New candidates begin an opening again; an attempt under way goes on as the first, and takes them in (L-102).
     mutating func hasNewCandidates(_ person: PersonID, _ now: Instant) {
         guard hasToOpen(to: person, now) else { return stopOpening(with: person) }
-        guard openings.find(person)?.isUnderWay != true else { return }
-        restartOpening(with: person, now)
+        guard openings.find(person)?.isUnderWay == true else { return restartOpening(with: person, now) }
+        openings[person].continueAsFirst()
     }
 
     /// Begins an opening with its first attempt, at this node's turn (L-1).
     mutating func restartOpening(with person: PersonID, _ now: Instant) {
         cancelAttempt(of: person)
         guard hasToOpen(to: person, now) else { return stopOpening(with: person) }
-        var opening = Opening()
-        opening.restart(at: surroundings.turn(with: person.key, now))
-        openings.insert(opening, for: person)
+        openings.insert(Opening(at: surroundings.turn(with: person.key, now)), for: person)
     }
 
     /// Begins all openings again with the first attempt; resting instances stay at rest (L-40, L-42).
@@ -58,9 +56,7 @@ extension Endpoint {
 
     private mutating func succeeded(_ person: PersonID, _ now: Instant) {
         guard hasToOpen(to: person, now) else { return stopOpening(with: person) }
-        var opening = Opening()
-        opening.restart(at: now)
-        openings.insert(opening, for: person)
+        openings.insert(Opening(at: now), for: person)
     }
 
     mutating func wentDown(_ link: Link, _ now: Instant) {
@@ -74,6 +70,13 @@ extension Endpoint {
         directory.uncover(link, links, surroundings)
         restartOpening(with: link.personID, now)
         planRemembered(link.personID, now)
+    }
+
+    /// The peer's session joined a down link. It has 3 s like one of an attempt, and then this node opens too.
+    mutating func peerOpened(_ person: PersonID, _ index: UInt32, _ id: LinkID, _ now: Instant) {
+        guard links.find(id)?.isDown == true, openings.find(person)?.isUnderWay != true else { return }
+        if openings.find(person) == nil { openings.insert(Opening(at: now), for: person) }
+        openings[person].join(index, now: now)
     }
 
     /// A session of an opening's attempt joined a link, which has to come up within 3 s (L-91).
@@ -91,9 +94,11 @@ extension Endpoint {
     mutating func advance(opening person: PersonID, _ now: Instant) {
         guard let opening = openings.find(person) else { return }
         switch opening.state {
-        case .idle, .attempting: return
-        case .joined(_, let until):
-            if until <= now { openings[person].failed(&effects, now: now) }
+        case .attempting: return
+        case .joined(let index, let until):
+            guard until <= now else { return }
+            if let id = links.link(ofSession: index) { countFailure(of: person, at: [links[id].address]) }
+            openings[person].failed(&effects, now: now)
         case .waiting(let until):
             if until <= now { attempt(person, isFirst: opening.attempts == 0, now) }
         }
@@ -120,7 +125,7 @@ extension Endpoint {
         advance(attempt: index, now)
     }
 
-    /// How long an opening waits whose addresses are all crowded, or that gave its place away.
+    /// How long an opening waits whose addresses are all crowded.
     private static let crowdedDelay = Duration.seconds(1)
     /// How long an opening waits for a place among the pending ones, or for what may be sent.
     private static let pendingDelay = Duration.milliseconds(250)
@@ -149,8 +154,7 @@ extension Endpoint {
         let victim = handshakes.replaceable(isFavoured: isFavoured).filter { attempts($0) > 1 }
             .max { (attempts($0), $1.person) < (attempts($1), $0.person) }
         guard let victim else { return false }
-        handshakes.remove(victim.index)
-        openings[victim.person].wait(until: now + Endpoint.crowdedDelay)
+        attemptFailed(victim, now)
         return true
     }
 
@@ -183,13 +187,17 @@ extension Endpoint {
         guard attempt.isOfOpening, let opening = openings.find(attempt.person) else { return }
         // A response removes the attempt before it is judged.
         guard opening.pending == attempt.index || opening.pending == nil else { return }
-        let destinations = attempt.destinations
-        for instance in directory.instances.instances(of: attempt.person)
+        countFailure(of: attempt.person, at: attempt.destinations)
+        guard hasToOpen(to: attempt.person, now) else { return stopOpening(with: attempt.person) }
+        openings[attempt.person].failed(&effects, now: now)
+    }
+
+    /// Counts an attempt that failed for the instances to which it went (D-22).
+    private mutating func countFailure(of person: PersonID, at destinations: Set<Address>) {
+        for instance in directory.instances.instances(of: person)
         where instance.addresses.contains(where: destinations.contains) && !directory.isCovered(instance, links) {
             directory.instances[instance.id].failures += 1
         }
-        guard hasToOpen(to: attempt.person, now) else { return stopOpening(with: attempt.person) }
-        openings[attempt.person].failed(&effects, now: now)
     }
 
     /// Where an opening's initiations go: of strangers not to addresses at which too many keys are listed (L-2, D-17).

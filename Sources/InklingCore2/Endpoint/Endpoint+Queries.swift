@@ -49,6 +49,9 @@ extension Endpoint {
         (links.count, links.sessionCount + handshakes.count, directory.instances.count, outbox.count)
     }
 
+    /// How many links are up or suspect (T-24).
+    package var liveLinks: Int { links.liveCount }
+
     /// The bytes of text that its user has not taken, or that are being put together, as they count (M-20).
     package var heldText: Int { pools.size }
 

@@ -52,9 +52,10 @@ extension Endpoint {
         let own = heartbeat(of: id)
         var texts: [String] = []
 
-        note(received, on: id, from: source, isEvidence: isEvidence, now)
+        note(received, on: id, from: source, isEvidence: isEvidence, draws: isWithinLimit, now)
         if isEvidence, !wasDown { links[id].liveness.heard(now) }
         if isWithinLimit {
+            if !counts { links[id].status.note(received.status, counter: received.counter) }
             if counts, let status = received.status { apply(status, of: received, on: id, now) }
             if let token = received.ping { sendPong(token, own, on: id, to: source) }
             if let answer { apply(answer, on: id, from: source, now) }
@@ -66,7 +67,8 @@ extension Endpoint {
         report(id, now)
         for text in texts { deliver(text, from: id) }
         if let reason = received.bye { return endByBye(id, reason, now) }
-        if links[id].isDown { return pingDown(id, now) }
+        guard isWithinLimit else { return }
+        if links[id].isDown { return pingDown(id, from: source, now) }
         if isUnheard, received.isNewest, !isBehind {
             links[id].liveness.unheard(now)
         }
@@ -155,14 +157,16 @@ extension Endpoint {
     /// Records where a datagram came from: one from another address that the link may follow draws a ping there (L-51,
     /// L-100).
     private mutating func note(
-        _ received: ReceivedFrames, on id: LinkID, from source: Address, isEvidence: Bool, _ now: Instant
+        _ received: ReceivedFrames, on id: LinkID, from source: Address, isEvidence: Bool, draws: Bool, _ now: Instant
     ) {
         let isElsewhere = source != links[id].address
         if isElsewhere { links[id].check.received(received.size, from: source) }
         let isDown = links[id].isDown
         if isEvidence || isDown && received.isNewest { links[id].check.heard(from: source) }
-        guard isElsewhere, isEvidence || isDown, mayFollow(id, to: source), links[id].check.mayPing(now) else { return }
-        let token = links[id].pings.next(to: [source], isCheck: true, &effects, now: now)
+        guard draws, isElsewhere, isEvidence || isDown, mayFollow(id, to: source), links[id].check.mayPing(now) else {
+            return
+        }
+        let token = links[id].pings.next(to: [source], &effects, now: now)
         sendElsewhere([.ping(token)], .ping, on: id, to: source)
     }
 
@@ -184,11 +188,13 @@ extension Endpoint {
     private func mayFollow(_ id: LinkID, to source: Address) -> Bool {
         guard !surroundings.isOneself(source) else { return false }
         return surroundings.isOnLink(source) || !surroundings.isOnLink(links[id].address)
-            || directory.coversByHand(links[id])
+            || !links[id].isDown && directory.coversByHand(links[id])
     }
 
-    /// Asks on a down link whether the peer is there, at most every 125 ms (L-71).
-    private mutating func pingDown(_ id: LinkID, _ now: Instant) {
+    /// Asks on a down link whether the peer is there, at most every 125 ms (L-71); of an address that the link may
+    /// follow to, the check asks (L-100).
+    private mutating func pingDown(_ id: LinkID, from source: Address, _ now: Instant) {
+        guard source == links[id].address || !mayFollow(id, to: source) else { return }
         if let last = links[id].pings.lastSent, now - last < Limits.checkInterval { return }
         let address = links[id].address
         let token = links[id].pings.next(to: [address], &effects, now: now)

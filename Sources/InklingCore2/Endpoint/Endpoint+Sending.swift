@@ -51,6 +51,10 @@ extension Endpoint {
     ) {
         let frames = surroundings.configuration.isGreasing ? effects.greased(frames) : frames
         guard let bytes = links[id].seal(frames, on: session) else { return }
+        for case .heartbeat(let beat) in frames where links[id].nextHeartbeat > lastInput + beat.idleInterval {
+            // No wait is longer than the interval that was announced last (T-24).
+            links[id].nextHeartbeat = lastInput + beat.idleInterval
+        }
         for address in addresses ?? [links[id].address] { effects.send(bytes, to: address, kind) }
     }
 

@@ -21,7 +21,6 @@ struct Farewells: Sendable {
             guard let bytes = link.seal([.bye(reason)], on: index) else { return }
             effects.send(bytes, to: link.address, .bye)
             for delay in Limits.copies {
-                guard let bytes = link.seal([.bye(reason)], on: index) else { return }
                 let copy = Copy(at: now + delay, bytes: bytes, address: link.address)
                 let place = copies.lastIndex { $0.at <= copy.at }.map { $0 + 1 } ?? 0
                 copies.insert(copy, at: place)

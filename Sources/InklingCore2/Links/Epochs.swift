@@ -87,7 +87,7 @@ enum EpochRules {
 
     /// - Parameters:
     ///   - link: The pair of the link with the response's run, and whether it is down.
-    ///   - isFollowUp: Whether the attempt was caused by an earlier response, or caused a handshake already.
+    ///   - isFollowUp: Whether the initiation was itself caused by L-65 or L-66.
     static func response(
         link: (pair: EpochPair, isDown: Bool)?, keyEpoch: UInt32, named own: UInt32, peer: UInt32, isFollowUp: Bool
     ) -> Response {

@@ -16,7 +16,7 @@ struct Link: Sendable {
     var receiver = RecordReceiver()
     private var window = ReplayWindow()
     /// The counter of the next datagram that we send.
-    private var nextCounter: UInt32 = 0
+    var nextCounter: UInt32 = 0
     /// Where the peer is (L-24, L-81).
     private(set) var address: Address
     /// Whether a socket of the node's own user is at ``address`` (L-78).

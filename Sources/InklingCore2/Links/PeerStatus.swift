@@ -38,6 +38,11 @@ struct PeerStatus: Sendable {
         return .applied(typing.apply(isTyping: status.isTyping, now: now))
     }
 
+    /// Records a status that does not count (T-13).
+    mutating func note(_ status: Status?, counter: UInt32) {
+        if status != nil { newest = max(newest ?? 0, counter) }
+    }
+
     /// Ends typing of which no evidence came for 3 s (T-15).
     mutating func advance(_ now: Instant) -> ReceivedTyping.Change { typing.advance(now) }
 

@@ -14,22 +14,18 @@ struct PingClock: Sendable {
 
     /// The smoothed round trip; nil before the first pong.
     private(set) var roundTrip: Duration?
-    /// When the last ping went to the link's address.
+    /// When the last ping went out.
     private(set) var lastSent: Instant?
     /// The oldest first.
     private var awaited: [Ping] = []
 
     /// Records a ping that goes out.
     ///
-    /// - Parameters:
-    ///   - addresses: All that it goes to.
-    ///   - isCheck: Whether it goes to an address that is not confirmed alone.
+    /// - Parameter addresses: All that it goes to.
     /// - Returns: Its token.
-    mutating func next(
-        to addresses: [Address], isCheck: Bool = false, _ effects: inout Effects, now: Instant
-    ) -> UInt16 {
+    mutating func next(to addresses: [Address], _ effects: inout Effects, now: Instant) -> UInt16 {
         forget(now)
-        if !isCheck { lastSent = now }
+        lastSent = now
         if awaited.count >= PingClock.capacity { awaited.removeFirst() }
         while true {
             let token = UInt16(truncatingIfNeeded: effects.number())

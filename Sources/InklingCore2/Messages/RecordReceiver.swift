@@ -20,7 +20,7 @@ struct RecordReceiver: Sendable {
         case givenUp
     }
 
-    /// Whether record 0 was a name, so that the link is shown (L-85).
+    /// Whether a name was delivered, so that the link is shown (L-85). It is record 0, unless a forward passed over that (M-37).
     private(set) var isPeerNamed = false
     private var expected: UInt32 = 0
     private var beyond: [UInt32: Record] = [:]
@@ -127,7 +127,7 @@ struct RecordReceiver: Sendable {
     ) -> Bool {
         switch record.type {
         case .name:
-            isPeerNamed = isPeerNamed || record.number == 0
+            isPeerNamed = true
             events.append(.name(record.displayName))
             return true
         case .text:

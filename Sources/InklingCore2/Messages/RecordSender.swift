@@ -43,6 +43,8 @@ struct RecordSender: Sendable {
     /// The oldest message, and the time for which the link was up when it became the oldest (M-30).
     private var oldest: (message: UInt64, since: Duration)?
     private var isNameDue = true
+    /// Whether a name failed and was not sent again: it may go before the peer is named, as record 0 does.
+    private var isNameLost = false
 
     /// - Parameters:
     ///   - name: The display name, 0 to 64 bytes, which becomes record 0 (M-24).
@@ -109,7 +111,7 @@ struct RecordSender: Sendable {
     /// Whether a record may be sent for the first time (M-10, M-34, M-37, L-85).
     private var canBegin: Bool {
         guard forward == .none, window.hasRoom else { return false }
-        return window.next == 0 || isPeerNamed && (isNameDue || !queue.isEmpty)
+        return window.next == 0 || isNameLost && isNameDue || isPeerNamed && (isNameDue || !queue.isEmpty)
     }
 
     // MARK: Inputs
@@ -163,7 +165,7 @@ struct RecordSender: Sendable {
         queue.beginState()
         timer = RetransmissionTimer(isOnLink: timer.isOnLink)
         (window, forward, acknowledged, newestAck) = (SendWindow(), .none, 0, nil)
-        (isUp, isPeerNamed) = (false, false)
+        (isUp, isPeerNamed, isNameLost) = (false, false, false)
         waitAtProgress = wait.reading(now)
         settle(now)
         return failed
@@ -231,7 +233,9 @@ struct RecordSender: Sendable {
         guard wantsToSend else { return nil }
         defer { settle(now) }
         if let record = window.repeatRecord(now) { return record }
-        return queue.next(now: now, up: up.reading(now)).map { window.send($0, now) }
+        guard let part = queue.next(now: now, up: up.reading(now)) else { return nil }
+        if part.type == .name { isNameLost = false }
+        return window.send(part, now)
     }
 
     // MARK: Helpers
@@ -244,7 +248,10 @@ struct RecordSender: Sendable {
     /// Fails all waiting records and begins a forward. A forward that is not acknowledged yet stays (M-19, M-37).
     private mutating func stall(_ now: Instant) -> [UInt64] {
         let failed = unfinished
-        if window.parts.contains(where: { $0.type == .name }) { queue.repeatName() }
+        if window.parts.contains(where: { $0.type == .name }) {
+            queue.repeatName()
+            isNameLost = true
+        }
         queue.removeAll()
         waitAtProgress = wait.reading(now)
         if forward == .none { forward = .due(window.skip()) }

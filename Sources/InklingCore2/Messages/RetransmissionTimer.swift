@@ -3,11 +3,14 @@ import InklingWire2
 /// The one retransmission timer of a link (M-32), computed as RFC 6298, section 2 (M-11).
 struct RetransmissionTimer {
     /// Whether the link's address is on-link, where the bounds are shorter (M-11).
-    var isOnLink: Bool
+    var isOnLink: Bool {
+        didSet { if isOnLink != oldValue { deadline = startedAt.map { $0 + timeout } } }
+    }
     /// The smoothed round trip; nil before the first sample.
     private(set) var smoothed: Duration?
     /// The instant when the timer runs out; nil while it is stopped.
     private(set) var deadline: Instant?
+    private var startedAt: Instant?
     private var variation = Duration.zero
     private var doublings = 0
 
@@ -27,7 +30,10 @@ struct RetransmissionTimer {
     }
 
     /// Starts the timer unless it runs, or stops it.
-    mutating func run(_ isRunning: Bool, _ now: Instant) { deadline = isRunning ? deadline ?? now + timeout : nil }
+    mutating func run(_ isRunning: Bool, _ now: Instant) {
+        startedAt = isRunning ? startedAt ?? now : nil
+        deadline = isRunning ? deadline ?? now + timeout : nil
+    }
 
     /// Applies the round trip of a record that was sent once, which ends the doubling (M-32).
     mutating func measure(_ sample: Duration) {
@@ -48,6 +54,7 @@ struct RetransmissionTimer {
     mutating func expire(_ now: Instant) -> Bool {
         guard let deadline, deadline <= now else { return false }
         self.deadline = nil
+        startedAt = nil
         // Six doublings of the shortest timer exceed each longest one.
         doublings = min(doublings + 1, 6)
         return true

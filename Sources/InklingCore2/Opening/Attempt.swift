@@ -24,8 +24,6 @@ struct Attempt: Sendable {
     let candidates: [Address]
     let handshake: PendingHandshake
     let startedAt: Instant
-    /// Whether it caused a handshake by L-65 or L-66.
-    var hasFollowUp = false
     /// When the following transmissions are due, the next first.
     private var transmissions: [Instant]
     /// The first address of the first transmission.
@@ -59,7 +57,7 @@ struct Attempt: Sendable {
     var initiation: Initiation { handshake.initiation }
     var index: UInt32 { initiation.senderIndex }
     var isRemembered: Bool { purpose == .remembered }
-    var isFollowUp: Bool { if case .followUp = purpose { true } else { hasFollowUp } }
+    var isFollowUp: Bool { if case .followUp = purpose { true } else { false } }
     /// Whether the opening of its key goes on with it.
     var isOfOpening: Bool { purpose == .opening || purpose == .followUp(ofOpening: true) }
     /// Where any transmission went.

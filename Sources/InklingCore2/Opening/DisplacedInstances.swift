@@ -11,9 +11,6 @@ struct DisplacedInstances: Sendable {
         let failures: Int
     }
 
-    /// The instances that are remembered (D-22).
-    private static let capacity = 256
-
     private var instances: [Instance] = []
 
     var count: Int { instances.count }
@@ -21,7 +18,7 @@ struct DisplacedInstances: Sendable {
     /// Adds an instance; of too many, forgets the oldest.
     mutating func insert(_ instance: Instance) {
         instances.append(instance)
-        if instances.count > DisplacedInstances.capacity { instances.removeFirst() }
+        if instances.count > Limits.instancesWithoutRoom { instances.removeFirst() }
     }
 
     mutating func remove(_ name: String, in chat: ChatID) -> Instance? {

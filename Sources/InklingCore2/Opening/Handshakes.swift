@@ -6,7 +6,7 @@ struct UnconfirmedSession: Sendable {
     /// The run of the peer, and the epochs of the handshake.
     let run: UInt64
     let epochs: EpochPair
-    /// All bytes of the initiation, and of our response to it.
+    /// The bytes of the initiation without its cookie, and of our response to it.
     let initiation: [UInt8]
     let response: [UInt8]
     let createdAt: Instant
@@ -20,7 +20,7 @@ struct Handshakes: Sendable {
     private var attempts = Table<UInt32, Attempt>()
     private var attemptsByPerson = Index<PersonID, UInt32>()
     private var unconfirmed: [UInt32: UnconfirmedSession] = [:]
-    /// The unconfirmed ones, by all bytes of the initiation.
+    /// The unconfirmed ones, by the bytes of the initiation.
     private var byInitiation: [[UInt8]: UInt32] = [:]
     private var touched: [UInt32] = []
 
@@ -33,10 +33,15 @@ struct Handshakes: Sendable {
 
     func unconfirmed(_ index: UInt32) -> UnconfirmedSession? { unconfirmed[index] }
 
-    /// The response to an initiation with just those bytes, while its session is unconfirmed (L-8, step 2).
+    /// The response to an initiation with those bytes before its cookie, while its session is unconfirmed (L-8, step 2).
     func response(to initiation: [UInt8]) -> [UInt8]? {
         guard !byInitiation.isEmpty else { return nil }
-        return byInitiation[initiation].flatMap { unconfirmed[$0]?.response }
+        return byInitiation[Handshakes.body(of: initiation)].flatMap { unconfirmed[$0]?.response }
+    }
+
+    /// The bytes of an initiation without its cookie.
+    static func body(of initiation: [UInt8]) -> [UInt8] {
+        Array(initiation.prefix(1 + 4 + Limits.checkSize + Limits.noiseMessage1Size))
     }
 
     func attempt(_ index: UInt32) -> Attempt? { attempts.find(index) }

@@ -3,8 +3,6 @@ import InklingWire2
 /// What a node does to make a link with a key in a chat, or to bring one up.
 struct Opening: Sendable {
     enum State: Equatable, Sendable {
-        /// Nothing is left to open to.
-        case idle
         /// The next attempt begins then.
         case waiting(until: Instant)
         /// The index of the pending handshake.
@@ -13,7 +11,7 @@ struct Opening: Sendable {
         case joined(UInt32, until: Instant)
     }
 
-    private(set) var state = State.idle
+    private(set) var state: State
     /// When the first attempt began; nil before it.
     private(set) var since: Instant?
     /// How many attempts began.
@@ -26,7 +24,7 @@ struct Opening: Sendable {
 
     var nextDeadline: Instant? {
         switch state {
-        case .idle, .attempting: nil
+        case .attempting: nil
         case .waiting(let until): until
         case .joined(_, let until): until
         }
@@ -38,28 +36,28 @@ struct Opening: Sendable {
     var isUnderWay: Bool {
         switch state {
         case .attempting, .joined: true
-        case .idle, .waiting: false
+        case .waiting: false
         }
     }
 
     // MARK: Changes
 
-    /// Begins again with the first attempt at an instant.
-    mutating func restart(at instant: Instant) {
-        state = .waiting(until: instant)
-        since = nil
-        attempts = 0
-    }
+    /// An opening whose first attempt begins at an instant.
+    init(at instant: Instant) { state = .waiting(until: instant) }
 
     mutating func wait(until instant: Instant) { state = .waiting(until: instant) }
-
-    mutating func stop() { self = Opening() }
 
     mutating func begin(_ index: UInt32, now: Instant) {
         state = .attempting(index)
         since = since ?? now
         lastBegan = now
         attempts += 1
+    }
+
+    /// The attempt under way counts as the first one (L-102).
+    mutating func continueAsFirst() {
+        since = lastBegan
+        attempts = 1
     }
 
     /// A handshake caused by L-65 or L-66 goes on in place of the attempt.

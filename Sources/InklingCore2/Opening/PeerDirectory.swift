@@ -198,12 +198,13 @@ struct PeerDirectory: Sendable {
 
     // MARK: Byes
 
-    /// A link ended by a bye: what it covered, or what has its address, rests (L-35).
+    /// A link ends by a bye: what it covers, or what has its address, rests (L-35).
     mutating func rest(_ link: Link, now: Instant) {
         departed.removeAll { $0.until <= now || $0.address == link.address }
         departed.append((link.address, now + Limits.rest))
         if departed.count > PeerDirectory.departedCapacity { departed.removeFirst() }
-        for instance in instances(coveredBy: link) {
+        for instance in instances.instances(of: link.personID)
+        where instance.addresses.contains(link.address) || !link.isDown && instance.links.contains(link.id) {
             let pause = instance.isByHand ? Limits.restByHand : Limits.rest
             instances[instance.id].restsUntil = now + pause
         }

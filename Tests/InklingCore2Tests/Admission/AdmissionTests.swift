@@ -100,7 +100,8 @@ struct AdmissionTests {
         let lan = node()
         for index in 0..<700 {
             lan.inject(
-                encode(try initiation(UInt32(index))), from: World.address(20 + index % 100, port: UInt16(5_000 + index)),
+                encode(try initiation(UInt32(index))),
+                from: World.address(20 + index % 100, port: UInt16(5_000 + index)),
                 to: 0)
         }
         #expect(lan.sent(by: 0, .retry).count == 500)
@@ -154,7 +155,9 @@ struct AdmissionTests {
         configuration.isOwnUsers = { $0.port == 4_001 }
         var surroundings = Surroundings(configuration: configuration)
         surroundings.networks = [World.network(1)]
-        func count(_ address: Address, _ acquaintance: Acquaintance = .linked, _ now: Instant = .zero, of most: Int = 500) -> Int {
+        func count(
+            _ address: Address, _ acquaintance: Acquaintance = .linked, _ now: Instant = .zero, of most: Int = 500
+        ) -> Int {
             (0..<most).count { _ in
                 admission.screen(
                     hasCookie: true, from: address, acquaintance, unconfirmedSessions: 0, isFar: false, surroundings,

@@ -20,7 +20,8 @@ struct LinkRoomTests {
     }
 
     private func add(
-        _ person: PersonID, at address: Address, isUp: Bool = true, to table: inout LinkTable, _ surroundings: Surroundings
+        _ person: PersonID, at address: Address, isUp: Bool = true, to table: inout LinkTable,
+        _ surroundings: Surroundings
     ) -> LinkID {
         let id = table.nextID()
         var link = Link(
@@ -31,7 +32,9 @@ struct LinkRoomTests {
         return id
     }
 
-    private func person(_ index: Int, in chat: ChatID = World.chat) -> PersonID { PersonID(chat: chat, key: keys[index]) }
+    private func person(_ index: Int, in chat: ChatID = World.chat) -> PersonID {
+        PersonID(chat: chat, key: keys[index])
+    }
 
     @Test("A ninth link of a key replaces its oldest down link, or is not made (L-53)")
     func ninth() {
@@ -39,7 +42,8 @@ struct LinkRoomTests {
         var table = LinkTable()
         var ids: [LinkID] = []
         for index in 0..<8 {
-            ids.append(add(person(0), at: World.address(20 + index), isUp: index != 3 && index != 5, to: &table, surroundings))
+            ids.append(
+                add(person(0), at: World.address(20 + index), isUp: index != 3 && index != 5, to: &table, surroundings))
         }
         let room = table.room(for: person(0), at: World.address(60), chatCount: 1, surroundings)
         #expect(room == .inPlace(of: ids[3]))
@@ -66,7 +70,8 @@ struct LinkRoomTests {
         let surroundings = surroundings()
         var table = LinkTable()
         for index in 0..<256 {
-            _ = add(person(index), at: Address(ipv4: 0x7F00_0001, port: UInt16(6_000 + index)), to: &table, surroundings)
+            _ = add(
+                person(index), at: Address(ipv4: 0x7F00_0001, port: UInt16(6_000 + index)), to: &table, surroundings)
         }
         #expect(table.room(for: person(280), at: World.address(1, port: 9_000), chatCount: 1, surroundings) == .none)
         #expect(table.room(for: person(280), at: World.address(1, port: 4_001), chatCount: 1, surroundings) == .free)
@@ -81,7 +86,8 @@ struct LinkRoomTests {
                 let key = keys[index % 290]
                 let chat = chats[index % chats.count]
                 _ = add(
-                    PersonID(chat: chat, key: key), at: World.address(2 + source, port: UInt16(1_000 + index)), to: &table,
+                    PersonID(chat: chat, key: key), at: World.address(2 + source, port: UInt16(1_000 + index)),
+                    to: &table,
                     surroundings)
                 index += 1
             }
@@ -89,7 +95,9 @@ struct LinkRoomTests {
         return table
     }
 
-    @Test("A full node evicts the key's oldest down link first, then the newest of the lowest rank, down ones first (L-52)")
+    @Test(
+        "A full node evicts the key's oldest down link first, then the newest of the lowest rank, down ones first (L-52)"
+    )
     func rank() throws {
         var surroundings = surroundings()
         surroundings.standings = [keys[295]: .verified, keys[296]: .met]
@@ -151,7 +159,8 @@ struct LinkRoomTests {
         var stage = LinkStage(isShown: true)
         for index in 0..<7 {
             let other = stage.endpoint.make(
-                World.person(1), run: UInt64(50 + index), EpochPair(own: 0, peer: 0), at: World.address(30 + index), .zero)
+                World.person(1), run: UInt64(50 + index), EpochPair(own: 0, peer: 0), at: World.address(30 + index),
+                .zero)
             if let other { stage.endpoint.comeUp(other, .zero) }
         }
         stage.with { $0.advance(to: $1) }

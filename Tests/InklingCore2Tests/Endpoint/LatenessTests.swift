@@ -72,12 +72,15 @@ struct LatenessTests {
             default: false
             }
         }
-        if case .typing(_, let people)? = last.first, case .message? = last.last { #expect(people.isEmpty) } else {
+        if case .typing(_, let people)? = last.first, case .message? = last.last {
+            #expect(people.isEmpty)
+        } else {
             Issue.record("the list does not come before the message")
         }
     }
 
-    @Test("While catching up, evidence does not count and no link goes down; then one more ping and 125 ms (L-30, L-89)")
+    @Test(
+        "While catching up, evidence does not count and no link goes down; then one more ping and 125 ms (L-30, L-89)")
     func evidence() {
         var stage = LinkStage(isShown: true)
         stage.receive([.longBeat])

@@ -328,6 +328,7 @@ struct LinkTests {
         lan.run(.seconds(2))
         let start = lan.now
         lan.run(.seconds(120))
-        #expect(lan.sent(by: 0, .initiation, since: start).isEmpty && lan.sent(by: 1, .initiation, since: start).isEmpty)
+        #expect(
+            lan.sent(by: 0, .initiation, since: start).isEmpty && lan.sent(by: 1, .initiation, since: start).isEmpty)
     }
 }

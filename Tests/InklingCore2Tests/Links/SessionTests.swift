@@ -115,7 +115,9 @@ struct SessionTests {
             endpoint.finish()
         }
         let counters = stage.seen.map(\.counter)
-        #expect(counters == counters.sorted() && Set(counters).count == counters.count && counters.last == UInt32(counters.count - 1))
+        #expect(
+            counters == counters.sorted() && Set(counters).count == counters.count
+                && counters.last == UInt32(counters.count - 1))
     }
 
     @Test("Replayed initiations make sessions that change nothing, and at most 128 (L-12)")

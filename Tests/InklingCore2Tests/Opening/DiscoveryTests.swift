@@ -38,7 +38,10 @@ struct DiscoveryTests {
         let multicast = Address(ipv4: 0xE000_0001, port: 4_000)
         find(lan, "i", at: [World.remote(3), World.address(1), multicast, World.address(9), World.address(9, port: 0)])
         #expect(instances(lan).first?.addresses == [World.address(9)])
-        lan.with(0) { $0.setNetworks([World.network(1), LocalNetwork(address: World.remote(0), prefixLength: 120)], port: 4_000, now: $1) }
+        lan.with(0) {
+            $0.setNetworks(
+                [World.network(1), LocalNetwork(address: World.remote(0), prefixLength: 120)], port: 4_000, now: $1)
+        }
         #expect(instances(lan).first?.addresses == [World.address(9), World.remote(3)].sorted())
     }
 
@@ -178,7 +181,8 @@ struct DiscoveryTests {
         }
         #expect(lan.sent(by: 0, .tell).count == 32)
         for token in 0..<100 {
-            lan.inject(Datagram.ask(World.lobby.ask(token: UInt64(2_000 + token))).encode(), from: World.address(10), to: 0)
+            lan.inject(
+                Datagram.ask(World.lobby.ask(token: UInt64(2_000 + token))).encode(), from: World.address(10), to: 0)
         }
         #expect(lan.sent(by: 0, .tell).count == 64)
         lan.run(.seconds(2))
@@ -203,7 +207,9 @@ struct DiscoveryTests {
 
     @Test("Off-link initiations and asks are dropped, but from hosts by hand, and where the user allows them (D-16)")
     func offLink() {
-        for (allowed, byHand, tunnel) in [(false, false, false), (true, false, false), (false, true, false), (false, false, true)] {
+        for (allowed, byHand, tunnel) in [
+            (false, false, false), (true, false, false), (false, true, false), (false, false, true),
+        ] {
             let lan = TestLAN()
             lan.start(0, configure: { $0.acceptsRouted = allowed })
             if byHand { lan.with(0) { $0.addPeer(Address(ipv4: 0xC633_6407, port: 9), now: $1) } }
@@ -218,9 +224,15 @@ struct DiscoveryTests {
         let lan = TestLAN()
         lan.start(0)
         lan.with(0) { $0.setStandings([World.key(5): .verified], now: $1) }
-        lan.with(0) { $0.recall(World.key(5), at: [World.address(9), World.address(10), World.address(11)], in: World.chat, now: $1) }
+        lan.with(0) {
+            $0.recall(
+                World.key(5), at: [World.address(9), World.address(10), World.address(11)], in: World.chat, now: $1)
+        }
         lan.run(.seconds(31))
-        #expect(lan.nodes[0]?.endpoint.lastAddresses(of: World.key(5), in: World.chat) == [World.address(9), World.address(10)])
+        #expect(
+            lan.nodes[0]?.endpoint.lastAddresses(of: World.key(5), in: World.chat) == [
+                World.address(9), World.address(10),
+            ])
         let sent = lan.sent(by: 0, .initiation)
         var begins: [Instant] = []
         var seen: Set<[UInt8]> = []
@@ -244,7 +256,9 @@ struct DiscoveryTests {
             lan.with(0) { $0.recall(key, at: [World.address(9)], in: World.chat, now: $1) }
         }
         let kept = keys.filter { lan.nodes[0]?.endpoint.lastAddresses(of: $0, in: World.chat).isEmpty == false }
-        #expect(kept.count == 32 && keys.enumerated().filter { $0.offset % 2 == 0 }.allSatisfy { kept.contains($0.element) })
+        #expect(
+            kept.count == 32 && keys.enumerated().filter { $0.offset % 2 == 0 }.allSatisfy { kept.contains($0.element) }
+        )
     }
 
     @Test("Forged instances of a friend's key keep friends apart for no longer than 5 s (D-23)")
@@ -256,7 +270,9 @@ struct DiscoveryTests {
             lan.with(id) { $0.setStandings([World.key(1 - id): .verified], now: $1) }
             lan.with(id) { $0.recall(World.key(1 - id), at: [World.address(2 - id)], in: World.chat, now: $1) }
         }
-        for index in 0..<5 { find(lan, "forged \(index)", key: 1, at: (0..<8).map { World.address(40 + index * 8 + $0) }) }
+        for index in 0..<5 {
+            find(lan, "forged \(index)", key: 1, at: (0..<8).map { World.address(40 + index * 8 + $0) })
+        }
         lan.run(.seconds(5))
         #expect(lan.isUp(0, to: 1))
     }

@@ -121,6 +121,24 @@ struct OpeningTests {
         #expect(begins.count >= 3 && begins[1] - begins[0] >= .seconds(3))
     }
 
+    @Test("A node whose peer opened, and whose link does not come up within 3 s, opens too (L-91)")
+    func peerOpened() throws {
+        let lan = TestLAN()
+        lan.start(0)
+        lan.start(1)
+        lan.list(0, to: 1)
+        // The pongs to node 0 are lost, so its link stays down.
+        lan.filter = { $0.kind != .pong && $0.kind != .heartbeat }
+        lan.run(.ms(500))
+        let joined = try #require(lan.link(0, to: 1)?.madeAt)
+        lan.run(until: joined + .ms(2_999))
+        #expect(lan.sent(by: 0, .initiation).isEmpty)
+        lan.run(.ms(10))
+        #expect(lan.sent(by: 0, .initiation).isEmpty == false)
+        let normal = ConversationTests.pair()
+        #expect(normal.sent(by: 1, .initiation).isEmpty || normal.sent(by: 0, .initiation).isEmpty)
+    }
+
     @Test("Changed networks begin openings again, and resting instances stay at rest (L-40, L-35)")
     func networks() {
         let lan = alone(at: [World.address(9)])
