@@ -178,7 +178,8 @@ extension Catalogue {
         let sessions = peer.sessions.filter(\.isNamed)
         let text = String(repeating: "x", count: 1_167)
         var newest: [ObjectIdentifier: Ack] = [:]
-        var seen = 0
+        // The acks of names count for nothing here.
+        var seen = peer.received.count
         /// The newest ack of each session, if it says something of the stream of this peer.
         func acks() -> [ObjectIdentifier: Ack] {
             for frames in peer.received[seen...] {
@@ -203,7 +204,9 @@ extension Catalogue {
             for number in numbers {
                 for _ in 0..<3 {
                     let known = acks()
-                    let missing = sessions.filter { known[ObjectIdentifier($0)]?.next ?? 0 <= number }
+                    let missing = sessions.filter { session in
+                        known[ObjectIdentifier(session)].map { number > 1 && $0.next <= number } ?? true
+                    }
                     guard !missing.isEmpty else { break }
                     send(number, on: missing)
                     // A slow program takes a while, and loses what it has no room for meanwhile.
