@@ -86,32 +86,5 @@ extension Catalogue {
                 throw Finding(expected: "the third as that record", actual: "\(peer.distinctTexts.map(\.number))")
             }
         },
-        Case(
-            "M-43.1", "a begun message is given up 35 s after its last record, and a forward begins again",
-            also: "M-38", group: .messages, load: .long
-        ) { trial in
-            let (program, peer) = try linked(trial, acknowledges: true)
-            let first = peer.state.nextOwnRecord
-            peer.sendRecord(first, "half of ", first: true, last: false)
-            try peer.await("an ack", since: .zero) { $0.ack?.next == first + 1 }
-            trial.run(for: .milliseconds(36_000))
-            let start = trial.now
-            peer.sendRecord(first + 1, "a message", first: false, last: true)
-            peer.sendRecord(first + 1, "another message")
-            trial.run(for: .milliseconds(300))
-            let acks = peer.received(since: start).compactMap(\.ack)
-            guard !acks.isEmpty, acks.allSatisfy({ $0.next == first + 1 && $0.bitmap == 0 }) else {
-                throw Finding(
-                    expected: "acks that go on to expect record \(first + 1), as nothing is taken before a forward",
-                    actual: "\(acks)")
-            }
-            peer.send([.forward(first + 2)])
-            try peer.await("an ack of the forward") { $0.ack?.next == first + 2 }
-            peer.sendRecord(first + 2, "whole")
-            try program.await("message", where: { $0["text"]?.string == "whole" })
-            guard program.messages(from: peer.user) == ["whole"] else {
-                throw Finding(expected: "one message", actual: "\(program.messages(from: peer.user))")
-            }
-        },
     ]
 }

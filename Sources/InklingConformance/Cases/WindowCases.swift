@@ -114,44 +114,6 @@ extension Catalogue {
                 throw Finding(expected: "nothing of a peer without a name", actual: "it was shown")
             }
         },
-        Case("M-27.1", "no record of another type goes out within a message", also: "M-24", group: .messages) { trial in
-            let (program, peer) = try linked(trial)
-            try program.need(.nick)
-            // The name of the beginning was not long ago.
-            trial.run(for: .milliseconds(1_200))
-            program.send(String(repeating: "x", count: 20 * 1_167))
-            program.send("next")
-            let first = try awaitTexts(4, of: peer)[0].number
-            program.tell(["do": "nick", "name": "Uma"])
-            trial.run(for: .milliseconds(100))
-            peer.habits.acknowledges = true
-            peer.sendAck()
-            try program.awaitDelivered(2, to: peer.user, within: .seconds(10), trial: trial)
-            try trial.wait(.seconds(3), for: "the name Uma", until: { peer.names.count > 1 ? true : nil })
-            guard let name = peer.names.last?.value.number, name == first + 20 else {
-                throw Finding(
-                    expected: "the name as record \(first + 20), after the message and before the next",
-                    actual: "it is record \(peer.names.last?.value.number ?? 0)")
-            }
-        },
-        Case(
-            "M-28.1", "invites and successors are acknowledged and passed over", also: "M-26", group: .messages
-        ) { trial in
-            let (program, peer) = try linked(trial, acknowledges: true)
-            let first = peer.state.nextOwnRecord
-            let others: [Record] = [
-                Record(number: first, type: .invite, body: Array("inkling:x#aaaqeayeaudaocajbifqydiob4".utf8)),
-                Record(number: first + 1, type: .successor, body: peer.randomBytes(54)),
-            ]
-            for record in others { peer.send([.typing(Status()), .record(record)]) }
-            peer.state.nextOwnRecord = first + 2
-            try peer.await("an ack of both", since: .zero) { $0.ack?.next == first + 2 }
-            peer.sendMessage("after them")
-            try program.await("message", where: { $0["text"]?.string == "after them" })
-            guard program.messages(from: peer.user) == ["after them"] else {
-                throw Finding(expected: "one message", actual: "\(program.messages(from: peer.user))")
-            }
-        },
         Case(
             "M-32.1",
             "an ack of a record that was sent twice leaves the doubled timer, and a round trip ends the doubling",
