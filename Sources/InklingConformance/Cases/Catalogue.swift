@@ -4,7 +4,8 @@ package enum Catalogue {
         linkCases, answerCases, datagramCases, driverCases, driverLineCases, driverStartCases, extensionCases,
         frameCases, handshakeCases, malformedCases, orderCases, sealedCases, securityCases, wireCases, vectorCases,
         typingSenderCases, typingEndCases, typingReceiverCases, presenceCases, silenceCases, addressCases,
-        sleepCases, farewellCases, messageCases, deliveryCases, outcomeCases, openingCases, attemptCases, retryCases,
+        sleepCases, farewellCases, messageCases, queueCases, deliveryCases, outcomeCases, openingCases, attemptCases,
+        retryCases,
         sessionCases, askCases, requestCases, localAddressCases, loadCases, limitCases, epochCases,
         windowCases, waitingCases, peopleCases, poolCases, discoveryCases,
     ].flatMap { $0 }.map { (place: place(of: $0.id), test: $0) }.sorted { $0.place < $1.place }.map(\.test)

@@ -14,7 +14,8 @@ extension Peer {
             remote: key ?? program.key, senderIndex: index ?? UInt32(truncatingIfNeeded: trial.generator.next()),
             own: own)
         return PeerOpening(
-            handshake: handshake, own: own, key: (identity ?? self.identity).publicKey, chat: chat, source: source ?? address, destination: program.address)
+            handshake: handshake, own: own, key: (identity ?? self.identity).publicKey, chat: chat,
+            source: source ?? address, destination: program.address)
     }
 
     /// Begins a handshake, without sending it again by itself.
@@ -201,7 +202,8 @@ extension Peer {
         answered[Array(initiation.encode().prefix(121))] = response
         let session = PeerSession(
             role: .responder, localIndex: index, remoteIndex: initiation.senderIndex, keys: reply.keys,
-            state: state(of: identity.publicKey, own: own, program: received.peer, in: chat), at: trial.now, source: destination,
+            state: state(of: identity.publicKey, own: own, program: received.peer, in: chat), at: trial.now,
+            source: destination,
             destination: source)
         sessions.append(session)
         trial.send(response, from: destination, to: source)
