@@ -73,6 +73,34 @@ extension Catalogue {
             try judgeTyping(program, chat: name, on: session, of: friend, every: .milliseconds(500))
         },
         Case(
+            "T-24.1", "each wait for a heartbeat keeps within the interval announced before it, while links come",
+            also: "T-11", "L-26", group: .presence, load: .heavy
+        ) { trial in
+            let (program, peer) = try trial.startWithQuietPeer()
+            let witness = try trial.peer(named: "Witness")
+            try witness.open(to: program)
+            trial.run(for: .milliseconds(1_200))
+            let start = trial.now
+            _ = try crowd(119, of: peer, at: program)
+            trial.run(for: .seconds(6))
+            let beats = witness.received(since: start).compactMap { frames in
+                frames.ping == nil ? frames.heartbeat.map { (at: frames.at, interval: $0.interval) } : nil
+            }
+            guard beats.last?.interval == 24 else {
+                throw Finding(
+                    expected: "24 units of 100 ms announced with 120 links",
+                    actual: "\(beats.last.map { Int($0.interval) } ?? 0)")
+            }
+            for (earlier, later) in zip(beats, beats.dropFirst()) {
+                let wait = Duration.milliseconds(100 * Int(earlier.interval))
+                guard later.at - earlier.at <= wait + Trial.late else {
+                    throw Finding(
+                        expected: "a heartbeat within the announced \(wait.text)",
+                        actual: "it came after \((later.at - earlier.at).text)")
+                }
+            }
+        },
+        Case(
             "T-27.1", "a message waits at most 50 ms for the list that ends its author's typing", also: "T-22",
             group: .typing
         ) { trial in
