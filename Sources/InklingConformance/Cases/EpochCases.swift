@@ -220,6 +220,8 @@ extension Catalogue {
                 throw Finding(expected: "a message to one person, whose link is down", actual: "`to` is another")
             }
             try trial.never(for: .milliseconds(500), "no record on a down link") { !peer.texts.isEmpty }
+            // Nothing goes out from the old address, where a pong would bring the link up too.
+            peer.sending = nil
             peer.habits = .all
             peer.habits.answersInitiations = false
             first.state.isUp = false
