@@ -230,7 +230,7 @@ extension Catalogue {
                     actual: program.describe(program.events("peer", since: start)[0].value))
             }
         },
-        Case("J-7.2", "`peer` is written when a person's name changes", also: "L-22", group: .driver) { trial in
+        Case("J-7.2", "`peer` is written when a person's name changes", also: "M-24", group: .driver) { trial in
             let program = try trial.start()
             let peer = try trial.peer()
             try peer.open(to: program)

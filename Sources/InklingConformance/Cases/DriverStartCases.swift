@@ -110,7 +110,7 @@ extension Catalogue {
             try program.need(.peer)
             for peer in peers { try peer.awaitLink(from: program) }
         },
-        Case("J-12.5", "`--name` is the name in its record 0", also: "M-4", group: .driver) { trial in
+        Case("J-12.5", "`--name` is the name in its record 0", also: "M-24", group: .driver) { trial in
             let program = try trial.start(ProgramArguments(chat: trial.chatName, name: "Zo\u{EB} \u{1F95E}"))
             let peer = try trial.peer()
             try peer.open(to: program)

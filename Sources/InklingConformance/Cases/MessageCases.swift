@@ -57,7 +57,7 @@ extension Catalogue {
     }
 
     static let messageCases: [Case] = [
-        Case("M-1.1", "a short message is one record, with both flags", also: "M-3", group: .messages) { trial in
+        Case("M-1.1", "a short message is one record, with both flags", also: "W-28", group: .messages) { trial in
             let (program, peer) = try linked(trial, acknowledges: true)
             for (number, text) in ["h", "Zoë 👋", "\u{FEFF}\n\t\u{0}"].enumerated() {
                 program.send(text)
