@@ -196,7 +196,7 @@ let package = Package(
         .testTarget(name: "InklingNetworkTests", dependencies: ["InklingTestSupport"], swiftSettings: strict),
         .testTarget(
             name: "InklingSimulatorTests",
-            dependencies: ["InklingSimulator", "InklingTestSupport", "MutatedSimulator"],
+            dependencies: ["InklingCore2", "InklingSimulator", "InklingTestSupport", "MutatedSimulator"],
             exclude: ["Mutants", "ConformanceMutantTests.swift"], swiftSettings: tests),
         // The core and the simulator once more, as one module in which mutants of the core can be woken. The stage for the
         // cases of the conformance suite waits until these are of version 2.

@@ -1,4 +1,5 @@
 import Foundation
+import InklingCore2
 import InklingSimulator
 import InklingTestSupport
 import Synchronization
@@ -93,6 +94,25 @@ struct SimulationTests {
         let result = Simulation(.crowd(seed: 1, hosts: 60, seconds: 10)).run()
         #expect(result.violation == nil)
         #expect(result.coverage.presences[.hello] ?? 0 >= 60 * 59)
+    }
+
+    @Test("a restart in the middle of an opening costs a second at most (L-91, L-102)")
+    func restartedOpening() {
+        for seed in 0..<UInt64(200) {
+            let scenario = Scenario.restartedOpening(seed: seed)
+            var shown: [Instant] = []
+            let result = Simulation(scenario) { instant, text in
+                if text.contains(" online ") { shown.append(instant) }
+            }.run()
+            #expect(result.violation == nil, "seed \(seed)")
+            guard let restart = scenario.steps.last?.at, let last = shown.last else {
+                Issue.record("seed \(seed): nobody is shown")
+                continue
+            }
+            // The larger key leaves the first attempt to the other for 300 ms (L-1).
+            let latest = restart + Scenario.restartedDiscovery + 1_300
+            #expect(last.nanoseconds / 1_000_000 <= latest, "seed \(seed): \(last.nanoseconds / 1_000_000) of \(latest)")
+        }
     }
 
     @Test("steps and faults can be left out of a scenario, to narrow a failure down")

@@ -31,6 +31,8 @@ extension Simulation {
         if kind == .typing { liveness.checkTime(ofFrameBy: host, self) }
         if kind == .heartbeat { liveness.checkBeat(of: host, to: receiver, bytes, self) }
         guard let adversary, receiver == nil else { return }
+        // A relay answers: what goes there has no limit of its own (L-54).
+        if kind == .initiation, adversary.isRelay(address) { return }
         let hadCookie = kind == .response && adversary.hadCookie(SealedHeader(bytes).index)
         let isKnown = adversary.mostLinks > 0
         report(
