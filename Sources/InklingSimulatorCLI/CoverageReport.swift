@@ -3,7 +3,8 @@ import InklingSimulator
 /// What runs covered, as lines of text.
 func report(_ coverage: Coverage) -> String {
     [
-        "\(coverage.runs) runs: \(coverage.hosts) hosts, \(coverage.datagrams) datagrams, \(coverage.virtualSeconds) s of virtual time",
+        "\(coverage.runs) runs: \(coverage.hosts) hosts, \(coverage.datagrams) datagrams, "
+            + "\(coverage.virtualSeconds) s of virtual time",
         line("actions", coverage.actions, words), line("faults", coverage.faults, words),
         line("attacks", coverage.attacks, \.rawValue),
         line("states of a person", coverage.states, words),

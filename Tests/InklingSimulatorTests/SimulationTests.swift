@@ -39,7 +39,8 @@ struct SimulationTests {
         #expect(coverage.actions.count >= 20 && coverage.faults.count >= 7, "\(coverage)")
         #expect(coverage.edges.count >= 8 && coverage.presences.count >= 6, "\(coverage)")
         print(
-            "figure: \(coverage.runs) seeds, \(coverage.hosts) nodes, \(coverage.datagrams) datagrams, \(failed.count) failing"
+            "figure: \(coverage.runs) seeds, \(coverage.hosts) nodes, \(coverage.datagrams) datagrams,",
+            "\(failed.count) failing"
         )
     }
 
@@ -111,7 +112,8 @@ struct SimulationTests {
             }
             // The larger key leaves the first attempt to the other for 300 ms (L-1).
             let latest = restart + Scenario.restartedDiscovery + 1_300
-            #expect(last.nanoseconds / 1_000_000 <= latest, "seed \(seed): \(last.nanoseconds / 1_000_000) of \(latest)")
+            #expect(
+                last.nanoseconds / 1_000_000 <= latest, "seed \(seed): \(last.nanoseconds / 1_000_000) of \(latest)")
         }
     }
 

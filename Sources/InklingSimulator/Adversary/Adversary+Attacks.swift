@@ -279,7 +279,8 @@ extension Adversary {
         return seal([HostileLink.record(number, of: count, text: text)], on: place, [target])
     }
 
-    /// One of chance, for an index that it knows: from where the initiation went if that was to it, else from elsewhere.
+    /// One of chance, for an index that it knows: from where the initiation went if that was to it, else from
+    /// elsewhere.
     private func response(_ target: Target) -> Forgery? {
         let noise = bytes(Limits.noiseMessage2Size)
         if let known = arrived.last(where: { $0.from == target.address }) {

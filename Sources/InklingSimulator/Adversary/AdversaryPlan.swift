@@ -81,7 +81,9 @@ extension Scenario {
             case .instances: 15
             case .cookies, .hoard, .crowd, .neighbours: 25
             case .manyLinks, .flood, .cookiesOfOneSource, .reserve, .chainBeyond, .members, .ownHost: 40
-            case .initiations, .chatter, .changingKeys, .friends, .relays, .responses, .asks, .garbage, .recordings, .ghosts, .unheard: 60
+            case .initiations, .chatter, .changingKeys, .friends, .relays, .responses, .asks, .garbage, .recordings,
+                .ghosts, .unheard:
+                60
             }
         }
     }

@@ -172,7 +172,8 @@ extension Simulation {
         }
     }
 
-    /// Of a user with more devices than are kept of one key (D-9), one is overlooked that rests after a farewell (L-35).
+    /// Of a user with more devices than are kept of one key (D-9), one is overlooked that rests after a farewell
+    /// (L-35).
     private func mayBeOverlooked(_ device: SimulatedHost, by other: SimulatedHost, in chat: Int) -> Bool {
         crowds.contains(device.plan.identity)
             && (other.farewells[chat] != nil || other.blocks[device.plan.identity] != nil)

@@ -4,13 +4,13 @@ import InklingWire2
 /// Holds what has to happen against what does: whoever is there is shown, and whoever types shows without a gap, where
 /// the path between the two was whole for long enough; and datagrams that say so go out when they have to.
 ///
-/// What a node believes is not asked for. A pair is *settled* when each shows the other, the path between them was whole
-/// in both directions, and nothing befell the two for a second.
+/// What a node believes is not asked for. A pair is *settled* when each shows the other, the path between them was
+/// whole in both directions, and nothing befell the two for a second.
 final class LivenessChecker {
     /// How long the path is whole before anything is demanded.
     private static let settling = Duration.seconds(1)
-    /// How long nothing has to have befallen a host that moved, or whose node was stopped: its links may have to get over
-    /// that by silence.
+    /// How long nothing has to have befallen a host that moved, or whose node was stopped: its links may have to get
+    /// over that by silence.
     private static let recovery = Duration.seconds(5)
     /// Within which somebody is shown with whom a datagram can be exchanged (L-5: less than 5 s between initiations).
     private static let meeting = Duration.milliseconds(6_500)
@@ -31,7 +31,7 @@ final class LivenessChecker {
         let due: Instant
     }
 
-    private struct Sending {
+    struct Sending {
         /// When the last typing frames went out, the newest last.
         var typing: [Instant] = []
         /// When the last datagram with a status went out.
@@ -41,7 +41,7 @@ final class LivenessChecker {
     }
 
     /// The heartbeats on one session.
-    private struct Beat {
+    struct Beat {
         let at: Instant
         /// When the first one went out on the session.
         let first: Instant
@@ -49,17 +49,17 @@ final class LivenessChecker {
         let interval: Duration
     }
 
-    private struct SessionID: Hashable {
+    struct SessionID: Hashable {
         let sender: Int
         let index: UInt32
     }
 
-    private let hosts: [SimulatedHost]
+    let hosts: [SimulatedHost]
     /// The identities with one device.
     private let single: Set<Int>
     /// By the sender and, in its place, the receiver.
-    private var sendings: [Sending]
-    private var beats: [SessionID: Beat] = [:]
+    var sendings: [Sending]
+    var beats: [SessionID: Beat] = [:]
     /// The instance of another host's of which discovery has told a host's node in a chat, and when.
     private var introductions: [Introduction: (name: String, viewerIncarnation: Int, at: Instant)] = [:]
 
@@ -67,7 +67,7 @@ final class LivenessChecker {
     private var promises: [Promise] = []
 
     /// Heartbeats at the wrong time, unless their link went down at that moment (L-44).
-    private var suspicions: [(sender: Int, receiver: Int, at: Instant, text: String)] = []
+    var suspicions: [(sender: Int, receiver: Int, at: Instant, text: String)] = []
 
     private struct Introduction: Hashable {
         let viewer: Int
@@ -242,8 +242,8 @@ final class LivenessChecker {
             "host \(host.index) at host \(viewer.index), chat \(chat), nothing between them for \(now - clear)", now)
     }
 
-    /// Whether forged instances with the keys of friends leave the two a way to each other: one of them is where it was when
-    /// they last met (D-19).
+    /// Whether forged instances with the keys of friends leave the two a way to each other: one of them is where it
+    /// was when they last met (D-19).
     private func knowsTheWay(
         _ host: SimulatedHost, _ viewer: SimulatedHost, in chat: Int, _ simulation: Simulation
     ) -> Bool {
@@ -306,66 +306,5 @@ final class LivenessChecker {
         for chat in writer.chats { writer.typing[chat].advance(to: now) }
         let isTime = writer.chats.contains { writer.typing[$0].frames.contains(now) }
         if !isTime { simulation.checker.report(.edges, "host \(writer.index) sends a frame out of turn", now) }
-    }
-
-    /// Whether no link between two hosts came up, was named or went down a short time before, which has heartbeats of
-    /// its own (L-44, L-82).
-    private func hasBeatenOnlyIdly(
-        _ sender: SimulatedHost, _ receiver: SimulatedHost, since instant: Instant, _ simulation: Simulation
-    ) -> Bool {
-        sender.chats.intersection(receiver.chats).allSatisfy { chat in
-            let since = simulation.checker.shownSince(receiver.plan.identity, in: chat, by: sender.index)
-            return since.map { instant - $0 > .seconds(1) } ?? false
-        }
-    }
-
-    /// A node sends a heartbeat on a session: it is the time for one (T-8, T-11).
-    ///
-    /// - Parameter receiver: The host at the address that it goes to; nil if none is there.
-    func checkBeat(of sender: SimulatedHost, to receiver: Int?, _ bytes: [UInt8], _ simulation: Simulation) {
-        let now = simulation.now
-        let id = SessionID(sender: sender.index, index: SealedHeader(bytes).index)
-        let interval = simulation.idleInterval(of: sender)
-        defer { beats[id] = Beat(at: now, first: beats[id]?.first ?? now, interval: interval) }
-        let isPunctual = simulation.isPunctual(sender)
-        guard let beat = beats[id], isPunctual || simulation.adversary != nil, sender.plan.lateness == 0,
-            now - sender.disturbedAt > .seconds(3),
-            let node = sender.node, now - node.awayChangedAt > .seconds(3)
-        else { return }
-        if let receiver {
-            let handshake = max(
-                sendings[sender.index * hosts.count + receiver].handshake,
-                sendings[receiver * hosts.count + sender.index].handshake)
-            guard handshake == .zero || beat.at - handshake > Limits.joinPingPeriod,
-                hasBeatenOnlyIdly(sender, hosts[receiver], since: beat.at, simulation)
-            else { return }
-        } else if beat.at - beat.first < .seconds(2) || !simulation.isAttacked {
-            // One goes out when the link comes up, another when the peer has named itself (L-82), and some when it goes
-            // down (L-44).
-            return
-        }
-        func report(_ text: String) {
-            if let receiver { return suspicions.append((sender.index, receiver, now, text)) }
-            simulation.checker.report(.heartbeats, text, now)
-        }
-        let gap = now - beat.at
-        for chat in sender.chats { sender.typing[chat].advance(to: now) }
-        let edges = sender.chats.compactMap { sender.typing[$0].edge?.at }
-        let isTyping = sender.chats.contains { sender.typing[$0].announcedSince != nil }
-        let isQuiet = edges.allSatisfy { $0 < beat.at }
-        if isQuiet, !isTyping {
-            let shortest = min(beat.interval, interval) * Limits.idleJitterPercent.lowerBound / 100
-            // The time may have been drawn before the typing that is over now.
-            let isFresh = edges.allSatisfy { beat.at - $0 > .seconds(3) }
-            let isLate = isPunctual && gap > max(beat.interval, interval)
-            guard isLate || (isFresh && gap < shortest) else { return }
-            report("host \(sender.index), \(gap) after the one before")
-        } else if isPunctual, isTyping, isQuiet, sender.chats.count == 1, gap != Limits.typingHeartbeat {
-            report("host \(sender.index) types, \(gap) after the one before")
-        } else if isPunctual, isTyping, sender.chats.count == 1, let edge = edges.first, beat.at < edge,
-            now - edge != Limits.typingHeartbeat
-        {
-            report("host \(sender.index) types, \(now - edge) after its edge")
-        }
     }
 }

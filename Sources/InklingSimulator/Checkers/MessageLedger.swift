@@ -144,7 +144,8 @@ struct MessageLedger {
     func firstOpen(_ hosts: [SimulatedHost]) -> Sent? {
         guard reverted.isEmpty else { return nil }
         return sent.first { message in
-            (message.outcomes.values.contains(.open) || message.isExact && message.outcomes.count < message.recipients) && hosts[message.host].incarnation == message.incarnation
+            (message.outcomes.values.contains(.open) || message.isExact && message.outcomes.count < message.recipients)
+                && hosts[message.host].incarnation == message.incarnation
                 && hosts[message.host].node != nil
         }
     }

@@ -6,7 +6,7 @@ import InklingWire2
 /// It knows the truth from the scenario alone, never from a node's state: what a node believes proves nothing.
 struct StateChecker {
     /// How one node shows one person in one chat.
-    private struct Shown {
+    struct Shown {
         var presence = Presence.offline
         /// Since when not offline.
         var since = Instant.zero
@@ -30,68 +30,68 @@ struct StateChecker {
         let due: Instant
     }
 
-    private struct PersonID: Hashable {
+    struct PersonID: Hashable {
         let viewer: Int
         let chat: Int
         let identity: Int
     }
 
-    private struct DeviceID: Hashable {
+    struct DeviceID: Hashable {
         let viewer: Int
         let chat: Int
         let host: Int
     }
 
     /// The datagrams of one run of a node in a chat as another node gets them: sessions share their order (L-23).
-    private struct StateID: Hashable {
+    struct StateID: Hashable {
         let viewer: Int
         let chat: Int
         let sender: Int
         let incarnation: Int
     }
 
-    private struct NonceID: Hashable {
+    struct NonceID: Hashable {
         let sender: Int
         let index: UInt32
         let counter: UInt32
     }
 
-    private(set) var violation: Violation?
-    private(set) var coverage = Coverage()
+    var violation: Violation?
+    var coverage = Coverage()
     var messages = MessageLedger()
-    private var shown: [PersonID: Shown] = [:]
+    var shown: [PersonID: Shown] = [:]
     /// The people shown as typing, for each viewer, so that a check costs nothing while nobody is.
-    private var typists: [Int: [PersonID]] = [:]
+    var typists: [Int: [PersonID]] = [:]
     /// When the last evidence of a typing status reached a viewer.
-    private var evidence: [PersonID: Instant] = [:]
+    var evidence: [PersonID: Instant] = [:]
     /// When a device was last heard of, with the number of that datagram.
-    private var heard: [DeviceID: (at: Instant, number: UInt64)] = [:]
+    var heard: [DeviceID: (at: Instant, number: UInt64)] = [:]
     /// When a device may last have said that it hears nothing.
-    private var unheard: [DeviceID: Instant] = [:]
+    var unheard: [DeviceID: Instant] = [:]
     /// When it was last heard of, whatever the order of the datagrams.
-    private var lastSign: [DeviceID: Instant] = [:]
-    private var newest: [StateID: UInt64] = [:]
-    private var newestStatus: [StateID: UInt64] = [:]
-    private var nonces: [NonceID: Int] = [:]
-    private var departures: [Departure] = []
+    var lastSign: [DeviceID: Instant] = [:]
+    var newest: [StateID: UInt64] = [:]
+    var newestStatus: [StateID: UInt64] = [:]
+    var nonces: [NonceID: Int] = [:]
+    var departures: [Departure] = []
     /// When a record came to a viewer last, which may have named a link.
-    private var lastRecord: [Int: Instant] = [:]
+    var lastRecord: [Int: Instant] = [:]
     /// When the newest pong of a device was sent that came to a viewer (L-80).
-    private var pongs: [DeviceID: Instant] = [:]
+    var pongs: [DeviceID: Instant] = [:]
     /// The viewers whose next check says nothing of them.
-    private var excused: Set<Int> = []
-    private let hosts: [SimulatedHost]
-    private let chatIndices: [ChatID: Int]
+    var excused: Set<Int> = []
+    let hosts: [SimulatedHost]
+    let chatIndices: [ChatID: Int]
     /// How late a viewer's own timers may be.
-    private let lateness: [Duration]
+    let lateness: [Duration]
     /// How long a stop of a viewer may take that its node does not notice: at most one heartbeat interval and what
     /// counts as late.
-    private let unnoticed: [Duration]
+    let unnoticed: [Duration]
     /// The most links that a node of the scenario needs.
     let mostLinks: Int
-    private let adversary: Adversary?
-    private let devices: [Int: [Int]]
-    private let identities: [PublicKey: Int]
+    let adversary: Adversary?
+    let devices: [Int: [Int]]
+    let identities: [PublicKey: Int]
 
     init(hosts: [SimulatedHost], chats: [ChatKeys], scenario: Scenario, adversary: Adversary?) {
         self.hosts = hosts
@@ -199,7 +199,11 @@ struct StateChecker {
             if hosts[viewer].blocks(identity) { report(.absentTyping, "\(describe(id)), blocked", now) }
             guard !before.contains(id) else { continue }
             // Statuses that came before the name count, and show with it (L-85).
-            if lastRecord[viewer] == now || shown[id]?.since == now, let evidence = evidence[id], now - evidence < Limits.typingExpiry { continue }
+            if lastRecord[viewer] == now || shown[id]?.since == now, let evidence = evidence[id],
+                now - evidence < Limits.typingExpiry
+            {
+                continue
+            }
             // With many changes, a list comes later than what it tells, and so does whoever came back at once (T-22).
             let waits: Duration =
                 adversary != nil
@@ -302,168 +306,6 @@ struct StateChecker {
     /// A node that was stopped could not help what it showed meanwhile.
     mutating func pausedViewerWakes(_ viewer: Int) { excused.insert(viewer) }
 
-    // MARK: Presence
-
-    /// Nobody is shown as present who has been silent for longer than 3 s.
-    mutating func checkPresence(of viewer: SimulatedHost, _ now: Instant) {
-        // A node that was stopped first asks for signs of life.
-        if let wokeAt = viewer.wokeAt, now - wokeAt < .seconds(4) { return }
-        let limit = silence + lateness[viewer.index] * 12
-        for chat in viewer.chats.sorted() {
-            for identity in devices.keys.sorted() {
-                let id = PersonID(viewer: viewer.index, chat: chat, identity: identity)
-                guard let state = shown[id], state.presence != .offline else { continue }
-                let last = devices[identity]?.compactMap {
-                    lastSign[DeviceID(viewer: viewer.index, chat: chat, host: $0)]
-                }.max()
-                // A hello that had waited shows somebody, and is not a sign of life (L-30).
-                let since = last ?? state.since
-                if now - since > limit { report(.ghost, "\(describe(id)), silent for \(now - since)", now) }
-            }
-        }
-    }
-
-    /// How long somebody is shown at most after the last sign of life. With more than 50 links the intervals stretch.
-    private var silence: Duration {
-        guard mostLinks > 50 else { return .milliseconds(3_010) }
-        return max(.milliseconds(3_010), .milliseconds(mostLinks * 1_000 / 50) * 7 / 4 + .milliseconds(1_260))
-    }
-
-    /// Who is shown as present, by identity.
-    func shown(in chat: Int, by viewer: Int) -> Set<Int> {
-        Set(
-            devices.keys.filter {
-                shown[PersonID(viewer: viewer, chat: chat, identity: $0)]?.presence ?? .offline != .offline
-            })
-    }
-
-    mutating func presence(
-        _ person: Person, in tag: ChatID, is presence: Presence, why: PresenceReason, by viewer: Int, _ now: Instant
-    ) {
-        guard let chat = chatIndices[tag], let identity = identities[person.key] else { return }
-        let id = PersonID(viewer: viewer, chat: chat, identity: identity)
-        coverage.presences[why, default: 0] += 1
-        checkName(person.name, of: id, now)
-        if presence != .offline, shown[id]?.presence ?? .offline == .offline { checkRevival(of: id, now) }
-        change(id) { state in
-            if presence == .offline, state.presence != .offline {
-                state.left = (now, why == .silence && now - state.since > Limits.shortestUp + .milliseconds(500))
-            }
-            if state.presence == .offline { state.since = now }
-            state.presence = presence
-        }
-        guard presence == .offline else { return }
-        // That it takes leave itself, or was blocked, is no fault of anybody's.
-        let isBlocked = devices[identity]?.contains {
-            hosts[$0].hasLatelyBlocked(hosts[viewer].plan.identity, now)
-        }
-        guard !hosts[viewer].isGone(from: chat), isBlocked != true else { return }
-        switch why {
-        case .silence:
-            // 1.75 intervals of silence, then ten pings: 3.0 s.
-            for host in devices[identity] ?? [] {
-                guard let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)],
-                    // A run that has not named itself is not shown, and the one before is gone.
-                    shown[id].map({ $0.since > hosts[host].startedAt }) ?? true,
-                    // What came in this very input came too late.
-                    last.number > hosts[host].farewells[chat] ?? 0, last.at < now,
-                    now - last.at < silence(of: host, now),
-                    // Whoever said since that they hear nothing is gone sooner (L-45).
-                    unheard[DeviceID(viewer: viewer, chat: chat, host: host)].map({ $0 < last.at }) ?? true
-                else { continue }
-                report(.falseOffline, "\(describe(id)), heard of host \(host) \(now - last.at) before", now)
-            }
-        case .bye, .will:
-            // Of two devices one may have been heard of without having been shown.
-            for host in devices[identity] ?? [] where devices[identity]?.count == 1 {
-                guard let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)] else { continue }
-                guard last.number > hosts[host].farewells[chat] ?? 0, now - last.at < silence(of: host, now) else {
-                    continue
-                }
-                report(.falseFarewell, "\(describe(id)) though host \(host) was heard after its farewell", now)
-            }
-            if devices[identity]?.allSatisfy({ hosts[$0].farewells[chat] == nil }) ?? true {
-                report(.falseFarewell, "\(describe(id)) has said none", now)
-            }
-        case .full:
-            // No scenario has nearly as many links as a node has room for, but by an adversary; friends have it always.
-            if let plan = adversary?.plan, plan.standing == .stranger, chat != 2 { return }
-            report(.falseOffline, "\(describe(id)), for want of room", now)
-        case .hello, .back, .away, .blocked, .replaced:
-            break
-        }
-    }
-
-    /// Whoever comes to be shown has answered a ping shortly before: what was held back revives nobody (L-80). A name may
-    /// follow up to 10 s later (L-86), and a report has its pace.
-    private mutating func checkRevival(of id: PersonID, _ now: Instant) {
-        let limit = Limits.pongAwaited + Limits.unnamedPeriod + .seconds(2) + lateness[id.viewer]
-        let hasAnswered = devices[id.identity]?.contains { host in
-            pongs[DeviceID(viewer: id.viewer, chat: id.chat, host: host)].map { now - $0 < limit } ?? false
-        }
-        if let wokeAt = hosts[id.viewer].wokeAt, now - wokeAt < .seconds(15) { return }
-        if hasAnswered != true { report(.revival, describe(id), now) }
-    }
-
-    /// Somebody is shown under a name that they have taken, and never under an older one than before (L-22).
-    private mutating func checkName(_ name: String, of id: PersonID, _ now: Instant) {
-        guard let owners = devices[id.identity], owners.count == 1 else { return }
-        let names = hosts[owners[0]].names
-        guard let place = names.firstIndex(of: name) else {
-            return report(.wrongName, "\(describe(id)), as \(name)", now)
-        }
-        if let before = shown[id]?.name, place < before, !hosts[owners[0]].wasReverted, !hosts[id.viewer].wasReverted {
-            report(.wrongName, "\(describe(id)), as \(name) after \(names[before])", now)
-        }
-        change(id) { $0.name = place }
-    }
-
-    /// Somebody has said farewell, and nothing keeps it from one who shows them.
-    mutating func expectDeparture(_ departure: Departure, identity: Int) {
-        let id = PersonID(viewer: departure.viewer, chat: departure.chat, identity: identity)
-        guard let shown = shown[id], shown.presence != .offline, departure.at - shown.since > .seconds(2) else {
-            return
-        }
-        departures.append(departure)
-    }
-
-    /// Whoever has said farewell for long enough is shown as gone, unless one of the two came back or was hindered.
-    mutating func checkDepartures(_ now: Instant) {
-        guard let first = departures.first, first.due <= now else { return }
-        for departure in departures where departure.due <= now {
-            let (host, viewer) = (hosts[departure.host], hosts[departure.viewer])
-            let id = PersonID(viewer: viewer.index, chat: departure.chat, identity: host.plan.identity)
-            guard host.isGone(from: departure.chat), host.incarnation == departure.incarnation,
-                host.disturbedAt <= departure.at, viewer.isActive, !viewer.isUnplugged,
-                viewer.disturbedAt <= departure.at, viewer.chats.contains(departure.chat)
-            else { continue }
-            // A hello that came late may have brought them back, for 3 s.
-            if let state = shown[id], state.presence != .offline, state.since <= departure.at {
-                report(.lostFarewell, "\(describe(id)), \(now - departure.at) after it", now)
-            }
-        }
-        departures.removeAll { $0.due <= now }
-    }
-
-    /// How long somebody may not have been heard of at least who is declared down. A further run of an identity makes
-    /// the others answer for themselves at once: then ten pings are all the time they have.
-    private func silence(of host: Int, _ now: Instant) -> Duration {
-        let hasStarted = hosts[host].incarnation > 1 && now - hosts[host].startedAt < .seconds(10)
-        let hasOthers = devices[hosts[host].plan.identity]?.count ?? 1 > 1 || hasStarted
-        return hasOthers ? .milliseconds(1_200) : .milliseconds(2_900)
-    }
-
-    private mutating func change(_ id: PersonID, _ body: (inout Shown) -> Void) {
-        var state = shown[id] ?? Shown()
-        let before = state.visible
-        body(&state)
-        shown[id] = state
-        let after = state.visible
-        guard before != after else { return }
-        coverage.states[after, default: 0] += 1
-        coverage.edges[.init(from: before, to: after), default: 0] += 1
-    }
-
     // MARK: Nonces
 
     /// A node sent a datagram: no two that are sealed have one nonce.
@@ -479,7 +321,7 @@ struct StateChecker {
         }
     }
 
-    private func describe(_ id: PersonID) -> String {
+    func describe(_ id: PersonID) -> String {
         "host \(id.viewer), chat \(id.chat), identity \(id.identity)"
     }
 }

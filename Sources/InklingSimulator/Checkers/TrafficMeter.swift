@@ -45,15 +45,18 @@ struct TrafficMeter {
         // few count, more amply.
         let mostLinks = max(links, checker.mostLinks + 1)
         let ample = Int(length.nanoseconds / 1_000_000_000) + 1
-        // Heartbeats: 2 a second while typing, one more when a status changes, and those of a link that comes up, is named
-        // or goes down, more than once if it does so again. Typing: at most 2 starts a second
-        // and as many stops, one more as the second ends, each with two copies.
+        // Heartbeats: 2 a second while typing, one more when a status changes, and those of a link that comes up, is
+        // named or goes down, more than once if it does so again. Typing: at most 2 starts a second and as many
+        // stops, one more as the second ends, each with two copies.
         let budgets = [
             (DatagramKind.heartbeat, min(mostLinks * budget(2, 1), links * 12 * ample)),
             (DatagramKind.typing, min(mostLinks * budget(12, 6), links * 18 * ample)),
-            // Every 125 ms while a link is suspect, to all addresses that are known; every 250 ms on a session that joins,
-            // and every 125 ms on a link that is down and hears something.
-            (DatagramKind.ping, min(mostLinks * budget(8, 2) * (1 + Limits.candidatesPerInstance), links * 192 * ample)),
+            // Every 125 ms while a link is suspect, to all addresses that are known; every 250 ms on a session that
+            // joins, and every 125 ms on a link that is down and hears something.
+            (
+                DatagramKind.ping,
+                min(mostLinks * budget(8, 2) * (1 + Limits.candidatesPerInstance), links * 192 * ample)
+            ),
             (DatagramKind.record, links * budget(Limits.recordsPerLink, Limits.recordsPerLinkBurst)),
         ]
         for (kind, budget) in budgets where sent(kind) > budget {

@@ -56,7 +56,8 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
         case traffic
         /// A node asks to be woken again and again for nothing.
         case spinning
-        /// 10 s after the faults ended the nodes do not agree on who is there, or typing or messages do not get through.
+        /// 10 s after the faults ended the nodes do not agree on who is there, or typing or messages do not get
+        /// through.
         case divergence
     }
 

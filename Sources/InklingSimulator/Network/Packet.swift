@@ -68,8 +68,8 @@ extension DatagramKind {
         }
     }
 
-    /// Whether a datagram of so many bytes says who is typing: in a heartbeat or a typing frame, alone or before what it
-    /// was made for.
+    /// Whether a datagram of so many bytes says who is typing: in a heartbeat or a typing frame, alone or before what
+    /// it was made for.
     func hasStatus(size: Int) -> Bool {
         switch self {
         case .heartbeat, .typing, .record, .pong: true

@@ -69,7 +69,8 @@ extension Simulation {
         }
     }
 
-    /// The machine is what it was when its snapshot was taken: its node has an old state under the right pair of epochs.
+    /// The machine is what it was when its snapshot was taken: its node has an old state under the right pair of
+    /// epochs.
     private func revert(_ host: SimulatedHost) {
         guard case .running(let node) = host.state, let (incarnation, endpoint) = host.snapshot,
             incarnation == host.incarnation, !node.isSuspended, host.chats == Set(host.plan.chats)

@@ -96,8 +96,8 @@ package struct Scenario: Sendable {
         case clog(to: Int, Int)
         /// Another address.
         case move
-        /// What goes from this host to the other is held back, until the host's node ends without a word; then it comes bit
-        /// by bit, one datagram in so many milliseconds.
+        /// What goes from this host to the other is held back, until the host's node ends without a word; then it
+        /// comes bit by bit, one datagram in so many milliseconds.
         case holdBack(to: Int, Int)
         /// The machine is kept as it is, or made to be what it was then.
         case snapshot, revert
