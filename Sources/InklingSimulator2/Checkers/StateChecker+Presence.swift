@@ -104,7 +104,7 @@ extension StateChecker {
         if hasAnswered != true { report(.revival, describe(id), now) }
     }
 
-    /// Somebody is shown under a name that they have taken, and never under an older one than before (L-22).
+    /// Somebody is shown under a name that they have taken, and never under an older one than before (M-24).
     mutating func checkName(_ name: String, of id: PersonID, _ now: Instant) {
         guard let owners = devices[id.identity], owners.count == 1 else { return }
         let names = hosts[owners[0]].names
