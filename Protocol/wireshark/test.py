@@ -437,7 +437,7 @@ def test_asks(folder):
     capture.add(node, asker, bytes.fromhex(tell["bytes"])[:13] + (2**255 - 19).to_bytes(32, "little"))
     # After an ask, datagrams of these endpoints are Inkling's even if they are malformed.
     capture.add(asker, node, bytes.fromhex(ask["bytes"])[:-1])
-    # What an ICMP error quotes was shown before.
+    # An ICMP error quotes a datagram that the capture has already.
     capture.add_quoted(asker, node, bytes.fromhex(ask["bytes"]))
     path = folder / "asks.pcap"
     capture.write(path)

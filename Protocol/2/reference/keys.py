@@ -139,7 +139,7 @@ def check(key: bytes, data: bytes) -> bytes:
 
 
 class ChatKeys:
-    """The keys of a chat: open, if there is no secret (W-8, W-9, W-36)."""
+    """The keys of a chat; a chat without a secret is open (W-8, W-9, W-36)."""
 
     def __init__(self, name: str, secret: Optional[bytes] = None, owner: bytes = b"") -> None:
         if secret is None:

@@ -826,7 +826,7 @@ def test_asks(folder):
     capture.add(node, asker, tell[:-1] + b"\0")
     # After an ask, datagrams of these endpoints are Inkling's even if they are malformed.
     capture.add(asker, node, ask[:-1])
-    # What an ICMP error quotes was shown before.
+    # An ICMP error quotes a datagram that the capture has already.
     capture.add_quoted(asker, node, ask)
     for case in bad_keys:
         capture.add(node, ((3, 9), 5001), b"\x26" + bytes.fromhex(case["token"] + case["nonce"] + case["sealedKey"]))

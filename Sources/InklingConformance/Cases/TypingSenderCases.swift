@@ -2,7 +2,7 @@ import InklingWire
 
 /// What the program announces of its user: T-1 to T-9, and so R1 to R3 and R8.
 extension Catalogue {
-    /// Texts with a visible character whose first scalar is no slash (T-3).
+    /// Texts that count as typing: each has a visible character and does not begin with a slash (T-3).
     private static let counting = [
         "h", " x", " /x", "x/", "\u{301}", "\u{2800}", "\u{E000}", "👩\u{200D}👩\u{200D}👧", "\u{200B}x",
     ]

@@ -1,6 +1,6 @@
 import InklingWire2
 
-/// What the program does with the messages that come: M-2, M-15 and M-16.
+/// The program acknowledges, orders and delivers the messages of a peer (M-2, M-15, M-16).
 extension Catalogue {
     private static func linked(_ trial: Trial) throws -> (program: Program, peer: Peer) {
         let program = try trial.start(needs: .messages)

@@ -65,8 +65,8 @@ package struct Report: Sendable {
         return line
     }
 
-    /// What is wrong, each on several lines: that the program does not get ready, once for all cases that it kept from
-    /// being run, and what is wrong with each case that failed.
+    /// The findings, each on several lines. If the program did not get ready, one finding stands for all cases that did not
+    /// run.
     package var findings: [String] {
         var findings: [String] = []
         let notRun = results.compactMap { result in

@@ -82,7 +82,6 @@ extension Endpoint {
         links[id].status.endTyping(now)
         links[id].unheardCopies = Limits.copies.map { now + $0 }
         send([.heartbeat(heartbeat(of: id))], .heartbeat, on: id)
-        pacer.remove(id)
         let link = links[id]
         reportGone(link, .silence, now)
         wentDown(link, now)

@@ -116,7 +116,8 @@ extension Endpoint {
         of received: ReceivedFrames, on id: LinkID, isEvidence: Bool, _ now: Instant
     ) -> [String] {
         if let ack = received.ack {
-            switch links[id].sender.receive(ack, counter: received.counter, now: now) {
+            let isTimely = !surroundings.isBehind
+            switch links[id].sender.receive(ack, counter: received.counter, isTimely: isTimely, now: now) {
             case .taken(let delivered):
                 for message in delivered { tell(outbox.delivered(message, to: links[id].personID, over: id)) }
             case .impossible:

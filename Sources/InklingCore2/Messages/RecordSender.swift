@@ -185,7 +185,7 @@ struct RecordSender: Sendable {
     /// - Parameters:
     ///   - counter: The counter of the ack's datagram.
     ///   - isTimely: Whether the ack gives a sample; false while the node catches up (M-32).
-    mutating func receive(_ ack: Ack, counter: UInt32, isTimely: Bool = true, now: Instant) -> AckEffect {
+    mutating func receive(_ ack: Ack, counter: UInt32, isTimely: Bool, now: Instant) -> AckEffect {
         if let newestAck, counter < newestAck { return .taken(delivered: []) }
         guard ack.next >= acknowledged, ack.next <= forward.number ?? window.next else { return .impossible }
         newestAck = counter

@@ -21,7 +21,7 @@ struct LimitChecker {
         }
     }
 
-    /// What is counted for itself.
+    /// The datagrams and reports that have a limit of their own.
     private enum Count: Hashable {
         case answersToStrangers, retries, tells
         case initiations(Address)

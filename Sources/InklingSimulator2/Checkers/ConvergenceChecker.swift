@@ -1,7 +1,7 @@
 import InklingCore2
 import InklingWire2
 
-/// What has to hold when the faults are over, and when the run is done.
+/// Checks the rules that hold once the network has no more faults, and at the end of the run.
 struct ConvergenceChecker {
     private enum Phase {
         case faults

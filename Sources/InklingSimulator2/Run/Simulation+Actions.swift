@@ -91,7 +91,7 @@ extension Simulation {
         let text = checker.messages.text(size: size, from: host.index)
         host.writing[chat].end()
         host.typing[chat].end(now, byMessage: true)
-        // What comes of it is reported in the same input.
+        // The core reports the outcome within the same input.
         let number = UInt64(node.endpoint.counters.messagesSent + 1)
         checker.messages.send(text, host: host, chat: chat, number: number, to: identities, now)
         liveness.sent(message: checker.messages.sent.count - 1, by: host, in: chat, self)

@@ -134,7 +134,7 @@ struct RecordExchange {
             let events = receiver.receive(forward: number, now: now) { pools.grant($0, to: 1, RecordExchange.friend) }
             take(events)
         case .ack(let ack, let counter):
-            guard case .taken(let messages) = sender.receive(ack, counter: counter, now: now) else {
+            guard case .taken(let messages) = sender.receive(ack, counter: counter, isTimely: true, now: now) else {
                 // Acks that were overtaken are old, and the sender ignores them.
                 preconditionFailure("An ack of the newest datagram goes back.")
             }

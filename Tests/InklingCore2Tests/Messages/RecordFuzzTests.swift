@@ -31,7 +31,7 @@ struct RecordFuzzTests {
                 let next = sender.window.base &+ UInt32.random(in: 0...20, using: &random) &- 2
                 let ack = Ack(next: next, bitmap: UInt16.random(in: 0...UInt16.max, using: &random))
                 let highest = sender.window.next
-                let effect = sender.receive(ack, counter: counter, now: now)
+                let effect = sender.receive(ack, counter: counter, isTimely: true, now: now)
                 if case .taken(let delivered) = effect { ended += delivered }
                 #expect(effect != .impossible || next > highest || next < sender.window.base)
             default:

@@ -253,7 +253,7 @@ struct RecordSenderTests {
         trial.send()
         trial.ack(1, naming: [2, 3])
         #expect(trial.sender.window.inFlight == 1)
-        let old = trial.sender.receive(Ack(next: 1, bitmap: 0), counter: 1, now: trial.now)
+        let old = trial.sender.receive(Ack(next: 1, bitmap: 0), counter: 1, isTimely: true, now: trial.now)
         #expect(old == .taken(delivered: []))
         #expect(trial.sender.window.inFlight == 1)
         let taken = trial.ack(2, naming: [3])

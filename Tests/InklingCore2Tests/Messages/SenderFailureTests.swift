@@ -213,7 +213,7 @@ struct SenderFailureTests {
         let records = trial.send()
         #expect(records == [1, 2])
         // The counters of the new state begin at 0.
-        let delivered = trial.sender.receive(Ack(next: 3), counter: 0, now: trial.now)
+        let delivered = trial.sender.receive(Ack(next: 3), counter: 0, isTimely: true, now: trial.now)
         #expect(delivered == .taken(delivered: [2, 3]))
     }
 
@@ -227,7 +227,7 @@ struct SenderFailureTests {
         #expect(back == .impossible)
         let beyond = trial.ack(6)
         #expect(beyond == .impossible)
-        let old = trial.sender.receive(Ack(next: 1), counter: 0, now: trial.now)
+        let old = trial.sender.receive(Ack(next: 1), counter: 0, isTimely: true, now: trial.now)
         #expect(old == .taken(delivered: []), "an older datagram")
         let named = trial.ack(3, naming: [9])
         #expect(named == .taken(delivered: []), "a bitmap may name what was not sent")

@@ -42,7 +42,7 @@ struct SenderTrial {
     mutating func ack(_ next: UInt32, naming named: [UInt32] = []) -> RecordSender.AckEffect {
         counter += 1
         let bitmap = named.reduce(UInt16(0)) { $0 | 1 << UInt16($1 - next - 1) }
-        return sender.receive(Ack(next: next, bitmap: bitmap), counter: counter, now: now)
+        return sender.receive(Ack(next: next, bitmap: bitmap), counter: counter, isTimely: true, now: now)
     }
 
     /// Applies acks of one record each until so many records are in flight.
