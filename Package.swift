@@ -75,12 +75,12 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "InklingCore", dependencies: ["InklingWire"], swiftSettings: strict + testable),
         .target(name: "InklingCore2", dependencies: ["InklingWire2"], swiftSettings: strict + testable),
-        .target(name: "InklingModel", dependencies: ["CUTF8Proc", "InklingWire"], swiftSettings: strict),
+        .target(name: "InklingModel", dependencies: ["CUTF8Proc", "InklingWire2"], swiftSettings: strict),
         .target(name: "InklingText", dependencies: ["InklingModel"], swiftSettings: strict),
         .target(
             name: "Inkling",
             dependencies: [
-                "CDNSSD", "CProcess", "InklingCore", "InklingModel", "InklingWire",
+                "CDNSSD", "CProcess", "InklingCore2", "InklingModel", "InklingWire2",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -1,5 +1,5 @@
 import InklingModel
-import InklingWire
+import InklingWire2
 
 /// How a node is set up. ``Node/start(_:logger:)`` checks it; changes after that have no effect.
 public struct Configuration: Sendable {
@@ -74,7 +74,7 @@ public struct Configuration: Sendable {
     /// - Throws: ``NodeError/name(_:)``.
     package static func checked(name: String) throws(NodeError) -> String {
         let normal = Blanks.trimmed(NormalForm.canonical(name))
-        if let fault = NameFault(of: normal, maximumSize: Limits.maximumNameSize) { throw .name(fault) }
+        if let fault = NameFault(of: normal, maximumSize: Limits.maximumDisplayNameSize) { throw .name(fault) }
         return normal
     }
 }

@@ -1,4 +1,4 @@
-import InklingWire
+import InklingWire2
 
 /// Why something could not be done. Nothing was changed then.
 ///
@@ -76,7 +76,7 @@ public enum NameFault: Hashable, Sendable {
     /// What is wrong with a chat's name in NFC, if anything is: two names that look the same would be two chats, and
     /// some characters reverse the text next to them (W-2).
     init?(ofChat name: String) {
-        if let fault = NameFault(of: name, maximumSize: Limits.maximumChatNameSize) {
+        if let fault = NameFault(of: name, maximumSize: Limits.chatNameSizes.upperBound) {
             self = fault
         } else if let scalar = name.unicodeScalars.first(where: Self.isInvisible) {
             self = .invisibleCharacter(scalar)
@@ -126,6 +126,8 @@ public enum InviteFault: Hashable, Sendable {
     case separator
     /// Its name is not percent-encoded UTF-8.
     case encoding
+    /// What stands behind its `@` is not a static key.
+    case owner
 }
 
 /// Why a text is not the address of a peer.

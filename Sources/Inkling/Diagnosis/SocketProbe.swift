@@ -1,5 +1,5 @@
 import Glibc
-import InklingCore
+import InklingCore2
 
 /// Whether this host lets its own datagrams through.
 package enum SocketProbe {

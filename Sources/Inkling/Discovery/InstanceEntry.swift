@@ -1,4 +1,4 @@
-import InklingCore
+import InklingCore2
 
 extension InstanceTable {
     /// What is known about an instance on one interface, and how far looking it up has come.

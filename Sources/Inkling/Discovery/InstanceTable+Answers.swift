@@ -1,4 +1,4 @@
-import InklingCore
+import InklingCore2
 
 /// What the lookups answer.
 extension InstanceTable {

@@ -1,4 +1,4 @@
-import InklingCore
+import InklingCore2
 
 extension InstanceTable {
     /// The sightings that wait for a lookup, in the orders in which the table asks for them.

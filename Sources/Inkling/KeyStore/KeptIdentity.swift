@@ -1,5 +1,5 @@
 import InklingModel
-import InklingWire
+import InklingWire2
 
 /// The identity that a state directory keeps, for people to see, to copy and to put back.
 public struct KeptIdentity: Sendable {

@@ -1,6 +1,6 @@
 import Glibc
 import InklingModel
-import InklingWire
+import InklingWire2
 
 /// The state directory while it is locked.
 struct StateDirectory: Sendable {

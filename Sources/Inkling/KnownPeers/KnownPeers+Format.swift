@@ -1,5 +1,5 @@
 import FoundationEssentials
-import InklingWire
+import InklingWire2
 
 /// The form on disk: JSON, of version 2.
 ///
@@ -124,7 +124,7 @@ extension KnownPeers {
             else { return nil }
             // Without a chat an address leads nowhere; what is no address is left out when it is used.
             entry.addresses = (record.addresses ?? [:]).filter { entry.chats[$0.key] != nil }
-                .mapValues { Array($0.prefix(Limits.addressesPerRememberedKey)) }
+                .mapValues { Array($0.prefix(Limits.rememberedAddressesPerKey)) }
             entry.days = DaysMet(count: record.days, began: record.dayBegan)
             entry.together = .milliseconds(record.togetherMilliseconds)
             entry.kept = record.kept
@@ -166,7 +166,7 @@ extension KnownPeers {
         _ key: String, _ names: [String], _ named: [String: Double], _ firstSeen: Double, _ lastSeen: Double,
         _ chats: [String: Double]
     ) -> Entry? {
-        guard let key = PublicKey(base64url: key), names.allSatisfy({ $0.utf8.count <= Limits.maximumNameSize }),
+        guard let key = try? PublicKey(base64url: key), names.allSatisfy({ $0.utf8.count <= Limits.maximumDisplayNameSize }),
             ([firstSeen, lastSeen] + named.values + chats.values).allSatisfy(isTime)
         else { return nil }
         // Release 0.1 folded names in another way.

@@ -1,6 +1,6 @@
-import InklingCore
+import InklingCore2
 import InklingModel
-import InklingWire
+import InklingWire2
 
 /// The people this user's nodes have met. Nodes that share a state directory each have such a table, and
 /// ``merge(_:at:using:)`` brings them together, in any order.

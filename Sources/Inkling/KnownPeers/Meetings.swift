@@ -1,4 +1,4 @@
-import InklingCore
+import InklingCore2
 
 /// When something happened, by two clocks, in seconds since 1970.
 package struct MeetingTime: Equatable, Sendable {

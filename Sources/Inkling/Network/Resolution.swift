@@ -1,5 +1,5 @@
 import Glibc
-import InklingCore
+import InklingCore2
 import InklingModel
 
 /// Addresses as people write them.

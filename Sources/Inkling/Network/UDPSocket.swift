@@ -1,6 +1,6 @@
 import Glibc
-import InklingCore
-import InklingWire
+import InklingCore2
+import InklingWire2
 
 /// One UDP socket for IPv6 and IPv4, non-blocking. Errors of sending are values: none of them closes it.
 struct UDPSocket {

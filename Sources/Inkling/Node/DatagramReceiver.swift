@@ -1,4 +1,4 @@
-import InklingCore
+import InklingCore2
 import NIOCore
 
 /// Hands what the socket received to the node, on the event loop that both run on.

@@ -1,11 +1,13 @@
-import InklingCore
+import InklingCore2
 import InklingModel
-import InklingWire
+import InklingWire2
 
 /// One chat that a node is in, and what the node knows of the people there.
 package final class JoinedChat {
     let chat: Chat
     let keys: ChatKeys
+    /// What the file of known peers calls it.
+    let storedName: String
     /// The instance name that was asked for first.
     let instance: String
     let joinedAt: Instant
@@ -19,7 +21,7 @@ package final class JoinedChat {
         let user: UserID
         let key: String
         var name: String
-        var presence: InklingCore.Presence
+        var presence: InklingCore2.Presence
         var since: Double
 
         var isThere: Bool { presence != .offline }
@@ -33,6 +35,7 @@ package final class JoinedChat {
     package init(_ chat: Chat, keys: ChatKeys, instance: String, at now: Instant) {
         self.chat = chat
         self.keys = keys
+        storedName = chat.storedName
         self.instance = instance
         joinedAt = now
     }
@@ -41,7 +44,7 @@ package final class JoinedChat {
     package func isLooking(at now: Instant) -> Bool { now - joinedAt < NodeLimits.looking }
 
     var name: String { chat.name }
-    var tag: ChatTag { keys.tag }
+    var id: ChatID { keys.id }
     /// Those who are there.
     var present: [PublicKey: MetPeer] { met.filter(\.value.isThere) }
 
@@ -55,7 +58,7 @@ package final class JoinedChat {
     ///
     /// - Returns: Whether they were there before, and what is known of them now.
     func note(
-        _ person: InklingCore.Person, _ presence: InklingCore.Presence, at now: Double
+        _ person: InklingCore2.Person, _ presence: InklingCore2.Presence, at now: Double
     ) -> (wasThere: Bool, peer: MetPeer) {
         let before = met[person.key]
         let wasThere = before?.isThere ?? false

@@ -1,5 +1,5 @@
-import InklingCore
-import InklingWire
+import InklingCore2
+import InklingWire2
 
 /// What a chat's discovery has found: for those who look into why somebody does not show.
 extension Node {

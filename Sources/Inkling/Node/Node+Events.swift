@@ -1,4 +1,4 @@
-import InklingCore
+import InklingCore2
 import InklingModel
 import NIOCore
 

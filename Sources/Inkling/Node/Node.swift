@@ -1,5 +1,5 @@
-import InklingCore
-import InklingWire
+import InklingCore2
+import InklingWire2
 import Logging
 import NIOCore
 import NIOPosix
@@ -173,7 +173,7 @@ public actor Node {
         isTemporary = keyStore?.directory == nil
         endpoint = Endpoint(
             configuration: .init(
-                identity: identity, run: UInt64.random(in: .min ... .max), name: preparation.name,
+                identity: identity, name: preparation.name,
                 sendsTyping: configuration.sendsTyping, acceptsRouted: configuration.acceptsRouted,
                 isOwnUsers: SocketOwner.check()),
             now: clock.now, random: SystemRandomNumberGenerator())
@@ -327,20 +327,20 @@ public actor Node {
     private func discovered(_ event: DiscoveryEvent) {
         guard !isStopped else { return }
         switch event {
-        case .found(let subtype, let instance, let txt, let addresses):
-            guard let chat = joined.first(where: { $0.tag.hex == subtype }) else { return }
+        case .found(let id, let instance, let txt, let addresses):
+            guard let chat = joinedChat(id), let nonce = try? chat.keys.nonce(ofInstance: instance) else { return }
             do {
-                let key = try ServiceRecord.parse(txt, for: chat.keys)
+                let key = try ServiceRecord.parse(txt, nonce: nonce, for: chat.keys)
                 chat.found[instance] = JoinedChat.FoundInstance(key: key, addresses: addresses)
                 endpoint.found(
-                    instance, chat: chat.tag, key: key, addresses: addresses, now: clock.now)
+                    instance, chat: chat.id, key: key, addresses: addresses, now: clock.now)
             } catch {
                 logger.debug("an instance was ignored", metadata: ["reason": "\(error)"])
             }
-        case .lost(let subtype, let instance):
-            guard let chat = joined.first(where: { $0.tag.hex == subtype }) else { return }
+        case .lost(let id, let instance):
+            guard let chat = joinedChat(id) else { return }
             chat.found[instance] = nil
-            endpoint.lost(instance, chat: chat.tag, now: clock.now)
+            endpoint.lost(instance, chat: chat.id, now: clock.now)
         case .unavailable(let outage): tell(.notice(.discoveryDown(outage)))
         case .available: tell(.notice(.discoveryUp))
         }

@@ -1,4 +1,4 @@
-import InklingCore
+import InklingCore2
 
 /// Monotonic time that runs through suspend, as the protocol counts it.
 struct NodeClock: Sendable {

@@ -1,6 +1,6 @@
-import InklingCore
+import InklingCore2
 import InklingModel
-import InklingWire
+import InklingWire2
 
 /// What a node needs of the system before it has a socket.
 struct NodePreparation: Sendable {

@@ -1,12 +1,14 @@
 /// A dictionary that gives one of its keys at random without a look at the others.
-struct RandomTable<Key: Hashable, Value> {
+package struct RandomTable<Key: Hashable, Value> {
     private var entries: [Key: (value: Value, place: Int)] = [:]
     private var keys: [Key] = []
 
-    var count: Int { keys.count }
-    var isEmpty: Bool { keys.isEmpty }
+    package init() {}
 
-    subscript(key: Key) -> Value? {
+    package var count: Int { keys.count }
+    package var isEmpty: Bool { keys.isEmpty }
+
+    package subscript(key: Key) -> Value? {
         get { entries[key]?.value }
         set {
             switch (newValue, entries[key]?.place) {
@@ -20,11 +22,11 @@ struct RandomTable<Key: Hashable, Value> {
         }
     }
 
-    func randomKey(using random: inout any RandomNumberGenerator & Sendable) -> Key? {
+    package func randomKey(using random: inout any RandomNumberGenerator & Sendable) -> Key? {
         keys.randomElement(using: &random)
     }
 
-    mutating func removeAll(where isRemoved: (Key) -> Bool) {
+    package mutating func removeAll(where isRemoved: (Key) -> Bool) {
         for key in keys.filter(isRemoved) { self[key] = nil }
     }
 
