@@ -1,5 +1,5 @@
 import InklingModel
-import InklingWire2
+import InklingWire
 
 /// How a node is set up. ``Node/start(_:logger:)`` checks it; changes after that have no effect.
 public struct Configuration: Sendable {

@@ -1,7 +1,7 @@
 import FoundationEssentials
-import InklingCore2
+import InklingCore
 @_exported import InklingModel
-import InklingWire2
+import InklingWire
 
 // Of the two of a name, one of the protocol and one of what programs speak of, the latter is meant where nothing is said.
 typealias Person = InklingModel.Person
@@ -10,11 +10,11 @@ typealias PresenceReason = InklingModel.PresenceReason
 typealias FailureReason = InklingModel.FailureReason
 
 extension Person {
-    init(_ person: InklingCore2.Person) { self.init(user: person.key.userID, name: person.name) }
+    init(_ person: InklingCore.Person) { self.init(user: person.key.userID, name: person.name) }
 }
 
 extension Presence {
-    init(_ presence: InklingCore2.Presence) {
+    init(_ presence: InklingCore.Presence) {
         switch presence {
         case .online: self = .online
         case .away: self = .away
@@ -24,7 +24,7 @@ extension Presence {
 }
 
 extension PresenceReason {
-    init(_ reason: InklingCore2.PresenceReason) {
+    init(_ reason: InklingCore.PresenceReason) {
         switch reason {
         case .hello: self = .hello
         case .back: self = .back
@@ -40,7 +40,7 @@ extension PresenceReason {
 }
 
 extension FailureReason {
-    init(_ reason: InklingCore2.FailureReason) {
+    init(_ reason: InklingCore.FailureReason) {
         switch reason {
         case .bye: self = .bye
         case .silence: self = .silence

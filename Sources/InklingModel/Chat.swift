@@ -1,4 +1,4 @@
-import InklingWire2
+import InklingWire
 
 /// The secret of a chat: 128 random bits, known only to its members.
 public struct Secret: Hashable, Sendable {

@@ -1,4 +1,4 @@
-@_exported import struct InklingWire2.UserID
+@_exported import struct InklingWire.UserID
 
 /// A node as front ends use it: one in this process, or one that this process is attached to.
 ///

@@ -1,4 +1,4 @@
-import InklingWire2
+import InklingWire
 
 /// Invites: a chat and its secret in one line of text, for people to pass on.
 extension Chat {

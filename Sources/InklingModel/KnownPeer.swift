@@ -1,4 +1,4 @@
-import InklingWire2
+import InklingWire
 
 /// Somebody this user's nodes have met, in this run or an earlier one, or whom the user verified or blocked by key.
 public struct KnownPeer: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import InklingWire2
+import InklingWire
 
 extension NodeError: CustomStringConvertible {
     /// What happened, in one line.

@@ -1,4 +1,4 @@
-import InklingWire2
+import InklingWire
 
 /// Why something could not be done. Nothing was changed then.
 ///

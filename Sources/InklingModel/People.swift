@@ -1,4 +1,4 @@
-@_exported import struct InklingWire2.UserID
+@_exported import struct InklingWire.UserID
 
 /// Somebody in a chat. The name is as the peer sent it: make it safe before you print it, with InklingText.
 public struct Person: Hashable, Sendable {

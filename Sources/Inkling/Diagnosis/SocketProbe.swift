@@ -1,5 +1,5 @@
 import Glibc
-import InklingCore2
+import InklingCore
 
 /// Whether this host lets its own datagrams through.
 package enum SocketProbe {

@@ -1,4 +1,4 @@
-import InklingWire2
+import InklingWire
 
 /// What a chat is registered under.
 package struct Advertisement: Hashable, Sendable {

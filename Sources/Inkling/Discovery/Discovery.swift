@@ -1,8 +1,8 @@
 import Dispatch
 import Glibc
-import InklingCore2
+import InklingCore
 import InklingModel
-import InklingWire2
+import InklingWire
 import Logging
 import Synchronization
 

@@ -1,4 +1,4 @@
-import InklingWire2
+import InklingWire
 
 /// The limits and times of discovery: those of the specification, and those that are our own.
 package enum DiscoveryLimits {

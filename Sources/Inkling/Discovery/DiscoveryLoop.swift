@@ -1,5 +1,5 @@
 import Glibc
-import InklingCore2
+import InklingCore
 import Logging
 
 /// The work of discovery's thread, which makes it, runs it and alone touches it.

@@ -1,6 +1,6 @@
 import Glibc
-import InklingCore2
-import InklingWire2
+import InklingCore
+import InklingWire
 import Synchronization
 
 /// What discovery's thread is told to do.

@@ -1,4 +1,4 @@
-import InklingCore2
+import InklingCore
 
 extension InstanceTable {
     /// What is known about an instance on one interface, and how far looking it up has come.

@@ -1,4 +1,4 @@
-import InklingCore2
+import InklingCore
 
 /// What the lookups answer.
 extension InstanceTable {

@@ -1,4 +1,4 @@
-import InklingCore2
+import InklingCore
 
 /// The instances that discovery knows of, what is looked up about them and when, and what is to be reported.
 ///

@@ -1,4 +1,4 @@
-import InklingCore2
+import InklingCore
 
 extension InstanceTable {
     /// The sightings that wait for a lookup, in the orders in which the table asks for them.

@@ -1,6 +1,6 @@
 import CDNSSD
 import Glibc
-import InklingCore2
+import InklingCore
 
 /// What the library said in a callback, copied into values.
 enum DiscoveryAnswer {

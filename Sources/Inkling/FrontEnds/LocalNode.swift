@@ -1,4 +1,4 @@
-import InklingCore2
+import InklingCore
 import InklingModel
 import Logging
 import NIOCore
@@ -126,7 +126,7 @@ package final class LocalNode: ChatService {
     }
 
     /// Whether an input field with that text means that somebody types (T-9).
-    package static func countsAsTyping(_ text: String) -> Bool { InklingCore2.countsAsTyping(text) }
+    package static func countsAsTyping(_ text: String) -> Bool { InklingCore.countsAsTyping(text) }
 
     /// Those who are in a chat or were met there.
     package func peers(in chat: String) -> [Peer] { node.assumeIsolated { $0.peers(in: chat) } }

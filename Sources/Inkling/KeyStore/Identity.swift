@@ -1,5 +1,5 @@
 import Glibc
-import InklingWire2
+import InklingWire
 
 /// The text form of an identity: `inkling-identity-1`, a blank, the private key as 64 lower-case hex digits, and
 /// the end of the line. Nothing else is read, so that a damaged key is never taken for another.

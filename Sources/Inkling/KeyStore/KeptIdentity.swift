@@ -1,5 +1,5 @@
 import InklingModel
-import InklingWire2
+import InklingWire
 
 /// The identity that a state directory keeps, for people to see, to copy and to put back.
 public struct KeptIdentity: Sendable {

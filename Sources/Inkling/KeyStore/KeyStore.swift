@@ -1,6 +1,6 @@
 import Glibc
 import InklingModel
-import InklingWire2
+import InklingWire
 import Synchronization
 
 /// The identity of a node: its private key, and the lock on the directory that keeps it.

@@ -1,6 +1,6 @@
 import Glibc
 import InklingModel
-import InklingWire2
+import InklingWire
 
 /// The state directory while it is locked.
 struct StateDirectory: Sendable {

@@ -1,5 +1,5 @@
 import Crypto
-import InklingWire2
+import InklingWire
 
 /// What two people compare, by voice or side by side, to know that nobody is intercepting their messages.
 public struct Fingerprint: Hashable, Sendable {

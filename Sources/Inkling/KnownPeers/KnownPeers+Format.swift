@@ -1,5 +1,5 @@
 import FoundationEssentials
-import InklingWire2
+import InklingWire
 
 /// The form on disk: JSON, of version 2.
 ///

@@ -1,6 +1,6 @@
-import InklingCore2
+import InklingCore
 import InklingModel
-import InklingWire2
+import InklingWire
 
 /// The people this user's nodes have met. Nodes that share a state directory each have such a table, and
 /// ``merge(_:at:using:)`` brings them together, in any order.

@@ -1,4 +1,4 @@
-import InklingCore2
+import InklingCore
 
 /// When something happened, by two clocks, in seconds since 1970.
 package struct MeetingTime: Equatable, Sendable {

@@ -1,5 +1,5 @@
 import Glibc
-import InklingCore2
+import InklingCore
 
 /// A network interface of this host, as the system described it at one moment.
 package struct NetworkInterface: Hashable, Sendable {

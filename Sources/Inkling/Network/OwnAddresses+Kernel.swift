@@ -1,5 +1,5 @@
 import Glibc
-import InklingCore2
+import InklingCore
 
 extension OwnAddresses {
     /// The addresses of this host at this moment: those with a local route in any routing table. ``InterfaceMonitor``

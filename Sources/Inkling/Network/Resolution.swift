@@ -1,5 +1,5 @@
 import Glibc
-import InklingCore2
+import InklingCore
 import InklingModel
 
 /// Addresses as people write them.

@@ -1,5 +1,5 @@
 import Glibc
-import InklingCore2
+import InklingCore
 import Synchronization
 
 /// The owner of UDP sockets of this host, as the kernel tells it.

@@ -1,6 +1,6 @@
 import Glibc
-import InklingCore2
-import InklingWire2
+import InklingCore
+import InklingWire
 
 /// One UDP socket for IPv6 and IPv4, non-blocking. Errors of sending are values: none of them closes it.
 struct UDPSocket {

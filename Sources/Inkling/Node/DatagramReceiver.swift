@@ -1,4 +1,4 @@
-import InklingCore2
+import InklingCore
 import NIOCore
 
 /// Hands what the socket received to the node, on the event loop that both run on.

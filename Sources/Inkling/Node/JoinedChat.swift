@@ -1,6 +1,6 @@
-import InklingCore2
+import InklingCore
 import InklingModel
-import InklingWire2
+import InklingWire
 
 /// One chat that a node is in, and what the node knows of the people there.
 package final class JoinedChat {
@@ -21,7 +21,7 @@ package final class JoinedChat {
         let user: UserID
         let key: String
         var name: String
-        var presence: InklingCore2.Presence
+        var presence: InklingCore.Presence
         var since: Double
 
         var isThere: Bool { presence != .offline }
@@ -58,7 +58,7 @@ package final class JoinedChat {
     ///
     /// - Returns: Whether they were there before, and what is known of them now.
     func note(
-        _ person: InklingCore2.Person, _ presence: InklingCore2.Presence, at now: Double
+        _ person: InklingCore.Person, _ presence: InklingCore.Presence, at now: Double
     ) -> (wasThere: Bool, peer: MetPeer) {
         let before = met[person.key]
         let wasThere = before?.isThere ?? false

@@ -1,6 +1,6 @@
-import InklingCore2
+import InklingCore
 import InklingModel
-import InklingWire2
+import InklingWire
 
 /// What an app can ask a node to do.
 extension Node {

@@ -1,5 +1,5 @@
-import InklingCore2
-import InklingWire2
+import InklingCore
+import InklingWire
 
 /// What a chat's discovery has found: for those who look into why somebody does not show.
 extension Node {

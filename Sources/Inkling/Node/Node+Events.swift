@@ -1,4 +1,4 @@
-import InklingCore2
+import InklingCore
 import InklingModel
 import NIOCore
 

@@ -1,5 +1,5 @@
-import InklingCore2
-import InklingWire2
+import InklingCore
+import InklingWire
 import NIOCore
 import NIOPosix
 
@@ -235,7 +235,7 @@ extension Node {
     }
 
     /// Somebody is there: under a name that is known with another key, that is something to know.
-    func noteArrival(of person: InklingCore2.Person, in chat: String, at time: Double) {
+    func noteArrival(of person: InklingCore.Person, in chat: String, at time: Double) {
         let others = knownPeers.met(
             person.key, name: person.name, chat: chat, at: meetingTime(wall: time), using: &random)
         var stay = stays[person.key] ?? Stay(name: person.name, chat: chat, at: awakeClock.now)

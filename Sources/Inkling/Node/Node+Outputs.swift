@@ -1,6 +1,6 @@
 import Glibc
-import InklingCore2
-import InklingWire2
+import InklingCore
+import InklingWire
 
 /// What the protocol asks for is done here: datagrams out, events to those who listen.
 extension Node {
@@ -87,7 +87,7 @@ extension Node {
 
     /// - Returns: All that is known of them then.
     private func remember(
-        _ person: InklingCore2.Person, _ presence: InklingCore2.Presence, in entry: JoinedChat
+        _ person: InklingCore.Person, _ presence: InklingCore.Presence, in entry: JoinedChat
     ) -> Peer {
         let now = Node.wallClock()
         let (wasThere, met) = entry.note(person, presence, at: now)

@@ -1,5 +1,5 @@
-import InklingCore2
-import InklingWire2
+import InklingCore
+import InklingWire
 import Logging
 import NIOCore
 import NIOPosix

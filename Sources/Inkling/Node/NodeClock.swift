@@ -1,4 +1,4 @@
-import InklingCore2
+import InklingCore
 
 /// Monotonic time that runs through suspend, as the protocol counts it.
 struct NodeClock: Sendable {

@@ -1,6 +1,6 @@
-import InklingCore2
+import InklingCore
 import InklingModel
-import InklingWire2
+import InklingWire
 
 /// What a node needs of the system before it has a socket.
 struct NodePreparation: Sendable {

@@ -1,6 +1,6 @@
-import InklingCore2
+import InklingCore
 import InklingModel
-import InklingWire2
+import InklingWire
 
 // What the core and the socket count, in the words of programs.
 

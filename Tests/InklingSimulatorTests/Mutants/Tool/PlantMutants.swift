@@ -26,7 +26,7 @@ struct PlantMutants {
             source = places.joined(separator: mutant.mutated)
         }
         // Core and simulator are one module here.
-        for module in ["InklingCore", "InklingCore2"] {
+        for module in ["InklingCore", "InklingCore"] {
             source = source.replacingOccurrences(of: "import \(module)\n", with: "")
         }
         guard (try? source.write(toFile: arguments[3], atomically: true, encoding: .utf8)) != nil else {

@@ -1,0 +1,228 @@
+import InklingWire
+
+/// Where a link is, and when it follows its peer to another address: L-24, L-28 and L-51.
+extension Catalogue {
+    /// A program and a peer with a link, and another address of that peer.
+    private static func linked(_ trial: Trial) throws -> (program: Program, session: PeerSession, other: UDPAddress) {
+        let program = try trial.start()
+        let peer = try trial.peer()
+        try peer.open(to: program)
+        guard let session = peer.sending else { throw Untried(reason: "the peer has no session") }
+        return (program, session, try peer.addAddress())
+    }
+
+    /// Fails unless what the program sends next on the link goes to that address.
+    private static func expectLink(_ trial: Trial, _ program: Program, of peer: Peer, at address: UDPAddress) throws {
+        let start = trial.now
+        program.compose("here")
+        let frames = try peer.await("a status at \(address)", since: start) { $0.typing != nil }
+        guard frames.destination == address else {
+            throw Finding(expected: "datagrams to \(address)", actual: "one came to \(frames.destination)")
+        }
+        program.compose("")
+        try peer.awaitTyping(false)
+        trial.run(for: .milliseconds(500))
+    }
+
+    /// Sends a heartbeat from an address, and gives the token of the ping that comes there.
+    private static func check(_ peer: Peer, _ session: PeerSession, at address: UDPAddress) throws -> UInt16 {
+        let start = peer.trial.now
+        session.source = address
+        peer.send([peer.heartbeatFrame])
+        let ping = try peer.await("a ping to \(address), where evidence came from", since: start) {
+            $0.ping != nil && $0.destination == address
+        }
+        return ping.ping ?? 0
+    }
+
+    static let addressCases: [Case] = [
+        Case(
+            "L-24.1", "the link's address follows the newest evidence, once a pong came from there", also: "L-51",
+            group: .presence
+        ) { trial in
+            let (program, session, other) = try linked(trial)
+            let peer = trial.peers[0]
+            for address in [other, peer.address, other] {
+                session.source = address
+                try trial.expectLife(of: peer)
+                // The pong of the peer is on its way.
+                trial.run(for: Trial.late)
+                try expectLink(trial, program, of: peer, at: address)
+            }
+        },
+        Case(
+            "L-24.2", "the address follows no datagram that is older, or does not authenticate or parse", also: "L-23",
+            "W-23", group: .presence
+        ) {
+            trial in
+            let (program, session, other) = try linked(trial)
+            let peer = trial.peers[0]
+            let base = session.state.nextCounter
+            session.state.nextCounter = base + 4
+            try trial.expectLife(of: peer)
+            // An old one, one whose tag is wrong, and one whose content is in error.
+            let frames = Frames.encode([peer.heartbeatFrame])
+            peer.sendBytes(session.seal(frames, counter: base + 1), to: program.address, from: other)
+            var broken = session.seal(frames, counter: session.state.nextCounter + 1)
+            broken[broken.count - 1] ^= 1
+            peer.sendBytes(broken, to: program.address, from: other)
+            peer.sendBytes(
+                session.seal([0x3F, 0], counter: session.state.nextCounter), to: program.address, from: other)
+            session.state.nextCounter += 2
+            trial.run(for: .milliseconds(150))
+            try expectLink(trial, program, of: peer, at: peer.address)
+            if let datagram = peer.received.first(where: { $0.destination == other }) {
+                throw Finding(
+                    expected: "nothing to \(other)",
+                    actual: "\(datagram.frames.map(\.word).joined(separator: "+")) came there")
+            }
+        },
+        Case(
+            "L-28.2", "a pong goes to where the ping came from, and the link's address stays", also: "L-24",
+            group: .presence
+        ) {
+            trial in
+            let (program, session, other) = try linked(trial)
+            let peer = trial.peers[0]
+            let base = session.state.nextCounter
+            session.state.nextCounter = base + 4
+            try trial.expectLife(of: peer)
+            let old = session.seal(Frames.encode([.ping(0x7777)]), counter: base + 1)
+            peer.sendBytes(old, to: program.address, from: other)
+            let pong = try peer.await("a pong to the old ping") { $0.pong == 0x7777 }
+            guard pong.destination == other else {
+                throw Finding(
+                    expected: "the pong at \(other), where the ping came from", actual: "it came to \(pong.destination)"
+                )
+            }
+            try expectLink(trial, program, of: peer, at: peer.address)
+        },
+        Case(
+            "L-51.1", "until a pong comes from there, an address gets pings alone, and the link goes on where it was",
+            also: "L-24", group: .presence
+        ) { trial in
+            let (program, session, other) = try linked(trial)
+            let peer = trial.peers[0]
+            peer.habits.answersPings = false
+            peer.stopHeartbeats()
+            session.source = other
+            let start = trial.now
+            var sent = 0
+            while trial.now < start + .seconds(4) {
+                sent += peer.send([peer.heartbeatFrame]).count
+                trial.run(for: .milliseconds(40))
+            }
+            let period = trial.now - start
+            let there = peer.received(since: start).filter { $0.destination == other }
+            if let wrong = there.first(where: { $0.ping == nil || $0.frames.count > 1 }) {
+                throw Finding(
+                    expected: "nothing but pings to \(other)",
+                    actual: "\(wrong.frames.map(\.word).joined(separator: "+")) came there")
+            }
+            let most = period.milliseconds / 125 + 2
+            guard (1...most).contains(there.count) else {
+                throw Finding(
+                    expected: "1 to \(most) pings to \(other) in \(period.text)", actual: "\(there.count) came")
+            }
+            let bytes = there.map(\.bytes.count).reduce(0, +)
+            guard bytes <= 3 * sent else {
+                throw Finding(expected: "at most \(3 * sent) bytes to \(other)", actual: "\(bytes) came")
+            }
+            guard program.presence(of: peer.user) == "online" else {
+                throw Finding(expected: "the peer is online: it is heard", actual: "it is not")
+            }
+            try expectLink(trial, program, of: peer, at: peer.address)
+        },
+        Case(
+            "L-51.2", "the pong of a ping that went to the link's address does not confirm another one",
+            group: .presence
+        ) { trial in
+            let (program, session, other) = try linked(trial)
+            let peer = trial.peers[0]
+            let last = try peer.fallSilent()
+            let ping = try peer.await("a ping to the silent peer", since: last) { $0.ping != nil }
+            session.source = other
+            peer.send([peer.heartbeatFrame, .pong(ping.ping ?? 0)])
+            trial.run(for: .milliseconds(150))
+            try expectLink(trial, program, of: peer, at: peer.address)
+        },
+        Case("L-51.3", "a pong confirms no address but the one that it comes from", group: .presence) { trial in
+            let (program, session, other) = try linked(trial)
+            let peer = trial.peers[0]
+            peer.habits.answersPings = false
+            let token = try check(peer, session, at: other)
+            session.source = peer.address
+            peer.send([.pong(token)])
+            session.source = other
+            peer.send([peer.heartbeatFrame])
+            trial.run(for: .milliseconds(50))
+            try expectLink(trial, program, of: peer, at: peer.address)
+        },
+        Case(
+            "L-73.1", "a pong with another token ends the check, and the next one begins 1 s later", group: .presence
+        ) { trial in
+            let (program, session, other) = try linked(trial)
+            let peer = trial.peers[0]
+            peer.habits.answersPings = false
+            peer.stopHeartbeats()
+            let token = try check(peer, session, at: other)
+            for guess in [token ^ 0x5555, token] { peer.send([.pong(guess)]) }
+            let wrong = trial.now
+            var next: Duration?
+            while next == nil, trial.now < wrong + .seconds(3) {
+                trial.run(for: .milliseconds(50))
+                peer.send([peer.heartbeatFrame])
+                let ping = peer.received(since: wrong + .milliseconds(1)).first {
+                    $0.ping != nil && $0.destination == other
+                }
+                next = ping?.at
+            }
+            guard let next else { throw Finding(expected: "another ping to \(other)", actual: "none came in 3 s") }
+            try trial.judge(
+                "the next ping to \(other)", at: next, after: wrong, is: .seconds(1),
+                late: Trial.late + .milliseconds(50))
+            try expectLink(trial, program, of: peer, at: peer.address)
+            let right = try check(peer, session, at: other)
+            peer.send([.pong(right)])
+            trial.run(for: .milliseconds(150))
+            try expectLink(trial, program, of: peer, at: other)
+        },
+        Case(
+            "L-72.1", "to an address that is not confirmed go at most three times the bytes that came from it",
+            also: "L-28", group: .presence
+        ) { trial in
+            let (program, session, other) = try linked(trial)
+            let peer = trial.peers[0]
+            peer.habits.answersPings = false
+            session.source = other
+            let start = trial.now
+            var sent = 0
+            for token in UInt16(0)..<200 {
+                sent += peer.send([.ping(token)]).count
+                trial.run(for: .milliseconds(2))
+            }
+            session.source = peer.address
+            try trial.expectLife(of: peer)
+            trial.run(for: Trial.late)
+            let there = peer.received(since: start).filter { $0.destination == other }
+            let bytes = there.map(\.bytes.count).reduce(0, +)
+            guard bytes <= 3 * sent, there.contains(where: { $0.pong != nil }) else {
+                throw Finding(
+                    expected: "pongs of at most \(3 * sent) bytes to \(other)", actual: "\(bytes) bytes came there")
+            }
+            try expectLink(trial, program, of: peer, at: peer.address)
+        },
+        Case("L-51.4", "a pong more than 3 s after its ping confirms nothing", group: .presence) { trial in
+            let (program, session, other) = try linked(trial)
+            let peer = trial.peers[0]
+            peer.habits.answersPings = false
+            let token = try check(peer, session, at: other)
+            session.source = peer.address
+            trial.run(for: .milliseconds(3_200))
+            session.source = other
+            peer.send([peer.heartbeatFrame, .pong(token)])
+            trial.run(for: .milliseconds(50))
+            try expectLink(trial, program, of: peer, at: peer.address)
+        },
+    ]
+}

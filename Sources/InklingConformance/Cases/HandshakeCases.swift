@@ -1,0 +1,173 @@
+import InklingWire
+
+extension Catalogue {
+    static let handshakeCases: [Case] = [
+        Case(
+            "L-8.1", "a valid initiation is answered, and pings make a link", also: "W-17", "W-18", "L-67",
+            group: .handshake
+        ) {
+            trial in
+            let program = try trial.start()
+            let peer = try trial.peer()
+            try peer.open(to: program)
+        },
+        Case("L-8.2", "the same initiation again gets the same response", group: .handshake) { trial in
+            let program = try trial.start()
+            let peer = try trial.peer()
+            peer.habits.takesResponses = false
+            let opening = try peer.begin(to: program)
+            try trial.wait(.seconds(1), for: "a response", until: { peer.responses.first })
+            peer.transmit(opening)
+            let second = try trial.wait(
+                .seconds(1), for: "a second response", until: { peer.responses.dropFirst().first })
+            guard second.bytes == peer.responses[0].bytes else {
+                throw Finding(expected: "the bytes \(peer.responses[0].bytes.hex)", actual: second.bytes.hex)
+            }
+        },
+        Case("L-8.3", "the same initiation from another address gets the same response, there", group: .handshake) {
+            trial in
+            let (program, peer) = try trial.startWithQuietPeer()
+            peer.habits.takesResponses = false
+            let opening = try peer.begin(to: program)
+            let first = try trial.wait(.seconds(1), for: "a response", until: { peer.responses.first })
+            let other = try trial.peer()
+            other.habits = .none
+            other.sendBytes(opening.bytes, to: program.address)
+            let second = try trial.wait(
+                .seconds(1), for: "a response where the copy came from", until: { other.responses.first })
+            guard second.bytes == first.bytes else {
+                throw Finding(expected: "the bytes \(first.bytes.hex)", actual: second.bytes.hex)
+            }
+        },
+        Case("L-8.4", "an initiation for another chat gets nothing", group: .handshake) { trial in
+            let (program, peer) = try trial.startWithQuietPeer()
+            let other = ChatKeys(open: trial.chatName + "-other")
+            peer.chat = other
+            try expectNothing(for: try peer.makeOpening(to: program), of: peer, from: program)
+        },
+        Case("L-8.5", "an initiation to another static key gets nothing", group: .handshake) { trial in
+            let (program, peer) = try trial.startWithQuietPeer()
+            let other = trial.identity(thatIsSmaller: true, than: program.key).publicKey
+            try expectNothing(for: try peer.makeOpening(to: program, key: other), of: peer, from: program)
+        },
+        Case("L-8.6", "an initiation whose index was changed gets nothing", also: "W-17", group: .handshake) { trial in
+            try expectNothing(forChangedByte: 4, of: trial)
+        },
+        Case("L-8.7", "an initiation whose ephemeral key was changed gets nothing", group: .handshake) { trial in
+            try expectNothing(forChangedByte: 20, of: trial)
+        },
+        Case("L-8.8", "an initiation whose static key was changed gets nothing", group: .handshake) { trial in
+            try expectNothing(forChangedByte: 50, of: trial)
+        },
+        Case("L-8.9", "an initiation whose last bytes were changed gets nothing", group: .handshake) { trial in
+            try expectNothing(forChangedByte: 108, of: trial)
+        },
+        Case("L-8.10", "an initiation of a blocked key gets nothing", also: "L-36", group: .handshake) { trial in
+            let program = try trial.start(needs: .block)
+            let peer = try trial.peer()
+            peer.habits = .quiet
+            program.tell(["do": "block", "user": .string(peer.user)])
+            trial.run(for: .milliseconds(300))
+            try expectNothing(for: try peer.makeOpening(to: program), of: peer, from: program)
+        },
+        Case("L-8.11", "a member of a secret chat is not met by one with another secret", group: .handshake) { trial in
+            let secret = ChatSecret(using: &trial.generator)
+            let program = try trial.start(ProgramArguments(chat: trial.chatName, secret: secret.base32))
+            try program.need(.secret)
+            let stranger = try trial.peer(in: ChatKeys(secret: ChatSecret(using: &trial.generator)))
+            stranger.habits = .quiet
+            try stranger.begin(to: program)
+            try trial.never(for: .milliseconds(700), "no handshake that completes, and no `peer`") {
+                !stranger.sessions.isEmpty || !program.events("peer").isEmpty
+            }
+            try trial.peer(in: ChatKeys(secret: secret)).open(to: program)
+        },
+        Case("L-8.12", "a response that was lost is sent again for the next transmission", group: .handshake) { trial in
+            let program = try trial.start()
+            let peer = try trial.peer()
+            peer.habits.takesResponses = false
+            let opening = try peer.begin(to: program)
+            for count in 1...3 {
+                try trial.wait(
+                    .seconds(2), for: "response \(count)", until: { peer.responses.count >= count ? true : nil })
+                if count == 3 { peer.habits.takesResponses = true }
+                peer.transmit(opening)
+            }
+            try trial.wait(.seconds(3), for: "a session", until: { peer.session(of: opening) })
+            try program.awaitPresence("online", of: peer.user)
+        },
+        Case("L-8.13", "without load an initiation is answered whatever cookie it carries", group: .handshake) {
+            trial in
+            let (program, peer) = try trial.startWithQuietPeer()
+            let opening = try peer.makeOpening(to: program)
+            peer.openings.append(opening)
+            peer.sendBytes(opening.bytes + peer.randomBytes(16), to: program.address)
+            let session = try trial.wait(.seconds(3), for: "a response", until: { peer.session(of: opening) })
+            try peer.bringUp(session, at: program)
+        },
+        Case("L-12.1", "an initiation that a stranger repeats changes nothing that a user sees", group: .handshake) {
+            trial in
+            let program = try trial.start()
+            let peer = try trial.peer()
+            let session = try peer.open(to: program)
+            let stranger = try trial.peer(named: "Mallory")
+            stranger.habits = .none
+            for opening in peer.openings { stranger.sendBytes(opening.bytes, to: program.address) }
+            let start = trial.now
+            try trial.never(for: .seconds(2), "no `peer`") { !program.events("peer", since: start).isEmpty }
+            let pong = try peer.ping()
+            guard pong.session === session, pong.destination == peer.address else {
+                throw Finding(expected: "a pong on the session of the link", actual: "it came to \(pong.destination)")
+            }
+            guard stranger.received.isEmpty else {
+                throw Finding(expected: "no sealed datagram to the stranger", actual: "\(stranger.received.count) came")
+            }
+        },
+        Case("L-12.2", "a handshake that nothing follows is not shown", group: .handshake) { trial in
+            let (program, peer) = try trial.startWithQuietPeer()
+            let session = try peer.openSession(to: program)
+            try trial.never(for: .seconds(2), "no `peer`, no sealed datagram") {
+                !program.events("peer").isEmpty || session.isComplete
+            }
+            try peer.bringUp(session, at: program)
+        },
+        Case("L-12.3", "an unconfirmed session is dropped after 5 s", group: .handshake) { trial in
+            let (program, late) = try trial.startWithQuietPeer()
+            let timely = try trial.peer(named: "Bob")
+            timely.habits = .quiet
+            let lateSession = try late.openSession(to: program)
+            let timelySession = try timely.openSession(to: program)
+            trial.run(for: .milliseconds(4_300))
+            try timely.bringUp(timelySession, at: program)
+            timely.habits = .all
+            trial.run(for: lateSession.createdAt + .milliseconds(5_500) - trial.now)
+            late.sendPing(on: lateSession)
+            try trial.never(for: .milliseconds(700), "nothing on a session that is over") {
+                lateSession.isComplete || program.presence(of: late.user) != nil
+            }
+            try late.bringUp(try late.openSession(to: program), at: program)
+        },
+    ]
+
+    /// Fails if the program answers an initiation, or then does not answer a genuine one.
+    private static func expectNothing(for opening: PeerOpening, of peer: Peer, from program: Program) throws {
+        let before = peer.datagramCount
+        peer.transmit(opening)
+        try peer.trial.never(
+            for: .milliseconds(600), "no answer",
+            actual: {
+                "a datagram came: \(peer.responses.last?.bytes.hex ?? peer.unreadable.last?.bytes.hex ?? "sealed")"
+            },
+            when: { peer.datagramCount > before })
+        try peer.trial.peer(named: "Bob").open(to: program)
+    }
+
+    private static func expectNothing(forChangedByte offset: Int, of trial: Trial) throws {
+        let (program, peer) = try trial.startWithQuietPeer()
+        var bytes = try peer.makeOpening(to: program).bytes
+        bytes[offset] ^= 1
+        peer.sendBytes(bytes, to: program.address)
+        try trial.never(for: .milliseconds(600), "no answer") { peer.datagramCount > 0 }
+        try trial.peer(named: "Bob").open(to: program)
+    }
+}

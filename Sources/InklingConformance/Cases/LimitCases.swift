@@ -1,0 +1,302 @@
+import InklingWire
+
+extension Catalogue {
+    static let limitCases: [Case] = [
+        Case("L-6.1", "at most 200 initiations a second go out", group: .limits, load: .heavy) { trial in
+            let peers = try crowd(160, trial)
+            trial.run(for: .seconds(3))
+            let times = peers.flatMap { $0.initiations.map(\.at) }.sorted()
+            var (most, first) = (0, 0)
+            for (last, time) in times.enumerated() {
+                while time - times[first] >= .seconds(1) { first += 1 }
+                most = max(most, last - first + 1)
+            }
+            // A quarter more for datagrams that the network brought together.
+            guard most <= 250 else {
+                throw Finding(expected: "at most 200 initiations within a second", actual: "\(most) of them")
+            }
+        },
+        Case("L-6.2", "at most 64 initiations are pending", group: .limits, load: .heavy) { trial in
+            let peers = try crowd(160, trial)
+            trial.run(for: .milliseconds(1_500))
+            let answered = try peers.flatMap { peer in try peer.attempts.map { try peer.answer($0[0]) } }
+            trial.run(for: .milliseconds(1_000))
+            let count = answered.count(where: \.isComplete)
+            guard (1...64).contains(count) else {
+                throw Finding(
+                    expected: "of \(answered.count) handshakes that are answered at once 64 complete at most",
+                    actual: "\(count) completed")
+            }
+        },
+        Case(
+            "L-98.1", "peers that were never tried take the place of those that do not answer", group: .limits,
+            load: .heavy
+        ) {
+            trial in
+            let peers = try crowd(160, trial)
+            try trial.wait(
+                .seconds(12), for: "an initiation to each of 160 peers that do not answer",
+                actual: { "\(peers.count { !$0.initiations.isEmpty }) got one" },
+                until: { peers.allSatisfy { !$0.initiations.isEmpty } ? true : nil })
+        },
+        Case(
+            "M-20.1", "strangers get 4 MiB for messages that are not whole, and what is begun is taken whole",
+            also: "M-15", "M-39", "M-41", "M-42", group: .limits, load: .heavy
+        ) { trial in try crowdOfLongMessages(trial) },
+        Case("L-39.1", "a node is in 32 chats, and refuses one more", group: .limits) { trial in
+            let program = try trial.start(needs: .chats)
+            let names = (1...32).map { "\(trial.chatName)-\($0)" }
+            for name in names.dropLast() { program.tell(["do": "join", "chat": .string(name)]) }
+            let peer = try trial.peer()
+            peer.habits = .quiet
+            try expectTell(program, peer, of: names[30], "the 32nd chat")
+            guard program.events("error").isEmpty else {
+                throw Finding(expected: "32 chats", actual: "an `error` before")
+            }
+            program.tell(["do": "join", "chat": .string(names[31])])
+            try program.await("error", "an `error` for the 33rd chat")
+            let count = peer.tells.count
+            peer.sendBytes(ChatKeys(open: names[31]).ask(token: 9).encode(), to: program.address)
+            try trial.never(for: .milliseconds(500), "no tell for the 33rd chat") { peer.tells.count > count }
+            try expectTell(program, peer, of: trial.chatName, "the first chat")
+            try trial.peer(named: "Bob", in: ChatKeys(open: names[30])).open(to: program, in: names[30])
+        },
+        Case(
+            "L-39.2", "a node keeps 1,024 links, and takes more in a chat below its share, or of a verified person",
+            also: "L-52", "L-99", "L-32", "L-78", group: .limits, load: .heavy
+        ) { trial in
+            let (program, peer) = try fill(trial)
+            func online() -> Int { Set(program.events("peer").compactMap { $0.value["user"]?.string }).count }
+            try meetMore(1, peer, program)
+            try trial.never(for: .milliseconds(500), "no further link") { online() > 1_024 }
+            var newest = peer.sessions.filter(\.isNamed)
+            /// Opens a link for which one has to go.
+            func replace(by newcomer: Peer, in chat: String? = nil) throws {
+                let start = trial.now
+                newcomer.habits.answersInitiations = false
+                try newcomer.open(to: program, in: chat)
+                let left = program.events("peer", since: start).filter { $0.value["presence"]?.string == "offline" }
+                guard left.count == 1, left[0].value["why"]?.string == "full" else {
+                    throw Finding(
+                        expected: "one `peer` that is offline, with `full`",
+                        actual: "\(left.map { $0.value["why"]?.string ?? "none" })")
+                }
+                let evicted = newest.removeLast()
+                try peer.await("a bye with reason 0 on the newest link", since: start) {
+                    $0.session === evicted && $0.bye == .quit
+                }
+            }
+            let name = trial.chatName + "-2"
+            program.tell(["do": "join", "chat": .string(name)])
+            try replace(by: try trial.peer(named: "Bob", in: ChatKeys(open: name)), in: name)
+            if program.readyLine["unsupported"]?.array?.contains("people") != true {
+                let friend = try trial.peer(named: "Carol")
+                program.tell(["do": "verify", "key": .string(friend.identity.publicKey.base64url)])
+                try replace(by: friend)
+            }
+            try peer.ping(on: peer.sessions.first)
+        },
+        Case(
+            "L-76.1", "500 pings a second go out on strangers' suspect links, and three on each", also: "L-26",
+            group: .limits, load: .heavy
+        ) { trial in
+            let (program, peer) = try trial.startWithQuietPeer()
+            peer.announcedInterval = 255
+            for _ in 0..<15 { try meetMore(10, peer, program) }
+            let sessions = peer.sessions.filter(\.isNamed)
+            guard sessions.count >= 140 else { throw Untried(reason: "the program makes only \(sessions.count) links") }
+            peer.habits = .none
+            let start = trial.now
+            for session in sessions {
+                peer.send([.heartbeat(Heartbeat(status: Status(), interval: 10))], on: session)
+            }
+            trial.run(for: .seconds(5))
+            let pings = peer.received(since: start).filter { $0.ping != nil }
+            // The rounds take 1.25 s: 625 pings and a burst, and those that complete three on a link.
+            let counts = Dictionary(grouping: pings, by: { ObjectIdentifier($0.session) }).mapValues(\.count)
+            guard counts.count == sessions.count, counts.values.allSatisfy({ $0 >= 3 }), pings.count <= 1_150 else {
+                throw Finding(
+                    expected: "three pings or more on each of \(sessions.count) links, and 1,150 at most in all",
+                    actual: "\(pings.count), \(counts.values.min() ?? 0) or more on each of \(counts.count)")
+            }
+        },
+        Case(
+            "L-53.1",
+            "one key has eight links in a chat, each new one makes the others suspect, and a ninth is not made",
+            also: "L-31", "L-8", group: .limits
+        ) { trial in
+            let (program, peer) = try trial.startWithQuietPeer()
+            peer.habits = .mute
+            peer.announcedInterval = 255
+            var links: [PeerSession] = []
+            for _ in 0..<8 {
+                (peer.run, peer.sending) = (trial.generator.next(), nil)
+                let start = trial.now
+                let session = try peer.openSession(to: program)
+                try peer.awaitNamed(on: session)
+                for other in links {
+                    try peer.await("a ping on each other link", since: start) { $0.session === other && $0.ping != nil }
+                }
+                links.append(session)
+            }
+            peer.run = trial.generator.next()
+            let ninth = try peer.begin(to: program)
+            try trial.never(for: .seconds(1), "no response for a ninth link") { peer.session(of: ninth) != nil }
+            for session in links { try peer.expectPong(of: session, on: session, "eight links that stay") }
+        },
+    ]
+
+    /// Starts the program, and makes 1,024 links with it from one socket.
+    private static func fill(_ trial: Trial) throws -> (program: Program, peer: Peer) {
+        let (program, peer) = try trial.startWithQuietPeer()
+        peer.announcedInterval = 255
+        // About 90 a second, so that the program is not under load.
+        let start = trial.now
+        func online() -> Int { Set(program.events("peer").compactMap { $0.value["user"]?.string }).count }
+        while online() < 1_024 {
+            guard trial.now - start < .seconds(35) else {
+                throw Untried(reason: "the program makes \(online()) links in 35 s, and not 1,024")
+            }
+            let before = online()
+            let count = min(8, 1_024 - before)
+            try meetMore(count, peer, program)
+            _ = try? trial.wait(.seconds(1), for: "", until: { online() >= before + count ? true : nil })
+        }
+        return (program, peer)
+    }
+
+    /// 150 links on each of which a message of 65,352 bytes begins at once: together more than 8 MiB.
+    private static func crowdOfLongMessages(_ trial: Trial) throws {
+        let (program, peer) = try trial.startWithQuietPeer()
+        peer.announcedInterval = 255
+        // More than have room for a message at once, and less than twice as many.
+        while peer.sessions.count(where: \.isNamed) < 120 {
+            let before = peer.sessions.count
+            try meetMore(min(10, 120 - peer.sessions.count(where: \.isNamed)), peer, program)
+            guard peer.sessions.count > before else { throw Untried(reason: "the program makes only \(before) links") }
+        }
+        let sessions = peer.sessions.filter(\.isNamed)
+        let text = String(repeating: "x", count: 1_167)
+        var newest: [ObjectIdentifier: Ack] = [:]
+        // The acks of names count for nothing here.
+        var seen = peer.received.count
+        /// The newest ack of each session, if it says something of the stream of this peer.
+        func acks() -> [ObjectIdentifier: Ack] {
+            for frames in peer.received[seen...] {
+                guard let ack = frames.ack, ack.next > 0 else { continue }
+                newest[ObjectIdentifier(frames.session)] = ack
+            }
+            seen = peer.received.count
+            return newest
+        }
+        func heldBytes(_ acks: [ObjectIdentifier: Ack]) -> Int {
+            acks.values.map { Int($0.next - 1) * text.utf8.count }.reduce(0, +)
+        }
+        func send(_ number: UInt32, on sessions: [PeerSession]) {
+            for (place, session) in sessions.enumerated() {
+                peer.sendRecord(number, text, first: number == 1, last: number == 56, on: session)
+                if place % 30 == 29 { trial.run(for: .milliseconds(10)) }
+            }
+            trial.run(for: .milliseconds(10))
+        }
+        /// Sends records of a message on those sessions, again where they were lost.
+        func sendAll(_ numbers: ClosedRange<UInt32>, on sessions: [PeerSession]) {
+            for number in numbers {
+                for _ in 0..<3 {
+                    let known = acks()
+                    let missing = sessions.filter { session in
+                        known[ObjectIdentifier(session)].map { number > 1 && $0.next <= number } ?? true
+                    }
+                    guard !missing.isEmpty else { break }
+                    send(number, on: missing)
+                    // A slow program takes a while, and loses what it has no room for meanwhile.
+                    for _ in 0..<50 {
+                        let known = acks()
+                        let isAnswered = missing.allSatisfy { session in
+                            known[ObjectIdentifier(session)].map { number == 1 || $0.next > number } ?? false
+                        }
+                        if isAnswered { break }
+                        trial.run(for: .milliseconds(10))
+                    }
+                }
+            }
+        }
+        sendAll(1...1, on: sessions)
+        let known = acks()
+        let taken = sessions.filter { known[ObjectIdentifier($0)]?.next ?? 0 > 1 }
+        let refused = sessions.filter { known[ObjectIdentifier($0)]?.next == 1 }
+        guard taken.count + refused.count == sessions.count else {
+            throw Finding(
+                expected: "an ack to the record on each of \(sessions.count) links",
+                actual: "none on \(sessions.count - taken.count - refused.count)")
+        }
+        sendAll(2...55, on: taken)
+        let held = heldBytes(acks())
+        guard held <= 4 * 1_024 * 1_024 else {
+            throw Finding(
+                expected: "at most 4 MiB of messages that are not whole", actual: "\(held) bytes are acknowledged")
+        }
+        guard !taken.isEmpty, acks().values.count(where: { $0.next == 56 }) == taken.count else {
+            throw Finding(
+                expected: "that each message is taken whole whose first record was", actual: "some are held back")
+        }
+        send(2, on: refused)
+        let repeated = acks()
+        guard refused.allSatisfy({ repeated[ObjectIdentifier($0)]?.bitmap == 0 }), held == heldBytes(repeated) else {
+            throw Finding(
+                expected: "acks that repeat the first record of a message that is held back, and name none",
+                actual: "\(Set(refused.map { repeated[ObjectIdentifier($0)].map { Frame.ack($0).word } ?? "none" }))")
+        }
+        let middle = trial.now
+        sendAll(56...56, on: taken)
+        try trial.wait(
+            .seconds(5), for: "\(taken.count) messages", actual: { "\(program.events("message").count) are shown" },
+            until: { program.events("message").count >= taken.count ? true : nil })
+        try trial.wait(
+            .seconds(1), for: "an ack unprompted on each of \(refused.count) links held back",
+            until: {
+                let told = peer.received(since: middle).filter { $0.ack?.next == 1 }
+                    .map { ObjectIdentifier($0.session) }
+                return refused.allSatisfy { told.contains(ObjectIdentifier($0)) } ? true : nil
+            })
+        sendAll(1...56, on: refused)
+        try trial.wait(
+            .seconds(5), for: "all messages", actual: { "\(program.events("message").count) are shown" },
+            until: { program.events("message").count == sessions.count ? true : nil })
+    }
+
+    /// Peers that are added by hand and tell their keys, but answer no initiation.
+    private static func crowd(_ count: Int, _ trial: Trial) throws -> [Peer] {
+        let peers = try (1...count).map { try trial.peer(named: "Peer \($0)") }
+        for peer in peers { (peer.habits, peer.habits.answersAsks) = (.none, true) }
+        _ = try trial.start(peers: peers, needs: .peer)
+        try trial.wait(
+            .seconds(5), for: "an initiation", until: { peers.contains { !$0.initiations.isEmpty } ? true : nil })
+        return peers
+    }
+
+    /// Fails unless an ask for a chat is answered.
+    private static func expectTell(_ program: Program, _ peer: Peer, of chat: String, _ words: String) throws {
+        let count = peer.tells.count
+        for _ in 0..<5 where peer.tells.count == count {
+            peer.sendBytes(ChatKeys(open: chat).ask(token: 7).encode(), to: program.address)
+            peer.trial.run(for: .milliseconds(300))
+        }
+        guard peer.tells.count > count else {
+            throw Finding(expected: "a tell to an ask for \(words)", actual: "none came")
+        }
+    }
+
+    /// Opens links with so many new identities from the same socket.
+    private static func meetMore(_ count: Int, _ peer: Peer, _ program: Program) throws {
+        let trial = peer.trial
+        peer.habits = .mute
+        var openings: [PeerOpening] = []
+        for _ in 0..<count {
+            peer.identity = KeyPair(using: &trial.generator)
+            openings.append(try peer.begin(to: program))
+        }
+        let isNamed = { (opening: PeerOpening) in peer.session(of: opening)?.isNamed ?? false }
+        _ = try? trial.wait(.seconds(1), for: "", until: { openings.allSatisfy(isNamed) ? true : nil })
+    }
+}

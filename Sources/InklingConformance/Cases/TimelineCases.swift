@@ -1,0 +1,213 @@
+import InklingWire
+
+/// A published timeline of typing, as its vector lists it.
+private struct Timeline {
+    /// What is to be seen, and when.
+    struct Entry {
+        var at: Duration
+        var isTyping: Bool
+        var isAway = false
+        /// Empty for an edge or a change; `c` for a copy, `h` for a heartbeat, `m` with a message.
+        var kind = ""
+    }
+
+    let vector: Vector
+    let until: Duration
+    let inputs: [(at: Duration, words: [String])]
+    let expected: [Entry]
+
+    init(_ vector: Vector) {
+        self.vector = vector
+        func instant(_ word: String?) -> Duration { .milliseconds(word.flatMap { Int($0) } ?? 0) }
+        until = instant(vector.values[0])
+        inputs = vector.parts(1).map { (instant($0.first), Array($0.dropFirst())) }
+        expected = vector.parts(2).map { words in
+            Entry(
+                at: instant(words[0]), isTyping: words[1] == "1", isAway: words.count > 2 && words[2] == "1",
+                kind: words.count > 3 ? words[3] : "")
+        }
+    }
+
+    /// Whether an input lies so close to a deadline of another one that two processes can't play it.
+    func hingesOn(_ deadline: Duration) -> Bool {
+        inputs.contains { later in
+            inputs.contains { earlier in
+                let gap = later.at - earlier.at - deadline
+                return gap > .milliseconds(-20) && gap < .milliseconds(20)
+            }
+        }
+    }
+
+    /// Whether inputs follow each other so fast that two processes can't play them one by one.
+    var isDense: Bool { zip(inputs, inputs.dropFirst()).contains { $1.at - $0.at < .milliseconds(5) } }
+
+    /// Whether an edge follows its opposite so fast that a process that is late by a little leaves one out.
+    var hasShortTyping: Bool {
+        let edges = expected.filter { $0.kind != "h" }
+        return zip(edges, edges.dropFirst()).contains {
+            $0.isTyping && !$1.isTyping && $1.at - $0.at < .milliseconds(25)
+        }
+    }
+}
+
+extension Catalogue {
+    /// One case for each timeline of the sender. Left out are those that hinge on less than 25 ms.
+    static let senderCases = eachTimeline(
+        of: Vector.senderTimelines.filter {
+            !Timeline($0).hingesOn(.milliseconds(2_900)) && !Timeline($0).hingesOn(.milliseconds(500))
+                && !Timeline($0).hasShortTyping
+        }, from: 1
+    ) { trial, timeline in try play(timeline, asSender: trial) }
+
+    /// One case for each timeline of the receiver, but those that hinge on 1 ms.
+    static let receiverCases = eachTimeline(
+        of: Vector.receiverTimelines.filter { !Timeline($0).hingesOn(.milliseconds(3_000)) && !Timeline($0).isDense },
+        from: 101
+    ) { trial, timeline in try play(timeline, asReceiver: trial) }
+
+    private static func eachTimeline(
+        of vectors: [Vector], from number: Int, _ play: @escaping @Sendable (Trial, Timeline) throws -> Void
+    ) -> [Case] {
+        var numbers: [String: Int] = [:]
+        return vectors.map { vector in
+            let first = vector.clauses[0]
+            numbers[first, default: number - 1] += 1
+            return Case(
+                "\(first).v\(numbers[first] ?? 0)", vector.name, alsoAll: Array(vector.clauses.dropFirst()),
+                group: .vectors
+            ) { trial in
+                // Where the machine is late by more than the steps of a timeline, once is not enough.
+                for _ in 0..<2 {
+                    do { return try play(trial, Timeline(vector)) } catch is Finding {}
+                }
+                try play(trial, Timeline(vector))
+            }
+        }
+    }
+
+    // MARK: The sender
+
+    private static func play(_ timeline: Timeline, asSender trial: Trial) throws {
+        let words = Set(timeline.inputs.compactMap(\.words.first))
+        let program = try trial.start(ProgramArguments(chat: trial.chatName))
+        defer { program.signal(.kill) }
+        try program.need(words.contains("send") ? [.messages] : [])
+        try program.need(words.contains("away") ? [.away] : [])
+        let peer = try trial.peer()
+        try peer.open(to: program)
+        trial.run(for: .milliseconds(400))
+
+        let start = trial.now
+        var field = ""
+        for (at, words) in timeline.inputs {
+            trial.pump(until: start + at)
+            switch words.first {
+            case "compose":
+                field = String(decoding: bytes(hex: words.last ?? ""), as: UTF8.self)
+                program.compose(field)
+            case "send":
+                program.send(field.isEmpty ? "some text" : field)
+                field = ""
+            default: program.tell(["do": .string(words.first ?? "")])
+            }
+        }
+        trial.pump(until: start + timeline.until + .milliseconds(50))
+        var seen: [Timeline.Entry] = []
+        var records: Set<UInt32> = []
+        for datagram in peer.received where datagram.at >= start && datagram.session.state === peer.state {
+            guard let status = datagram.status else { continue }
+            if let record = datagram.record, record.type != .text || !records.insert(record.number).inserted {
+                continue
+            }
+            let kind = datagram.heartbeat != nil ? "h" : datagram.record != nil ? "m" : ""
+            seen.append(
+                Timeline.Entry(
+                    at: datagram.at - start, isTyping: status.isTyping, isAway: status.isAway, kind: kind))
+        }
+        // What comes after the end of the timeline is not listed.
+        seen = seen.filter { $0.at <= timeline.until }
+        let expected = timeline.expected
+        try judge(seen.filter { $0.kind != "h" }, expected.filter { $0.kind != "h" }, "typing frame")
+        // Heartbeats of an idle node come besides (T-11).
+        try judge(
+            seen.filter { $0.kind == "h" && $0.isTyping }, expected.filter { $0.kind == "h" && $0.isTyping },
+            "heartbeat that says typing")
+        for entry in expected where entry.kind == "h" && !entry.isTyping {
+            guard seen.contains(where: { fits($0, entry) && $0.kind == "h" }) else {
+                throw Finding(expected: "a heartbeat: " + text([entry]), actual: text(seen.filter { $0.kind == "h" }))
+            }
+        }
+    }
+
+    // MARK: The receiver
+
+    private static func play(_ timeline: Timeline, asReceiver trial: Trial) throws {
+        let program = try trial.start(ProgramArguments(chat: trial.chatName))
+        defer { program.signal(.kill) }
+        try program.need(timeline.inputs.contains { $0.words == ["block"] } ? [.block] : [])
+        let peer = try trial.peer()
+        let session = try peer.open(to: program)
+        trial.run(for: .milliseconds(300))
+        peer.habits = .none
+        let base = session.state.nextCounter + 10
+        // Room for pings between the counters of the timeline, where the replay window leaves it.
+        let counters = timeline.inputs.compactMap { $0.words.count > 1 ? UInt32($0.words[1]) : nil }
+        let scale: UInt32 = (counters.max() ?? 0) > 500 ? 1 : 32
+        var highest = base
+        var isGone = false
+
+        let start = trial.now
+        var nextPing = start + .milliseconds(500)
+        func keepAlive(until end: Duration) {
+            while !isGone, nextPing < end {
+                trial.pump(until: nextPing)
+                highest += 1
+                peer.send([.ping(1)], on: session, counter: highest)
+                nextPing += .milliseconds(500)
+            }
+            trial.pump(until: end)
+        }
+        for (at, words) in timeline.inputs {
+            keepAlive(until: start + at)
+            if words.count > 2, let counter = UInt32(words[1]) {
+                let used = base + counter * scale
+                highest = max(highest, used)
+                peer.send([.typing(Status(isTyping: words[2] == "1"))], on: session, counter: used)
+            } else if words == ["bye"] {
+                peer.send([.bye(.quit)], on: session, counter: highest + 1_000)
+                isGone = true
+            } else {
+                program.tell(["do": "block", "user": .string(peer.user)])
+                isGone = true
+            }
+        }
+        keepAlive(until: start + timeline.until + .milliseconds(50))
+        let changes = program.typingChanges(of: peer.user, since: start)
+        try judge(
+            changes.map { Timeline.Entry(at: $0.at - start, isTyping: $0.shown) }, timeline.expected,
+            "change of `typing`")
+    }
+
+    // MARK: Judging
+
+    private static func fits(_ seen: Timeline.Entry, _ expected: Timeline.Entry) -> Bool {
+        seen.isTyping == expected.isTyping && seen.isAway == expected.isAway
+            && (seen.kind == "m") == (expected.kind == "m")
+            && seen.at >= expected.at - Trial.early && seen.at <= expected.at + Trial.late
+    }
+
+    private static func text(_ entries: [Timeline.Entry]) -> String {
+        entries.isEmpty
+            ? "none"
+            : entries.map {
+                ($0.isTyping ? "on" : "off") + ($0.isAway ? " and away" : "") + " at \($0.at.text)"
+                    + ($0.kind == "m" ? " with a message" : "")
+            }.joined(separator: ", ")
+    }
+
+    private static func judge(_ seen: [Timeline.Entry], _ expected: [Timeline.Entry], _ what: String) throws {
+        guard seen.count == expected.count, zip(seen, expected).allSatisfy({ fits($0, $1) }) else {
+            throw Finding(expected: "each \(what): " + text(expected), actual: text(seen))
+        }
+    }
+}

@@ -1,0 +1,54 @@
+/// Which cases and vectors prove each numbered rule of the specification.
+package struct Coverage: Sendable {
+    /// The files of vectors that name a clause, such as `frames.json`, each in the order of their names.
+    private let vectors: [String: [String]]
+
+    package init(vectors: [String: [String]]) { self.vectors = vectors }
+
+    private let clauses = Clause.listed.sorted { Clause.isOrdered($0.number, $1.number) }
+
+    /// The numbers of the cases that name a clause.
+    private func cases(of clause: Clause) -> [String] {
+        Catalogue.all.filter { $0.clauses.contains(clause.number) }.map(\.id)
+    }
+
+    /// The rules with neither a case nor a reason why none can see them, and those with both.
+    package var gaps: [String] {
+        clauses.compactMap { clause in
+            switch (cases(of: clause).isEmpty, Clause.unseen[clause.number]) {
+            case (true, nil): "\(clause.number) has no case, and no reason for that"
+            case (false, .some): "\(clause.number) has a case, and a reason for having none"
+            case (true, .some), (false, nil): nil
+            }
+        }
+            + Clause.unseen.keys.sorted(by: Clause.isOrdered).filter { Clause.all[$0] == nil }.map {
+                "\($0) is no clause"
+            }
+    }
+
+    /// The whole table in Markdown.
+    package var markdown: String {
+        let seen = clauses.count { !cases(of: $0).isEmpty }
+        var lines = [
+            "# What proves each clause", "",
+            "Made by `inkling-conformance coverage`: don't edit it. A case tries a running program from outside;"
+                + " `inkling-conformance list` says what each does. A vector is a case of the files in"
+                + " [vectors](vectors/README.md).", "",
+            "The clauses come in the order of the [texts](README.md#conventions), and by number. `W-24.1` is the first case"
+                + " that was written for W-24. `W-24.v1` is made from vectors: from all of one kind, or from one sequence"
+                + " or timeline; the timelines of links.json and of a receiver of typing begin at `v101`. A case has the number of"
+                + " the first clause that it proves, and is in the row of each.", "",
+            "\(clauses.count) clauses: \(seen) with a case, \(clauses.count - seen) that no case can see."
+                + " \(Catalogue.all.count) cases.", "",
+            "| clause | level | cases | vectors | not seen from outside, because |", "| --- | --- | --- | --- | --- |",
+        ]
+        for clause in clauses {
+            let fields = [
+                clause.number, clause.level.rawValue, cases(of: clause).joined(separator: ", "),
+                (vectors[clause.number] ?? []).joined(separator: ", "), Clause.unseen[clause.number] ?? "",
+            ]
+            lines.append("| " + fields.joined(separator: " | ") + " |")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}

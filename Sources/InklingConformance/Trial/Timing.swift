@@ -1,0 +1,141 @@
+import InklingWire
+
+extension Trial {
+    /// Fails unless something came `expected` after its cause, give or take the tolerance.
+    package func judge(
+        _ what: String, at: Duration, after cause: Duration, is expected: Duration,
+        early: Duration = Trial.early, late: Duration = Trial.late
+    ) throws {
+        let delay = at - cause
+        guard delay >= expected - early, delay <= expected + late else {
+            throw Finding(
+                expected: "\(what) after \(expected.text), within −\(early.text) and +\(late.text)",
+                actual: "it came after \(delay.text)")
+        }
+    }
+
+    /// Fails unless the program answers a ping of the peer, which shows that it goes on and what came before was read.
+    package func expectLife(of peer: Peer, on session: PeerSession? = nil) throws {
+        let token = UInt16(truncatingIfNeeded: generator.next())
+        peer.send([.ping(token)], on: session)
+        try peer.await("a pong to the ping \(token)") { $0.pong == token }
+    }
+}
+
+extension Peer {
+    /// Says nothing more from now on, to nobody: the instant of its last evidence.
+    package func fallSilent() throws -> Duration {
+        habits = .none
+        let last = trial.now
+        try trial.expectLife(of: self)
+        return last
+    }
+
+    /// Sends no heartbeats by itself any more, and answers pings.
+    package func stopHeartbeats() { habits.heartbeat = nil }
+
+    /// The status-bearing datagrams of a session that came since an instant, in the order of their counters.
+    package func statuses(since start: Duration, on session: PeerSession? = nil) -> [ReceivedFrames] {
+        let session = session ?? sending
+        return received(since: start).filter { $0.session === session && $0.status != nil }
+            .sorted { $0.counter < $1.counter }
+    }
+
+    /// The datagrams with a typing frame and no message that came since an instant, in the order of their counters.
+    package func edges(since start: Duration) -> [ReceivedFrames] {
+        statuses(since: start).filter { $0.typing != nil && $0.record == nil }
+    }
+
+    /// Waits for a status that says whether the program's user types.
+    @discardableResult
+    package func awaitTyping(
+        _ isTyping: Bool, within limit: Duration = .seconds(3), since start: Duration? = nil
+    ) throws -> ReceivedFrames {
+        let words = isTyping ? "a status that says typing" : "a status that does not say typing"
+        return try self.await(words, within: limit, since: start) { $0.status?.isTyping == isTyping }
+    }
+
+    /// Sends text records, within the window, and again until all are acknowledged.
+    package func deliver(_ records: [(text: String, first: Bool, last: Bool)]) throws {
+        let state = state
+        let base = state.nextOwnRecord
+        let end = base + UInt32(records.count)
+        state.nextOwnRecord = end
+        var attempts = 0
+        while state.acknowledged < end {
+            let low = max(base, state.acknowledged)
+            let high = min(end, low + 8)
+            for number in low..<high {
+                let record = records[Int(number - base)]
+                sendRecord(number, record.text, first: record.first, last: record.last)
+            }
+            let limit = trial.now + .milliseconds(400)
+            while state.acknowledged < high, trial.now < limit {
+                trial.pump(until: min(limit, trial.now + .milliseconds(5)))
+            }
+            attempts = state.acknowledged > low ? 0 : attempts + 1
+            guard attempts < 8 else {
+                throw Finding(
+                    expected: "an ack of record \(low), which was sent \(attempts) times",
+                    actual: acks.isEmpty ? "no ack came" : "the highest ack says that \(low) is expected next")
+            }
+        }
+    }
+}
+
+extension Program {
+    /// Waits until it shows that person as typing, or no longer: the instant at which it said so.
+    @discardableResult
+    package func awaitTyping(
+        _ isShown: Bool, of user: String, within limit: Duration = .seconds(5), in chat: String? = nil,
+        trial: Trial
+    ) throws -> Duration {
+        let words = isShown ? "shows" : "no longer shows"
+        return try trial.wait(
+            limit, for: "`typing` \(words) \(user)",
+            actual: { "the last `typing` is \(self.events("typing").last.map { self.describe($0.value) } ?? "none")" },
+            until: { shows(typing: user, in: chat) == isShown ? events("typing").last?.at ?? trial.now : nil })
+    }
+
+    /// What became of messages, in order: the kind, `delivered` or `failed`, the message's number and the reason.
+    package func outcomes(for user: String) -> [(kind: String, message: Int?, why: String?)] {
+        lines.compactMap { line in
+            guard let kind = line.kind, kind == "delivered" || kind == "failed", let value = line.value,
+                value["user"]?.string == user
+            else { return nil }
+            return (kind, value["message"]?.integer, value["why"]?.string)
+        }
+    }
+
+    /// Waits until a message to that person has failed, and fails unless the reason is the expected one.
+    @discardableResult
+    package func awaitFailure(
+        _ why: String, for user: String, within limit: Duration = .seconds(5), since start: Duration = .zero
+    ) throws -> (at: Duration, value: JSONValue) {
+        let event = try self.await(
+            "failed", within: limit, since: start, "`failed` with the reason `\(why)`",
+            where: { $0["user"]?.string == user })
+        guard event.value["why"]?.string == why else {
+            throw Finding(expected: "`failed` with the reason `\(why)`", actual: describe(event.value))
+        }
+        return event
+    }
+
+    /// Fails unless `count` messages to that person have been delivered.
+    package func awaitDelivered(
+        _ count: Int = 1, to user: String, within limit: Duration = .seconds(5), trial: Trial
+    ) throws {
+        let end = trial.now + limit
+        // Counting is work, where there are thousands: not after each line.
+        while true {
+            let delivered = outcomes(for: user).count { $0.kind == "delivered" }
+            if delivered >= count { return }
+            guard trial.now < end else {
+                throw Finding(
+                    expected: "`delivered` of \(count) messages to \(user) within \(limit.text)",
+                    actual: "there are \(delivered)")
+            }
+            trial.run(for: .milliseconds(10))
+        }
+    }
+}

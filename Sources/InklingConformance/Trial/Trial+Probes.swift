@@ -1,0 +1,166 @@
+import InklingWire
+
+extension Peer {
+    /// Sends a ping on a session and waits for its pong: the link works, and the program has read what came before.
+    package func probe(on session: PeerSession? = nil) throws {
+        let start = trial.now
+        var tokens: Set<UInt16> = []
+        for limit in [Duration.seconds(1), .seconds(1), .seconds(2)] {
+            let token = trial.token()
+            tokens.insert(token)
+            send([.ping(token)], on: session)
+            let end = trial.now + limit
+            while trial.now < end {
+                if hasPong(tokens, since: start) { return }
+                trial.pump(until: min(end, trial.now + .milliseconds(5)))
+            }
+        }
+        if hasPong(tokens, since: start) { return }
+        throw Finding(expected: "the program still answers a ping", actual: summary(since: start))
+    }
+
+    private func hasPong(_ tokens: Set<UInt16>, since start: Duration) -> Bool {
+        received.reversed().prefix { $0.at >= start }.contains { $0.pong.map(tokens.contains) ?? false }
+    }
+
+    /// Whether a pong with that token has come.
+    package func hasPong(_ token: UInt16) -> Bool { received.contains { $0.pong == token } }
+}
+
+/// A datagram or plaintext, and what is to be said of it.
+package struct Sample {
+    package let what: String
+    package let bytes: [UInt8]
+
+    package init(_ what: String, _ bytes: [UInt8]) {
+        self.what = what
+        self.bytes = bytes
+    }
+}
+
+extension Trial {
+    /// The most bytes of frames that a datagram can hold.
+    package static let plaintextSize = Limits.maximumDatagramSize - SealedDatagram.headerSize - CipherKey.tagSize
+
+    /// Sends datagrams from a peer that has no link, some at a time, and fails if one is answered.
+    ///
+    /// `witness` has a link: its pongs show that the program has read what was sent before, and lives.
+    package func expectSilence(
+        to samples: [Sample], from stranger: Peer, at program: Program, witness: Peer, batch: Int = 24,
+        pause: Duration = .zero
+    ) throws {
+        var rest = samples[...]
+        while let first = rest.first {
+            let some = rest.prefix(batch)
+            let last = some.last ?? first
+            rest = rest.dropFirst(batch)
+            let start = now
+            let count = stranger.datagramCount
+            for sample in some { stranger.sendBytes(sample.bytes, to: program.address) }
+            let what = some.count == 1 ? first.what : "\(first.what) … \(last.what)"
+            do {
+                try witness.probe()
+            } catch let finding as Finding {
+                let actual = program.exit.map { "it ended: \($0.status)" } ?? finding.actual
+                throw Finding(expected: "the program lives on after \(what)", actual: actual)
+            }
+            run(for: max(.zero, pause - (now - start)))
+            guard stranger.datagramCount == count else {
+                throw Finding(expected: "no answer to \(what)", actual: answer(to: stranger, since: start))
+            }
+        }
+        let start = now
+        let count = stranger.datagramCount
+        try never(
+            for: .milliseconds(300), "no answer to any of \(samples.count) datagrams",
+            actual: { self.answer(to: stranger, since: start) }, when: { stranger.datagramCount > count })
+    }
+
+    private func answer(to stranger: Peer, since start: Duration) -> String {
+        let answer = trace.last { stranger.addresses.contains($0.destination) && $0.at >= start }
+        return answer.map { "the answer \($0.bytes.hex)" } ?? "an answer came"
+    }
+
+    /// Sends plaintexts on the link of a peer, each with a ping before its frames, and sees which are taken: those
+    /// that are `valid`, as a whole, and no other. After each that ends the link the peer opens another.
+    package func expectParsing(of samples: [Sample], areValid: Bool, by program: Program, from peer: Peer) throws {
+        var pending: [(what: String, token: UInt16)] = []
+        for sample in samples {
+            if areValid, peer.sending == nil { try peer.open(to: program) }
+            let token = token()
+            let start = now
+            if sample.bytes.count > Trial.plaintextSize - 3 {
+                // No room for the ping.
+                peer.sendPlaintext(sample.bytes)
+                try peer.probe()
+                continue
+            }
+            peer.sendPlaintext([0x06] + token.bigEndianBytes + sample.bytes)
+            if areValid {
+                try peer.await("a pong to the ping before \(sample.what)", since: start) { $0.pong == token }
+                let frames = (try? Frames.parse(sample.bytes)) ?? []
+                if frames.contains(where: \.endsLink) { peer.forget() }
+            } else {
+                pending.append((sample.what, token))
+                if pending.count % 16 == 0 { try peer.probe() }
+            }
+        }
+        if areValid, peer.sending == nil { try peer.open(to: program) }
+        try peer.probe()
+        guard !areValid else { return }
+        run(for: .milliseconds(200))
+        for (what, token) in pending where peer.hasPong(token) {
+            throw Finding(expected: "a datagram with \(what) is dropped as a whole", actual: "its ping was answered")
+        }
+    }
+
+    /// Starts the program in a secret chat, or ends the case as unsupported.
+    package func startInSecretChat(
+        _ secret: ChatSecret, chat: String? = nil, peers: [Peer] = [], needs features: Feature...
+    ) throws -> Program {
+        let arguments = ProgramArguments(
+            chat: chat ?? chatName, secret: secret.base32, peers: peers.map(\.address), state: "secret")
+        let program = try launch(arguments)
+        do {
+            try program.awaitReady()
+        } catch {
+            // A program without secret chats may refuse the argument: it says so where it gets ready.
+            try start(ProgramArguments(chat: chatName, state: "plain")).need(.secret)
+            throw error
+        }
+        try program.need([.secret] + features)
+        return program
+    }
+}
+
+extension Peer {
+    /// An identity of which the vectors name the private key, too.
+    package static func identity(privateKey: [UInt8]) throws -> KeyPair {
+        guard let pair = KeyPair(privateKey: privateKey) else { throw Untried(reason: "the vector's key is no key") }
+        return pair
+    }
+}
+
+extension Frame {
+    /// Whether the frame ends the link: a bye, or an ack that fits no record of the program (L-94).
+    var endsLink: Bool {
+        switch self {
+        case .bye, .ack: true
+        case .heartbeat, .typing, .record, .ping, .pong, .forward, .unknown: false
+        }
+    }
+}
+
+extension ChatKeys {
+    /// The keys of the open chat of a valid name.
+    package init(open name: String) {
+        guard let name = try? ChatName(name) else { preconditionFailure("the case names a chat") }
+        self.init(openName: name)
+    }
+}
+
+/// The bytes of hex digits; digits that are none count as 0.
+package func bytes(hex: String) -> [UInt8] {
+    let digits = hex.utf8.map { UInt8(Character(Unicode.Scalar($0)).hexDigitValue ?? 0) }
+    return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+}

@@ -1,0 +1,215 @@
+import InklingWire
+
+/// One run of a case: its programs and peers, and all that came from them.
+///
+/// A trial is single-threaded. `pump(until:)` takes one event of the stage at a time, hands it to the program or peer
+/// that it is for, and lets the peers do what they do by themselves, such as answering pings.
+package final class Trial {
+    /// The tolerance of times that are judged: the program's timers, two processes' scheduling and the network's way.
+    package static let early = Duration.milliseconds(30)
+    package static let late = Duration.milliseconds(250)
+
+    package let stage: any Stage
+    package var generator: SeededGenerator
+    package private(set) var programs: [Program] = []
+    package private(set) var peers: [Peer] = []
+    package private(set) var services: [(at: Duration, service: FoundService)] = []
+    /// The last datagrams in both directions, for the report of a failure.
+    package private(set) var trace: [TracedDatagram] = []
+
+    package init(stage: any Stage, seed: UInt64) {
+        self.stage = stage
+        generator = SeededGenerator(seed: seed)
+    }
+
+    package var now: Duration { stage.now }
+
+    // MARK: What takes part
+
+    /// Starts the program under test and waits until it is ready.
+    package func start(_ arguments: ProgramArguments) throws -> Program {
+        let program = try launch(arguments)
+        try program.awaitReady()
+        return program
+    }
+
+    /// Starts the program under test, in a chat that no other case uses.
+    package func start(peers: [Peer] = [], needs features: Feature...) throws -> Program {
+        let program = try start(ProgramArguments(chat: chatName, peers: peers.map(\.address)))
+        try program.need(features)
+        return program
+    }
+
+    /// Starts the program under test, and does not wait for it.
+    package func launch(_ arguments: ProgramArguments) throws -> Program {
+        let program = Program(id: try stage.start(arguments), arguments: arguments, trial: self)
+        programs.append(program)
+        return program
+    }
+
+    /// A name for the open chat of this trial.
+    package private(set) lazy var chatName = "conformance-" + String(generator.next() % 1_000_000)
+
+    private var lastToken: UInt16 = 0x5000
+
+    /// A token of a ping that this trial has not used yet.
+    package func token() -> UInt16 {
+        lastToken &+= 1
+        return lastToken
+    }
+
+    /// A peer with a new identity and a socket of its own, in the open chat of the trial or another one.
+    package func peer(
+        named name: String = "Alice", in chat: ChatKeys? = nil, identity: KeyPair? = nil, host: String = "127.0.0.1"
+    ) throws -> Peer {
+        let peer = Peer(
+            trial: self, address: try stage.bind(host: host), chat: chat ?? ChatKeys(open: chatName),
+            identity: identity ?? KeyPair(using: &generator), name: name)
+        peers.append(peer)
+        return peer
+    }
+
+    /// A peer whose key is smaller, or larger, than that of the program.
+    package func peer(
+        named name: String = "Alice", thatIsSmaller isSmaller: Bool, than program: Program
+    ) throws -> Peer {
+        try peer(named: name, identity: identity(thatIsSmaller: isSmaller, than: program.key))
+    }
+
+    /// A key pair whose public key comes before, or after, another key.
+    package func identity(thatIsSmaller isSmaller: Bool, than key: PublicKey) -> KeyPair {
+        while true {
+            let identity = KeyPair(using: &generator)
+            if (identity.publicKey < key) == isSmaller { return identity }
+        }
+    }
+
+    // MARK: Time
+
+    /// Lets so much time pass.
+    package func run(for duration: Duration) { pump(until: now + duration) }
+
+    /// Takes what happens until an instant.
+    package func pump(until end: Duration) {
+        while step(until: end) {}
+    }
+
+    /// Waits until `value` has one, and fails after `limit`.
+    @discardableResult
+    package func wait<Value>(
+        _ limit: Duration, for expected: @autoclosure () -> String, actual: () -> String = { "it did not happen" },
+        until value: () throws -> Value?
+    ) throws -> Value {
+        let end = now + limit
+        while true {
+            if let value = try value() { return value }
+            guard step(until: end) else { break }
+        }
+        if let value = try value() { return value }
+        throw Finding(expected: expected() + " within \(limit.text)", actual: actual())
+    }
+
+    /// Fails if `condition` becomes true within a while.
+    package func never(
+        for duration: Duration, _ expected: @autoclosure () -> String, actual: () -> String = { "it happened" },
+        when condition: () throws -> Bool
+    ) throws {
+        let end = now + duration
+        repeat {
+            if try condition() { throw Finding(expected: expected(), actual: actual()) }
+        } while step(until: end)
+        if try condition() { throw Finding(expected: expected(), actual: actual()) }
+    }
+
+    /// Takes one event, or lets the peers do what is due; false once it is `end`.
+    private func step(until end: Duration) -> Bool {
+        let due = peers.compactMap(\.nextDeadline).min()
+        if let due, due <= now {
+            for peer in peers { peer.runDeadlines(now) }
+            return true
+        }
+        guard let event = stage.next(until: min(end, due ?? end)) else { return now < end }
+        take(event)
+        return true
+    }
+
+    private func take(_ event: StageEvent) {
+        switch event {
+        case .datagram(let bytes, let source, let destination, let at):
+            note(TracedDatagram(at: at, source: source, destination: destination, bytes: bytes))
+            // The last will of a program of an earlier case may come to a port that has been given away since.
+            for peer in peers
+            where peer.addresses.contains(destination) && (isOfProgram(source) || peer.holdsSession(of: bytes)) {
+                peer.receive(bytes, from: source, to: destination, at: at)
+            }
+        case .line(let bytes, let value, let program, let at):
+            programs[program.number].receive(bytes, value, at: at)
+        case .diagnostic(let text, let program, let at):
+            programs[program.number].receiveDiagnostic(text, at: at)
+        case .exited(let status, let program, let at):
+            programs[program.number].receiveExit(status, at: at)
+        case .found(let service, let at):
+            services.append((at, service))
+        }
+    }
+
+    /// Whether it is the address of one of the programs, or may be, as long as one has not said its port.
+    private func isOfProgram(_ source: UDPAddress) -> Bool {
+        programs.contains { program in program.readyLine["port"]?.integer.map { $0 == source.port } ?? true }
+    }
+
+    // MARK: Datagrams out
+
+    /// Sends bytes from an address of a peer.
+    package func send(_ bytes: [UInt8], from source: UDPAddress, to destination: UDPAddress) {
+        note(TracedDatagram(at: now, source: source, destination: destination, bytes: bytes))
+        stage.send(bytes, from: source, to: destination)
+    }
+
+    private func note(_ datagram: TracedDatagram) {
+        if trace.count >= 64 { trace.removeFirst(32) }
+        trace.append(datagram)
+    }
+}
+
+/// A datagram as it went by.
+package struct TracedDatagram: Sendable {
+    package let at: Duration
+    package let source: UDPAddress
+    package let destination: UDPAddress
+    package let bytes: [UInt8]
+
+    /// The time, the way and the bytes as hex, on one line.
+    package var text: String { "\(at.text) \(source) > \(destination) \(bytes.hex)" }
+}
+
+extension [UInt8] {
+    /// Two lower-case hex digits for each byte.
+    package var hex: String {
+        var text = ""
+        for byte in self {
+            let digits = String(byte, radix: 16)
+            text += digits.count == 1 ? "0" + digits : digits
+        }
+        return text
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds.
+    package var milliseconds: Int {
+        let (seconds, attoseconds) = components
+        return Int(seconds * 1_000 + attoseconds / 1_000_000_000_000_000)
+    }
+
+    /// Such as 250 ms, or 3.25 s.
+    package var text: String {
+        let milliseconds = milliseconds
+        if abs(milliseconds) < 1_000 { return "\(milliseconds) ms" }
+        var digits = String(abs(milliseconds) % 1_000)
+        digits = String(repeating: "0", count: 3 - digits.count) + digits
+        while digits.hasSuffix("0") { digits.removeLast() }
+        let whole = (milliseconds < 0 ? "-" : "") + String(abs(milliseconds) / 1_000)
+        return digits.isEmpty ? "\(whole) s" : "\(whole).\(digits) s"
+    }
+}

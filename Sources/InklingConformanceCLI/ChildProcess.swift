@@ -1,0 +1,175 @@
+import FoundationEssentials
+import Glibc
+import InklingConformance
+
+/// A program under test with pipes for its standard streams; nothing here waits for it.
+final class ChildProcess {
+    private let id: ProgramID
+    private let process: pid_t
+    private var input: Int32
+    private var output: Int32
+    private var diagnostics: Int32
+    /// Written to the program, and not taken by it yet.
+    private var pending: [UInt8] = []
+    private var closesWhenWritten = false
+    private var outputLine: [UInt8] = []
+    private var diagnosticLine: [UInt8] = []
+    private var hasExited = false
+
+    init(_ command: [String], id: ProgramID) throws(StageError) {
+        self.id = id
+        let (input, output, diagnostics) = (ChildProcess.makePipe(), ChildProcess.makePipe(), ChildProcess.makePipe())
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, input.read, 0)
+        posix_spawn_file_actions_adddup2(&actions, output.write, 1)
+        posix_spawn_file_actions_adddup2(&actions, diagnostics.write, 2)
+        // A process group of its own: a key at the terminal is for the suite alone.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // Signals reach the program, whichever the thread that starts it has blocked.
+        let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
+        posix_spawnattr_setflags(&attributes, Int16(flags))
+        var unblocked = sigset_t()
+        sigemptyset(&unblocked)
+        posix_spawnattr_setsigmask(&attributes, &unblocked)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        var defaults = sigset_t()
+        sigemptyset(&defaults)
+        sigaddset(&defaults, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &defaults)
+        // The threads of a queue block most signals; the program has to hear SIGTERM.
+        var mask = sigset_t()
+        sigemptyset(&mask)
+        posix_spawnattr_setsigmask(&attributes, &mask)
+        var arguments = command.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var process: pid_t = 0
+        let status = posix_spawnp(&process, command[0], &actions, &attributes, &arguments, environ)
+        for descriptor in [input.read, output.write, diagnostics.write] { close(descriptor) }
+        (self.input, self.output, self.diagnostics) = (input.write, output.read, diagnostics.read)
+        self.process = process
+        guard status == 0 else {
+            for descriptor in [input.write, output.read, diagnostics.read] { close(descriptor) }
+            throw StageError("can't start \(command[0]): \(String(cString: strerror(status)))")
+        }
+        for descriptor in [input.write, output.read, diagnostics.read] {
+            _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+        }
+    }
+
+    private static func makePipe() -> (read: Int32, write: Int32) {
+        var ends: [Int32] = [-1, -1]
+        pipe(&ends)
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (ends[0], ends[1])
+    }
+
+    // MARK: What it is told
+
+    func write(_ bytes: [UInt8]) {
+        guard input >= 0 else { return }
+        pending += bytes
+        flush()
+    }
+
+    func closeInput() {
+        closesWhenWritten = true
+        flush()
+    }
+
+    func signal(_ number: Int32) {
+        guard !hasExited else { return }
+        kill(process, number)
+    }
+
+    private func flush() {
+        while input >= 0, !pending.isEmpty {
+            let count = Glibc.write(input, pending, pending.count)
+            if count > 0 {
+                pending.removeFirst(count)
+            } else if errno != EINTR {
+                if errno != EAGAIN { closeNow() }
+                return
+            }
+        }
+        if closesWhenWritten { closeNow() }
+    }
+
+    private func closeNow() {
+        if input >= 0 { close(input) }
+        (input, pending) = (-1, [])
+    }
+
+    /// Ends it, and waits for that.
+    func end() {
+        closeNow()
+        if !hasExited {
+            kill(process, SIGKILL)
+            kill(process, SIGCONT)
+            var status: Int32 = 0
+            while waitpid(process, &status, 0) < 0, errno == EINTR {}
+            hasExited = true
+        }
+        for descriptor in [output, diagnostics] where descriptor >= 0 { close(descriptor) }
+    }
+
+    // MARK: What it says
+
+    var descriptors: [pollfd] {
+        var entries: [pollfd] = []
+        for descriptor in [output, diagnostics] where descriptor >= 0 {
+            entries.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
+        }
+        if input >= 0, !pending.isEmpty { entries.append(pollfd(fd: input, events: Int16(POLLOUT), revents: 0)) }
+        return entries
+    }
+
+    /// All that it has written, and that it has ended.
+    func collect(at: Duration) -> [StageEvent] {
+        flush()
+        var events: [StageEvent] = []
+        for line in read(&output, &outputLine) {
+            let value = try? JSONDecoder().decode(JSONValue.self, from: Data(line))
+            events.append(.line(bytes: line, value: value, program: id, at: at))
+        }
+        for line in read(&diagnostics, &diagnosticLine) {
+            events.append(.diagnostic(String(decoding: line, as: UTF8.self), program: id, at: at))
+        }
+        // Its end is told after all that it wrote.
+        guard !hasExited, output < 0 else { return events }
+        var status: Int32 = 0
+        guard waitpid(process, &status, WNOHANG) == process else { return events }
+        hasExited = true
+        let signal = status & 0x7F
+        events.append(
+            .exited(signal == 0 ? .exited(Int(status >> 8 & 0xFF)) : .signalled(Int(signal)), program: id, at: at))
+        return events
+    }
+
+    private func read(_ descriptor: inout Int32, _ line: inout [UInt8]) -> [[UInt8]] {
+        var lines: [[UInt8]] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while descriptor >= 0 {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count > 0 {
+                for byte in buffer[0..<count] {
+                    if byte == 0x0A {
+                        lines.append(line)
+                        line = []
+                    } else if line.count < 4 << 20 {
+                        line.append(byte)
+                    }
+                }
+            } else if count == 0 {
+                close(descriptor)
+                descriptor = -1
+            } else if errno != EINTR {
+                break
+            }
+        }
+        return lines
+    }
+}

@@ -1,0 +1,134 @@
+import FoundationEssentials
+import Glibc
+import InklingConformance
+
+/// A stage of real programs and real sockets on loopback.
+///
+/// It has one thread, that of its case: `next(until:)` waits for all sockets and programs at once.
+final class ProcessStage: Stage {
+    private let command: [String]
+    private let usesDiscovery: Bool
+    private let beginning = ContinuousClock.now
+    private let directory: String
+    private var sockets: [UDPAddress: UDPSocket] = [:]
+    private var children: [ChildProcess] = []
+    private var services: ServiceBench?
+    /// What came and was not asked for yet.
+    private var waiting: [StageEvent] = []
+
+    init(command: [String], usesDiscovery: Bool) {
+        self.command = command
+        self.usesDiscovery = usesDiscovery
+        var template = Array((temporaryDirectory() + "/inkling-conformance-XXXXXX").utf8CString)
+        directory = mkdtemp(&template).map { String(cString: $0) } ?? temporaryDirectory()
+    }
+
+    var now: Duration { ContinuousClock.now - beginning }
+
+    /// Ends the programs, closes the sockets and removes the programs' state.
+    func end() {
+        for child in children { child.end() }
+        for socket in sockets.values { close(socket.descriptor) }
+        services?.end()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    // MARK: Sockets
+
+    func bind(host: String) throws(StageError) -> UDPAddress {
+        let socket = try UDPSocket(host: host)
+        sockets[socket.address] = socket
+        return socket.address
+    }
+
+    func send(_ bytes: [UInt8], from source: UDPAddress, to destination: UDPAddress) {
+        sockets[source]?.send(bytes, to: destination)
+    }
+
+    // MARK: Programs
+
+    func start(_ arguments: ProgramArguments) throws(StageError) -> ProgramID {
+        let id = ProgramID(number: children.count)
+        let list = command + arguments.list(directory: directory + "/" + arguments.state)
+        children.append(try ChildProcess(list, id: id))
+        return id
+    }
+
+    func feed(_ line: [UInt8], to program: ProgramID) { children[program.number].write(line + [0x0A]) }
+
+    func closeInput(of program: ProgramID) { children[program.number].closeInput() }
+
+    func setHopLimit(_ limit: Int, of address: UDPAddress) { sockets[address]?.setHopLimit(limit) }
+
+    func signal(_ signal: ProgramSignal, to program: ProgramID) {
+        let number =
+            switch signal {
+            case .kill: SIGKILL
+            case .terminate: SIGTERM
+            case .interrupt: SIGINT
+            case .stop: SIGSTOP
+            case .terminalStop: SIGTSTP
+            case .resume: SIGCONT
+            }
+        children[program.number].signal(number)
+    }
+
+    func encode(_ value: JSONValue) -> [UInt8] { ProcessStage.encode(value) }
+
+    static func encode(_ value: JSONValue) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(value)).map { Array($0) } ?? []
+    }
+
+    // MARK: Discovery
+
+    func advertise(_ service: AdvertisedService) throws(StageError) { try bench().advertise(service, at: now) }
+
+    func withdraw(instance: String) throws(StageError) { try bench().withdraw(instance: instance) }
+
+    func browse() throws(StageError) { try bench().browse() }
+
+    private func bench() throws(StageError) -> ServiceBench {
+        guard usesDiscovery else { throw StageError("discovery is tested with --discovery alone") }
+        if let services { return services }
+        let bench = ServiceBench()
+        services = bench
+        return bench
+    }
+
+    // MARK: What happens
+
+    func next(until end: Duration) -> StageEvent? {
+        while true {
+            if !waiting.isEmpty { return waiting.removeFirst() }
+            let left = max(.zero, end - now)
+            collect(within: min(left, .milliseconds(20)))
+            if waiting.isEmpty, now >= end { return nil }
+        }
+    }
+
+    /// Waits for descriptors, and reads all that can be read.
+    private func collect(within wait: Duration) {
+        var entries: [pollfd] = []
+        let sockets = Array(sockets.values)
+        for socket in sockets { entries.append(pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)) }
+        for child in children { entries += child.descriptors }
+        if let services { entries += services.descriptors }
+        // Rounded up, so that the last millisecond is waited for and not spun through.
+        _ = poll(&entries, nfds_t(entries.count), Int32(wait.milliseconds + (wait > .zero ? 1 : 0)))
+        let at = now
+        for socket in sockets {
+            for (bytes, source) in socket.receive() {
+                waiting.append(.datagram(bytes: bytes, from: source, to: socket.address, at: at))
+            }
+        }
+        for child in children { waiting += child.collect(at: at) }
+        if let services { waiting += services.collect(at: at) }
+    }
+}
+
+/// A folder for what is not kept.
+private func temporaryDirectory() -> String {
+    getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+}

@@ -1,0 +1,266 @@
+import InklingWire
+
+/// How links are made, come up, go down and end.
+extension Endpoint {
+    // MARK: Making
+
+    /// Whether another link with a person would be one too many (L-39, L-52, L-53).
+    func room(for person: PersonID, at address: Address) -> LinkTable.Room {
+        links.room(for: person, at: address, chatCount: chats.count, surroundings)
+    }
+
+    /// Makes a link if there is room; it is down, and not shown (L-80).
+    mutating func make(
+        _ person: PersonID, run: UInt64, _ epochs: EpochPair, at address: Address, _ now: Instant
+    ) -> LinkID? {
+        switch room(for: person, at: address) {
+        case .none:
+            effects.drop(.linkLimit)
+            return nil
+        case .free: break
+        case .inPlace(let evicted): sayBye(evicted, .quit, .full, .full, now)
+        }
+        for other in links.ids(of: person) { links[other].liveness.doubt(now) }
+        let id = links.nextID()
+        links.add(
+            Link(id: id, personID: person, run: run, epochs: epochs, at: address, surroundings, now: now))
+        effects.counters.linksMade += 1
+        return id
+    }
+
+    /// A session joins a link (L-67, L-81).
+    mutating func join(_ session: Session, to id: LinkID, _ now: Instant) {
+        if links[id].isDown { links[id].move(to: session.address, surroundings) }
+        if let replaced = links[id].join(session, &effects) { links.own(replaced, nil) }
+        links.own(session.localIndex, id)
+        if !links[id].isDown { directory.cover(links[id], at: [session.address]) }
+        if links[id].sessions.sending?.localIndex == session.localIndex {
+            planRekey(id, now)
+            links[id].handOverWill(surroundings, &effects)
+        }
+        pingJoined(session.localIndex, of: id, now)
+    }
+
+    /// A new state begins in place of a link's old one (L-69).
+    mutating func replace(_ id: LinkID, by epochs: EpochPair, _ now: Instant) {
+        let before = links[id]
+        for index in before.sessions.indices { links.own(index, nil) }
+        if !before.isDown { links.count(isUp: false) }
+        let failed = links[id].replace(epochs, &effects, now: now)
+        release(id)
+        directory.uncover(before, links, surroundings)
+        for message in failed { tell(outbox.failed(message, to: before.personID, over: id, .lostState)) }
+        reportGone(before, .replaced, now)
+    }
+
+    // MARK: Up and down
+
+    /// An awaited pong came on a down link (L-80, L-82).
+    mutating func comeUp(_ id: LinkID, _ now: Instant) {
+        links.count(isUp: true)
+        links[id].liveness.comeUp(now)
+        links[id].unheardCopies = []
+        links[id].sender.comeUp(now: now)
+        links[id].receiver.comeUp(now: now)
+        links[id].nextHeartbeat = nextHeartbeat(of: id, now)
+        let link = links[id]
+        directory.cover(link, at: [link.address] + link.sessions.all.map(\.address))
+        initiations.answered(from: link.address, &effects)
+        remember(link)
+        sendHeartbeat(id, now)
+        cameUp(link, now)
+    }
+
+    /// Silence is over its time, or no session is left (L-27, L-38).
+    mutating func goDown(_ id: LinkID, _ now: Instant) {
+        effects.counters.linksDown += 1
+        guard links[id].liveness.lifetime(now) >= Limits.shortestUp else { return forget(id, .silence, .silence, now) }
+        links.count(isUp: false)
+        links[id].liveness.goDown(now)
+        links[id].sender.goDown(now: now)
+        links[id].receiver.goDown(now: now)
+        links[id].status.endTyping(now)
+        links[id].unheardCopies = Limits.copies.map { now + $0 }
+        send([.heartbeat(heartbeat(of: id))], .heartbeat, on: id)
+        let link = links[id]
+        reportGone(link, .silence, now)
+        wentDown(link, now)
+    }
+
+    // MARK: Ending
+
+    /// The peer said bye on a session of a link, or its last will did (L-34).
+    mutating func endByBye(_ id: LinkID, _ reason: ByeReason, _ now: Instant) {
+        directory.rest(links[id], now: now)
+        let isWill = reason == .lastWill
+        forget(id, isWill ? .will : .bye, isWill ? .will : .bye, now)
+    }
+
+    /// Ends a link with a bye (L-32).
+    ///
+    /// - Parameter rests: Whether nothing is opened there for a while (L-35).
+    mutating func sayBye(
+        _ id: LinkID, _ reason: ByeReason, _ failure: FailureReason, _ presence: PresenceReason, rests: Bool = true,
+        _ now: Instant
+    ) {
+        farewells.say(reason, on: &links[id], &effects, now: now)
+        if rests { directory.rest(links[id], now: now) }
+        forget(id, failure, presence, now)
+    }
+
+    /// Forgets a link: its state, sessions, messages and what is shown of it, and the handshakes of its key (L-60, L-87).
+    mutating func forget(_ id: LinkID, _ failure: FailureReason, _ presence: PresenceReason, _ now: Instant) {
+        guard var link = links.remove(id) else { return }
+        effects.counters.linksForgotten += 1
+        for index in link.sessions.indices { _ = link.removeSession(index, &effects) }
+        release(id)
+        handshakes.removeAll { $0 == link.personID }
+        let isReplaced = failure == .silence && links.hasLink(to: link.personID)
+        for message in link.sender.unfinished {
+            tell(outbox.failed(message, to: link.personID, over: id, isReplaced ? .replaced : failure))
+        }
+        reportGone(link, presence, now)
+        let hasEpoch = epochs[link.chat]?.forget(link.key) ?? true
+        wasForgotten(link, now)
+        if !hasEpoch { renewRun(in: link.chat, now) }
+    }
+
+    /// Frees what a link held of the pools and rates.
+    private mutating func release(_ id: LinkID) {
+        pools.remove(id)
+        pacer.remove(id)
+    }
+
+    /// A chat is out of epochs: its links end, and it gets a new run, as if the node left and joined it (L-60).
+    private mutating func renewRun(in chat: ChatID, _ now: Instant) {
+        for id in links.ids(in: chat) where links.contains(id) {
+            sayBye(id, .left, .lostState, .replaced, rests: false, now)
+        }
+        handshakes.removeAll { $0.chat == chat }
+        epochs[chat] = Epochs(run: effects.number())
+        for person in openings.sortedIDs where person.chat == chat { restartOpening(with: person, now) }
+    }
+
+    // MARK: Time
+
+    mutating func advance(link id: LinkID, _ now: Instant) {
+        guard let link = links.find(id) else { return }
+        // This may come late: what is over by now must not be said again.
+        if let chat = chats.find(link.chat), chat.announcer.nextDeadline.map({ $0 <= now }) ?? false {
+            for emission in chats[link.chat].announcer.advance(now) { announce(emission, in: link.chat, now) }
+        }
+        if link.isSnapshot(now) { return forget(id, .lostState, .replaced, now) }
+        advanceSessions(of: id, now)
+        advanceLiveness(of: id, now)
+        guard links.contains(id) else { return }
+        links[id].advanceReceiver(&pools, surroundings, now: now)
+        if links[id].isDown { return advanceDown(id, now) }
+        if links[id].status.advance(now) == .ended {
+            effects.counters.staleClears += 1
+            report(id, now)
+        }
+        if !links[id].isNamed, links[id].liveness.nameDeadline <= now {
+            return sayBye(id, .quit, .silence, .silence, now)
+        }
+        if links[id].hints.advance(now) { ping(id, .everywhere, now) }
+        for message in links[id].sender.advance(now) {
+            tell(outbox.failed(message, to: links[id].personID, over: id, .stalled))
+        }
+        if let due = links[id].nextRekey, due <= now { rekey(id, isEverywhere: false, now) }
+        guard links[id].nextHeartbeat <= now else { return }
+        sendHeartbeat(id, now)
+        links[id].nextHeartbeat = nextHeartbeat(of: id, now)
+    }
+
+    /// The copies of the unheard heartbeat (L-44).
+    private mutating func advanceDown(_ id: LinkID, _ now: Instant) {
+        guard let first = links[id].unheardCopies.first, first <= now else { return }
+        links[id].unheardCopies.removeAll { $0 <= now }
+        sendHeartbeat(id, now)
+    }
+
+    /// Erases sessions whose time is over, and repeats the pings of those that are new (L-38, L-74, L-75).
+    private mutating func advanceSessions(of id: LinkID, _ now: Instant) {
+        let sending = links[id].sessions.sending?.localIndex
+        for session in links[id].sessions.all where session.expiry(isSending: session.localIndex == sending) <= now {
+            _ = links[id].removeSession(session.localIndex, &effects)
+            links.own(session.localIndex, nil)
+        }
+        if links[id].sessions.sending?.localIndex != sending {
+            planRekey(id, now)
+            links[id].handOverWill(surroundings, &effects)
+        }
+        for session in links[id].sessions.all {
+            guard let due = session.nextPing, due <= now else { continue }
+            if links[id].isDown || !session.isComplete, now - session.joinedAt < Limits.joinPingPeriod {
+                pingJoined(session.localIndex, of: id, now)
+            } else {
+                links[id].withSession(session.localIndex) { $0.stopPings() }
+            }
+        }
+        if links[id].sessions.isEmpty, !links[id].isDown { goDown(id, now) }
+    }
+
+    private mutating func advanceLiveness(of id: LinkID, _ now: Instant) {
+        guard links.contains(id) else { return }
+        switch links[id].liveness.advance(now, isBehind: surroundings.isBehind) {
+        case .none: return
+        case .ping(let reach): pingSuspect(id, reach, now)
+        case .down: goDown(id, now)
+        case .forget: forget(id, .silence, .silence, now)
+        }
+    }
+
+    // MARK: Lateness
+
+    /// Our own timer came more than 500 ms late (L-30, L-42, L-89).
+    mutating func fallBehind(sinceLast: Duration, _ now: Instant) {
+        effects.counters.lateTimers += 1
+        let isStop = sinceLast > Limits.stop && !surroundings.isBehind
+        surroundings.activity.fallBehind()
+        for id in links.sortedIDs where !links[id].isDown {
+            links[id].liveness.overslept(now)
+            // Nothing is sealed on a session whose time is over.
+            advanceSessions(of: id, now)
+            if isStop, links.find(id)?.isDown == false { rekey(id, isEverywhere: true, now) }
+        }
+        if isStop, !surroundings.isSuspended { restartOpenings(now) }
+        finish()
+    }
+
+    /// What is read from now on is new: a spent round of pings gets one more (L-89).
+    mutating func caughtUp(_ now: Instant) {
+        for id in links.sortedIDs where links[id].liveness.isSpent { links[id].liveness.caughtUp(now) }
+    }
+
+    // MARK: Reports
+
+    /// Reports what a datagram or a deadline changed of a person: presence, then typing (T-29).
+    mutating func report(_ id: LinkID, _ now: Instant) {
+        let link = links[id]
+        let isTypingNews = roster.update(link, now: now)
+        if link.isNamed { roster.tellPresence(of: link.personID, .silence, links, &effects, now: now) }
+        if isTypingNews { roster.tellTyping(of: link.key, in: link.chat, links, &effects, now: now) }
+    }
+
+    /// Reports a link that ended or went down: typing, then presence (T-29).
+    private mutating func reportGone(_ link: Link, _ reason: PresenceReason, _ now: Instant) {
+        if roster.remove(link) {
+            roster.tellTyping(of: link.key, in: link.chat, links, &effects, now: now)
+        }
+        if link.isNamed { roster.tellPresence(of: link.personID, reason, links, &effects, now: now) }
+    }
+
+    /// Reports the outcome of a message for a person (M-17).
+    mutating func tell(_ outcome: Outbox<LinkID, PersonID>.Outcome?) {
+        guard let outcome else { return }
+        let (chat, key) = (outcome.person.chat, outcome.person.key)
+        if let failure = outcome.failure {
+            effects.counters.messagesFailed += 1
+            effects.tell(.failed(message: outcome.message, chat, key, failure))
+        } else {
+            effects.counters.messagesDelivered += 1
+            effects.tell(.delivered(message: outcome.message, chat, key))
+        }
+    }
+}

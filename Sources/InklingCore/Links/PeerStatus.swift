@@ -1,0 +1,51 @@
+import InklingWire
+
+/// What the peer of a link says of itself: its name, whether it is away, whether it types.
+struct PeerStatus: Sendable {
+    /// The name of the newest name record, unsafe to print; nil before record 0 was delivered (L-85).
+    var name: String?
+    private(set) var isAway = false
+    private var typing: ReceivedTyping
+    /// The highest counter under which a status came (T-13).
+    private var newest: UInt32?
+
+    init(now: Instant) { typing = ReceivedTyping(now: now) }
+
+    /// When typing ends for want of evidence (T-15).
+    var nextDeadline: Instant? { typing.nextDeadline }
+    var isTyping: Bool { typing.since != nil }
+
+    // MARK: Inputs
+
+    /// What a status comes to.
+    enum Answer: Equatable {
+        case applied(ReceivedTyping.Change)
+        /// It is older than another, or waited for too long.
+        case ignored(ReceivedTyping.Change)
+    }
+
+    /// Takes the status of a datagram (T-13).
+    ///
+    /// - Parameter isBehind: Whether it may have waited in the socket for long: then it may only end typing (L-90).
+    mutating func receive(_ status: Status, counter: UInt32, isBehind: Bool, now: Instant) -> Answer {
+        if let newest, counter <= newest { return .ignored(.none) }
+        newest = counter
+        guard !status.isUnheard else { return .ignored(.none) }
+        guard !isBehind else {
+            return .ignored(status.isTyping ? .none : typing.apply(isTyping: false, now: now))
+        }
+        isAway = status.isAway
+        return .applied(typing.apply(isTyping: status.isTyping, now: now))
+    }
+
+    /// Records a status that does not count (T-13).
+    mutating func note(_ status: Status?, counter: UInt32) {
+        if status != nil { newest = max(newest ?? 0, counter) }
+    }
+
+    /// Ends typing of which no evidence came for 3 s (T-15).
+    mutating func advance(_ now: Instant) -> ReceivedTyping.Change { typing.advance(now) }
+
+    /// Ends typing because the link is down (T-14).
+    mutating func endTyping(_ now: Instant) { _ = typing.apply(isTyping: false, now: now) }
+}

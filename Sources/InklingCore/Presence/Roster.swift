@@ -1,0 +1,196 @@
+import InklingWire
+
+/// What the user sees of people: who is there, and who is typing.
+struct Roster: Sendable {
+    private struct Shown {
+        let presence: Presence
+        let name: String
+    }
+
+    /// Somebody who is typing, on one device or several.
+    private struct Typist {
+        /// When the person came to be shown as typing.
+        let since: Instant
+        var links: Set<LinkID>
+    }
+
+    /// Who is online or away, as last reported.
+    private var people: [PersonID: Shown] = [:]
+    private var typists: [ChatID: [PublicKey: Typist]] = [:]
+    /// Who was last reported to be typing.
+    private var shownTyping: [ChatID: [Person]] = [:]
+    private var paces: [ChatID: ReportPace] = [:]
+    /// The chats whose deadlines may have changed.
+    private var touched: [ChatID] = []
+
+    // MARK: Queries
+
+    /// When a change that waits is told.
+    func nextDeadline(in chat: ChatID) -> Instant? { paces[chat]?.nextDeadline }
+
+    /// Who is typing in a chat, in the order in which to name them.
+    func typing(in chat: ChatID) -> [Person] { shownTyping[chat] ?? [] }
+
+    /// Whether anybody is shown as typing, in any chat.
+    var isTypingShown: Bool { !shownTyping.isEmpty }
+
+    /// The name of a person: that of the link made last, or the one reported last.
+    func name(of person: PersonID, _ links: LinkTable) -> String {
+        links.name(of: person) ?? people[person]?.name ?? ""
+    }
+
+    // MARK: Typing
+
+    /// Records whether a link that is shown is typing (T-19).
+    ///
+    /// - Returns: Whether that is another than before.
+    mutating func update(_ link: Link, now: Instant) -> Bool {
+        guard link.isShown, link.status.isTyping else { return remove(link) }
+        // The start is when the person came to be shown as typing (T-20).
+        var typist = typists[link.chat]?[link.key] ?? Typist(since: now, links: [])
+        guard typist.links.insert(link.id).inserted else { return false }
+        typists[link.chat, default: [:]][link.key] = typist
+        return true
+    }
+
+    /// Records that a link is not typing, or is over.
+    ///
+    /// - Returns: Whether it was typing.
+    @discardableResult
+    mutating func remove(_ link: Link) -> Bool {
+        guard var chat = typists[link.chat], var typist = chat[link.key], typist.links.remove(link.id) != nil else {
+            return false
+        }
+        chat[link.key] = typist.links.isEmpty ? nil : typist
+        typists[link.chat] = chat.isEmpty ? nil : chat
+        return true
+    }
+
+    /// Reports who is typing in a chat, if that changed: the latest start first, then by name and user ID (T-20). With too
+    /// many changes the report waits (T-22).
+    ///
+    /// - Parameter key: Whose typing or name changed; nil when a report that waited is due.
+    mutating func tellTyping(
+        of key: PublicKey?, in chat: ChatID, _ links: LinkTable, _ effects: inout Effects, now: Instant
+    ) {
+        var pace = takePace(of: chat, now)
+        defer { paces[chat] = pace }
+        if let key, let due = pace.listDue, now < due {
+            // Those who are listed are told of in any case: nothing is sorted for each change.
+            let isOver = typists[chat]?[key] == nil && pace.listed.contains(key)
+            return effects.holdMessages(of: key, in: chat, isOver)
+        }
+        pace.listDue = nil
+        let before = shownTyping[chat] ?? []
+        let typing = list(chat, pace, links)
+        if typing != before {
+            guard pace.lists.take(now) else {
+                pace.listDue = pace.lists.nextToken(now)
+                let left = Set(typing.map(\.key))
+                for key in pace.listed { effects.holdMessages(of: key, in: chat, !left.contains(key)) }
+                return
+            }
+            shownTyping[chat] = typing.isEmpty ? nil : typing
+            pace.listed = Set(typing.map(\.key))
+            effects.tell(.typing(chat, typing))
+        }
+        effects.releaseMessages(in: chat)
+    }
+
+    private func list(_ chat: ChatID, _ pace: ReportPace, _ links: LinkTable) -> [Person] {
+        (typists[chat] ?? [:])
+            // Nobody is listed before it was told that they are there.
+            .filter { key, _ in pace.due[key] == nil || people[PersonID(chat: chat, key: key)] != nil }
+            .map { key, typist in
+                let person = Person(key: key, name: name(of: PersonID(chat: chat, key: key), links))
+                return (since: typist.since, person: person)
+            }
+            .sorted { left, right in
+                if left.since != right.since { return left.since > right.since }
+                if left.person.name != right.person.name {
+                    return left.person.name.utf8.lexicographicallyPrecedes(right.person.name.utf8)
+                }
+                return left.person.key.userID < right.person.key.userID
+            }
+            .map(\.person)
+    }
+
+    // MARK: Presence
+
+    /// Reports a person's presence, if it or the name changed. With too many changes the report waits (T-26).
+    ///
+    /// - Parameter reason: Why nothing is left of the person, if nothing is.
+    mutating func tellPresence(
+        of id: PersonID, _ reason: PresenceReason, _ links: LinkTable, _ effects: inout Effects, now: Instant
+    ) {
+        let presence = links.presence(of: id)
+        let name = name(of: id, links)
+        let before = people[id]
+        var pace = takePace(of: id.chat, now)
+        pace.due[id.key] = nil
+        var later: Instant?
+        let isNews = before?.presence != presence || before?.name != name
+        if isNews, before != nil || presence != .offline {
+            // What follows a message comes after it.
+            let isBehindMessage = effects.holdsMessage(of: id.key, in: id.chat)
+            later = isBehindMessage ? pace.listDue : pace.takeReport(of: id.key, now)
+        }
+        if let later {
+            pace.due[id.key] = reason
+            pace.presenceDue = earliest(pace.presenceDue, or: later)
+        }
+        paces[id.chat] = pace
+        guard isNews, before != nil || presence != .offline, later == nil else { return }
+        let why: PresenceReason
+        switch (before?.presence ?? .offline, presence) {
+        case (_, .offline): why = reason
+        case (.offline, .online), (.offline, .away), (.online, .online): why = .hello
+        case (.online, .away), (.away, .away): why = .away
+        case (.away, .online): why = .back
+        }
+        people[id] = presence == .offline ? nil : Shown(presence: presence, name: name)
+        effects.tell(.presence(id.chat, Person(key: id.key, name: name), presence, why))
+        tellTyping(of: id.key, in: id.chat, links, &effects, now: now)
+    }
+
+    // MARK: Time
+
+    /// Reports what has waited, as far as the rates allow by now.
+    mutating func advance(_ chat: ChatID, _ links: LinkTable, _ effects: inout Effects, now: Instant) {
+        guard let pace = paces[chat] else { return }
+        touched.append(chat)
+        if let due = pace.listDue, due <= now { tellTyping(of: nil, in: chat, links, &effects, now: now) }
+        paces[chat]?.presenceDue = nil
+        for (key, reason) in pace.due.sorted(by: { $0.key < $1.key }) {
+            tellPresence(of: PersonID(chat: chat, key: key), reason, links, &effects, now: now)
+        }
+    }
+
+    /// Reports all that has waited: what the node's own user does shows at once.
+    mutating func tellDue(in chat: ChatID, _ links: LinkTable, _ effects: inout Effects, now: Instant) {
+        guard let pace = paces[chat], pace.nextDeadline != nil else { return }
+        paces[chat] = pace.begunAnew(now)
+        advance(chat, links, &effects, now: now)
+    }
+
+    /// The chats whose deadlines may have changed since the last call.
+    mutating func takeTouched() -> [ChatID] {
+        guard !touched.isEmpty else { return [] }
+        defer { touched.removeAll() }
+        return touched
+    }
+
+    private mutating func takePace(of chat: ChatID, _ now: Instant) -> ReportPace {
+        if touched.last != chat { touched.append(chat) }
+        return paces.removeValue(forKey: chat) ?? ReportPace(now: now)
+    }
+
+    /// Forgets everything about a chat that was left.
+    mutating func forget(_ chat: ChatID) {
+        for id in Array(people.keys) where id.chat == chat { people[id] = nil }
+        typists[chat] = nil
+        shownTyping[chat] = nil
+        paces[chat] = nil
+        touched.append(chat)
+    }
+}

@@ -1,0 +1,53 @@
+import InklingWire
+
+/// The receiver's side of typing on one link.
+struct ReceivedTyping: Sendable {
+    private enum State {
+        case idle
+        case typing(since: Instant, evidence: Instant)
+    }
+
+    private var state = State.idle
+    private var starts: TokenBucket
+
+    init(now: Instant) {
+        starts = TokenBucket(perSecond: Limits.starts, burst: Limits.starts, now: now)
+    }
+
+    /// Since when the peer has been typing; nil when it isn't.
+    var since: Instant? {
+        if case .typing(let since, _) = state { since } else { nil }
+    }
+
+    /// When the status ends without further evidence.
+    var nextDeadline: Instant? {
+        if case .typing(_, let evidence) = state { evidence + Limits.typingExpiry } else { nil }
+    }
+
+    enum Change: Equatable { case none, started, ended, limited }
+
+    /// A newer status came.
+    mutating func apply(isTyping: Bool, now: Instant) -> Change {
+        switch (state, isTyping) {
+        case (.idle, false):
+            return .none
+        case (.idle, true):
+            guard starts.take(now) else { return .limited }
+            state = .typing(since: now, evidence: now)
+            return .started
+        case (.typing(let since, _), true):
+            state = .typing(since: since, evidence: now)
+            return .none
+        case (.typing, false):
+            state = .idle
+            return .ended
+        }
+    }
+
+    /// Ends a status whose last evidence is 3.0 s old.
+    mutating func advance(_ now: Instant) -> Change {
+        guard let nextDeadline, nextDeadline <= now else { return .none }
+        state = .idle
+        return .ended
+    }
+}

@@ -1,0 +1,111 @@
+import InklingWire
+
+/// The sender's side of typing in one chat: what was edited → when a start or a stop is announced.
+struct TypingAnnouncer: Sendable {
+    private enum State {
+        /// Nothing is being typed.
+        case idle
+        /// The user is typing, and the start has to wait until the one before it is 500 ms old.
+        case due(at: Instant, until: Instant)
+        /// The start was announced; without an edit it ends at `until`.
+        case announced(until: Instant)
+    }
+
+    /// A typing frame that has to go out now.
+    enum Emission: Equatable {
+        case start, stop
+        /// A copy of the edge before; it carries the state of this moment.
+        case copy
+    }
+
+    private var state = State.idle
+    private var lastStart: Instant?
+    private var copies: [Instant] = []
+
+    /// What the status of this chat says.
+    var isAnnounced: Bool {
+        if case .announced = state { true } else { false }
+    }
+
+    /// Whether the user is typing, announced or not yet.
+    var isUnderWay: Bool {
+        if case .idle = state { false } else { true }
+    }
+
+    var nextDeadline: Instant? {
+        switch state {
+        case .idle: copies.first
+        case .due(let at, _): earliest(at, copies.first)
+        case .announced(let until): earliest(until, copies.first)
+        }
+    }
+
+    /// The input field was edited and holds a message in the making.
+    mutating func edit(_ now: Instant) -> Emission? {
+        let until = now + Limits.typingIdleStop
+        switch state {
+        case .idle:
+            if let lastStart, now < lastStart + Limits.startInterval {
+                state = .due(at: lastStart + Limits.startInterval, until: until)
+                return nil
+            }
+            return start(now, until: until)
+        case .due(let at, _):
+            state = .due(at: at, until: until)
+            return nil
+        case .announced:
+            state = .announced(until: until)
+            return nil
+        }
+    }
+
+    /// The message was sent, emptied or left.
+    mutating func end(_ now: Instant) -> Emission? {
+        switch state {
+        case .idle:
+            return nil
+        case .due:
+            state = .idle
+            return nil
+        case .announced:
+            state = .idle
+            copies = copyTimes(now)
+            return .stop
+        }
+    }
+
+    /// A farewell implies the stop, so nothing of this is sent any more. The time of the last start is kept.
+    mutating func abandon() {
+        state = .idle
+        copies = []
+    }
+
+    /// What became due; several, if the owner comes late.
+    mutating func advance(_ now: Instant) -> [Emission] {
+        var emissions: [Emission] = []
+        switch state {
+        case .due(_, let until) where until <= now:
+            state = .idle
+        case .due(let at, let until) where at <= now:
+            if let start = start(now, until: until) { emissions.append(start) }
+        case .announced(let until) where until <= now:
+            if let stop = end(now) { emissions.append(stop) }
+        case .idle, .due, .announced:
+            break
+        }
+        if emissions.isEmpty, let first = copies.first, first <= now {
+            copies.removeAll { $0 <= now }
+            emissions.append(.copy)
+        }
+        return emissions
+    }
+
+    private mutating func start(_ now: Instant, until: Instant) -> Emission? {
+        state = .announced(until: until)
+        lastStart = now
+        copies = copyTimes(now)
+        return .start
+    }
+
+    private func copyTimes(_ now: Instant) -> [Instant] { Limits.copies.map { now + $0 } }
+}

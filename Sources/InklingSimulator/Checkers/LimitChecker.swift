@@ -1,0 +1,168 @@
+import InklingCore
+import InklingWire
+
+/// Holds what an adversary gets out of a node against the limits: what goes to it, what is kept for it, and how much of
+/// it the user is told.
+struct LimitChecker {
+    /// A limit of so many in a second, with a burst, as anybody outside can count it.
+    private struct Bucket {
+        /// In billionths of one.
+        var level: Int64
+        var updated: Instant
+
+        /// Counts one.
+        ///
+        /// - Returns: Whether it is within the limit.
+        mutating func take(_ rate: Int, _ burst: Int, _ now: Instant) -> Bool {
+            level = min(Int64(burst) * 1_000_000_000, level + Int64(rate) * (now - updated).nanoseconds)
+            updated = now
+            level -= 1_000_000_000
+            return level >= 0
+        }
+    }
+
+    /// The datagrams and reports that have a limit of their own.
+    private enum Count: Hashable {
+        case answersToStrangers, retries, tells
+        case initiations(Address)
+        case pings(Address)
+        case answersToCookies(Address)
+        case answersToOtherUsers
+        case lists(ChatID)
+        case presences(ChatID)
+        case messages(PublicKey)
+
+        var isReport: Bool {
+            switch self {
+            case .lists, .presences: true
+            case .answersToStrangers, .retries, .tells, .initiations, .pings, .answersToCookies, .answersToOtherUsers,
+                .messages:
+                false
+            }
+        }
+    }
+
+    private struct Key: Hashable {
+        let host: Int
+        let count: Count
+    }
+
+    private var buckets: [Key: Bucket] = [:]
+    /// The responses that went out, by their ephemeral keys: one that is sent again is no new one.
+    private var responses: Set<[UInt8]> = []
+    /// When each person was told of last.
+    private var told: [Key: [PublicKey: Instant]] = [:]
+
+    // MARK: Datagrams
+
+    /// A node sends a datagram to an address that is no host's.
+    ///
+    /// - Parameters:
+    ///   - hadCookie: Whether it answers an initiation with a cookie.
+    ///   - isKnown: Whether a link of the node's may lead there.
+    mutating func sent(
+        _ bytes: [UInt8], _ kind: DatagramKind, by host: SimulatedHost, to address: Address, hadCookie: Bool,
+        isKnown: Bool, _ now: Instant
+    ) -> String? {
+        switch kind {
+        case .response:
+            guard responses.insert(Array(bytes.suffix(16))).inserted else { return nil }
+            let source: Count = host.isOwn(address) ? .answersToOtherUsers : .answersToCookies(address.host)
+            if hadCookie, !take(source, 5, host.isOwn(address) ? Limits.linksOfOtherUsers : 20, host, now) {
+                return "answers to the cookies of one source (L-10)"
+            }
+            // As many within any second: twice as many may be counted in one that is cut otherwise.
+            let rate = Limits.answersToUnknown
+            if !isKnown, !take(.answersToStrangers, rate, rate, host, now) { return "answers to strangers (L-10)" }
+        case .retry:
+            let rate = Limits.retries + Limits.retriesToKnown
+            if !take(.retries, rate, rate, host, now) { return "retries (L-9)" }
+        case .tell:
+            if !take(.tells, Limits.asksAnswered, Limits.asksAnswered, host, now) {
+                return "answers to asks (D-13)"
+            }
+        case .initiation:
+            let (rate, burst) = (Limits.initiationsToSilent, Limits.initiationsToSilentBurst)
+            if !take(.initiations(address), rate, burst, host, now) { return "initiations to one address (L-54)" }
+        case .ping:
+            // A round of pings when its link falls silent, and hints (L-26, L-29).
+            let isSilent = address.ipv4.map { (0x0A00_0080...0x0A00_00BF).contains($0) } ?? false
+            if isSilent, !take(.pings(address), 1, 12, host, now) { return "pings to one address (L-45)" }
+        case .ask, .heartbeat, .typing, .record, .ack, .forward, .pong, .bye: break
+        }
+        return nil
+    }
+
+    // MARK: Reports
+
+    /// A node tells its user who types.
+    mutating func listed(in chat: ChatID, by host: SimulatedHost, _ now: Instant) -> String? {
+        take(.lists(chat), Limits.lists, Limits.lists + 1, host, now)
+            ? nil : "lists of typists (T-22)"
+    }
+
+    /// A node tells its user of a person's presence.
+    mutating func told(of key: PublicKey, in chat: ChatID, by host: SimulatedHost, _ now: Instant) -> String? {
+        let id = Key(host: host.index, count: .presences(chat))
+        let before = told[id]?[key]
+        told[id, default: [:]][key] = now
+        guard let before, now - before < Duration.seconds(1) else { return nil }
+        let rate = Limits.presences
+        return take(.presences(chat), rate, rate + 1, host, now) ? nil : "presences (T-22)"
+    }
+
+    /// A node tells its user a message of the adversary's.
+    mutating func message(from key: PublicKey, by host: SimulatedHost, _ now: Instant) -> String? {
+        let (rate, burst) = (Limits.datagramsPerLink, Limits.datagramsPerLinkBurst)
+        return take(.messages(key), rate, burst, host, now) ? nil : "messages of one link (L-25)"
+    }
+
+    // MARK: Tables
+
+    /// What a node holds for people, by the addresses of their links.
+    func tables(of host: SimulatedHost, in chat: ChatID, _ adversary: Adversary) -> String? {
+        guard let node = host.node else { return nil }
+        if node.untakenBytes > Limits.textsHeld { return "\(node.untakenBytes) bytes of text that nobody took (M-20)" }
+        let sizes = node.endpoint.tableSizes
+        if sizes.links > Limits.links { return "\(sizes.links) links (L-39)" }
+        guard sizes.links > Limits.linksPerKey else { return nil }
+        var sources: [Address: Int] = [:]
+        var otherUsers = 0
+        for person in node.endpoint.present(in: chat) {
+            if person.addresses.count > Limits.linksPerKey { return "\(person.addresses.count) links of a key (L-53)" }
+            guard adversary.holds(person.person.key) else { continue }
+            for address in person.addresses {
+                if host.isOwn(address) { otherUsers += 1 } else { sources[address.host, default: 0] += 1 }
+            }
+        }
+        if otherUsers > Limits.linksOfOtherUsers { return "\(otherUsers) links of other users of the host (L-53)" }
+        if let (source, most) = sources.max(by: { $0.value < $1.value }), most > Limits.linksPerSource {
+            return "\(most) links of a source, \(source) (L-53)"
+        }
+        return nil
+    }
+
+    /// A node starts.
+    mutating func restarted(_ host: Int) {
+        for key in buckets.keys where key.host == host { buckets[key] = nil }
+        for key in told.keys where key.host == host { told[key] = nil }
+    }
+
+    /// The user of a node brings about what it reports at once, whatever it has reported (T-22).
+    mutating func resetReports(of host: Int) {
+        for key in buckets.keys where key.host == host && key.count.isReport { buckets[key] = nil }
+        for key in told.keys where key.host == host { told[key] = nil }
+    }
+
+    private mutating func take(_ count: Count, _ rate: Int, _ burst: Int, _ host: SimulatedHost, _ now: Instant) -> Bool
+    {
+        buckets[
+            Key(host: host.index, count: count), default: Bucket(level: Int64(burst) * 1_000_000_000, updated: now)
+        ].take(rate, burst, now)
+    }
+}
+
+extension Address {
+    /// The host, whatever the port.
+    fileprivate var host: Address { Address(high: high, low: low, port: 1, scope: scope) }
+}

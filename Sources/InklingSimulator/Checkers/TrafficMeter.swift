@@ -1,0 +1,85 @@
+import InklingCore
+import InklingWire
+
+/// What each node sends in a second, held against what its links allow it, and how large its tables grow.
+struct TrafficMeter {
+    private struct Second {
+        var since = Instant.zero
+        var initiations = 0
+        var counters: [DatagramKind: Int] = [:]
+        var mostLinks = 0
+    }
+
+    private var seconds: [Second]
+    /// The most datagrams that a host sent in a second.
+    private(set) var busiest = 0
+
+    init(hosts: Int) { seconds = Array(repeating: Second(), count: hosts) }
+
+    mutating func sent(by host: Int, _ kind: DatagramKind) {
+        if kind == .initiation { seconds[host].initiations += 1 }
+    }
+
+    mutating func restarted(_ host: Int, _ now: Instant) { seconds[host] = Second(since: now) }
+
+    /// Called at each tick: every 250 ms, or 2 s in the hours of a long scenario.
+    mutating func check(_ host: SimulatedHost, _ now: Instant, _ checker: inout StateChecker) {
+        guard let endpoint = host.node?.endpoint else { return }
+        let sizes = endpoint.tableSizes
+        checkTables(sizes, of: host, now, &checker)
+        var second = seconds[host.index]
+        second.mostLinks = max(second.mostLinks, sizes.links)
+        guard now - second.since >= .seconds(1) else {
+            seconds[host.index] = second
+            return
+        }
+        let length = now - second.since
+        /// So many a second, and so many besides at the two ends of the time.
+        func budget(_ rate: Int, _ besides: Int) -> Int {
+            Int(Int64(rate) * length.nanoseconds / 1_000_000_000) + 1 + besides
+        }
+        let counters = endpoint.counters.sent
+        func sent(_ kind: DatagramKind) -> Int { (counters[kind] ?? 0) - (second.counters[kind] ?? 0) }
+        let links = second.mostLinks + 1
+        // Those to all others may have come and gone between two ticks; where many are awaited and few were seen, the
+        // few count, more amply.
+        let mostLinks = max(links, checker.mostLinks + 1)
+        let ample = Int(length.nanoseconds / 1_000_000_000) + 1
+        // Heartbeats: 2 a second while typing, one more when a status changes, and those of a link that comes up, is
+        // named or goes down, more than once if it does so again. Typing: at most 2 starts a second and as many
+        // stops, one more as the second ends, each with two copies.
+        let budgets = [
+            (DatagramKind.heartbeat, min(mostLinks * budget(2, 1), links * 12 * ample)),
+            (DatagramKind.typing, min(mostLinks * budget(12, 6), links * 18 * ample)),
+            // Every 125 ms while a link is suspect, to all addresses that are known; every 250 ms on a session that
+            // joins, and every 125 ms on a link that is down and hears something.
+            (
+                DatagramKind.ping,
+                min(mostLinks * budget(8, 2) * (1 + Limits.candidatesPerInstance), links * 192 * ample)
+            ),
+            (DatagramKind.record, links * budget(Limits.recordsPerLink, Limits.recordsPerLinkBurst)),
+        ]
+        for (kind, budget) in budgets where sent(kind) > budget {
+            checker.report(.traffic, "host \(host.index) sent \(sent(kind)) of \(kind), \(links) links", now)
+        }
+        if second.initiations > budget(Limits.initiationsSent, Limits.initiationsSent) {
+            checker.report(.traffic, "host \(host.index) sent \(second.initiations) initiations", now)
+        }
+        busiest = max(busiest, counters.values.reduce(0, +) - second.counters.values.reduce(0, +))
+        seconds[host.index] = Second(
+            since: now, counters: counters, mostLinks: sizes.links)
+    }
+
+    private func checkTables(
+        _ sizes: (links: Int, sessions: Int, instances: Int, messages: Int), of host: SimulatedHost, _ now: Instant,
+        _ checker: inout StateChecker
+    ) {
+        // A peer that restarts again and again is a link for each of its starts, down ones included (L-53).
+        let links = min(Limits.links, Limits.linksPerKey * (checker.mostLinks + 1))
+        let begun = checker.isAttacked ? 2 * Limits.unconfirmedSessions : 8 * links
+        let sessions = sizes.links * Limits.sessionsPerLink + min(2 * Limits.unconfirmedSessions, begun)
+        if sizes.links > links || sizes.sessions > sessions {
+            checker.report(.tableGrowth, "host \(host.index): \(sizes)", now)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import InklingCore
+
+/// One datagram on its way.
+final class Packet: Sendable {
+    /// The sender of what no host has sent.
+    static let adversary = -1
+
+    /// Counts the datagrams in the order in which nodes sent them; a copy made by the network keeps the number.
+    let number: UInt64
+    /// What its sender made it for.
+    let kind: DatagramKind
+    let sentAt: Instant
+    let sender: Int
+    /// Which start of the sender's node sent it.
+    let incarnation: Int
+    let source: Address
+    let destination: Address
+    let bytes: [UInt8]
+    /// The chats in which the sender's user was typing when it was sent, as bits.
+    let typing: UInt8
+    /// The chats in which the sender showed the receiver's person then, as bits.
+    let shows: UInt8
+    /// It is what a node sent, whole; whoever sent it again.
+    let isGenuine: Bool
+
+    init(
+        number: UInt64, kind: DatagramKind, sentAt: Instant, sender: Int, incarnation: Int = 0, source: Address,
+        destination: Address, bytes: [UInt8], typing: UInt8, shows: UInt8 = 0, isGenuine: Bool
+    ) {
+        self.number = number
+        self.kind = kind
+        self.sentAt = sentAt
+        self.sender = sender
+        self.incarnation = incarnation
+        self.source = source
+        self.destination = destination
+        self.bytes = bytes
+        self.typing = typing
+        self.shows = shows
+        self.isGenuine = isGenuine
+    }
+
+    /// The receiver index of a sealed datagram of a host's, unless it was cut too short to have one.
+    var session: UInt32? { kind.isSealed && bytes.count >= 27 ? SealedHeader(bytes).index : nil }
+
+    var summary: String {
+        "number \(number), \(kind.rawValue) of host \(sender), sent at \(sentAt.nanoseconds / 1_000), typing \(typing)"
+    }
+}
+
+/// What is in clear before a sealed datagram's ciphertext.
+struct SealedHeader {
+    let index: UInt32
+    let counter: UInt32
+
+    init(_ bytes: [UInt8]) {
+        func word(at start: Int) -> UInt32 { bytes[start..<start + 4].reduce(0) { $0 << 8 | UInt32($1) } }
+        index = word(at: 1)
+        counter = word(at: 5)
+    }
+}
+
+extension DatagramKind {
+    var isSealed: Bool {
+        switch self {
+        case .initiation, .response, .retry, .ask, .tell: false
+        case .heartbeat, .typing, .record, .ack, .forward, .ping, .pong, .bye: true
+        }
+    }
+
+    /// Whether a datagram of so many bytes says who is typing: in a heartbeat or a typing frame, alone or before what
+    /// it was made for.
+    func hasStatus(size: Int) -> Bool {
+        switch self {
+        case .heartbeat, .typing, .record, .pong: true
+        // A ping alone has 28 bytes; those of a session that joins come with a heartbeat (L-74).
+        case .ping: size > 28
+        case .ack, .forward, .bye, .initiation, .response, .retry, .ask, .tell: false
+        }
+    }
+}

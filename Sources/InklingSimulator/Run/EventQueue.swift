@@ -1,0 +1,34 @@
+import InklingCore
+
+/// What will happen on the virtual LAN, earliest first; what falls on one instant happens in the order of its making.
+struct EventQueue<Event> {
+    private var heap = Heap<QueuedEvent>()
+    private var events: [Event?] = []
+    private var freePlaces: [Int] = []
+    private var lastNumber: UInt64 = 0
+
+    mutating func add(_ event: Event, at instant: Instant) {
+        lastNumber += 1
+        let place = freePlaces.popLast() ?? events.count
+        if place == events.count { events.append(event) } else { events[place] = event }
+        heap.insert(QueuedEvent(at: instant, number: lastNumber, place: place))
+    }
+
+    mutating func popFirst() -> (at: Instant, event: Event)? {
+        guard let first = heap.popFirst(), let event = events[first.place] else { return nil }
+        events[first.place] = nil
+        freePlaces.append(first.place)
+        return (first.at, event)
+    }
+}
+
+/// When an event happens, and where it is kept: a heap moves its elements about a great deal, and so they are small.
+private struct QueuedEvent: Comparable {
+    let at: Instant
+    let number: UInt64
+    let place: Int
+
+    static func < (left: QueuedEvent, right: QueuedEvent) -> Bool {
+        left.at == right.at ? left.number < right.number : left.at < right.at
+    }
+}

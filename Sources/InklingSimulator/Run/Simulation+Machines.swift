@@ -1,0 +1,211 @@
+import InklingCore
+import InklingWire
+
+/// What befalls nodes and the machines that they run on.
+extension Simulation {
+    func start(_ host: SimulatedHost) {
+        guard case .off = host.state else { return }
+        host.incarnation += 1
+        host.startedAt = now
+        host.disturbedAt = now
+        let keepsPort = scenario.network.isByHand || host.index % 2 == 0
+        let port: UInt16 = keepsPort ? 4_000 : 4_000 + UInt16(host.incarnation)
+        setAddresses(host, host.addresses.map { $0.withPort(port) })
+        let seed = scenario.seed &+ UInt64(host.index) << 40 &+ UInt64(host.incarnation) << 32
+        let random = SeededGenerator(seed: seed, purpose: 4)
+        let endpoint = Endpoint(
+            configuration: .init(
+                identity: host.identity, name: host.name, sendsTyping: host.plan.sendsTyping,
+                isOwnUsers: { $0.port < Adversary.firstPort }),
+            now: now, random: random)
+        let node = SimulatedNode(endpoint)
+        host.state = .running(node)
+        host.processor = Processor()
+        host.typing = host.typing.map { _ in TypingModel() }
+        limits.restarted(host.index)
+        prepare(node, of: host)
+        host.endBlocks(now)
+        host.chats = Set(host.plan.chats)
+        traffic.restarted(host.index, now)
+        input(host) { $0.setNetworks(host.networks, port: port, now: $1) }
+        if host.plan.keepsWills { input(host) { $0.keepsWills(now: $1) } }
+        for chat in host.plan.chats {
+            input(host) { try? $0.join(Simulation.chats[chat], isSecret: chat == 2, now: $1) }
+            recall(host, chat)
+            advertise(host, chat)
+            browse(host, chat)
+        }
+        if scenario.network.isByHand, host.index > 0, let address = hosts.first?.addresses.first {
+            input(host) { $0.addPeer(address, now: $1) }
+        }
+    }
+
+    func actOnMachine(_ host: SimulatedHost, _ action: Scenario.Action) {
+        switch action {
+        case .start: start(host)
+        case .quit:
+            guard case .running(let node) = host.state else { return }
+            input(host) { $0.advance(to: $1) }
+            for chat in host.chats.sorted() { sayFarewell(host, chat) }
+            node.isSuspended = true
+            input(host) { $0.quit(now: $1) }
+            // The copies of the farewell go out before the process ends; nothing else does.
+            end(host)
+            sendFarewells(of: node.endpoint, host)
+            for chat in host.chats.sorted() { withdraw(host, chat) }
+        case .crash(let will):
+            guard let node = host.node else { return }
+            if will, host.plan.keepsWills { sendWills(of: node, host) }
+            end(host)
+            for chat in host.chats.sorted() where chat % 2 == 0 { withdraw(host, chat) }
+        case .pause(let length): pause(host, length)
+        case .snapshot:
+            guard case .running(let node) = host.state, !node.isSuspended, node.timerAt != nil else { return }
+            host.snapshot = (host.incarnation, node.endpoint)
+        case .revert: revert(host)
+        // A peer that is known by hand alone is tried once a minute: that would be all there is to wait for.
+        case .sleep(let length): sleep(host, scenario.network.isByHand ? min(length, 50_000) : length)
+        default: return
+        }
+    }
+
+    /// The machine is what it was when its snapshot was taken: its node has an old state under the right pair of
+    /// epochs.
+    private func revert(_ host: SimulatedHost) {
+        guard case .running(let node) = host.state, let (incarnation, endpoint) = host.snapshot,
+            incarnation == host.incarnation, !node.isSuspended, host.chats == Set(host.plan.chats)
+        else { return }
+        host.wasReverted = true
+        host.wokeAt = now
+        host.disturbedAt = now
+        node.endpoint = endpoint
+        checker.reverted(host, node)
+        node.timerAt = nil
+        node.reverted()
+        for chat in host.typing.indices { host.typing[chat] = TypingModel() }
+        host.stopWriting()
+        input(host) { $0.advance(to: $1) }
+        input(host) { $0.rename(host.name, now: $1) }
+        confirmDrained(host)
+        changeNetworks(host)
+        for chat in host.chats.sorted() {
+            advertise(host, chat)
+            browse(host, chat)
+        }
+    }
+
+    private func sendFarewells(of endpoint: Endpoint, _ host: SimulatedHost) {
+        var endpoint = endpoint
+        while endpoint.hasFarewells, let deadline = endpoint.nextDeadline {
+            endpoint.advance(to: deadline)
+            while let output = endpoint.nextOutput() {
+                guard case .send(let bytes, let address, let kind) = output else { continue }
+                checker.sent(bytes, kind, by: host.index, now)
+                note(bytes)
+                guard let source = host.source(for: address) else { continue }
+                events.add(
+                    .farewell(bytes, to: address, from: source, host: host.index), at: max(now, deadline))
+            }
+        }
+    }
+
+    private func sendWills(of node: SimulatedNode, _ host: SimulatedHost) {
+        for (_, will) in node.wills.sorted(by: { $0.key < $1.key }) {
+            guard let source = host.source(for: will.address) else { continue }
+            for delay in [Duration.milliseconds(1), .milliseconds(31), .milliseconds(121)] {
+                events.add(
+                    .farewell(will.bytes, to: will.address, from: source, host: host.index), at: now + delay)
+            }
+        }
+        for chat in host.chats.sorted() { sayFarewell(host, chat) }
+    }
+
+    private func end(_ host: SimulatedHost) {
+        if let node = host.node { coverage.count(node.endpoint.counters) }
+        for chat in host.chats.sorted() { keepAddresses(host, chat) }
+        host.state = .off
+        host.stopWriting()
+        host.abandonTyping()
+        checker.forget(host.index)
+    }
+
+    /// What the node knows of places goes into its state directory.
+    func keepAddresses(_ host: SimulatedHost, _ chat: Int) {
+        guard let node = host.node else { return }
+        for other in hosts where other.key != host.key {
+            let addresses = node.endpoint.lastAddresses(of: other.key, in: Simulation.chats[chat].id)
+            if !addresses.isEmpty { host.lastAddresses[chat, default: [:]][other.key] = addresses }
+        }
+    }
+
+    /// The node reads what its state directory has of places.
+    func recall(_ host: SimulatedHost, _ chat: Int) {
+        for (key, addresses) in (host.lastAddresses[chat] ?? [:]).sorted(by: { $0.key < $1.key }) {
+            input(host) { $0.recall(key, at: addresses, in: Simulation.chats[chat].id, now: $1) }
+        }
+    }
+
+    private func pause(_ host: SimulatedHost, _ length: Int) {
+        guard case .running(let node) = host.state else { return }
+        host.pauses += 1
+        host.state = .paused(node, Pause(number: host.pauses))
+        events.add(.unpause(host: host.index, number: host.pauses), at: now + .milliseconds(length))
+    }
+
+    func unpause(_ host: SimulatedHost, _ number: Int) {
+        guard case .paused(let node, let pause) = host.state, pause.number == number else { return }
+        goOn(host, node, waiting: pause.socket)
+    }
+
+    private func sleep(_ host: SimulatedHost, _ length: Int) {
+        switch host.state {
+        case .off: host.state = .asleep(nil)
+        case .running(let node): host.state = .asleep(node)
+        case .paused, .asleep: return
+        }
+        let isLong = length > 100_000
+        if isLong { for chat in host.chats.sorted() { expire(host, chat) } }
+        events.add(.wake(host: host.index), at: now + .milliseconds(length))
+    }
+
+    func wake(_ host: SimulatedHost) {
+        guard case .asleep(let sleeping) = host.state else { return }
+        guard let node = sleeping else {
+            host.state = .off
+            return
+        }
+        goOn(host, node, waiting: [])
+        // What discovery holds has run out on both sides, and comes again.
+        for chat in host.chats.sorted() {
+            loseAll(host, chat)
+            advertise(host, chat)
+            browse(host, chat)
+        }
+    }
+
+    /// A node that was stopped goes on: its timer first, then what has waited in its socket.
+    private func goOn(_ host: SimulatedHost, _ node: SimulatedNode, waiting: [Pause.Waiting]) {
+        host.state = .running(node)
+        host.wokeAt = now
+        host.disturbedAt = now
+        checker.pausedViewerWakes(host.index)
+        node.timerAt = nil
+        input(host) { $0.advance(to: $1) }
+        func receiveAll() {
+            for item in waiting { receive(item.packet, arrivedAt: item.arrivedAt, by: host) }
+        }
+        if node.wantsSocketDrained {
+            receiveAll()
+            input(host) { $0.socketDrained(now: $1) }
+            changeNetworks(host)
+        } else {
+            // Too short a pause for the node to notice: what waited is taken as it is.
+            changeNetworks(host)
+            receiveAll()
+        }
+    }
+}
+
+extension Address {
+    fileprivate func withPort(_ port: UInt16) -> Address { Address(high: high, low: low, port: port, scope: scope) }
+}

@@ -1,0 +1,384 @@
+import InklingCore
+import InklingWire
+
+/// Runs one scenario: the production core in every node, a virtual clock, a virtual LAN.
+///
+/// First the faults of the scenario, with every rule held against every step; then all of them end, and within 10 s
+/// the nodes have to agree on who is there, and typing and messages have to get through to everybody. Two runs of one
+/// scenario are equal to the byte.
+package final class Simulation {
+    /// What a run came to.
+    package struct Result: Equatable, Sendable {
+        package let violation: Violation?
+        package let coverage: Coverage
+        /// A digest of every byte that was sent and everything that was reported, with its time.
+        package let digest: UInt64
+        package let accuracy: Accuracy
+        /// The most datagrams that one node sent in a second.
+        package let busiest: Int
+    }
+
+    enum Event {
+        case arrival(Packet)
+        case timer(host: Int)
+        case step(Int)
+        case announcement(viewer: Int, instance: String)
+        case withdrawal(viewer: Int, instance: String)
+        case doubt(viewer: Int, Address)
+        case unpause(host: Int, number: Int)
+        case wake(host: Int)
+        case replug(host: Int)
+        /// A farewell goes out of a host whose node has ended.
+        case farewell([UInt8], to: Address, from: Address, host: Int)
+        case replay
+        /// A datagram that was held back comes at last.
+        case release(Packet)
+        case holdEnds(from: Int, to: Int)
+        /// The adversary has its turn.
+        case attack
+        case adversaryStep(Int)
+        case adversaryEnds
+        case forgedInstance(viewer: Int, Adversary.Instance)
+        /// A datagram came to the adversary.
+        case seized([UInt8], from: Address, at: Address)
+        /// A processor has time for the next datagram in its socket.
+        case processorFree(host: Int)
+        case writingEnds(host: Int)
+        case tick
+        case faultsEnd
+    }
+
+    /// The chats that there are; hosts are in some of them.
+    static let chats = [
+        openChat("lobby"), openChat("kitchen"),
+        ChatKeys(secret: secret),
+    ]
+    private static let secret: ChatSecret = {
+        var generator = SeededGenerator(seed: 7)
+        return ChatSecret(using: &generator)
+    }()
+
+    private static func openChat(_ name: String) -> ChatKeys {
+        guard let name = try? ChatName(name) else { preconditionFailure("no name of a chat") }
+        return ChatKeys(openName: name)
+    }
+
+    let scenario: Scenario
+    let hasRenames: Bool
+    /// The identities with more devices than are kept of one key (D-9).
+    private(set) lazy var crowds = identitiesOfManyDevices()
+    /// How late a datagram may come, at most.
+    lazy var longestDelay = delayOfAll()
+    let hosts: [SimulatedHost]
+    let onTrace: ((Instant, String) -> Void)?
+    var now = Instant.zero
+    var events = EventQueue<Event>()
+    var network: SimulatedNetwork
+    var checker: StateChecker
+    var coverage = Coverage()
+    var accuracy: AccuracyMeter?
+    var hostsByAddress: [Address: Int] = [:]
+    var instances: [String: Advertisement] = [:]
+    /// Instances that were advertised once.
+    var withdrawn: [String: Advertisement] = [:]
+    var hasFaults = true
+    /// How often a host got a new address.
+    var moves = 0
+    /// What is held back of the datagrams from one host to another.
+    var held: [Hold: [Packet]] = [:]
+    /// The time between two of them when they come.
+    var holdPause = Duration.zero
+    /// The generator of what belongs to no line and no host.
+    var generator: SeededGenerator
+    var attacker: ReplayAttacker
+    let adversary: Adversary?
+    /// The people who are shown no more after the input that is being done: what goes out with it may say so (L-44).
+    var departing: [(chat: ChatID, key: PublicKey)] = []
+    /// The start of each node to which the adversary has announced its service instances, and their names.
+    var deceived: [Int: (incarnation: Int, names: Set<String>)] = [:]
+    var traffic: TrafficMeter
+    let liveness: LivenessChecker
+    var limits = LimitChecker()
+    private var convergence: ConvergenceChecker
+    private var lastPacket: UInt64 = 0
+    private var digest: UInt64 = 0xCBF2_9CE4_8422_2325
+    private var lastTimerInstant = Instant.zero
+    private var timersOfInstant = 0
+
+    /// - Parameters:
+    ///   - measuresAccuracy: Holds what is shown against what is true, second by second, too.
+    ///   - onTrace: Gets a line for everything that happens.
+    package init(
+        _ scenario: Scenario, measuresAccuracy: Bool = false, onTrace: ((Instant, String) -> Void)? = nil
+    ) {
+        self.scenario = scenario
+        hasRenames = scenario.hasRenames
+        self.onTrace = onTrace
+        let identities = Simulation.identities(scenario.hosts.map(\.identity).max() ?? 0)
+        hosts = scenario.hosts.enumerated().map { index, plan in
+            SimulatedHost(
+                index: index, plan: plan, identity: identities[plan.identity],
+                addresses: Simulation.addresses(index, port: 4_000, plan),
+                ipv4Prefix: scenario.hosts.count > 150 ? 112 : 120, seed: scenario.seed)
+        }
+        generator = SeededGenerator(seed: scenario.seed, purpose: 5)
+        network = SimulatedNetwork(scenario, isUniform: measuresAccuracy)
+        adversary = scenario.adversary.map { Adversary($0, scenario, Simulation.chats[0]) }
+        checker = StateChecker(hosts: hosts, chats: Simulation.chats, scenario: scenario, adversary: adversary)
+        attacker = ReplayAttacker(scenario)
+        traffic = TrafficMeter(hosts: scenario.hosts.count)
+        liveness = LivenessChecker(hosts: hosts)
+        convergence = ConvergenceChecker(calmAt: .zero + .milliseconds(scenario.calmAt))
+        if measuresAccuracy { accuracy = AccuracyMeter(hosts: hosts) }
+    }
+
+    /// Runs it to its end, or to the first violation.
+    package func run() -> Result {
+        for host in hosts { start(host) }
+        for (index, step) in scenario.steps.enumerated() {
+            events.add(.step(index), at: .zero + .milliseconds(step.at))
+        }
+        events.add(.faultsEnd, at: .zero + .milliseconds(scenario.faultsEnd))
+        events.add(.tick, at: .zero + .milliseconds(250))
+        if scenario.network.replay > 0 { events.add(.replay, at: .zero + .milliseconds(50)) }
+        scheduleAdversary()
+        while checker.violation == nil, !convergence.isDone, let next = events.popFirst() {
+            now = next.at
+            perform(next.event)
+        }
+        return result()
+    }
+
+    private func result() -> Result {
+        var coverage = coverage
+        coverage.add(checker.coverage)
+        coverage.runs = 1
+        coverage.hosts = hosts.count
+        coverage.datagrams = Int(lastPacket)
+        coverage.virtualSeconds = Int(now.nanoseconds / 1_000_000_000)
+        coverage.faults.merge(network.faults, uniquingKeysWith: +)
+        if attacker.replayed > 0 { coverage.faults[.replayed] = attacker.replayed }
+        for host in hosts { if let counters = host.node?.endpoint.counters { coverage.count(counters) } }
+        return Result(
+            violation: checker.violation, coverage: coverage, digest: digest,
+            accuracy: accuracy?.finish(now) ?? Accuracy(), busiest: traffic.busiest)
+    }
+
+    private func perform(_ event: Event) {
+        switch event {
+        case .arrival(let packet): arrive(packet)
+        case .timer(let host): timer(hosts[host])
+        case .step(let index): perform(scenario.steps[index])
+        case .announcement(let viewer, let name): announce(name, to: hosts[viewer])
+        case .withdrawal(let viewer, let name): withdraw(name, from: hosts[viewer])
+        case .doubt(let viewer, let address): input(hosts[viewer]) { $0.doubt(address, now: $1) }
+        case .unpause(let host, let number): unpause(hosts[host], number)
+        case .wake(let host): wake(hosts[host])
+        case .replug(let host): replug(hosts[host])
+        case .farewell(let bytes, let address, let source, let host):
+            launch(bytes, .bye, to: address, from: source, host: hosts[host])
+        case .replay: replay()
+        case .release(let packet): arrive(packet)
+        case .holdEnds(let from, let to): endHold(from: from, to: to)
+        case .attack: attack()
+        case .adversaryStep(let index): if let step = adversary?.plan.steps[index] { perform(step) }
+        case .adversaryEnds: endAttacks()
+        case .forgedInstance(let viewer, let instance): announce(instance, to: hosts[viewer])
+        case .seized(let bytes, let source, let address): seize(bytes, from: source, at: address)
+        case .processorFree(let host): goOn(hosts[host])
+        case .writingEnds(let host): accuracy?.wrote(host, now)
+        case .tick: tick()
+        case .faultsEnd: endFaults()
+        }
+    }
+
+    private func tick() {
+        for host in hosts where host.isActive {
+            checker.checkStatuses(of: host.index, now)
+            checker.checkPresence(of: host, now)
+            traffic.check(host, now, &checker)
+        }
+        checker.checkDepartures(now)
+        liveness.check(self)
+        checkTables()
+        if hosts.count <= 10 { checkLinks() }
+        if let message = checker.messages.firstOverdue(now, hosts) {
+            checker.report(.lostMessage, "\(message.text.prefix(40)) delivered and not shown", now)
+        }
+        convergence.check(self)
+        events.add(.tick, at: now + .milliseconds(hasFaults && scenario.faultsEnd > 100_000 ? 2_000 : 250))
+    }
+
+    // MARK: Inputs
+
+    /// Gives an input to a node that is able to take one, and does what it asks for.
+    ///
+    /// - Parameter cause: The datagram that the input is.
+    func input(
+        _ host: SimulatedHost, cause: Packet? = nil, arrivedAt: Instant? = nil,
+        _ body: (inout Endpoint, Instant) -> Void
+    ) {
+        guard case .running(let node) = host.state else { return }
+        checker.checkStatuses(of: host.index, now)
+        let before = adversary == nil ? [:] : node.endpoint.counters.drops
+        let reaction = node.react(to: body, ofSession: cause?.session, now)
+        if adversary != nil { host.processor.spend(node.work(reaction, cause?.bytes, before), now) }
+        var newest: Packet?
+        if let cause, let chat = reaction.chat {
+            let isTaken = reaction.dropped == 0
+            let isNew = !reaction.wantsSocketDrained
+            if isNew, isTaken || reaction.surplus > 0 { checker.heard(cause, in: chat, by: host.index, now) }
+            if isTaken, checker.took(cause, in: chat, by: host.index, arrivedAt: arrivedAt ?? now, isNew: isNew, now) {
+                newest = cause
+            }
+        }
+        departing = reaction.outputs.compactMap {
+            if case .presence(let chat, let person, .offline, _) = $0 { (chat, person.key) } else { nil }
+        }
+        for output in reaction.outputs { act(output, host, node, cause: newest) }
+        checker.checkStatuses(of: host.index, now)
+        schedule(node, of: host)
+    }
+
+    private func timer(_ host: SimulatedHost) {
+        guard case .running(let node) = host.state, node.timerAt == now else { return }
+        if host.processor.isBusy(now) {
+            node.timerAt = host.processor.busyUntil
+            events.add(.timer(host: host.index), at: host.processor.busyUntil)
+            return
+        }
+        node.timerAt = nil
+        timersOfInstant = lastTimerInstant == now ? timersOfInstant + 1 : 1
+        lastTimerInstant = now
+        if timersOfInstant > 1_000 * hosts.count { checker.report(.spinning, "host \(host.index)", now) }
+        input(host) { $0.advance(to: $1) }
+        confirmDrained(host)
+    }
+
+    /// Sees to it that the node is woken at its next deadline, or a little later where its timers are.
+    private func schedule(_ node: SimulatedNode, of host: SimulatedHost) {
+        guard let deadline = node.deadline else { return }
+        let at = max(deadline, now)
+        if let timerAt = node.timerAt, timerAt <= at { return }
+        let late = host.plan.lateness > 0 && hasFaults ? host.lateness.number(in: 0...host.plan.lateness) : 0
+        let due = at + .microseconds(late)
+        if let timerAt = node.timerAt, timerAt <= due { return }
+        node.timerAt = due
+        events.add(.timer(host: host.index), at: due)
+    }
+
+    private func arrive(_ packet: Packet) {
+        guard let index = hostsByAddress[packet.destination], !hosts[index].isUnplugged else { return }
+        let host = hosts[index]
+        switch host.state {
+        case .asleep: return
+        case .off:
+            // Nobody listens at the port: the sender hears so.
+            if packet.isGenuine {
+                events.add(.doubt(viewer: packet.sender, packet.destination), at: now + .milliseconds(1))
+            }
+        case .paused(let node, var pause):
+            pause.add(packet, arrivedAt: now)
+            host.state = .paused(node, pause)
+        case .running:
+            if host.processor.isBusy(now) || !host.processor.isSocketEmpty { return wait(packet, at: host) }
+            receive(packet, arrivedAt: now, by: host)
+            confirmDrained(host)
+        }
+    }
+
+    func receive(_ packet: Packet, arrivedAt: Instant, by host: SimulatedHost) {
+        trace {
+            "host \(host.index) receives \(packet.bytes.count) bytes, \(packet.summary)"
+                + (packet.session.map { ", session \($0)" } ?? "")
+        }
+        input(host, cause: packet, arrivedAt: arrivedAt) { $0.receive(packet.bytes, from: packet.source, now: $1) }
+    }
+
+    /// Nothing waits in the socket: a node that asked for it hears so.
+    func confirmDrained(_ host: SimulatedHost) {
+        guard case .running(let node) = host.state, node.wantsSocketDrained, host.processor.isSocketEmpty else {
+            return
+        }
+        input(host) { $0.socketDrained(now: $1) }
+    }
+
+    // MARK: Datagrams
+
+    /// Puts a datagram on its line.
+    func launch(
+        _ bytes: [UInt8], _ kind: DatagramKind, to address: Address, from source: Address, host: SimulatedHost
+    ) {
+        guard !host.isUnplugged, !host.isAsleep else { return }
+        seize(bytes, kind, to: address, from: source)
+        guard let target = hostsByAddress[address], target != host.index else { return }
+        lastPacket += 1
+        for chat in host.farewells.keys where host.isGone(from: chat) || now <= host.farewellsEnd {
+            host.farewells[chat] = lastPacket
+        }
+        traffic.sent(by: host.index, kind)
+        var shows = checker.chatsShown(of: hosts[target].plan.identity, by: host.index)
+        for (chat, key) in departing where key == hosts[target].key {
+            if let place = Simulation.chats.firstIndex(where: { $0.id == chat }) { shows &= ~(1 << UInt8(place)) }
+        }
+        let transit = network.send(bytes, from: host.index, to: target, hasFaults: hasFaults, now)
+        for copy in transit.copies {
+            let packet = Packet(
+                number: lastPacket, kind: kind, sentAt: now, sender: host.index, incarnation: host.incarnation,
+                source: source, destination: address, bytes: copy.bytes, typing: host.typingChats(now), shows: shows,
+                isGenuine: copy.isGenuine)
+            if hold(packet, to: target) { continue }
+            events.add(.arrival(packet), at: now + copy.delay)
+            if hasFaults { attacker.overhear(packet) }
+        }
+    }
+
+    /// The number that the last datagram sent so far has.
+    var lastNumber: UInt64 { lastPacket }
+
+    private func replay() {
+        // In the hours of a long scenario that, too, gets tired.
+        guard hasFaults, now < .zero + .seconds(60) else { return }
+        if let packet = attacker.replay(isOwner: { hostsByAddress[$0] != nil }) {
+            events.add(.arrival(packet), at: now)
+        }
+        events.add(.replay, at: now + .milliseconds(attacker.pause()))
+    }
+
+    // MARK: Digest and trace
+
+    func note(_ bytes: [UInt8]) {
+        digest = (digest ^ UInt64(truncatingIfNeeded: now.nanoseconds)) &* 0x100_0000_01B3
+        for byte in bytes { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    }
+
+    func note(_ keys: [PublicKey]) {
+        for key in keys { note(key.bytes) }
+        note([UInt8(truncatingIfNeeded: keys.count)])
+    }
+
+    func trace(_ text: () -> String) {
+        if let onTrace { onTrace(now, text()) }
+    }
+
+    func names(_ people: [Person]) -> String {
+        people.map { person in
+            hosts.first { $0.key == person.key }.map { "identity \($0.plan.identity)" }
+                ?? "stranger \(person.key.userID)"
+        }
+        .joined(separator: ", ")
+    }
+}
+
+extension Simulation {
+    private func delayOfAll() -> Duration {
+        let clogs = scenario.steps.compactMap { if case .clog(_, let length) = $0.action { length } else { nil } }
+        let reordering = scenario.network.reordering > 0 ? scenario.network.reorderingDelay : 0
+        return .milliseconds((clogs.max() ?? 0) + reordering)
+    }
+
+    private func identitiesOfManyDevices() -> Set<Int> {
+        let devices = Dictionary(grouping: hosts, by: \.plan.identity)
+        return Set(devices.filter { $0.value.count > Limits.instancesPerKey }.keys)
+    }
+}

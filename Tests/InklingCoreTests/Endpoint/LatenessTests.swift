@@ -1,0 +1,148 @@
+import InklingWire
+import Testing
+
+@testable import InklingCore
+
+/// Nodes that were stopped, and timers that come late.
+@Suite("Lateness")
+struct LatenessTests {
+    @Test("A node in a chat has a timer due within a second at all times (L-46)")
+    func timer() {
+        let lan = TestLAN()
+        lan.start(0)
+        for _ in 0..<20 {
+            let due = lan.nodes[0]?.endpoint.nextDeadline
+            #expect(due.map { $0 - lan.now <= .seconds(1) } == true)
+            lan.run(.ms(777))
+        }
+    }
+
+    @Test("A stop of 10 s ends no link before the socket is empty, and shows no typing of the time before (L-30, L-89)")
+    func stop() {
+        let lan = ConversationTests.pair()
+        lan.run(.seconds(12))
+        lan.stop(0)
+        lan.compose(1, "old")
+        lan.run(.seconds(2))
+        lan.with(1) { try? $0.stopTyping(in: World.chat, now: $1) }
+        lan.run(.ms(700))
+        let start = lan.now
+        lan.resume(0)
+        lan.run(.seconds(1))
+        let lists = lan.outputs(0, since: start).filter { if case .typing = $0 { true } else { false } }
+        #expect(lists.isEmpty)
+        #expect(lan.outputs(0).allSatisfy { if case .presence(_, _, .offline, _) = $0 { false } else { true } })
+        #expect(lan.isUp(0, to: 1))
+    }
+
+    @Test("Messages that waited in the socket are delivered, and acknowledged (L-30)")
+    func messages() {
+        let lan = ConversationTests.pair()
+        lan.run(.seconds(12))
+        lan.stop(0)
+        lan.say(1, "waited")
+        lan.run(.seconds(2))
+        lan.resume(0)
+        lan.run(.ms(400))
+        #expect(lan.messages(at: 0) == ["waited"] && lan.counters(1).messagesDelivered == 1)
+    }
+
+    @Test("A status without typing that waited ends typing, one with typing starts none (L-90)")
+    func endsTyping() {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.typingOn])
+        #expect(stage.lists.map(\.isTyping) == [true])
+        stage.skip(.ms(1_900))
+        let (stop, start) = (stage.seal([.typingOff]), stage.seal([.typingOn]))
+        stage.deliver(stop)
+        #expect(stage.lists.map(\.isTyping) == [true, false])
+        stage.deliver(start)
+        #expect(stage.lists.map(\.isTyping) == [true, false])
+    }
+
+    @Test("A message that waited shows after its author's typing ended (L-90, T-27)")
+    func order() {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.typingOn])
+        stage.skip(.ms(1_900))
+        stage.receive([.typingOff, .text("x", number: 1)])
+        let last = stage.outputs.suffix(4).map(\.output).filter {
+            switch $0 {
+            case .typing, .message: true
+            default: false
+            }
+        }
+        if case .typing(_, let people)? = last.first, case .message? = last.last {
+            #expect(people.isEmpty)
+        } else {
+            Issue.record("the list does not come before the message")
+        }
+    }
+
+    @Test(
+        "While catching up, evidence does not count and no link goes down; then one more ping and 125 ms (L-30, L-89)")
+    func evidence() {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.longBeat])
+        stage.receive([.beat])
+        stage.run(.seconds(1))
+        stage.receive([.beat])
+        stage.skip(.ms(2_000))
+        let evidence = stage.link?.liveness.lastEvidence
+        stage.receive([.beat])
+        #expect(stage.link?.liveness.lastEvidence == evidence && stage.link?.liveness.isSuspect == true)
+        stage.run(.ms(3_000))
+        #expect(stage.isUp && stage.endpoint.wantsSocketDrained)
+        #expect(stage.link?.liveness.isSpent == true)
+        let pings = stage.pingTokens.count
+        stage.with { $0.socketDrained(now: $1) }
+        stage.run(.ms(10))
+        #expect(stage.pingTokens.count == pings + 1 && stage.isUp)
+        stage.run(.ms(120))
+        #expect(!stage.isUp)
+    }
+
+    @Test("Catching up ends after 4,096 datagrams (L-30)")
+    func many() {
+        var stage = LinkStage(isShown: true)
+        stage.skip(.ms(1_600))
+        stage.with { $0.advance(to: $1) }
+        for _ in 0..<4_096 { stage.deliver([0x31]) }
+        #expect(stage.endpoint.surroundings.isBehind)
+        stage.receive([.beat])
+        #expect(!stage.endpoint.surroundings.isBehind && stage.link?.liveness.lastEvidence == stage.now)
+    }
+
+    @Test("While catching up, no pong brings a link up (L-30)")
+    func pong() {
+        var stage = LinkStage()
+        let token = stage.pingTokens.last ?? 0
+        stage.skip(.ms(2_000))
+        stage.receive([.beat, .pong(token)])
+        #expect(!stage.isUp)
+    }
+
+    @Test("A timer 500 ms late is not late, and one later is (L-30)")
+    func threshold() {
+        for (delay, isLate) in [(500, false), (501, true)] {
+            var stage = LinkStage(isShown: true)
+            let due = stage.endpoint.nextDeadline ?? stage.now
+            stage.skip(due - stage.now + .ms(delay))
+            stage.with { $0.advance(to: $1) }
+            #expect(stage.endpoint.surroundings.isBehind == isLate)
+        }
+    }
+
+    @Test("At each input deadlines that have passed run first (T-18)")
+    func deadlinesFirst() {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.typingOn])
+        stage.receive([.longBeat], counter: 500)
+        stage.receive([.typingOn])
+        let since = stage.now
+        stage.run(until: since + .ms(2_999))
+        stage.skip(.ms(1))
+        stage.receive([.typingOn])
+        #expect(stage.lists.map(\.isTyping) == [true, false, true] || stage.lists.count >= 3)
+    }
+}

@@ -1,0 +1,196 @@
+import InklingWire
+import Testing
+
+@testable import InklingCore
+
+/// Where the peer of a link is.
+@Suite("Addresses of links")
+struct AddressTests {
+    let elsewhere = World.address(9)
+
+    /// The pings that went to an address.
+    private func pings(_ stage: LinkStage, to address: Address) -> [UInt16] {
+        stage.pings.filter { $0.to == address }.map(\.token)
+    }
+
+    @Test("Evidence from another address draws a ping there, and its pong moves the link (L-24, L-51)")
+    func follows() throws {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.beat], from: elsewhere)
+        #expect(stage.link?.address == LinkStage.peerAddress)
+        let token = try #require(pings(stage, to: elsewhere).last)
+        stage.receive([.beat, .pong(token)], from: elsewhere)
+        #expect(stage.link?.address == elsewhere)
+    }
+
+    @Test("Pings to another address are 125 ms apart (L-51)")
+    func pace() {
+        var stage = LinkStage(isShown: true)
+        for _ in 0..<20 {
+            stage.receive([.beat], from: elsewhere)
+            stage.run(.ms(25))
+        }
+        #expect(pings(stage, to: elsewhere).count == 4)
+    }
+
+    @Test("A pong from elsewhere with a token that went to the link's address moves nothing (L-51)")
+    func wrongPlace() throws {
+        var stage = LinkStage(isShown: true)
+        let token = try #require(stage.pingTokens.last)
+        stage.receive([.beat, .pong(token)], from: elsewhere)
+        #expect(stage.link?.address == LinkStage.peerAddress)
+    }
+
+    @Test("A pong of a ping 3 s ago moves nothing (L-51)")
+    func late() throws {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.longBeat], from: elsewhere)
+        let token = try #require(pings(stage, to: elsewhere).last)
+        stage.run(.ms(3_000))
+        stage.receive([.longBeat, .pong(token)], from: elsewhere)
+        #expect(stage.link?.address == LinkStage.peerAddress)
+    }
+
+    @Test("Newer evidence from elsewhere makes a pong confirm nothing (L-100)")
+    func newerEvidence() throws {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.beat], from: elsewhere)
+        let token = try #require(pings(stage, to: elsewhere).last)
+        let pong = stage.seal([.beat, .pong(token)])
+        stage.receive([.beat])
+        stage.deliver(pong, from: elsewhere)
+        #expect(stage.link?.address == LinkStage.peerAddress)
+    }
+
+    @Test("A pong with a wrong token from elsewhere ends the check, and the next begins 1 s later (L-73)")
+    func wrongToken() throws {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.beat], from: elsewhere)
+        let token = try #require(pings(stage, to: elsewhere).last)
+        stage.receive([.beat, .pong(token &+ 1)], from: elsewhere)
+        stage.receive([.beat, .pong(token)], from: elsewhere)
+        #expect(stage.link?.address == LinkStage.peerAddress)
+        stage.run(.ms(900))
+        stage.receive([.beat], from: elsewhere)
+        #expect(pings(stage, to: elsewhere).count == 1)
+        stage.run(.ms(100))
+        stage.receive([.beat], from: elsewhere)
+        #expect(pings(stage, to: elsewhere).count == 2)
+    }
+
+    @Test("To an unconfirmed address go three times the bytes that opened from there (L-72)")
+    func amplification() {
+        var stage = LinkStage(isShown: true)
+        let size = SealedDatagram.size(of: [.ping(1)])
+        for _ in 0..<20 { stage.receive([.ping(1)], from: elsewhere) }
+        let sent = stage.seen.filter { $0.to == elsewhere }.reduce(0) { $0 + SealedDatagram.size(of: $1.frames) }
+        #expect(sent <= 3 * 20 * size)
+        var flooded = LinkStage(isShown: true)
+        flooded.receive([.beat, .ping(1)], from: elsewhere)
+        // One ping and one pong fit, and another address begins anew.
+        #expect(flooded.seen.filter { $0.to == elsewhere }.count == 2)
+        flooded.with { $0.measureRoundTrip(in: World.chat, now: $1) }
+        #expect(flooded.seen.filter { $0.to == elsewhere }.count == 2)
+    }
+
+    @Test("Records, heartbeats and acks do not go to an unconfirmed address (L-72)")
+    func nothingElse() {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.beat], from: elsewhere)
+        stage.receive([.typingOff, .text("x", number: 1)], from: elsewhere)
+        stage.run(.seconds(1))
+        let kinds = stage.seen.filter { $0.to == elsewhere }.flatMap(\.kinds)
+        #expect(Set(kinds).isSubset(of: [0x06]))
+    }
+
+    @Test("An on-link link does not follow to an off-link address, nor to the node's own (L-24)")
+    func offLink() {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.beat], from: World.remote(5))
+        stage.receive([.beat], from: World.address(1))
+        #expect(pings(stage, to: World.remote(5)).isEmpty && pings(stage, to: World.address(1)).isEmpty)
+    }
+
+    @Test("A link that covers an address by hand follows to an off-link address (L-24)")
+    func byHand() {
+        var stage = LinkStage(isShown: true)
+        stage.with { endpoint, now in
+            endpoint.addPeer(LinkStage.peerAddress, now: now)
+            if let id = endpoint.directory.instances.sortedIDs.last {
+                endpoint.directory.instances.setKey(of: id, to: World.key(1))
+            }
+        }
+        stage.receive([.beat], from: World.remote(5))
+        #expect(pings(stage, to: World.remote(5)).count == 1)
+    }
+
+    @Test("On a down link each datagram from elsewhere is checked, and its pong brings the link up there (L-100, L-71)")
+    func downLink() throws {
+        var stage = LinkStage()
+        stage.run(.seconds(4))
+        let before = stage.pings.count
+        stage.receive([.beat], from: elsewhere)
+        #expect(stage.pings.count == before + 1)
+        stage.receive([.beat], from: World.remote(4))
+        #expect(stage.pings.count == before + 1)
+        stage.run(.ms(125))
+        stage.receive([.beat], from: World.remote(4))
+        #expect(stage.pings.last?.to == LinkStage.peerAddress)
+        stage.run(.ms(125))
+        stage.receive([.beat], from: elsewhere)
+        let token = try #require(pings(stage, to: elsewhere).last)
+        stage.receive([.unheard, .pong(token)], from: elsewhere)
+        #expect(stage.isUp && stage.link?.address == elsewhere)
+    }
+
+    @Test("A pong goes to the ping's source with a heartbeat in one datagram (L-28)")
+    func pong() {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.beat, .ping(300)])
+        let pong = stage.sent(0x07).last
+        #expect(pong?.to == LinkStage.peerAddress && pong?.kinds == [0x01, 0x07])
+        #expect(pong?.frames.last == .pong(300))
+    }
+
+    @Test("A pong whose token is not awaited is no error, and is evidence (L-28)")
+    func unawaited() {
+        var stage = LinkStage(isShown: true)
+        stage.run(.ms(1_000))
+        stage.receive([.pong(9)])
+        #expect(stage.link?.liveness.lastEvidence == stage.now)
+    }
+
+    @Test("Tokens of pings are random: they differ, and are not in order (L-28, S-6)")
+    func tokens() {
+        let stage = { () -> LinkStage in
+            var stage = LinkStage()
+            stage.run(.seconds(3))
+            return stage
+        }()
+        let tokens = stage.pingTokens
+        #expect(Set(tokens).count == tokens.count && tokens != tokens.sorted())
+    }
+
+    @Test("A moved link hands its last will over for the new address (L-33)")
+    func will() throws {
+        var stage = LinkStage(isShown: true)
+        stage.with { $0.keepsWills(now: $1) }
+        stage.receive([.beat], from: elsewhere)
+        let token = try #require(pings(stage, to: elsewhere).last)
+        stage.receive([.beat, .pong(token)], from: elsewhere)
+        let wills = stage.outputs.compactMap { output -> Address? in
+            if case .keepWill(_, _, let address) = output.output { address } else { nil }
+        }
+        #expect(wills == [LinkStage.peerAddress, elsewhere])
+    }
+
+    @Test("While catching up, no pong confirms an address (L-30)")
+    func catchingUp() throws {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.longBeat], from: elsewhere)
+        let token = try #require(pings(stage, to: elsewhere).last)
+        stage.skip(.ms(2_000))
+        stage.receive([.longBeat, .pong(token)], from: elsewhere)
+        #expect(stage.link?.address == LinkStage.peerAddress)
+    }
+}

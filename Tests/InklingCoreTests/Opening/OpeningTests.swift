@@ -1,0 +1,328 @@
+import InklingWire
+import Testing
+
+@testable import InklingCore
+
+/// How a node opens to peers that are not there, and to those that are.
+@Suite("Openings")
+struct OpeningTests {
+    /// A node that finds a silent instance at some addresses.
+    private func alone(identity: Int = 0, at addresses: [Address], seed: UInt64 = 1) -> TestLAN {
+        let lan = TestLAN(seed: seed)
+        lan.start(0, identity: identity)
+        find(lan, "i", key: 5, at: addresses)
+        lan.run(.zero)
+        return lan
+    }
+
+    private func find(_ lan: TestLAN, _ name: String, key: Int, at addresses: [Address]) {
+        lan.with(0) { $0.found(name, chat: World.chat, key: World.key(key), addresses: addresses, now: $1) }
+    }
+
+    /// The attempts of a node: the instants of each one's transmissions.
+    private func attempts(_ lan: TestLAN, to address: Address) -> [[Instant]] {
+        var order: [ArraySlice<UInt8>] = []
+        var times: [ArraySlice<UInt8>: [Instant]] = [:]
+        for sent in lan.sent(by: 0, .initiation) where sent.to == address {
+            let index = sent.bytes[1...4]
+            if times[index] == nil { order.append(index) }
+            times[index, default: []].append(sent.at)
+        }
+        return order.map { times[$0] ?? [] }
+    }
+
+    @Test("The larger key waits 300 ms, the smaller begins at once (L-1)")
+    func turn() {
+        let smaller = alone(at: [World.address(9)])
+        #expect(smaller.sent(by: 0, .initiation).map(\.at) == [.zero])
+        let larger = alone(identity: 9, at: [World.address(9)])
+        larger.run(.ms(299))
+        #expect(larger.sent(by: 0, .initiation).isEmpty)
+        larger.run(.ms(1))
+        #expect(larger.sent(by: 0, .initiation).count == 1)
+    }
+
+    @Test("An attempt sends the same bytes five times, each step varied by up to a quarter (L-4)", arguments: 1...4)
+    func transmissions(seed: Int) throws {
+        let lan = alone(at: [World.address(9)], seed: UInt64(seed))
+        lan.run(.seconds(3))
+        let sent = lan.sent(by: 0, .initiation)
+        let first = sent.filter { $0.bytes[1...4] == sent[0].bytes[1...4] }
+        #expect(first.count == 5 && Set(first.map(\.bytes)).count == 1)
+        let steps = zip(first, first.dropFirst()).map { ($1.at - $0.at).nanoseconds / 1_000_000 }
+        for (step, expected) in zip(steps, [300, 300, 600, 1_200]) {
+            #expect(step >= Int64(expected * 3 / 4) && step <= Int64(expected * 5 / 4))
+        }
+    }
+
+    @Test("Pauses are 0, 1.25 and 2.5 s, and from 90 s on an attempt begins each minute (L-5)", arguments: 1...3)
+    func pauses(seed: Int) {
+        let lan = alone(at: [World.address(9)], seed: UInt64(seed))
+        lan.run(.seconds(400))
+        let begins = attempts(lan, to: World.address(9)).compactMap(\.first)
+        let gaps = zip(begins, begins.dropFirst()).map { $1 - $0 }
+        #expect(gaps[0] == .seconds(3))
+        #expect(gaps[1] >= .ms(3_000 + 937) && gaps[1] <= .ms(3_000 + 1_563))
+        for (begin, gap) in zip(begins, gaps).dropFirst(2) {
+            if begin < .zero + .seconds(86) {
+                #expect(gap >= .ms(3_000 + 1_875) && gap <= .ms(3_000 + 3_125))
+            } else if begin > .zero + .seconds(90) {
+                #expect(gap >= .seconds(45) && gap <= .seconds(75))
+            }
+        }
+        let keys = Set(lan.sent(by: 0, .initiation).map { $0.bytes[13..<45] })
+        #expect(keys.count == begins.count)
+    }
+
+    @Test("A transmission goes to all candidates of uncovered instances; the first response completes it (L-2)")
+    func allCandidates() {
+        let lan = TestLAN()
+        lan.start(0)
+        lan.start(1)
+        for host in 40..<43 { find(lan, "dead \(host)", key: 1, at: [World.address(host)]) }
+        lan.list(1, to: 0)
+        lan.run(.seconds(1))
+        #expect(lan.isUp(0, to: 1))
+        let first = lan.sent(by: 0, .initiation).filter { $0.at < .ms(310) }
+        #expect(first.contains { $0.to == World.address(40) })
+    }
+
+    @Test("New candidates join the next transmission of an attempt under way (L-91)")
+    func newCandidates() {
+        let lan = alone(at: [World.address(9)])
+        lan.run(.ms(100))
+        find(lan, "i", key: 5, at: [World.address(9), World.address(10)])
+        lan.run(.ms(500))
+        let sent = lan.sent(by: 0, .initiation)
+        #expect(Set(sent.map { $0.bytes[1...4] }).count == 1)
+        #expect(sent.contains { $0.to == World.address(10) })
+    }
+
+    @Test("New candidates begin a waiting opening again with the first attempt (L-91)")
+    func restart() {
+        let lan = alone(at: [World.address(9)])
+        lan.run(.seconds(200))
+        let start = lan.now
+        find(lan, "i", key: 5, at: [World.address(9), World.address(10)])
+        lan.run(.seconds(7))
+        let begins = attempts(lan, to: World.address(9)).compactMap(\.first).filter { $0 >= start }
+        #expect(begins.first == start && begins.dropFirst().first == start + .seconds(3))
+    }
+
+    @Test("An attempt whose session brings no link up within 3 s counts as failed (L-91)")
+    func joinedOnly() {
+        let lan = TestLAN()
+        lan.start(0)
+        lan.start(1)
+        lan.filter = { $0.kind == .initiation || $0.kind == .response }
+        lan.list(1, to: 0)
+        lan.run(.seconds(15))
+        let begins = attempts(lan, to: World.address(2)).compactMap(\.first)
+        #expect(begins.count >= 3 && begins[1] - begins[0] >= .seconds(3))
+    }
+
+    @Test("A node whose peer opened, and whose link does not come up within 3 s, opens too (L-91)")
+    func peerOpened() throws {
+        let lan = TestLAN()
+        lan.start(0)
+        lan.start(1)
+        lan.list(0, to: 1)
+        // The pongs to node 0 are lost, so its link stays down.
+        lan.filter = { $0.kind != .pong && $0.kind != .heartbeat }
+        lan.run(.ms(500))
+        let joined = try #require(lan.link(0, to: 1)?.madeAt)
+        lan.run(until: joined + .ms(2_999))
+        #expect(lan.sent(by: 0, .initiation).isEmpty)
+        lan.run(.ms(10))
+        #expect(lan.sent(by: 0, .initiation).isEmpty == false)
+        let normal = ConversationTests.pair()
+        #expect(normal.sent(by: 1, .initiation).isEmpty || normal.sent(by: 0, .initiation).isEmpty)
+    }
+
+    @Test("Changed networks begin openings again, and resting instances stay at rest (L-40, L-35)")
+    func networks() {
+        let lan = alone(at: [World.address(9)])
+        lan.run(.seconds(200))
+        let start = lan.now
+        lan.with(0) { $0.setNetworks([World.network(1), World.network(3)], port: 4_000, now: $1) }
+        lan.run(.seconds(4))
+        #expect(attempts(lan, to: World.address(9)).compactMap(\.first).filter { $0 >= start }.count == 2)
+        let met = ConversationTests.pair()
+        met.with(1) { $0.quit(now: $1) }
+        met.run(.seconds(1))
+        let rest = met.now
+        met.with(0) { $0.setNetworks([World.network(1), World.network(3)], port: 4_000, now: $1) }
+        met.run(.seconds(20))
+        #expect(met.sent(by: 0, .initiation, since: rest).isEmpty)
+    }
+
+    @Test("At most 200 initiations a second go out, 150 to strangers, and 64 are pending, 48 of strangers (L-6)")
+    func limits() {
+        let lan = TestLAN()
+        lan.start(0)
+        var generator = Seeded(50)
+        let keys = (0..<120).map { _ in KeyPair(using: &generator).publicKey }
+        for (index, key) in keys.enumerated() {
+            lan.with(0) { endpoint, now in
+                endpoint.found(
+                    "\(index)", chat: World.chat, key: key,
+                    addresses: (0..<4).map { World.address(20 + $0, port: UInt16(5_000 + index)) }, now: now)
+            }
+        }
+        for _ in 0..<80 {
+            lan.run(.ms(50))
+            #expect(lan.nodes[0]?.endpoint.handshakes.count ?? 0 <= 48)
+        }
+        let times = lan.sent(by: 0, .initiation).map(\.at)
+        for (index, at) in times.enumerated() where index + 150 < times.count {
+            #expect(times[index + 150] - at >= .seconds(1))
+        }
+    }
+
+    @Test("A first attempt replaces the pending one with the most attempts, two at least (L-98)")
+    func replacement() {
+        let lan = TestLAN()
+        lan.start(0)
+        var generator = Seeded(51)
+        for index in 0..<60 {
+            let key = KeyPair(using: &generator).publicKey
+            lan.with(0) { endpoint, now in
+                endpoint.found(
+                    "\(index)", chat: World.chat, key: key, addresses: [World.address(20, port: UInt16(5_000 + index))],
+                    now: now)
+            }
+        }
+        lan.run(.seconds(8))
+        let start = lan.now
+        lan.start(1)
+        lan.list(1, to: 0)
+        lan.run(.seconds(2))
+        #expect(lan.isUp(0, to: 1))
+        #expect(lan.sent(by: 0, .initiation, since: start).contains { $0.to == World.address(2) })
+    }
+
+    @Test("A silent address gets 4 initiations a second with a burst of 40, the last 10 for favoured ones (L-54)")
+    func silentAddress() {
+        var effects = Effects(random: Seeded(1))
+        var limits = InitiationLimits()
+        let address = World.address(9)
+        func take(_ isFavoured: Bool, _ now: Instant) -> Bool {
+            limits.take([address], isFavoured: isFavoured, &effects, now: now) != nil
+        }
+        #expect((0..<60).count { _ in take(false, .zero) } == 30)
+        #expect((0..<60).count { _ in take(true, .zero) } == 10)
+        #expect((0..<60).count { _ in take(true, .ms(1_000)) } == 4)
+        limits.answered(from: address, &effects)
+        #expect((0..<60).count { _ in take(false, .ms(2_001)) } == 60)
+    }
+
+    @Test("Four responses are opened for each transmission and address, and 20 a second from elsewhere (L-49, L-7)")
+    func responses() throws {
+        let lan = alone(at: [World.address(9)])
+        let initiation = try #require(lan.sent(by: 0, .initiation).first)
+        let index = initiation.bytes[1...4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        let forged = Datagram.response(
+            Response(receiverIndex: index, noise: [UInt8](repeating: 7, count: 64))
+        ).encode()
+        for _ in 0..<10 { lan.inject(forged, from: World.address(9), to: 0) }
+        #expect(lan.counters(0).drops[.unauthenticated] == 4 && lan.counters(0).drops[.responseLimit] == 6)
+        for _ in 0..<30 { lan.inject(forged, from: World.address(10), to: 0) }
+        #expect(lan.counters(0).drops[.unauthenticated] == 24)
+        #expect(lan.nodes[0]?.endpoint.handshakes.attempt(index) != nil)
+        let stray = Datagram.response(Response(receiverIndex: index &+ 1, noise: [UInt8](repeating: 7, count: 64)))
+        lan.inject(stray.encode(), from: World.address(9), to: 0)
+        #expect(lan.counters(0).drops[.unknownIndex] == 1)
+    }
+
+    @Test("A retry is obeyed once for each transmission, from where it went, and to there alone (L-13)")
+    func retry() throws {
+        let lan = alone(at: [World.address(9), World.address(10)])
+        let initiation = try #require(lan.sent(by: 0, .initiation).first)
+        let index = initiation.bytes[1...4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        let cookie = [UInt8](repeating: 3, count: 16)
+        let retry = Datagram.retry(Retry(receiverIndex: index, cookie: cookie)).encode()
+        for _ in 0..<3 {
+            lan.inject(retry, from: World.address(9), to: 0)
+            lan.inject(retry, from: World.address(11), to: 0)
+        }
+        let obeyed = lan.sent(by: 0, .initiation).filter { $0.bytes.count == 137 }
+        #expect(obeyed.map(\.to) == [World.address(9)] && Array(obeyed[0].bytes.suffix(16)) == cookie)
+        lan.run(.ms(400))
+        lan.inject(retry, from: World.address(9), to: 0)
+        #expect(lan.sent(by: 0, .initiation).filter { $0.bytes.count == 137 }.count == 2)
+    }
+
+    @Test("A response that names another run's epoch leads to one handshake with the right one (L-65, L-66)")
+    func followUp() throws {
+        let lan = TestLAN()
+        lan.start(0)
+        lan.start(1)
+        lan.filter = { $0.kind != .response }
+        lan.list(1, to: 0)
+        lan.run(.ms(2))
+        // The epoch of the key goes on while the handshake is pending.
+        lan.with(0) { endpoint, _ in _ = endpoint.epochs[World.chat]?.forget(World.key(1)) }
+        lan.filter = { _ in true }
+        let start = lan.now
+        lan.run(.ms(900))
+        #expect(lan.isUp(0, to: 1) && lan.link(0, to: 1)?.epochs.own == 1)
+        #expect(Set(lan.sent(by: 0, .initiation, since: start).map { $0.bytes[1...4] }).count == 2)
+    }
+
+    @Test("A peer that moved during a cut is found at its new address (L-81)")
+    func bothMoved() {
+        let lan = ConversationTests.pair()
+        lan.run(.seconds(12))
+        lan.cuts = [[0, 1], [1, 0]]
+        lan.run(.seconds(5))
+        lan.move(0, to: World.address(31))
+        lan.move(1, to: World.address(32))
+        lan.say(0, "still there")
+        lan.cuts = []
+        lan.listAll()
+        lan.run(.seconds(6))
+        #expect(lan.isUp(0, to: 1) && lan.isUp(1, to: 0))
+        #expect(lan.link(0, to: 1)?.address == World.address(32) && lan.messages(at: 1) == ["still there"])
+    }
+
+    @Test("A link down at a lower peer epoch is forgotten (L-95), and its opening goes on")
+    func lowerEpoch() throws {
+        let lan = ConversationTests.pair()
+        lan.run(.seconds(12))
+        let run = try #require(lan.nodes[1]?.endpoint.epochs[World.chat]?.run)
+        lan.kill(1)
+        lan.run(.seconds(4))
+        let id = try #require(lan.link(0, to: 1)?.id)
+        lan.with(0) { endpoint, _ in endpoint.links[id].setPeerEpochForTest(9) }
+        lan.start(1)
+        lan.with(1) { endpoint, _ in endpoint.epochs[World.chat] = Epochs(run: run) }
+        lan.run(.seconds(12))
+        #expect(lan.isUp(0, to: 1) && lan.link(0, to: 1)?.id != id)
+    }
+
+    @Test("Stopped for over 3 s, a node begins a handshake for each link, everywhere (L-42)")
+    func stopped() {
+        let lan = ConversationTests.pair()
+        lan.with(0) {
+            $0.found(
+                "1", chat: World.chat, key: World.key(1), addresses: [World.address(2), World.address(71)], now: $1)
+        }
+        lan.run(.seconds(12))
+        lan.stop(0)
+        lan.run(.seconds(8))
+        #expect(lan.presence(0, at: 1) == .offline)
+        let start = lan.now
+        lan.resume(0)
+        #expect(Set(lan.sent(by: 0, .initiation, since: start).map(\.to)) == [World.address(2), World.address(71)])
+        lan.run(.seconds(2))
+        #expect(lan.isUp(0, to: 1) && lan.isUp(1, to: 0))
+    }
+}
+
+extension Link {
+    /// Pretends that the peer named a greater epoch.
+    mutating func setPeerEpochForTest(_ epoch: UInt32) {
+        var effects = Effects(random: Seeded(1))
+        _ = replace(EpochPair(own: epochs.own, peer: epoch), &effects, now: madeAt)
+    }
+}

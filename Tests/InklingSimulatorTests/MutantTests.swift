@@ -1,0 +1,134 @@
+import Foundation
+import InklingTestSupport
+import MutatedSimulator
+import Synchronization
+import Testing
+
+/// The simulator has to notice when the core is broken: each mutant is one way, and some seed has to find it.
+@Suite("Mutants of the core", .serialized)
+struct MutantTests {
+    /// What is broken by each.
+    static let rules: [Mutant: Set<Violation.Rule>] = [
+        .lateExpiry: [.staleTyping], .oldIsNew: [.staleTyping], .replayedStatus: [.untrueTyping],
+        .anyChat: [.untrueTyping], .endlessTyping: [.untrueTyping], .ownTyping: [.ownTyping],
+        .messageKeepsTyping: [.typingAfterMessage], .blockedMayReturn: [.absentTyping, .divergence],
+        .deliversTwice: [.doubledMessage], .alteredMessage: [.alteredMessage], .silentFailure: [.lostMessage],
+        .earlyReport: [.lostMessage], .swallowedText: [.lostMessage], .noRepeats: [.lostMessage, .divergence],
+        .doubleReport: [.wrongReport], .everyMessageFails: [.wrongReport, .divergence], .reusedCounter: [.reusedNonce],
+        .hastySilence: [.falseOffline], .silenceIsBye: [.falseFarewell], .lostFarewell: [.lostFarewell],
+        .endlessSuspicion: [.ghost], .keptMessages: [.tableGrowth], .fastHeartbeats: [.traffic, .heartbeats],
+        .manyCopies: [.traffic, .edges], .restless: [.spinning],
+        // What two ends share (L-58 to L-69), and what a link gets over.
+        .twoLinksOfARun: [.doubledLink], .anyDatagramRevives: [.revival, .ghost],
+        .keptEpoch: shared, .anyPair: shared,
+        .snapshotIgnored: shared, .rootedDown: shared,
+    ]
+    /// How it shows that two ends do not agree.
+    private static let shared: Set<Violation.Rule> = [
+        .divergence, .missingPerson, .lostMessage, .doubledMessage, .falseOffline, .missingTyping, .ghost, .wrongReport,
+        .reorderedMessage, .heartbeats, .falseFarewell, .wrongName, .reusedNonce,
+    ]
+
+    /// The same of the limits of what an adversary may get: any of these rules may be broken, by one of these attacks.
+    static let limits: [Mutant: (rules: Set<Violation.Rule>, attacks: [Scenario.Attack])] = [
+        .neverUnderLoad: (strained, [.initiations]), .everyResponse: (strained, [.responses]),
+        .strayResponses: (strained, [.responses]), .noRank: (strained, [.neighbours]),
+        .noAnswerShare: ([.limit], [.cookies]), .noShares: ([.limit], [.cookiesOfOneSource]),
+        .everyRetry: ([.limit], [.initiations]), .talkative: ([.limit], [.asks]),
+        .manyOwnHosts: ([.limit], [.ownHost]), .ownHostIsNone: ([.limit], [.ownHost]),
+        .fewInstances: ([.missingPerson], [.friends]), .forgetsFriends: ([.missingPerson], [.friends, .relays]),
+        .manyRuns: ([.limit], [.manyLinks]), .crowdedSource: ([.limit], [.manyLinks]),
+        .everyDestination: ([.limit], [.instances, .changingKeys]),
+        .hoardsText: ([.limit], [.hoard]),
+        .everyList: ([.limit], [.chatter]), .everyPresence: ([.limit], [.chatter]),
+        .tellsGhosts: ([.limit], [.ghosts]), .unheardEverywhere: ([.limit], [.unheard]),
+    ]
+    /// The same of what has to go out, and to show, at its time.
+    static let times: [Mutant: Set<Violation.Rule>] = [
+        .loneEdge: [.edges], .hastyStarts: [.edges], .lostStart: [.missingTyping, .edges],
+        .rareHeartbeats: [.heartbeats], .frequentHeartbeats: [.heartbeats], .lazyHeartbeats: [.heartbeats],
+        .noStretching: [.heartbeats], .silentHeartbeats: [.missingTyping], .lazyAway: [.wrongPresence],
+    ]
+    /// The same of the names under which people are shown (M-24).
+    static let names: [Mutant: Set<Violation.Rule>] = [.swallowedName: [.wrongName]]
+    /// How exhaustion shows.
+    private static let strained: Set<Violation.Rule> = [.missingPerson, .missingTyping, .falseOffline]
+    /// Those that some hundred seeds have not noticed yet.
+    static let unnoticed: Set<Mutant> = [
+        .anyEpoch, .oldInitiations, .keepsHandshakes, .forgetsAtOnce, .boundless, .noTextRanks,
+    ]
+    /// `INKLING_MUTANTS` names those of them that are tried; all without it.
+    static let tried = ProcessInfo.processInfo.environment["INKLING_MUTANTS"].map {
+        Set($0.split(separator: ",").compactMap { Mutant(rawValue: String($0)) })
+    }
+
+    /// The first of so many seeds in which a mutant breaks a rule, or any where none is named; if attacks are named, of
+    /// scenarios with one of them alone.
+    private func firstFailure(
+        of mutant: Mutant?, breaking rules: Set<Violation.Rule>? = nil, by attacks: [Scenario.Attack] = [],
+        seeds: UInt64
+    ) -> (seed: UInt64, violation: Violation)? {
+        activeMutant = mutant
+        defer { activeMutant = nil }
+        let failures = Mutex<[UInt64: Violation]>([:])
+        concurrently(seeds) { seed in
+            let attack = attacks.isEmpty ? nil : attacks[Int(seed) % attacks.count]
+            let scenario = Scenario(seed: seed, attack: attack)
+            guard attack == nil || scenario.adversary != nil, let violation = Simulation(scenario).run().violation,
+                rules.map({ $0.contains(violation.rule) }) ?? true
+            else { return true }
+            failures.withLock { $0[seed] = violation }
+            return false
+        }
+        return failures.withLock { $0 }.min { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    @Test("the core as it is breaks no rule")
+    func none() {
+        #expect(firstFailure(of: nil, seeds: 100)?.violation == nil)
+    }
+
+    @Test("the core as it is breaks no rule under any one attack", arguments: Scenario.Attack.allCases)
+    func none(_ attack: Scenario.Attack) {
+        // A full table costs a run so much that one has to do.
+        let failure = firstFailure(of: nil, by: [attack], seeds: attack == .fullTable ? 1 : 12)
+        #expect(failure?.violation == nil, "seed \(failure?.seed ?? 0)")
+    }
+
+    @Test("each mutant is in one of the tables")
+    func all() {
+        let tried = Array(Self.rules.keys) + Array(Self.limits.keys) + Array(Self.times.keys) + Array(Self.names.keys)
+        #expect(Set(tried).union(Self.unnoticed) == Set(Mutant.allCases))
+    }
+
+    @Test("a broken core is noticed", arguments: rules.keys.sorted())
+    func caught(_ mutant: Mutant) throws {
+        try notice(mutant, breaking: #require(Self.rules[mutant]), seeds: 4_000)
+    }
+
+    @Test("a limit that is missing is noticed", arguments: limits.keys.sorted())
+    func limited(_ mutant: Mutant) throws {
+        let limit = try #require(Self.limits[mutant])
+        try notice(mutant, breaking: limit.rules, by: limit.attacks)
+    }
+
+    @Test("what goes out or shows at the wrong time is noticed", arguments: times.keys.sorted())
+    func timed(_ mutant: Mutant) throws {
+        try notice(mutant, breaking: #require(Self.times[mutant]))
+    }
+
+    @Test("a name that is lost, held back or out of date is noticed", arguments: names.keys.sorted())
+    func named(_ mutant: Mutant) throws {
+        try notice(mutant, breaking: #require(Self.names[mutant]))
+    }
+
+    private func notice(
+        _ mutant: Mutant, breaking rules: Set<Violation.Rule>, by attacks: [Scenario.Attack] = [],
+        seeds: UInt64 = 1_000
+    ) throws {
+        if let tried = Self.tried, !tried.contains(mutant) { return }
+        let failure = try #require(
+            firstFailure(of: mutant, breaking: rules, by: attacks, seeds: seeds), "no seed notices it")
+        print("figure: \(mutant.rawValue): seed \(failure.seed), \(failure.violation)")
+    }
+}
