@@ -2,16 +2,10 @@ import InklingWire
 
 extension Catalogue {
     static let handshakeCases: [Case] = [
-        Case(
-            "L-8.1", "a valid initiation is answered, and pings make a link", also: "W-17", "W-18", "L-67",
-            group: .handshake
-        ) {
-            trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("L-8.1", "a valid initiation is answered, and pings make a link", also: "W-17", "W-18", "L-67") { trial in
+            let (program, peer) = try trial.startLinked()
         },
-        Case("L-8.2", "the same initiation again gets the same response", group: .handshake) { trial in
+        Case("L-8.2", "the same initiation again gets the same response") { trial in
             let program = try trial.start()
             let peer = try trial.peer()
             peer.habits.takesResponses = false
@@ -20,12 +14,11 @@ extension Catalogue {
             peer.transmit(opening)
             let second = try trial.wait(
                 .seconds(1), for: "a second response", until: { peer.responses.dropFirst().first })
-            guard second.bytes == peer.responses[0].bytes else {
-                throw Finding(expected: "the bytes \(peer.responses[0].bytes.hex)", actual: second.bytes.hex)
-            }
+            try expect(
+                second.bytes == peer.responses[0].bytes, "the bytes \(peer.responses[0].bytes.hex)",
+                actual: second.bytes.hex)
         },
-        Case("L-8.3", "the same initiation from another address gets the same response, there", group: .handshake) {
-            trial in
+        Case("L-8.3", "the same initiation from another address gets the same response, there") { trial in
             let (program, peer) = try trial.startWithQuietPeer()
             peer.habits.takesResponses = false
             let opening = try peer.begin(to: program)
@@ -35,34 +28,32 @@ extension Catalogue {
             other.sendBytes(opening.bytes, to: program.address)
             let second = try trial.wait(
                 .seconds(1), for: "a response where the copy came from", until: { other.responses.first })
-            guard second.bytes == first.bytes else {
-                throw Finding(expected: "the bytes \(first.bytes.hex)", actual: second.bytes.hex)
-            }
+            try expect(second.bytes == first.bytes, "the bytes \(first.bytes.hex)", actual: second.bytes.hex)
         },
-        Case("L-8.4", "an initiation for another chat gets nothing", group: .handshake) { trial in
+        Case("L-8.4", "an initiation for another chat gets nothing") { trial in
             let (program, peer) = try trial.startWithQuietPeer()
             let other = ChatKeys(open: trial.chatName + "-other")
             peer.chat = other
             try expectNothing(for: try peer.makeOpening(to: program), of: peer, from: program)
         },
-        Case("L-8.5", "an initiation to another static key gets nothing", group: .handshake) { trial in
+        Case("L-8.5", "an initiation to another static key gets nothing") { trial in
             let (program, peer) = try trial.startWithQuietPeer()
             let other = trial.identity(thatIsSmaller: true, than: program.key).publicKey
             try expectNothing(for: try peer.makeOpening(to: program, key: other), of: peer, from: program)
         },
-        Case("L-8.6", "an initiation whose index was changed gets nothing", also: "W-17", group: .handshake) { trial in
+        Case("L-8.6", "an initiation whose index was changed gets nothing", also: "W-17") { trial in
             try expectNothing(forChangedByte: 4, of: trial)
         },
-        Case("L-8.7", "an initiation whose ephemeral key was changed gets nothing", group: .handshake) { trial in
+        Case("L-8.7", "an initiation whose ephemeral key was changed gets nothing") { trial in
             try expectNothing(forChangedByte: 20, of: trial)
         },
-        Case("L-8.8", "an initiation whose static key was changed gets nothing", group: .handshake) { trial in
+        Case("L-8.8", "an initiation whose static key was changed gets nothing") { trial in
             try expectNothing(forChangedByte: 50, of: trial)
         },
-        Case("L-8.9", "an initiation whose last bytes were changed gets nothing", group: .handshake) { trial in
+        Case("L-8.9", "an initiation whose last bytes were changed gets nothing") { trial in
             try expectNothing(forChangedByte: 108, of: trial)
         },
-        Case("L-8.10", "an initiation of a blocked key gets nothing", also: "L-36", group: .handshake) { trial in
+        Case("L-8.10", "an initiation of a blocked key gets nothing", also: "L-36") { trial in
             let program = try trial.start(needs: .block)
             let peer = try trial.peer()
             peer.habits = .quiet
@@ -70,7 +61,7 @@ extension Catalogue {
             trial.run(for: .milliseconds(300))
             try expectNothing(for: try peer.makeOpening(to: program), of: peer, from: program)
         },
-        Case("L-8.11", "a member of a secret chat is not met by one with another secret", group: .handshake) { trial in
+        Case("L-8.11", "a member of a secret chat is not met by one with another secret") { trial in
             let secret = ChatSecret(using: &trial.generator)
             let program = try trial.start(ProgramArguments(chat: trial.chatName, secret: secret.base32))
             try program.need(.secret)
@@ -82,7 +73,7 @@ extension Catalogue {
             }
             try trial.peer(in: ChatKeys(secret: secret)).open(to: program)
         },
-        Case("L-8.12", "a response that was lost is sent again for the next transmission", group: .handshake) { trial in
+        Case("L-8.12", "a response that was lost is sent again for the next transmission") { trial in
             let program = try trial.start()
             let peer = try trial.peer()
             peer.habits.takesResponses = false
@@ -96,8 +87,7 @@ extension Catalogue {
             try trial.wait(.seconds(3), for: "a session", until: { peer.session(of: opening) })
             try program.awaitPresence("online", of: peer.user)
         },
-        Case("L-8.13", "without load an initiation is answered whatever cookie it carries", group: .handshake) {
-            trial in
+        Case("L-8.13", "without load an initiation is answered whatever cookie it carries") { trial in
             let (program, peer) = try trial.startWithQuietPeer()
             let opening = try peer.makeOpening(to: program)
             peer.openings.append(opening)
@@ -105,8 +95,7 @@ extension Catalogue {
             let session = try trial.wait(.seconds(3), for: "a response", until: { peer.session(of: opening) })
             try peer.bringUp(session, at: program)
         },
-        Case("L-12.1", "an initiation that a stranger repeats changes nothing that a user sees", group: .handshake) {
-            trial in
+        Case("L-12.1", "an initiation that a stranger repeats changes nothing that a user sees") { trial in
             let program = try trial.start()
             let peer = try trial.peer()
             let session = try peer.open(to: program)
@@ -116,14 +105,14 @@ extension Catalogue {
             let start = trial.now
             try trial.never(for: .seconds(2), "no `peer`") { !program.events("peer", since: start).isEmpty }
             let pong = try peer.ping()
-            guard pong.session === session, pong.destination == peer.address else {
-                throw Finding(expected: "a pong on the session of the link", actual: "it came to \(pong.destination)")
-            }
-            guard stranger.received.isEmpty else {
-                throw Finding(expected: "no sealed datagram to the stranger", actual: "\(stranger.received.count) came")
-            }
+            try expect(
+                pong.session === session && pong.destination == peer.address, "a pong on the session of the link",
+                actual: "it came to \(pong.destination)")
+            try expect(
+                stranger.received.isEmpty, "no sealed datagram to the stranger",
+                actual: "\(stranger.received.count) came")
         },
-        Case("L-12.2", "a handshake that nothing follows is not shown", group: .handshake) { trial in
+        Case("L-12.2", "a handshake that nothing follows is not shown") { trial in
             let (program, peer) = try trial.startWithQuietPeer()
             let session = try peer.openSession(to: program)
             try trial.never(for: .seconds(2), "no `peer`, no sealed datagram") {
@@ -131,7 +120,7 @@ extension Catalogue {
             }
             try peer.bringUp(session, at: program)
         },
-        Case("L-12.3", "an unconfirmed session is dropped after 5 s", group: .handshake) { trial in
+        Case("L-12.3", "an unconfirmed session is dropped after 5 s") { trial in
             let (program, late) = try trial.startWithQuietPeer()
             let timely = try trial.peer(named: "Bob")
             timely.habits = .quiet

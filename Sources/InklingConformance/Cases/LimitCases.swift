@@ -2,7 +2,7 @@ import InklingWire
 
 extension Catalogue {
     static let limitCases: [Case] = [
-        Case("L-6.1", "at most 200 initiations a second go out", group: .limits, load: .heavy) { trial in
+        Case("L-6.1", "at most 200 initiations a second go out", load: .heavy) { trial in
             let peers = try crowd(160, trial)
             trial.run(for: .seconds(3))
             let times = peers.flatMap { $0.initiations.map(\.at) }.sorted()
@@ -12,26 +12,20 @@ extension Catalogue {
                 most = max(most, last - first + 1)
             }
             // A quarter more for datagrams that the network brought together.
-            guard most <= 250 else {
-                throw Finding(expected: "at most 200 initiations within a second", actual: "\(most) of them")
-            }
+            try expect(most <= 250, "at most 200 initiations within a second", actual: "\(most) of them")
         },
-        Case("L-6.2", "at most 64 initiations are pending", group: .limits, load: .heavy) { trial in
+        Case("L-6.2", "at most 64 initiations are pending", load: .heavy) { trial in
             let peers = try crowd(160, trial)
             trial.run(for: .milliseconds(1_500))
             let answered = try peers.flatMap { peer in try peer.attempts.map { try peer.answer($0[0]) } }
             trial.run(for: .milliseconds(1_000))
             let count = answered.count(where: \.isComplete)
-            guard (1...64).contains(count) else {
-                throw Finding(
-                    expected: "of \(answered.count) handshakes that are answered at once 64 complete at most",
-                    actual: "\(count) completed")
-            }
+            try expect(
+                (1...64).contains(count),
+                "of \(answered.count) handshakes that are answered at once 64 complete at most",
+                actual: "\(count) completed")
         },
-        Case(
-            "L-98.1", "peers that were never tried take the place of those that do not answer", group: .limits,
-            load: .heavy
-        ) {
+        Case("L-98.1", "peers that were never tried take the place of those that do not answer", load: .heavy) {
             trial in
             let peers = try crowd(160, trial)
             try trial.wait(
@@ -41,18 +35,16 @@ extension Catalogue {
         },
         Case(
             "M-20.1", "strangers get 4 MiB for messages that are not whole, and what is begun is taken whole",
-            also: "M-15", "M-39", "M-41", "M-42", group: .limits, load: .heavy
+            also: "M-15", "M-39", "M-41", "M-42", load: .heavy
         ) { trial in try crowdOfLongMessages(trial) },
-        Case("L-39.1", "a node is in 32 chats, and refuses one more", group: .limits) { trial in
+        Case("L-39.1", "a node is in 32 chats, and refuses one more") { trial in
             let program = try trial.start(needs: .chats)
             let names = (1...32).map { "\(trial.chatName)-\($0)" }
             for name in names.dropLast() { program.tell(["do": "join", "chat": .string(name)]) }
             let peer = try trial.peer()
             peer.habits = .quiet
             try expectTell(program, peer, of: names[30], "the 32nd chat")
-            guard program.events("error").isEmpty else {
-                throw Finding(expected: "32 chats", actual: "an `error` before")
-            }
+            try expect(program.events("error").isEmpty, "32 chats", actual: "an `error` before")
             program.tell(["do": "join", "chat": .string(names[31])])
             try program.await("error", "an `error` for the 33rd chat")
             let count = peer.tells.count
@@ -63,7 +55,7 @@ extension Catalogue {
         },
         Case(
             "L-39.2", "a node keeps 1,024 links, and takes more in a chat below its share, or of a verified person",
-            also: "L-52", "L-99", "L-32", "L-78", group: .limits, load: .heavy
+            also: "L-52", "L-99", "L-32", "L-78", load: .heavy
         ) { trial in
             let (program, peer) = try fill(trial)
             func online() -> Int { Set(program.events("peer").compactMap { $0.value["user"]?.string }).count }
@@ -76,11 +68,10 @@ extension Catalogue {
                 newcomer.habits.answersInitiations = false
                 try newcomer.open(to: program, in: chat)
                 let left = program.events("peer", since: start).filter { $0.value["presence"]?.string == "offline" }
-                guard left.count == 1, left[0].value["why"]?.string == "full" else {
-                    throw Finding(
-                        expected: "one `peer` that is offline, with `full`",
-                        actual: "\(left.map { $0.value["why"]?.string ?? "none" })")
-                }
+                try expect(
+                    left.count == 1 && left[0].value["why"]?.string == "full",
+                    "one `peer` that is offline, with `full`",
+                    actual: "\(left.map { $0.value["why"]?.string ?? "none" })")
                 let evicted = newest.removeLast()
                 try peer.await("a bye with reason 0 on the newest link", since: start) {
                     $0.session === evicted && $0.bye == .quit
@@ -98,7 +89,7 @@ extension Catalogue {
         },
         Case(
             "L-76.1", "500 pings a second go out on strangers' suspect links, and three on each", also: "L-26",
-            group: .limits, load: .heavy
+            load: .heavy
         ) { trial in
             let (program, peer) = try trial.startWithQuietPeer()
             peer.announcedInterval = 255
@@ -114,16 +105,15 @@ extension Catalogue {
             let pings = peer.received(since: start).filter { $0.ping != nil }
             // The rounds take 1.25 s: 625 pings and a burst, and those that complete three on a link.
             let counts = Dictionary(grouping: pings, by: { ObjectIdentifier($0.session) }).mapValues(\.count)
-            guard counts.count == sessions.count, counts.values.allSatisfy({ $0 >= 3 }), pings.count <= 1_150 else {
-                throw Finding(
-                    expected: "three pings or more on each of \(sessions.count) links, and 1,150 at most in all",
-                    actual: "\(pings.count), \(counts.values.min() ?? 0) or more on each of \(counts.count)")
-            }
+            try expect(
+                counts.count == sessions.count && counts.values.allSatisfy({ $0 >= 3 }) && pings.count <= 1_150,
+                "three pings or more on each of \(sessions.count) links, and 1,150 at most in all",
+                actual: "\(pings.count), \(counts.values.min() ?? 0) or more on each of \(counts.count)")
         },
         Case(
             "L-53.1",
             "one key has eight links in a chat, each new one makes the others suspect, and a ninth is not made",
-            also: "L-31", "L-8", group: .limits
+            also: "L-31", "L-8"
         ) { trial in
             let (program, peer) = try trial.startWithQuietPeer()
             peer.habits = .mute
@@ -225,28 +215,23 @@ extension Catalogue {
         let known = acks()
         let taken = sessions.filter { known[ObjectIdentifier($0)]?.next ?? 0 > 1 }
         let refused = sessions.filter { known[ObjectIdentifier($0)]?.next == 1 }
-        guard taken.count + refused.count == sessions.count else {
-            throw Finding(
-                expected: "an ack to the record on each of \(sessions.count) links",
-                actual: "none on \(sessions.count - taken.count - refused.count)")
-        }
+        try expect(
+            taken.count + refused.count == sessions.count, "an ack to the record on each of \(sessions.count) links",
+            actual: "none on \(sessions.count - taken.count - refused.count)")
         sendAll(2...55, on: taken)
         let held = heldBytes(acks())
-        guard held <= 4 * 1_024 * 1_024 else {
-            throw Finding(
-                expected: "at most 4 MiB of messages that are not whole", actual: "\(held) bytes are acknowledged")
-        }
-        guard !taken.isEmpty, acks().values.count(where: { $0.next == 56 }) == taken.count else {
-            throw Finding(
-                expected: "that each message is taken whole whose first record was", actual: "some are held back")
-        }
+        try expect(
+            held <= 4 * 1_024 * 1_024, "at most 4 MiB of messages that are not whole",
+            actual: "\(held) bytes are acknowledged")
+        try expect(
+            !taken.isEmpty && acks().values.count(where: { $0.next == 56 }) == taken.count,
+            "that each message is taken whole whose first record was", actual: "some are held back")
         send(2, on: refused)
         let repeated = acks()
-        guard refused.allSatisfy({ repeated[ObjectIdentifier($0)]?.bitmap == 0 }), held == heldBytes(repeated) else {
-            throw Finding(
-                expected: "acks that repeat the first record of a message that is held back, and name none",
-                actual: "\(Set(refused.map { repeated[ObjectIdentifier($0)].map { Frame.ack($0).word } ?? "none" }))")
-        }
+        try expect(
+            refused.allSatisfy({ repeated[ObjectIdentifier($0)]?.bitmap == 0 }) && held == heldBytes(repeated),
+            "acks that repeat the first record of a message that is held back, and name none",
+            actual: "\(Set(refused.map { repeated[ObjectIdentifier($0)].map { Frame.ack($0).word } ?? "none" }))")
         let middle = trial.now
         sendAll(56...56, on: taken)
         try trial.wait(
@@ -282,9 +267,7 @@ extension Catalogue {
             peer.sendBytes(ChatKeys(open: chat).ask(token: 7).encode(), to: program.address)
             peer.trial.run(for: .milliseconds(300))
         }
-        guard peer.tells.count > count else {
-            throw Finding(expected: "a tell to an ask for \(words)", actual: "none came")
-        }
+        try expect(peer.tells.count > count, "a tell to an ask for \(words)", actual: "none came")
     }
 
     /// Opens links with so many new identities from the same socket.
