@@ -94,5 +94,32 @@ extension Catalogue {
                 actual: program.presence(of: peer.user) ?? "no presence")
             try peer.probe()
         },
+        Case("W-26.1", "frames of unknown types from 0x40 on are skipped by their length", also: "X-3") { trial in
+            var samples: [Sample] = []
+            for type in UInt8(0x40)...0xFF {
+                samples.append(Sample("type 0x\([type].hex) of no bytes", [type, 0, 0]))
+                let size = Int(type)
+                samples.append(
+                    Sample(
+                        "type 0x\([type].hex) of \(size) bytes",
+                        [type, 0, UInt8(size)] + trial.noise(size) + [7, 0, 1]))
+            }
+            samples.append(Sample("the longest extension", [0x77] + UInt16(1_169).bigEndianBytes + trial.noise(1_169)))
+            samples.append(Sample("a body that looks like a bye", [0x40, 0, 2, 8, 0]))
+            samples.append(Sample("a body that is no frame", [0xFF, 0, 3, 0, 9, 0x3F]))
+            samples.append(Sample("one type three times", [0x50, 0, 0, 0x50, 0, 1, 9, 0x50, 0, 0]))
+            try accept(samples, trial)
+        },
+        Case("W-40.2", "records of unknown types are taken with any flags", also: "M-26") { trial in
+            let (program, peer) = try trial.startLinked()
+            for type: UInt8 in 4...15 {
+                let number = peer.state.nextOwnRecord
+                peer.state.nextOwnRecord += 1
+                peer.sendPlaintext([2, 0, 4] + number.bigEndianBytes + [type << 4 | type & 3])
+                try trial.wait(
+                    .seconds(2), for: "an ack of a record of type \(type)",
+                    until: { peer.state.acknowledged > number ? true : nil })
+            }
+        },
     ]
 }

@@ -64,22 +64,6 @@ extension Catalogue {
                     Sample("two pongs with an extension between", [7, 0, 1, 0x40, 0, 0, 7, 0, 2]),
                 ], trial)
         },
-        Case("W-26.1", "frames of unknown types from 0x40 on are skipped by their length", also: "X-3") { trial in
-            var samples: [Sample] = []
-            for type in UInt8(0x40)...0xFF {
-                samples.append(Sample("type 0x\([type].hex) of no bytes", [type, 0, 0]))
-                let size = Int(type)
-                samples.append(
-                    Sample(
-                        "type 0x\([type].hex) of \(size) bytes",
-                        [type, 0, UInt8(size)] + trial.noise(size) + [7, 0, 1]))
-            }
-            samples.append(Sample("the longest extension", [0x77] + UInt16(1_169).bigEndianBytes + trial.noise(1_169)))
-            samples.append(Sample("a body that looks like a bye", [0x40, 0, 2, 8, 0]))
-            samples.append(Sample("a body that is no frame", [0xFF, 0, 3, 0, 9, 0x3F]))
-            samples.append(Sample("one type three times", [0x50, 0, 0, 0x50, 0, 1, 9, 0x50, 0, 0]))
-            try accept(samples, trial)
-        },
         Case("W-27.1", "more than one frame with a status is an error") { trial in
             try refuse(
                 [
@@ -130,17 +114,6 @@ extension Catalogue {
             }
             try refuse(samples, trial)
         },
-        Case("W-40.2", "records of unknown types are taken with any flags", also: "M-26") { trial in
-            let (program, peer) = try trial.startLinked()
-            for type: UInt8 in 4...15 {
-                let number = peer.state.nextOwnRecord
-                peer.state.nextOwnRecord += 1
-                peer.sendPlaintext([2, 0, 4] + number.bigEndianBytes + [type << 4 | type & 3])
-                try trial.wait(
-                    .seconds(2), for: "an ack of a record of type \(type)",
-                    until: { peer.state.acknowledged > number ? true : nil })
-            }
-        },
         Case("M-25.1", "names of 0 to 64 bytes are shown, others are taken as empty", also: "J-7") { trial in
             let program = try trial.start()
             for name in [String(repeating: "n", count: 64), String(repeating: "\u{1F95E}", count: 16), "\u{E9}", ""] {
@@ -179,7 +152,7 @@ extension Catalogue {
     }
 
     /// Sends plaintexts with a ping before each: all have to be answered.
-    private static func accept(_ samples: [Sample], _ trial: Trial) throws {
+    static func accept(_ samples: [Sample], _ trial: Trial) throws {
         let (program, peer) = try trial.startLinked()
         try trial.expectParsing(of: samples, areValid: true, by: program, from: peer)
     }

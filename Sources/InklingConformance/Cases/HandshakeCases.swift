@@ -136,6 +136,78 @@ extension Catalogue {
             }
             try late.bringUp(try late.openSession(to: program), at: program)
         },
+        Case("W-16.1", "the indices that it gives out as responder are random and differ", also: "S-6") { trial in
+            let program = try trial.start()
+            var indices: [UInt32] = []
+            for number in 0..<10 {
+                let peer = try trial.peer(named: "Peer \(number)")
+                peer.habits = .none
+                peer.habits.takesResponses = true
+                indices.append(try peer.openSession(to: program).remoteIndex)
+            }
+            try checkRandom(indices)
+        },
+        Case("W-16.2", "the indices of its own handshakes are random and differ", also: "L-4") { trial in
+            var peers: [Peer] = []
+            for number in 0..<10 { peers.append(try trial.peer(named: "Peer \(number)")) }
+            for peer in peers { peer.habits.answersInitiations = false }
+            let program = try trial.start(ProgramArguments(chat: trial.chatName, peers: peers.map(\.address)))
+            try program.need(.peer)
+            try trial.wait(
+                .seconds(8), for: "an initiation to each of ten peers",
+                until: { peers.allSatisfy { !$0.initiations.isEmpty } ? true : nil })
+            try checkRandom(peers.compactMap { $0.initiations.first?.value.senderIndex })
+        },
+        Case("W-16.3", "0 is an index like any other") { trial in
+            let program = try trial.start()
+            let peer = try trial.peer()
+            let session = try peer.openSession(peer.makeOpening(to: program, index: 0))
+            try peer.awaitNamed(on: session)
+            try peer.probe()
+        },
+        Case("W-17.1", "an initiation is answered only under the prologue of its own header") { trial in
+            let program = try trial.start(needs: .chats)
+            program.tell(["do": "join", "chat": .string(trial.chatName + "-b")])
+            let (stranger, witness) = try trial.strangerAndWitness(of: program)
+            let opening = try stranger.makeOpening(to: program)
+            let noise = opening.initiation.noise
+            let index = opening.initiation.senderIndex
+            let other = ChatKeys(open: trial.chatName + "-b")
+            let samples = [
+                Sample(
+                    "an initiation with another sender index",
+                    stranger.chat.initiation(senderIndex: index ^ 1, noise: noise).encode()),
+                Sample(
+                    "an initiation with the check of another chat of the node",
+                    other.initiation(senderIndex: index, noise: noise).encode()),
+            ]
+            try trial.expectSilence(to: samples, from: stranger, at: program, witness: witness)
+            stranger.habits = .all
+            _ = try stranger.openSession(opening)
+        },
+        Case(
+            "W-17.2", "its own initiations open under the prologue, and name a run and the epoch 0", also: "W-18",
+            "W-38", "L-59"
+        ) { trial in
+            let peer = try trial.peer()
+            peer.habits.answersInitiations = false
+            let program = try trial.start(peers: [peer], needs: .peer)
+            let initiation = try trial.wait(.seconds(5), for: "an initiation", until: { peer.initiations.first })
+            guard let read = peer.read(initiation.value) else {
+                throw Finding(expected: "Noise message 1 opens under the prologue", actual: initiation.bytes.hex)
+            }
+            try expect(
+                read.peer.epoch == 0 && read.remote == program.key, "the epoch 0, and the key of `ready`",
+                actual: "the epoch \(read.peer.epoch), and the key \(read.remote.bytes.hex)")
+            peer.habits.answersInitiations = true
+            try peer.awaitLink(from: program)
+        },
+        Case("W-18.1", "its response carries the index under which it takes sealed datagrams") { trial in
+            let program = try trial.start()
+            let peer = try trial.peer()
+            let session = try peer.openSession(to: program)
+            try peer.await("a sealed datagram on the session of that index") { $0.session === session }
+        },
     ]
 
     /// Fails if the program answers an initiation, or then does not answer a genuine one.
@@ -158,5 +230,14 @@ extension Catalogue {
         peer.sendBytes(bytes, to: program.address)
         try trial.never(for: .milliseconds(600), "no answer") { peer.datagramCount > 0 }
         try trial.peer(named: "Bob").open(to: program)
+    }
+
+    private static func checkRandom(_ indices: [UInt32]) throws {
+        let sorted = indices.sorted()
+        let gaps = zip(sorted, sorted.dropFirst()).map { $1 - $0 }
+        // Ten random numbers of 32 bits all lie within 2^24 of their neighbours, or two are equal, once in 10^8 runs.
+        try expect(
+            Set(indices).count == indices.count && gaps.contains(where: { $0 > 1 << 24 }),
+            "random indices, each of them different", actual: "\(indices)")
     }
 }

@@ -134,6 +134,49 @@ extension Catalogue {
             try trial.never(for: .seconds(1), "no response for a ninth link") { peer.session(of: ninth) != nil }
             for session in links { try peer.expectPong(of: session, on: session, "eight links that stay") }
         },
+        Case(
+            "L-25.1",
+            "of more than 1,000 datagrams a second on a link the surplus is not applied, and the link lives on",
+            load: .heavy
+        ) { trial in
+            let (program, peer) = try trial.startLinked()
+            peer.stopHeartbeats()
+            let start = trial.now
+            for round in 0..<300 {
+                for number in 0..<10 { peer.send([.ping(UInt16(10 * round + number))]) }
+                trial.pump(until: start + .milliseconds(2 * (round + 1)))
+            }
+            trial.run(for: .milliseconds(500))
+            let answers = peer.received(since: start).filter { $0.pong != nil }
+            let pongs = Set(answers.compactMap(\.pong)).count
+            // To the last pong: a slow program reads on when all are sent, and the rate counts for that time too.
+            let time = (answers.last?.at ?? start) - start
+            let limit = 2_000 + time.milliseconds + 50
+            try expect(
+                (1...limit).contains(pongs), "1 to \(limit) pongs to 3,000 pings in \(time.text)",
+                actual: "\(pongs) came")
+            trial.run(for: .milliseconds(1_000))
+            try expect(program.presence(of: peer.user) == "online", "the peer is still online", actual: "it is not")
+            try trial.expectLife(of: peer)
+        },
+        Case("L-25.2", "a bye over the rate of its link still ends it", load: .heavy) { trial in
+            let (program, peer) = try trial.startLinked()
+            peer.stopHeartbeats()
+            let start = trial.now
+            for round in 0..<750 {
+                for number in 0..<6 { peer.send([.ping(UInt16(6 * round + number))]) }
+                trial.pump(until: start + .milliseconds(2 * (round + 1)))
+            }
+            // Whatever waits at the program is read; then more than the rate has made up for meanwhile, and the bye.
+            trial.run(for: .milliseconds(100))
+            for number in 0..<300 { peer.send([.ping(UInt16(5_000 + number))]) }
+            let end = trial.now
+            peer.send([.bye(.quit)])
+            peer.forget()
+            let event = try program.awaitPresence("offline", of: peer.user, within: .seconds(2))
+            try trial.judge("offline by the bye", at: event.at, after: end, is: .zero, late: .seconds(1))
+            try expect(event.value["why"]?.string == "bye", "`why` is bye", actual: program.describe(event.value))
+        },
     ]
 
     /// Starts the program, and makes 1,024 links with it from one socket.

@@ -2,15 +2,6 @@ import InklingWire
 
 /// What the program does with the messages that its user sends: M-1, M-9 to M-12, and M-33 to M-35.
 extension Catalogue {
-    /// A program and a peer with a link, where messages are supported.
-    private static func linked(
-        _ trial: Trial, acknowledges: Bool = false
-    ) throws -> (program: Program, peer: Peer) {
-        let (program, peer) = try trial.startLinked(needs: .messages)
-        peer.habits.acknowledges = acknowledges
-        return (program, peer)
-    }
-
     /// Waits until so many different records have come.
     @discardableResult
     private static func awaitRecords(
@@ -52,7 +43,7 @@ extension Catalogue {
 
     static let messageCases: [Case] = [
         Case("M-1.1", "a short message is one record, with both flags", also: "W-28") { trial in
-            let (program, peer) = try linked(trial, acknowledges: true)
+            let (program, peer) = try trial.startForMessages(acknowledges: true)
             for (number, text) in ["h", "Zoë 👋", "\u{FEFF}\n\t\u{0}"].enumerated() {
                 program.send(text)
                 let records = try awaitRecords(number + 1, trial, peer)
@@ -62,7 +53,7 @@ extension Catalogue {
         },
         Case("M-1.2", "a message of 65,536 bytes is cut at the boundaries of scalars, in order", also: "W-13", "W-28") {
             trial in
-            let (program, peer) = try linked(trial, acknowledges: true)
+            let (program, peer) = try trial.startForMessages(acknowledges: true)
             let text = String(repeating: "aé€😀", count: 6_553) + "abcdef"
             program.send(text, tag: "long")
             try program.awaitDelivered(to: peer.user, within: .seconds(10), trial: trial)
@@ -70,7 +61,7 @@ extension Catalogue {
             try expectCut(peer.distinctTexts, of: text)
         },
         Case("M-1.3", "a message of 65,537 bytes, and an empty one, are refused", also: "J-6") { trial in
-            let (program, peer) = try linked(trial, acknowledges: true)
+            let (program, peer) = try trial.startForMessages(acknowledges: true)
             for text in [String(repeating: "x", count: 65_537), String(repeating: "€", count: 21_846), ""] {
                 let start = trial.now
                 program.send(text, tag: "refused")
@@ -85,7 +76,7 @@ extension Catalogue {
         },
         Case("M-9.1", "each datagram with a message begins with a typing frame that says no typing", also: "T-10") {
             trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startForMessages()
             program.compose("hello")
             try peer.awaitTyping(true)
             let start = trial.now
@@ -101,7 +92,7 @@ extension Catalogue {
             }
         },
         Case("M-9.2", "a record that is sent again carries the status of that moment") { trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startForMessages()
             program.send("hello")
             try awaitRecords(1, trial, peer)
             program.compose("and then")
@@ -116,7 +107,7 @@ extension Catalogue {
             }
         },
         Case("M-10.1", "no record goes out that is 16 or more above the lowest unacknowledged one") { trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startForMessages()
             program.send(String(repeating: "x", count: 50 * 1_167))
             let first = try awaitRecords(1, trial, peer)[0].number
             // Acks widen the window, and bitmaps take records out of flight. The lowest one is never acknowledged.
@@ -137,7 +128,7 @@ extension Catalogue {
         Case(
             "M-34.1", "the window is 4 at first, and grows by one with each ack of something new", also: "M-31", "M-32"
         ) { trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startForMessages()
             program.send(String(repeating: "x", count: 40 * 1_167))
             // Record 0 was acknowledged when the link came up, or is so still: the window is 4 or 5.
             let first = try awaitRecords(4, trial, peer)[0].number
@@ -158,7 +149,7 @@ extension Catalogue {
             "M-33.1", "when the timer runs out the lowest record alone goes out again, and the window is 1",
             also: "M-35"
         ) { trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startForMessages()
             program.send(String(repeating: "x", count: 4 * 1_167))
             let records = try awaitRecords(4, trial, peer)
             let count = peer.texts.count
@@ -180,7 +171,7 @@ extension Catalogue {
                 "records \(records[1].number) and \(records[3].number) again", actual: "\(follow.sorted())")
         },
         Case("M-11.1", "an unacknowledged record is sent again after 200 ms or more, doubling up to 1 s") { trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startForMessages()
             program.send("hello")
             try awaitRecords(1, trial, peer)
             trial.run(for: .milliseconds(4_500))
@@ -201,7 +192,7 @@ extension Catalogue {
                 "intervals from 200 ms to 1 s", actual: words)
         },
         Case("M-11.2", "the timer adapts to quick acks down to 200 ms") { trial in
-            let (program, peer) = try linked(trial, acknowledges: true)
+            let (program, peer) = try trial.startForMessages(acknowledges: true)
             for number in 1...8 {
                 program.send("message \(number)")
                 try program.awaitDelivered(number, to: peer.user, trial: trial)
@@ -221,7 +212,7 @@ extension Catalogue {
                 actual: "it was after \((times[1] - times[0]).text)")
         },
         Case("M-12.1", "a record is sent again at once when three later ones are acknowledged") { trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startForMessages()
             var delays: [Duration] = []
             // The timer takes 200 ms or more, and the machine may be slow: one of four has to come before.
             for round in 0..<4 {
@@ -243,4 +234,13 @@ extension Catalogue {
                 actual: "it came after " + delays.map(\.text).joined(separator: ", "))
         },
     ]
+}
+
+extension Trial {
+    /// Starts the program with a link, on which the peer acknowledges nothing by itself or all.
+    func startForMessages(acknowledges: Bool = false) throws -> (program: Program, peer: Peer) {
+        let (program, peer) = try startLinked(needs: .messages)
+        peer.habits.acknowledges = acknowledges
+        return (program, peer)
+    }
 }

@@ -2,18 +2,9 @@ import InklingWire
 
 /// How fast messages go out, and what waits: M-13, M-14, M-21 and M-30.
 extension Catalogue {
-    /// A program and a peer with a link, where messages are supported.
-    private static func linked(
-        _ trial: Trial, acknowledges: Bool = false
-    ) throws -> (program: Program, peer: Peer) {
-        let (program, peer) = try trial.startLinked(needs: .messages)
-        peer.habits.acknowledges = acknowledges
-        return (program, peer)
-    }
-
     static let queueCases: [Case] = [
         Case("M-13.1", "at most 400 datagrams with a message a second go out on a link", load: .heavy) { trial in
-            let (program, peer) = try linked(trial, acknowledges: true)
+            let (program, peer) = try trial.startForMessages(acknowledges: true)
             let count = 1_500
             for number in 0..<count { program.send("message \(number)") }
             trial.run(for: .milliseconds(500))
@@ -85,7 +76,7 @@ extension Catalogue {
             try trial.expectLife(of: slow)
         },
         Case("M-14.3", "a message that would go to nobody for full queues is refused", load: .heavy) { trial in
-            let (program, slow) = try linked(trial)
+            let (program, slow) = try trial.startForMessages()
             for _ in 1...63 { program.send(block) }
             try trial.wait(
                 .seconds(10), for: "63 `sent`", until: { program.events("sent").count == 63 ? true : nil })

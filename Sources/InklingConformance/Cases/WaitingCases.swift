@@ -2,19 +2,12 @@ import InklingWire
 
 /// Messages that wait: for a link that is down, behind a forward, or for their end.
 extension Catalogue {
-    /// A program and a peer with a link, which acknowledges nothing by itself.
-    private static func linked(_ trial: Trial, acknowledges: Bool = false) throws -> (program: Program, peer: Peer) {
-        let (program, peer) = try trial.startLinked(needs: .messages)
-        peer.habits.acknowledges = acknowledges
-        return (program, peer)
-    }
-
     static let waitingCases: [Case] = [
         Case(
             "M-29.1", "a message to a link that is down waits, and goes out when it comes up", also: "M-36", "M-44",
             "L-82", load: .long
         ) { trial in
-            let (program, peer) = try linked(trial, acknowledges: true)
+            let (program, peer) = try trial.startForMessages(acknowledges: true)
             let other = try trial.peer(named: "Bob")
             try other.open(to: program)
             trial.run(for: .milliseconds(10_300))
@@ -39,7 +32,7 @@ extension Catalogue {
         },
         Case("M-44.1", "the 30 s of M-19 stand still while the link is down", also: "M-19", "M-29", load: .long) {
             trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startForMessages()
             trial.run(for: .milliseconds(10_300))
             program.send("patience")
             try peer.await("the message") { $0.text != nil }
@@ -57,7 +50,7 @@ extension Catalogue {
         },
         Case("M-37.1", "records that wait behind a forward fail too, and the forward stays", also: "M-19", load: .long)
         { trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startForMessages()
             program.send("first")
             try peer.await("the message") { $0.text != nil }
             let failure = try program.awaitFailure("stalled", for: peer.user, within: .seconds(34))

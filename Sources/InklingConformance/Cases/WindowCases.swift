@@ -2,13 +2,6 @@ import InklingWire
 
 /// How records leave: the names among them, the timer, the window, and links that are down.
 extension Catalogue {
-    /// A program and a peer with a link, which acknowledges nothing by itself.
-    private static func linked(_ trial: Trial, acknowledges: Bool = false) throws -> (program: Program, peer: Peer) {
-        let (program, peer) = try trial.startLinked(needs: .messages)
-        peer.habits.acknowledges = acknowledges
-        return (program, peer)
-    }
-
     /// Waits until so many different text records have come.
     @discardableResult
     private static func awaitTexts(
@@ -110,7 +103,7 @@ extension Catalogue {
             "an ack of a record that was sent twice leaves the doubled timer, and a round trip ends the doubling",
             also: "M-11"
         ) { trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startForMessages()
             program.send("one")
             let first = try awaitTexts(1, of: peer)[0].number
             // At about 0, 0.2, 0.6 and 1.4 s: the timer is at 1 s.
@@ -137,7 +130,7 @@ extension Catalogue {
             try expect(last < .milliseconds(600), "a timer of 200 ms or little more", actual: "\(last.text)")
         },
         Case("M-32.2", "the timer begins again with each ack of something new, and with no other") { trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startForMessages()
             // Where the machine is late by as much as the timer leaves, once is not enough.
             for _ in 0..<2 {
                 do { return try playAcks(to: program, from: peer) } catch is Finding {}
@@ -150,7 +143,7 @@ extension Catalogue {
             "M-35.1", "a loss that acks show halves the window, once until all that was sent before is acknowledged",
             also: "M-12", "M-34"
         ) { trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startForMessages()
             program.send(String(repeating: "x", count: 50 * 1_167))
             var next = try awaitTexts(4, of: peer)[0].number
             trial.run(for: .milliseconds(50))
@@ -179,7 +172,7 @@ extension Catalogue {
             try expect(new == 7, "7 new records: half of 12, and one for the ack of something new", actual: "\(new)")
         },
         Case("M-36.1", "a message goes to the links that were shown when it was sent, and to none later") { trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startForMessages()
             program.send("early")
             try awaitTexts(1, of: peer)
             let late = try trial.peer(named: "Late")
