@@ -36,7 +36,8 @@ extension Catalogue {
                 " inkling:lobby#" + secret, "inkling:inkling%3Ax#" + secret, "inkling:lobby#" + secret + "@x",
             ]
             for invite in invites {
-                let answer = try program.ask(["do": "join", "invite": .string(invite)], expecting: "error")
+                let join: [String: JSONValue] = ["do": "join", "invite": .string(invite), "confirm": true]
+                let answer = try program.ask(join, expecting: "error")
                 let code = answer["code"]?.string ?? "none"
                 try expect(
                     ["bad-invite", "bad-chat-name", "bad-secret"].contains(code),

@@ -165,6 +165,7 @@ extension Catalogue {
         },
         Case("L-45.3", "unheard datagrams make a link suspect at most once in 10 s", load: .long) { trial in
             let (program, peer) = try trial.startLinked()
+            trial.run(for: .settled)
             func pings(after wait: Duration) -> Int {
                 let start = trial.now
                 peer.send([.unheard])
@@ -181,6 +182,7 @@ extension Catalogue {
         },
         Case("L-45.1", "an unheard heartbeat makes the link suspect, with five pings left") { trial in
             let (program, peer) = try trial.startLinked()
+            trial.run(for: .settled)
             peer.habits = .none
             let start = trial.now
             peer.send([.unheard])

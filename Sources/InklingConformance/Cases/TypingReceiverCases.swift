@@ -162,7 +162,8 @@ extension Catalogue {
             try trial.judge("the end of typing", at: at, after: start, is: .zero)
         },
         Case("T-14.6", "typing ends when the link goes down before its 3 s are over", also: "L-45") { trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startLinked()
+            trial.run(for: .settled)
             _ = try showTyping(trial, program, peer)
             peer.habits = .none
             let start = trial.now

@@ -19,7 +19,7 @@ extension Catalogue {
             family("W-11.v1", "the invites of the vectors are taken", Vector.invites, also: "A-6") { trial in
                 let program = try trial.startAnswering(needs: .chats, .secret)
                 for vector in Vector.invites {
-                    let answer = try program.ask(["do": "join", "invite": .string(vector.text())])
+                    let answer = try program.ask(["do": "join", "invite": .string(vector.text()), "confirm": true])
                     try expect(
                         answer["on"]?.string == "ok" && answer["chat"]?.string == vector.text(1),
                         "`ok` for \(vector.name)", actual: program.describe(answer))
