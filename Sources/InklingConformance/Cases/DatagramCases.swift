@@ -2,7 +2,7 @@ import InklingWire
 
 extension Catalogue {
     static let datagramCases: [Case] = [
-        Case("W-12.1", "empty datagrams, other versions and unknown kinds are dropped", also: "W-15") { trial in
+        Case("W-12.1", "empty datagrams, other versions and unknown kinds are dropped", also: "W-15", "X-6") { trial in
             let program = try trial.start()
             let (stranger, witness) = try trial.strangerAndWitness(of: program)
             let opening = try stranger.makeOpening(to: program)
