@@ -8,18 +8,16 @@ struct RenamePaceTests {
     func pace() {
         var pace = RenamePace()
         let start = ContinuousClock.now
-        #expect(pace.due == nil && !pace.takeTurn(now: start))
-        pace.renamed(now: start)
-        #expect(pace.due == start && pace.takeTurn(now: start))
-        for second in 1...9 {
-            let now = start + .seconds(second)
-            pace.renamed(now: now)
-            #expect(!pace.takeTurn(now: now))
+        func turns(at seconds: [Int]) -> [Int] {
+            seconds.filter { pace.takeTurn(now: start + .seconds($0)) }
         }
-        #expect(pace.due == start + .seconds(10) && pace.takeTurn(now: start + .seconds(10)))
-        // A rename after an hour of peace is not held against the time before.
-        pace.renamed(now: start + .seconds(3_600))
-        #expect(pace.takeTurn(now: start + .seconds(3_600)))
-        #expect(!pace.takeTurn(now: start + .seconds(3_601)))
+        #expect(turns(at: [0, 5]) == [])
+        pace.renamed(now: start)
+        #expect(pace.due == start)
+        #expect(turns(at: Array(0...25)) == [0, 10, 20])
+        pace.renamed(now: start + .seconds(26))
+        #expect(pace.due == start + .seconds(30))
+        // An hour of peace later a rename need not wait.
+        #expect(turns(at: [3_600, 3_609, 3_610]) == [3_600, 3_610])
     }
 }

@@ -23,7 +23,7 @@ package struct Case: Sendable {
     /// The clauses that it proves; the first gives the level.
     package let clauses: [String]
     /// What the list of cases is about that it stands in.
-    package internal(set) var group = Group.links
+    package var group = Group.links
     package let load: Load
     /// What the program does that passes, as a sentence.
     package let title: String
