@@ -157,7 +157,7 @@ extension Catalogue {
                 actual: "\(pongs) came")
             trial.run(for: .milliseconds(1_000))
             try expect(program.presence(of: peer.user) == "online", "the peer is still online", actual: "it is not")
-            try trial.expectLife(of: peer)
+            try peer.ping()
         },
         Case("L-25.2", "a bye over the rate of its link still ends it", load: .heavy) { trial in
             let (program, peer) = try trial.startLinked()

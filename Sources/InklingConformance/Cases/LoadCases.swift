@@ -138,11 +138,11 @@ extension Catalogue {
             var own = opening.initiation
             own.cookie = retry.value.cookie
             var foreign = own
-            foreign.cookie = peer.randomBytes(16)
+            foreign.cookie = peer.trial.noise(16)
             var index = peer.chat.initiation(senderIndex: own.senderIndex ^ 1, noise: own.noise)
             index.cookie = own.cookie
             var ephemeral = peer.chat.initiation(
-                senderIndex: own.senderIndex, noise: peer.randomBytes(32) + own.noise.dropFirst(32))
+                senderIndex: own.senderIndex, noise: peer.trial.noise(32) + own.noise.dropFirst(32))
             ephemeral.cookie = own.cookie
             let changed = [
                 ("another index", index), ("another ephemeral key", ephemeral), ("no retry's cookie", foreign),
@@ -192,7 +192,7 @@ extension Catalogue {
     /// An initiation that has the form of one, and opens nowhere.
     private static func noise(of peer: Peer, in chat: ChatKeys) -> [UInt8] {
         let index = UInt32(truncatingIfNeeded: peer.trial.generator.next())
-        return chat.initiation(senderIndex: index, noise: peer.randomBytes(108)).encode()
+        return chat.initiation(senderIndex: index, noise: peer.trial.noise(108)).encode()
     }
 
     /// Sends 300 initiations a second that open nowhere.

@@ -56,7 +56,7 @@ extension Catalogue {
             let (program, peer) = try trial.startForMessages(acknowledges: true)
             let text = String(repeating: "aé€😀", count: 6_553) + "abcdef"
             program.send(text, tag: "long")
-            try program.awaitDelivered(to: peer.user, within: .seconds(10), trial: trial)
+            try program.awaitDelivered(to: peer.user, within: .seconds(10))
             try expectSound(peer)
             try expectCut(peer.distinctTexts, of: text)
         },
@@ -195,7 +195,7 @@ extension Catalogue {
             let (program, peer) = try trial.startForMessages(acknowledges: true)
             for number in 1...8 {
                 program.send("message \(number)")
-                try program.awaitDelivered(number, to: peer.user, trial: trial)
+                try program.awaitDelivered(number, to: peer.user)
             }
             peer.habits.acknowledges = false
             let start = trial.now
@@ -226,7 +226,7 @@ extension Catalogue {
                     until: { peer.texts.dropFirst(count).first { $0.value.number == base } })
                 delays.append(again.at - start)
                 peer.send([.ack(Ack(next: base + 4, bitmap: 0))])
-                try program.awaitDelivered(round + 1, to: peer.user, trial: trial)
+                try program.awaitDelivered(round + 1, to: peer.user)
                 if delays.last.map({ $0 < .milliseconds(120) }) == true { return }
             }
             throw Finding(
