@@ -190,6 +190,16 @@ extension Catalogue {
             let pings = Set(peer.received(since: start).filter { $0.ping != nil }.map(\.counter)).count
             try expect(pings >= 5, "five pings", actual: "\(pings) came")
         },
+        Case("L-45.4", "an unheard heartbeat within 3 s of coming up makes no link suspect") { trial in
+            let (program, peer) = try trial.startLinked()
+            let start = trial.now
+            peer.send([.unheard])
+            try trial.never(for: .milliseconds(500), "no ping") {
+                peer.received.contains { $0.at > start && $0.ping != nil }
+            }
+            try peer.ping()
+            try expect(program.presence(of: peer.user) == "online", "the peer is online", actual: "it is not")
+        },
         Case("L-45.2", "an unheard heartbeat is no evidence, and a suspicion goes on as before") { trial in
             let (program, peer) = try trial.startLinked()
             let last = try peer.fallSilent()
