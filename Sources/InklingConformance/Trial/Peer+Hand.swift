@@ -15,6 +15,16 @@ extension PeerSession {
 }
 
 extension Trial {
+    /// Starts the program, and opens a link with it from a peer.
+    func startLinked(named name: String = "Alice", needs features: Feature...) throws -> (program: Program, peer: Peer)
+    {
+        let program = try start(ProgramArguments(chat: chatName))
+        try program.need(features)
+        let peer = try peer(named: name)
+        try peer.open(to: program)
+        return (program, peer)
+    }
+
     /// Starts the program with the address of a peer, which has told it nothing so far.
     func startByHand(
         programIsSmaller: Bool? = nil, habits: PeerHabits = .all

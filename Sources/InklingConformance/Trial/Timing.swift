@@ -22,6 +22,11 @@ extension Trial {
     }
 }
 
+extension Duration {
+    /// So long after its link came up an unheard datagram counts (L-45).
+    static let settled = Duration.milliseconds(3_100)
+}
+
 extension Peer {
     /// Says nothing more from now on, to nobody: the instant of its last evidence.
     package func fallSilent() throws -> Duration {
