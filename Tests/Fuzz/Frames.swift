@@ -1,6 +1,6 @@
 import InklingWire
 
-/// What the table of frames says of some bytes, read a second time and without the parser (W-24 to W-29).
+/// What the table of frames says of some bytes, read a second time and without the parser (W-24 to W-28, W-40).
 private enum Expectation {
     /// So many frames, which are encoded as these bytes: the same, but for bits and reasons that nobody knows.
     case frames(Int, canonical: [UInt8])
