@@ -67,7 +67,9 @@ private func checkText(of error: NodeError) {
 /// A text form that is taken is the one that the value gives (W-5 to W-7, W-11).
 private func checkTextForms(_ text: String) {
     if let key = try? PublicKey(base64url: text) { check(areIdentical(key.base64url, text), "another text of a key") }
-    if let secret = try? ChatSecret(base32: text) { check(areIdentical(secret.base32, text), "another text of a secret") }
+    if let secret = try? ChatSecret(base32: text) {
+        check(areIdentical(secret.base32, text), "another text of a secret")
+    }
     if let user = UserID(text) { check(areIdentical(user.description, text), "another text of a user ID") }
     do {
         let secret = try Secret(text)
