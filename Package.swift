@@ -146,7 +146,8 @@ let package = Package(
             ],
             packageAccess: false, swiftSettings: strict),
         .target(
-            name: "InklingTestSupport", path: "Tests/InklingTestSupport", swiftSettings: strict),
+            name: "InklingTestSupport", dependencies: ["InklingSimulator"], path: "Tests/InklingTestSupport",
+            swiftSettings: strict),
         .testTarget(name: "InklingWireTests", dependencies: ["InklingWire"], swiftSettings: tests),
         .testTarget(
             name: "InklingCoreTests", dependencies: ["InklingCore", "InklingWire"], swiftSettings: tests),

@@ -26,6 +26,8 @@ final class DiscoveryLoop {
     private var chats: [ChatID: DiscoveryChat] = [:]
     private var browsers: [UInt32: ServiceReference] = [:]
     private var names = ListedNames()
+    /// The time that ``names`` counts by.
+    private let clock = NodeClock()
     private var lookups: [InstanceTable.Lookup: ServiceReference] = [:]
     private var table = InstanceTable()
     private var upkeep = Upkeep.complete
@@ -107,7 +109,7 @@ final class DiscoveryLoop {
     private var nextDeadline: Instant {
         var deadlines = [interfaceCheck]
         if let deadline = table.nextDeadline() { deadlines.append(deadline) }
-        if let deadline = names.nextDeadline { deadlines.append(deadline) }
+        if let deadline = names.nextDeadline { deadlines.append(.now + (deadline - clock.now)) }
         for chat in chats.values {
             if let deadline = chat.nextDeadline { deadlines.append(deadline) }
         }
@@ -316,7 +318,7 @@ final class DiscoveryLoop {
 
     /// Tells the table whose names the browser listed.
     private func recogniseNames() {
-        while let (name, chat, interfaces) = names.next(.now) {
+        while let (name, chat, interfaces) = names.next(clock.now) {
             for interface in interfaces { table.added(sighting(name, of: chat, on: interface), now: .now) }
         }
     }
