@@ -83,8 +83,9 @@ final class CookieFlood: AttackPlan {
 
 /// Datagrams for the indices of the victim's own initiations, which forged instances make it send.
 final class IndexFlood: AttackPlan {
-    /// How many keys the forged instances have: while one attempt pauses, others go on.
-    private static let keyCount = 8
+    /// The keys of the forged instances: while one attempt pauses, others go on. With more at one address the victim opens
+    /// to none (D-17).
+    private static let keyCount = Limits.keysPerAddress
     /// How often they are announced, once a second, until the victim opens to one.
     private static let announcements = 15
     /// For how long an index is used after the last initiation with it came, in seconds.
