@@ -53,7 +53,9 @@ final class DatagramBuffers: RecvByteBufferAllocator {
         return NodeLimits.receiveBufferSize
     }
 
-    func buffer(allocator: ByteBufferAllocator) -> ByteBuffer { allocator.buffer(capacity: NodeLimits.receiveBufferSize) }
+    func buffer(allocator: ByteBufferAllocator) -> ByteBuffer {
+        allocator.buffer(capacity: NodeLimits.receiveBufferSize)
+    }
 
     func record(actualReadBytes: Int) -> Bool { false }
 }
