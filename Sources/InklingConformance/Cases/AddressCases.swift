@@ -39,7 +39,7 @@ extension Catalogue {
             let peer = trial.peers[0]
             for address in [other, peer.address, other] {
                 session.source = address
-                try trial.expectLife(of: peer)
+                try peer.ping()
                 // The pong of the peer is on its way.
                 trial.run(for: Trial.late)
                 try expectLink(trial, program, of: peer, at: address)
@@ -53,7 +53,7 @@ extension Catalogue {
             let peer = trial.peers[0]
             let base = session.state.nextCounter
             session.state.nextCounter = base + 4
-            try trial.expectLife(of: peer)
+            try peer.ping()
             // An old one, one whose tag is wrong, and one whose content is in error.
             let frames = Frames.encode([peer.heartbeatFrame])
             peer.sendBytes(session.seal(frames, counter: base + 1), to: program.address, from: other)
@@ -76,7 +76,7 @@ extension Catalogue {
             let peer = trial.peers[0]
             let base = session.state.nextCounter
             session.state.nextCounter = base + 4
-            try trial.expectLife(of: peer)
+            try peer.ping()
             let old = session.seal(Frames.encode([.ping(0x7777)]), counter: base + 1)
             peer.sendBytes(old, to: program.address, from: other)
             let pong = try peer.await("a pong to the old ping") { $0.pong == 0x7777 }
@@ -181,7 +181,7 @@ extension Catalogue {
                 trial.run(for: .milliseconds(2))
             }
             session.source = peer.address
-            try trial.expectLife(of: peer)
+            try peer.ping()
             trial.run(for: Trial.late)
             let there = peer.received(since: start).filter { $0.destination == other }
             let bytes = there.map(\.bytes.count).reduce(0, +)

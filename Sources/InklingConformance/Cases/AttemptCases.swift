@@ -69,7 +69,7 @@ extension Catalogue {
             try peer.tellKey()
             let initiation = try peer.awaitInitiation()
             for _ in 0..<3 {
-                let response = Response(receiverIndex: initiation.value.senderIndex, noise: peer.randomBytes(64))
+                let response = Response(receiverIndex: initiation.value.senderIndex, noise: peer.trial.noise(64))
                 peer.sendBytes(response.encode(), to: initiation.source)
             }
             trial.run(for: .milliseconds(50))
@@ -80,7 +80,7 @@ extension Catalogue {
             let (program, peer) = try trial.startByHand(habits: .quiet)
             try peer.tellKey()
             let initiation = try peer.awaitInitiation()
-            let other = Response(receiverIndex: initiation.value.senderIndex ^ 1, noise: peer.randomBytes(64))
+            let other = Response(receiverIndex: initiation.value.senderIndex ^ 1, noise: peer.trial.noise(64))
             peer.sendBytes(other.encode(), to: initiation.source)
             let session = try peer.answer(initiation)
             try peer.bringUp(session, at: program)
@@ -168,7 +168,7 @@ extension Catalogue {
         _ count: Int, to initiation: Peer.ReceivedInitiation, of peer: Peer, from source: UDPAddress
     ) {
         for _ in 0..<count {
-            let response = Response(receiverIndex: initiation.value.senderIndex, noise: peer.randomBytes(64))
+            let response = Response(receiverIndex: initiation.value.senderIndex, noise: peer.trial.noise(64))
             peer.sendBytes(response.encode(), to: initiation.source, from: source)
         }
     }

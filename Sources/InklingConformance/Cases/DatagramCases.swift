@@ -48,7 +48,7 @@ extension Catalogue {
             peer.sendPlaintext(plaintext(1_175, token: good))
             try trial.wait(.seconds(3), for: "a pong to 1,200 bytes", until: { peer.hasPong(good) ? true : nil })
             peer.sendPlaintext(plaintext(1_176, token: bad))
-            try peer.probe()
+            try peer.ping()
             try trial.never(for: .milliseconds(200), "no pong to 1,201 bytes", when: { peer.hasPong(bad) })
         },
         Case("W-14.1", "an ask whose last 48 bytes are not zero draws no tell", also: "W-15") { trial in

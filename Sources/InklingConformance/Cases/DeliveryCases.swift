@@ -155,7 +155,7 @@ extension Catalogue {
                 !program.outcomes(for: peer.user).isEmpty
             }
             peer.send([.ack(Ack(next: number + 2))])
-            try program.awaitDelivered(2, to: peer.user, trial: trial)
+            try program.awaitDelivered(2, to: peer.user)
         },
         Case("M-16.1", "a record 16 or more above the expected one is neither held nor delivered", also: "M-15") {
             trial in

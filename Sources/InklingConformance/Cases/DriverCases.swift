@@ -204,7 +204,7 @@ extension Catalogue {
                 event.value["presence"]?.string == "online" && event.value["why"]?.string == "hello",
                 "`online`, because of `hello`", actual: program.describe(event.value))
             peer.sendName("Alicia")
-            try peer.probe()
+            try peer.ping()
             trial.run(for: .milliseconds(200))
             try expect(
                 program.peerEvents(peer.user).count == 2, "two lines `peer`",

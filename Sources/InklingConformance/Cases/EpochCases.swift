@@ -210,7 +210,7 @@ extension Catalogue {
             let other = try peer.addAddress()
             let second = try peer.openSession(to: program, from: other)
             try program.awaitPresence("online", of: peer.user)
-            try program.awaitDelivered(to: peer.user, trial: trial)
+            try program.awaitDelivered(to: peer.user)
             try expect(
                 second.state === first.state && peer.distinctTexts.map(\.text) == ["waited"],
                 "the same epochs, and the message once", actual: "another state")
@@ -238,7 +238,7 @@ extension Catalogue {
                 let base = peer.state.nextCounter
                 let wrong = Ack(next: UInt32(Int64(peer.state.nextRecord) + change))
                 peer.state.nextCounter += 5
-                try trial.expectLife(of: peer)
+                try peer.ping()
                 peer.send([.ack(wrong)], counter: base + 2)
                 try trial.never(for: .milliseconds(200), "an old ack is ignored") {
                     program.presence(of: peer.user) != "online"

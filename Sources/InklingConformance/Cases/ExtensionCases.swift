@@ -92,7 +92,7 @@ extension Catalogue {
             try expect(
                 program.presence(of: peer.user) == "online", "online",
                 actual: program.presence(of: peer.user) ?? "no presence")
-            try peer.probe()
+            try peer.ping()
         },
         Case("W-26.1", "frames of unknown types from 0x40 on are skipped by their length", also: "X-3") { trial in
             var samples: [Sample] = []

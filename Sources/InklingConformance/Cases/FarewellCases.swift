@@ -60,7 +60,7 @@ extension Catalogue {
             let start = trial.now
             program.tell(["do": "leave", "chat": .string(trial.chatName)])
             try expectByes(.left, trial, here, on: session, since: start)
-            try trial.expectLife(of: there)
+            try there.ping()
             try expect(there.byes.isEmpty, "no bye in the other chat", actual: there.summary(since: start))
         },
         Case("L-32.3", "SIGTSTP says bye with reason 2, and SIGCONT brings the same run back") { trial in
@@ -91,7 +91,7 @@ extension Catalogue {
             let start = trial.now
             program.tell(["do": "block", "user": .string(blocked.user)])
             try expectByes(.left, trial, blocked, on: session, since: start)
-            try trial.expectLife(of: other)
+            try other.ping()
             try expect(other.byes.isEmpty, "no bye to the other person", actual: other.summary(since: start))
         },
         Case("L-32.5", "the bye goes out on each session of a link, and to the link's address", also: "L-24") { trial in
@@ -100,7 +100,7 @@ extension Catalogue {
             let older = try peer.open(to: program)
             let newer = try peer.openAnother(to: program)
             newer.source = try peer.addAddress()
-            try trial.expectLife(of: peer)
+            try peer.ping()
             // The pong of the peer is on its way.
             trial.run(for: Trial.late)
             let start = trial.now
@@ -172,7 +172,7 @@ extension Catalogue {
             guard let session = peer.sending else { return }
             let base = session.state.nextCounter
             session.state.nextCounter = base + 20
-            try trial.expectLife(of: peer)
+            try peer.ping()
             let start = trial.now
             peer.send([.bye(.quit)], counter: base + 3)
             peer.forget()
@@ -184,7 +184,7 @@ extension Catalogue {
             let peer = try trial.peer()
             let older = try peer.open(to: program)
             let newer = try peer.openAnother(to: program)
-            try trial.expectLife(of: peer)
+            try peer.ping()
             let start = trial.now
             peer.bye(.quit, on: older)
             let event = try program.awaitPresence("offline", of: peer.user)

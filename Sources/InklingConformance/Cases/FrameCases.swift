@@ -33,7 +33,7 @@ extension Catalogue {
             ]
             let start = trial.now
             for (_, bytes) in bad { peer.sendPlaintext(bytes) }
-            try peer.probe()
+            try peer.ping()
             trial.run(for: .milliseconds(300))
             try expect(
                 program.typingChanges(of: peer.user, since: start).isEmpty
@@ -85,7 +85,7 @@ extension Catalogue {
                 .seconds(3), for: "the text with all bytes behind it",
                 actual: { "the texts \(program.messages(from: peer.user))" },
                 until: { program.messages(from: peer.user) == ["hi\u{8}\u{0}"] ? true : nil })
-            try peer.probe()
+            try peer.ping()
             try expect(
                 program.presence(of: peer.user) == "online", "no bye in the text of a message",
                 actual: "the peer went offline")

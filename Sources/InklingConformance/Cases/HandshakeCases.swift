@@ -91,7 +91,7 @@ extension Catalogue {
             let (program, peer) = try trial.startWithQuietPeer()
             let opening = try peer.makeOpening(to: program)
             peer.openings.append(opening)
-            peer.sendBytes(opening.bytes + peer.randomBytes(16), to: program.address)
+            peer.sendBytes(opening.bytes + peer.trial.noise(16), to: program.address)
             let session = try trial.wait(.seconds(3), for: "a response", until: { peer.session(of: opening) })
             try peer.bringUp(session, at: program)
         },
@@ -163,7 +163,7 @@ extension Catalogue {
             let peer = try trial.peer()
             let session = try peer.openSession(peer.makeOpening(to: program, index: 0))
             try peer.awaitNamed(on: session)
-            try peer.probe()
+            try peer.ping()
         },
         Case("W-17.1", "an initiation is answered only under the prologue of its own header") { trial in
             let program = try trial.start(needs: .chats)

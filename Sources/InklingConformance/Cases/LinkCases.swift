@@ -8,14 +8,14 @@ extension Catalogue {
             "L-85", "T-28"
         ) { trial in
             let (program, peer) = try trial.startLinked()
-            try peer.probe()
+            try peer.ping()
         },
         Case("L-80.2", "a link that the program opens to an address by hand comes up and shows", also: "D-11", "L-67") {
             trial in
             let peer = try trial.peer()
             let program = try trial.start(peers: [peer], needs: .peer)
             try peer.awaitLink(from: program)
-            try peer.probe()
+            try peer.ping()
         },
     ]
 }

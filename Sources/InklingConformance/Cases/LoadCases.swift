@@ -93,8 +93,9 @@ extension Catalogue {
             "L-97.1", "with cookies, a socket of the program's own user is answered without the limit of a source",
             also: "L-78", load: .heavy
         ) { trial in
-            let (program, peer) = try loaded(trial)
-            try beginWithCookies(60, of: peer, to: program, hosts: ["127.0.0.2"])
+            let (program, peer) = try trial.startWithQuietPeer()
+            try program.need(.load)
+            _ = try beginWithCookies(60, of: peer, to: program, hosts: ["127.0.0.2"])
             let start = trial.now
             flood(program, from: trial, for: .seconds(1))
             let count = peer.responses.count { $0.at >= start - .milliseconds(100) }
@@ -109,9 +110,7 @@ extension Catalogue {
             try friend.open(to: program)
             let peer = try trial.peer()
             (peer.habits, peer.habits.takesResponses) = (.quiet, false)
-            flood(program, from: trial, for: .seconds(1))
-            let start = trial.now
-            try beginWithCookies(200, of: peer, to: program, hosts: (2...15).map { "127.0.0.\($0)" })
+            let start = try beginWithCookies(200, of: peer, to: program, hosts: (2...15).map { "127.0.0.\($0)" })
             let opening = try friend.begin(to: program)
             flood(program, from: trial, for: .milliseconds(400))
             let count = peer.responses.count
@@ -138,11 +137,11 @@ extension Catalogue {
             var own = opening.initiation
             own.cookie = retry.value.cookie
             var foreign = own
-            foreign.cookie = peer.randomBytes(16)
+            foreign.cookie = peer.trial.noise(16)
             var index = peer.chat.initiation(senderIndex: own.senderIndex ^ 1, noise: own.noise)
             index.cookie = own.cookie
             var ephemeral = peer.chat.initiation(
-                senderIndex: own.senderIndex, noise: peer.randomBytes(32) + own.noise.dropFirst(32))
+                senderIndex: own.senderIndex, noise: peer.trial.noise(32) + own.noise.dropFirst(32))
             ephemeral.cookie = own.cookie
             let changed = [
                 ("another index", index), ("another ephemeral key", ephemeral), ("no retry's cookie", foreign),
@@ -192,7 +191,7 @@ extension Catalogue {
     /// An initiation that has the form of one, and opens nowhere.
     private static func noise(of peer: Peer, in chat: ChatKeys) -> [UInt8] {
         let index = UInt32(truncatingIfNeeded: peer.trial.generator.next())
-        return chat.initiation(senderIndex: index, noise: peer.randomBytes(108)).encode()
+        return chat.initiation(senderIndex: index, noise: peer.trial.noise(108)).encode()
     }
 
     /// Sends 300 initiations a second that open nowhere.
@@ -216,13 +215,22 @@ extension Catalogue {
         }
     }
 
-    /// Gets cookies for so many handshakes, and sends these all at once.
-    private static func beginWithCookies(_ count: Int, of peer: Peer, to program: Program, hosts: [String]) throws {
-        let sources = hosts.isEmpty ? [peer.address] : try hosts.map { try peer.addAddress(host: $0) }
+    /// Brings the program under load, gets cookies for so many handshakes, and sends these all at once. Returns when it
+    /// began to get them.
+    private static func beginWithCookies(
+        _ count: Int, of peer: Peer, to program: Program, hosts: [String]
+    ) throws -> Duration {
+        let sources = try hosts.map { try peer.addAddress(host: $0) }
         peer.habits.obeysRetries = false
-        for number in 0..<count {
-            try peer.begin(to: program, from: sources[number % sources.count])
-            if number % 4 == 3 { peer.trial.run(for: .milliseconds(10)) }
+        var openings = try (0..<count).map { try peer.makeOpening(to: program, from: sources[$0 % sources.count]) }[...]
+        flood(program, from: peer.trial, for: .seconds(1))
+        let start = peer.trial.now
+        // 400 a second, also where the machine is slow, so that the load lasts.
+        while !openings.isEmpty {
+            peer.trial.run(for: .milliseconds(10))
+            let due = (peer.trial.now - start).milliseconds * 400 / 1_000 - (count - openings.count)
+            for opening in openings.prefix(due) { peer.begin(opening) }
+            openings = openings.dropFirst(due)
         }
         try peer.trial.wait(
             .milliseconds(600), for: "a retry to each of \(count) initiations under load",
@@ -232,5 +240,6 @@ extension Catalogue {
             guard let opening = peer.openings.first(where: { $0.index == retry.value.receiverIndex }) else { continue }
             peer.sendBytes(opening.bytes + retry.value.cookie, to: program.address, from: opening.source)
         }
+        return start
     }
 }

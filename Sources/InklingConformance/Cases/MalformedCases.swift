@@ -144,7 +144,7 @@ extension Catalogue {
             for (number, sample) in flips.enumerated() {
                 peer.sendBytes(sample.bytes, to: program.address)
                 if number % 24 == 23 {
-                    try peer.probe()
+                    try peer.ping()
                     try expect(
                         !peer.hasPong(token) && !program.shows(typing: peer.user)
                             && program.messages(from: peer.user).isEmpty,

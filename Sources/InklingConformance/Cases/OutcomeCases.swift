@@ -42,7 +42,7 @@ extension Catalogue {
             bad.habits.acknowledges = false
             program.send("hello", tag: "both")
             try expectSent(to: 2, program)
-            try program.awaitDelivered(to: good.user, trial: trial)
+            try program.awaitDelivered(to: good.user)
             bad.bye(.quit)
             try program.awaitFailure("bye", for: bad.user)
             good.sendAck()
@@ -62,7 +62,7 @@ extension Catalogue {
             peer.send([.ack(Ack(next: last, bitmap: 0b10))])
             try expectOutcomes([], trial, program, peer.user, "as one record or another is missing")
             peer.send([.ack(Ack(next: last + 1))])
-            try program.awaitDelivered(to: peer.user, trial: trial)
+            try program.awaitDelivered(to: peer.user)
             try expectOutcomes(["delivered"], trial, program, peer.user, "as all records are acknowledged")
         },
         Case("M-17.3", "one link of a person that acknowledges is enough", also: "T-19") { trial in
@@ -73,7 +73,7 @@ extension Catalogue {
             first.habits.acknowledges = false
             program.send("hello")
             try expectSent(to: 1, program)
-            try program.awaitDelivered(to: first.user, trial: trial)
+            try program.awaitDelivered(to: first.user)
             first.bye(.quit)
             try expectOutcomes(["delivered"], trial, program, first.user, "whatever becomes of the other link")
         },
@@ -105,7 +105,7 @@ extension Catalogue {
             try expectOutcomes([], trial, program, peer.user, "as the message went to nobody")
             try expect(peer.texts.isEmpty, "nothing is kept for who comes later", actual: "a record came")
             program.send("now")
-            try program.awaitDelivered(to: peer.user, trial: trial)
+            try program.awaitDelivered(to: peer.user)
         },
         Case("M-18.1", "messages that wait fail with `bye` when the peer says bye") { trial in
             let program = try trial.start(needs: .messages)
@@ -180,7 +180,7 @@ extension Catalogue {
             }
             try peer.await("the forward again") { $0.forward == highest + 2 }
             peer.habits.acknowledges = true
-            try program.awaitDelivered(to: peer.user, trial: trial)
+            try program.awaitDelivered(to: peer.user)
             try expect(
                 peer.distinctTexts.last?.number == highest + 2, "record \(highest + 2)",
                 actual: "\(peer.distinctTexts.map(\.number))")

@@ -105,7 +105,7 @@ extension Catalogue {
             let author = peers[0]
             trial.run(for: .seconds(1))
             author.announce(typing: true)
-            try program.awaitTyping(true, of: author.user, trial: trial)
+            try program.awaitTyping(true, of: author.user)
             for round in 1...3 {
                 // More changes than T-22 lets be told.
                 for _ in 0..<(round == 1 ? 7 : 2) {

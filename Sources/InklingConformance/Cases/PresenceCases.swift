@@ -113,7 +113,7 @@ extension Catalogue {
             let (program, first, second) = try twoDevices(trial)
             let user = first.user
             first.announce(typing: true)
-            try program.awaitTyping(true, of: user, trial: trial)
+            try program.awaitTyping(true, of: user)
             second.announce(typing: true)
             trial.run(for: .milliseconds(100))
             try expect(typists(program) == [user], "the person once in `users`", actual: "\(typists(program))")
@@ -122,7 +122,7 @@ extension Catalogue {
                 !program.shows(typing: user)
             }
             second.send([.bye(.quit)])
-            try program.awaitTyping(false, of: user, trial: trial)
+            try program.awaitTyping(false, of: user)
             try expect(
                 program.presence(of: user) == "online", "the person stays online by the other device",
                 actual: "\(program.presence(of: user) ?? "no presence")")
@@ -132,7 +132,7 @@ extension Catalogue {
             peer.habits = .none
             let start = trial.now
             peer.announce(typing: true)
-            try program.awaitTyping(true, of: peer.user, trial: trial)
+            try program.awaitTyping(true, of: peer.user)
             try peer.await("a ping of the suspicion", since: start) { $0.ping != nil }
             try trial.never(for: .milliseconds(2_700) - (trial.now - start), "typing shows while the link is suspect") {
                 !program.shows(typing: peer.user)
@@ -150,7 +150,7 @@ extension Catalogue {
             let users = peers.map(\.user)
             for peer in peers {
                 peer.announce(typing: true)
-                try program.awaitTyping(true, of: peer.user, trial: trial)
+                try program.awaitTyping(true, of: peer.user)
                 trial.run(for: .milliseconds(50))
             }
             func expectOrder(_ order: [Int], _ why: String) throws {
@@ -164,9 +164,9 @@ extension Catalogue {
             trial.run(for: .milliseconds(300))
             try expectOrder([2, 1, 0], "as copies and heartbeats change nothing")
             peers[0].announce(typing: false)
-            try program.awaitTyping(false, of: users[0], trial: trial)
+            try program.awaitTyping(false, of: users[0])
             peers[0].announce(typing: true)
-            try program.awaitTyping(true, of: users[0], trial: trial)
+            try program.awaitTyping(true, of: users[0])
             try expectOrder([0, 2, 1], "the latest start first")
         },
         Case("T-21.1", "a change of the away bit goes out at once on all links") { trial in
@@ -210,7 +210,7 @@ extension Catalogue {
             }
             peer.announce(typing: true, away: true)
             try program.awaitPresence("away", of: peer.user)
-            try program.awaitTyping(true, of: peer.user, trial: trial)
+            try program.awaitTyping(true, of: peer.user)
         },
         Case("L-31.1", "a link of a new run sends pings to the person's other link at once") { trial in
             let program = try trial.start()
@@ -231,7 +231,7 @@ extension Catalogue {
             program.compose("hello")
             for peer in [first, second] {
                 try peer.awaitTyping(true)
-                try trial.expectLife(of: peer)
+                try peer.ping()
             }
             let events = program.peerEvents(first.user, since: start)
             if let change = events.first {

@@ -13,7 +13,7 @@ extension Catalogue {
             peer.send([.ping(0x1313)])
             let pong = try peer.await("a pong while messages wait", since: start) { $0.pong == 0x1313 }
             try trial.judge("the pong while messages wait", at: pong.at, after: start, is: .zero)
-            try program.awaitDelivered(count, to: peer.user, within: .seconds(15), trial: trial)
+            try program.awaitDelivered(count, to: peer.user, within: .seconds(15))
             try expectRate(400, burst: 64, peer.texts.map(\.at), "on a link")
         },
         Case("M-13.2", "at most 2,000 datagrams with a message a second go out in all", load: .heavy) { trial in
@@ -27,7 +27,7 @@ extension Catalogue {
             let count = 500
             for number in 0..<count { program.send("message \(number)") }
             for peer in peers {
-                try program.awaitDelivered(count, to: peer.user, within: .seconds(15), trial: trial)
+                try program.awaitDelivered(count, to: peer.user, within: .seconds(15))
             }
             try expectRate(2_000, burst: 128, peers.flatMap { $0.texts.map(\.at) }.sorted(), "in all")
         },
@@ -42,13 +42,13 @@ extension Catalogue {
                 error.value["code"]?.string == "queue-full", "the code `queue-full`",
                 actual: program.describe(error.value))
             let sent = program.events("sent").count
-            try program.awaitDelivered(sent, to: quick.user, within: .seconds(30), trial: trial)
+            try program.awaitDelivered(sent, to: quick.user, within: .seconds(30))
             trial.run(for: .milliseconds(500))
             let lasts = quick.distinctTexts.count { $0.isLast }
             try expect(
                 lasts == sent, "nothing to anybody of a message that is refused",
                 actual: "\(lasts) messages came, of \(sent) that were accepted")
-            try trial.expectLife(of: slow)
+            try slow.ping()
         },
         Case(
             "M-14.2", "a full queue whose oldest message is older than 5 s holds up nobody else", also: "M-17", "M-30",
@@ -63,7 +63,7 @@ extension Catalogue {
                         ? true : nil
                 })
             let sent = program.events("sent").count
-            try program.awaitDelivered(sent, to: quick.user, within: .seconds(30), trial: trial)
+            try program.awaitDelivered(sent, to: quick.user, within: .seconds(30))
             trial.run(for: .seconds(5))
             for number in 1...2 { program.send(block, tag: "late \(number)") }
             for number in 1...2 {
@@ -72,8 +72,8 @@ extension Catalogue {
                     late.value["to"]?.integer == 2, "a message to 2 people", actual: program.describe(late.value))
             }
             try program.awaitFailure("stalled", for: slow.user, within: .seconds(2))
-            try program.awaitDelivered(sent + 2, to: quick.user, within: .seconds(10), trial: trial)
-            try trial.expectLife(of: slow)
+            try program.awaitDelivered(sent + 2, to: quick.user, within: .seconds(10))
+            try slow.ping()
         },
         Case("M-14.3", "a message that would go to nobody for full queues is refused", load: .heavy) { trial in
             let (program, slow) = try trial.startForMessages()
@@ -86,7 +86,7 @@ extension Catalogue {
             try expect(
                 error.value["code"]?.string == "queue-full", "the code `queue-full`",
                 actual: program.describe(error.value))
-            try trial.expectLife(of: slow)
+            try slow.ping()
         },
         Case("M-21.1", "links that wait for the rate of the node take turns", also: "M-13", load: .heavy) { trial in
             let program = try trial.start(needs: .messages)
@@ -109,7 +109,7 @@ extension Catalogue {
             try expect(
                 least >= count * 2 / 3, "that all of eight peers who acknowledge at once get on alike",
                 actual: "one had \(least) of \(count) messages when another had all")
-            for peer in peers { try program.awaitDelivered(count, to: peer.user, within: .seconds(15), trial: trial) }
+            for peer in peers { try program.awaitDelivered(count, to: peer.user, within: .seconds(15)) }
         },
     ]
 

@@ -35,7 +35,7 @@ extension Catalogue {
             ]
             for (what, body) in bodies {
                 peer.sendBytes(header + body, to: program.address)
-                try peer.probe()
+                try peer.ping()
                 try trial.never(
                     for: .milliseconds(60), "a datagram sealed with \(what) is dropped",
                     when: { peer.hasPong(token) || program.shows(typing: peer.user) })
@@ -46,7 +46,7 @@ extension Catalogue {
         },
         Case("W-19.2", "what it sends opens under the session's keys, nonce and header") { trial in
             let (program, peer) = try trial.startLinked()
-            for _ in 0..<5 { try peer.probe() }
+            for _ in 0..<5 { try peer.ping() }
             trial.run(for: .seconds(1))
             try expect(
                 peer.unreadable.isEmpty, "every sealed datagram opens",
@@ -59,7 +59,7 @@ extension Catalogue {
             program.compose("h")
             for number in 0..<6 {
                 program.send("message \(number)")
-                try peer.probe()
+                try peer.ping()
             }
             trial.run(for: .seconds(2))
             var bytes: [UInt32: [UInt8]] = [:]
@@ -84,7 +84,7 @@ extension Catalogue {
             let (dropped, taken) = (trial.token(), trial.token())
             peer.send([.ping(dropped)], counter: UInt32.max - 1)
             // If that counter had entered the window, the next one would be too old.
-            try peer.probe(on: session)
+            try peer.ping(on: session)
             peer.send([.ping(taken)], counter: UInt32.max - 2)
             try trial.wait(
                 .seconds(3), for: "a pong to a ping under 2^32 - 3", until: { peer.hasPong(taken) ? true : nil })
@@ -101,7 +101,7 @@ extension Catalogue {
             ]
             for plaintext in bad { peer.sendPlaintext(plaintext, counter: will) }
             // That the next counters are taken shows that the last will's never enters the window.
-            try peer.probe()
+            try peer.ping()
             trial.run(for: .milliseconds(200))
             try expect(
                 !peer.hasPong(token) && program.presence(of: peer.user) == "online",
@@ -119,9 +119,9 @@ extension Catalogue {
             let bytes = peer.send([.ping(token)])
             try trial.wait(.seconds(3), for: "a pong to the first ping", until: { peer.hasPong(token) ? true : nil })
             for _ in 0..<3 { peer.sendBytes(bytes, to: program.address) }
-            try peer.probe()
+            try peer.ping()
             peer.sendBytes(bytes, to: program.address)
-            try peer.probe()
+            try peer.ping()
             trial.run(for: .milliseconds(200))
             let count = peer.received.count { $0.pong == token }
             try expect(count == 1, "one pong to a repeated datagram", actual: "\(count) pongs")
@@ -171,7 +171,7 @@ extension Catalogue {
                 .seconds(3), for: "a pong to the right datagram under the same counter",
                 actual: { "no pong came" }, until: { peer.hasPong(token) ? true : nil })
             session.state.nextCounter = counter + 1
-            try peer.probe()
+            try peer.ping()
         },
         Case("W-23.3", "a datagram whose frames do not parse marks its counter", also: "W-22", "W-24") { trial in
             let program = try trial.start()
@@ -186,7 +186,7 @@ extension Catalogue {
             peer.send([.ping(token)], counter: counter)
             peer.send([.ping(token)], counter: counter + 2_000)
             peer.send([.ping(token)], counter: counter + 900)
-            try peer.probe()
+            try peer.ping()
             try trial.never(
                 for: .milliseconds(200), "no pong under counters that were marked or are too old",
                 when: { peer.hasPong(token) })
@@ -214,6 +214,6 @@ extension Catalogue {
                     for: .milliseconds(120), expected, actual: { "a pong came" }, when: { peer.hasPong(token) })
             }
         }
-        try peer.probe(on: session)
+        try peer.ping(on: session)
     }
 }

@@ -111,7 +111,7 @@ extension Catalogue {
             }
             peer.send([.typing(peer.status), .record(peer.nameRecord(0))])
             try program.awaitPresence("online", of: peer.user)
-            try program.awaitTyping(true, of: peer.user, trial: trial)
+            try program.awaitTyping(true, of: peer.user)
         },
         Case("L-86.1", "a link whose peer hides its name ends by a bye after 10 s", load: .long) { trial in
             let program = try trial.start()
@@ -148,7 +148,7 @@ extension Catalogue {
             trial in
             let (program, peer) = try trial.startLinked()
             peer.state.nextCounter += 2_000
-            try peer.probe()
+            try peer.ping()
             peer.habits = .quiet
             let second = try peer.openSession(to: program)
             (peer.habits, peer.habits.comesUp) = (.all, false)
@@ -211,7 +211,7 @@ extension Catalogue {
             trial.run(for: .milliseconds(200))
             peer.habits.acknowledges = true
             peer.sendAck()
-            try program.awaitDelivered(2, to: peer.user, within: .seconds(10), trial: trial)
+            try program.awaitDelivered(2, to: peer.user, within: .seconds(10))
             try trial.wait(
                 .seconds(3), for: "the name", until: { peer.names.first { $0.value.displayName == "Renamed" } })
             let number = peer.names.last?.value.number ?? 0

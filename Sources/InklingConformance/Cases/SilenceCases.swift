@@ -61,7 +61,7 @@ extension Catalogue {
             let session = try peer.awaitLink(from: program)
             let other = try peer.addAddress()
             session.source = other
-            try trial.expectLife(of: peer)
+            try peer.ping()
             // The pong of the peer is on its way.
             trial.run(for: Trial.late)
             let last = try peer.fallSilent()
@@ -100,7 +100,7 @@ extension Catalogue {
             try trial.never(for: .seconds(6), "no suspicion before 44 s of silence") {
                 program.presence(of: peer.user) != "online"
             }
-            try trial.expectLife(of: peer)
+            try peer.ping()
         },
         Case("L-27.1", "a link goes down 3.0 s after the last evidence") { trial in
             let (program, peer) = try trial.startLinked()
@@ -158,12 +158,12 @@ extension Catalogue {
             guard let session = peer.sending else { return }
             let base = session.state.nextCounter
             session.state.nextCounter = base + 10
-            try trial.expectLife(of: peer)
+            try peer.ping()
             peer.habits.acknowledges = false
             program.send("acknowledged late")
             let text = try peer.await("the message") { $0.text != nil }
             peer.send([.ack(Ack(next: (text.record?.number ?? 0) + 1))], counter: base + 1)
-            try program.awaitDelivered(to: peer.user, trial: trial)
+            try program.awaitDelivered(to: peer.user)
             let record = Record(number: peer.state.nextOwnRecord, text: "late")
             peer.send([.typing(peer.status), .record(record)], counter: base + 2)
             try program.await("message") { $0["text"]?.string == "late" }

@@ -37,7 +37,7 @@ extension Catalogue {
                 !program.typingChanges(of: peer.user).isEmpty
             }
             peer.announce(typing: true)
-            try program.awaitTyping(true, of: peer.user, trial: trial)
+            try program.awaitTyping(true, of: peer.user)
         },
         Case("L-90.1", "a status without typing that waited ends typing, and no older start revives it", also: "L-46") {
             trial in
@@ -46,7 +46,7 @@ extension Catalogue {
             let base = peer.sending?.state.nextCounter ?? 0
             let shown = trial.now
             peer.announce(typing: true)
-            try program.awaitTyping(true, of: peer.user, trial: trial)
+            try program.awaitTyping(true, of: peer.user)
             let steps = [
                 (
                     after: Duration.milliseconds(300),
@@ -57,7 +57,7 @@ extension Catalogue {
                 )
             ]
             let resumed = sleep(trial, program, for: .milliseconds(1_800), steps)
-            let at = try program.awaitTyping(false, of: peer.user, trial: trial)
+            let at = try program.awaitTyping(false, of: peer.user)
             try expect(
                 at < shown + .milliseconds(2_800), "typing ends at once after SIGCONT, by the stop that waited",
                 actual: "it ended \((at - resumed).text) after SIGCONT, when its 3.0 s were over")
@@ -66,7 +66,7 @@ extension Catalogue {
                 program.shows(typing: peer.user)
             }
             peer.announce(typing: true)
-            try program.awaitTyping(true, of: peer.user, trial: trial)
+            try program.awaitTyping(true, of: peer.user)
         },
         Case("L-89.1", "after a stop of more than 3 s a silent link gets a whole new round of pings", also: "L-42") {
             trial in
@@ -94,7 +94,7 @@ extension Catalogue {
             try trial.never(for: .milliseconds(1_500), "the peer stays online: it answers") {
                 program.presence(of: peer.user) != "online"
             }
-            try trial.expectLife(of: peer)
+            try peer.ping()
         },
         Case("L-30.3", "a message that waited is shown as delayed, and acknowledged", also: "L-42", "M-15", "J-15") {
             trial in
@@ -143,7 +143,7 @@ extension Catalogue {
                 throw Finding(
                     expected: "the peer stays online, without a word", actual: program.describe(event.value))
             }
-            try trial.expectLife(of: peer, on: session)
+            try peer.ping(on: session)
         },
         Case("L-44.1", "a link that goes down says so in an unheard heartbeat, three times", also: "T-2", load: .long) {
             trial in
@@ -189,6 +189,16 @@ extension Catalogue {
             try expectDown(trial, program, peer, after: start, is: .milliseconds(625))
             let pings = Set(peer.received(since: start).filter { $0.ping != nil }.map(\.counter)).count
             try expect(pings >= 5, "five pings", actual: "\(pings) came")
+        },
+        Case("L-45.4", "an unheard heartbeat within 3 s of coming up makes no link suspect") { trial in
+            let (program, peer) = try trial.startLinked()
+            let start = trial.now
+            peer.send([.unheard])
+            try trial.never(for: .milliseconds(500), "no ping") {
+                peer.received.contains { $0.at > start && $0.ping != nil }
+            }
+            try peer.ping()
+            try expect(program.presence(of: peer.user) == "online", "the peer is online", actual: "it is not")
         },
         Case("L-45.2", "an unheard heartbeat is no evidence, and a suspicion goes on as before") { trial in
             let (program, peer) = try trial.startLinked()

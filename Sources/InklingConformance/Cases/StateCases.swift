@@ -6,7 +6,7 @@ extension Catalogue {
     private static let instants: Set<String> = [
         "a suspect link goes down at the instant of late evidence", "a pong of a ping 3 s ago is not awaited",
         "other datagrams on a down link draw a ping each 125 ms, and an old token counts for nothing",
-        "a second unheard heartbeat counts after 10 s",
+        "a second unheard heartbeat counts after 10 s", "an unheard heartbeat within 3 s of coming up changes nothing",
         "a pong of the suspicion brings a down link up",
     ]
 

@@ -19,7 +19,7 @@ extension Catalogue {
     private static func showTyping(_ trial: Trial, _ program: Program, _ peer: Peer) throws -> Duration {
         let start = trial.now
         peer.announce(typing: true)
-        try program.awaitTyping(true, of: peer.user, trial: trial)
+        try program.awaitTyping(true, of: peer.user)
         return start
     }
 
@@ -40,24 +40,24 @@ extension Catalogue {
             let base = peer.sending?.state.nextCounter ?? 0
             peer.status = typing
             peer.send([.typing(typing)], counter: base + 5)
-            try program.awaitTyping(true, of: peer.user, trial: trial)
+            try program.awaitTyping(true, of: peer.user)
             peer.send([.typing(idle)], counter: base + 3)
             try expectShown(true, trial, program, peer, "the stop came under a lower counter than the start")
             peer.send([.typing(idle)], counter: base + 8)
             peer.status = idle
-            try program.awaitTyping(false, of: peer.user, trial: trial)
+            try program.awaitTyping(false, of: peer.user)
             peer.send([.typing(typing)], counter: base + 7)
             peer.send([.heartbeat(Heartbeat(status: typing, interval: 10))], counter: base + 6)
             try expectShown(false, trial, program, peer, "the starts came under lower counters than the stop")
             peer.announce(typing: true)
-            try program.awaitTyping(true, of: peer.user, trial: trial)
+            try program.awaitTyping(true, of: peer.user)
         },
         Case("T-13.2", "a doubled start does not revive typing") { trial in
             let (program, peer) = try linked(trial)
             let start = peer.send([.typing(typing)])
-            try program.awaitTyping(true, of: peer.user, trial: trial)
+            try program.awaitTyping(true, of: peer.user)
             peer.announce(typing: false)
-            try program.awaitTyping(false, of: peer.user, trial: trial)
+            try program.awaitTyping(false, of: peer.user)
             peer.sendBytes(start, to: program.address)
             try expectShown(false, trial, program, peer, "the start had come before")
             _ = try showTyping(trial, program, peer)
@@ -66,7 +66,7 @@ extension Catalogue {
             let (program, peer) = try linked(trial)
             let base = peer.state.nextCounter
             peer.send([.unheard], counter: base + 5)
-            try trial.expectLife(of: peer)
+            try peer.ping()
             peer.send([.typing(typing)], counter: base + 3)
             try expectShown(false, trial, program, peer, "an unheard status had come under a higher counter")
             _ = try showTyping(trial, program, peer)
@@ -76,15 +76,15 @@ extension Catalogue {
             let older = peer.sending
             try peer.openAnother(to: program)
             peer.stopHeartbeats()
-            try trial.expectLife(of: peer)
+            try peer.ping()
             let base = peer.state.nextCounter
             peer.send([.typing(idle)], counter: base + 5)
             peer.send([.typing(typing)], on: older, counter: base + 3)
             try expectShown(false, trial, program, peer, "the start came under a lower counter")
             peer.send([.typing(typing)], on: older)
-            try program.awaitTyping(true, of: peer.user, trial: trial)
+            try program.awaitTyping(true, of: peer.user)
             peer.send([.typing(idle)])
-            try program.awaitTyping(false, of: peer.user, trial: trial)
+            try program.awaitTyping(false, of: peer.user)
         },
         Case("T-13.5", "a stop with a message on an older session ends typing before the message shows", also: "M-9") {
             trial in
@@ -106,13 +106,13 @@ extension Catalogue {
             let base = peer.sending?.state.nextCounter ?? 0
             peer.status = typing
             peer.send([.typing(typing)], counter: base + 5)
-            try program.awaitTyping(true, of: peer.user, trial: trial)
+            try program.awaitTyping(true, of: peer.user)
             let record = Record(number: 1, text: "late")
             peer.send([.typing(idle), .record(record)], counter: base + 2)
             try program.await("message")
             try expectShown(true, trial, program, peer, "the message was sent before typing began")
             peer.announce(typing: false)
-            try program.awaitTyping(false, of: peer.user, trial: trial)
+            try program.awaitTyping(false, of: peer.user)
         },
         Case("T-14.1", "a status shows at once, be it in a typing frame or a heartbeat") { trial in
             let (program, peer) = try linked(trial)
@@ -122,7 +122,7 @@ extension Catalogue {
                     let start = trial.now
                     peer.send(
                         [isHeartbeat ? .heartbeat(Heartbeat(status: status, interval: 10)) : .typing(status)])
-                    let at = try program.awaitTyping(status.isTyping, of: peer.user, trial: trial)
+                    let at = try program.awaitTyping(status.isTyping, of: peer.user)
                     try trial.judge("the change of `typing`", at: at, after: start, is: .zero)
                     trial.run(for: .milliseconds(50))
                 }
@@ -133,7 +133,7 @@ extension Catalogue {
             _ = try showTyping(trial, program, peer)
             let start = trial.now
             peer.send([.bye(.quit)])
-            let at = try program.awaitTyping(false, of: peer.user, trial: trial)
+            let at = try program.awaitTyping(false, of: peer.user)
             try trial.judge("the end of typing", at: at, after: start, is: .zero)
             try program.awaitPresence("offline", of: peer.user)
         },
@@ -142,7 +142,7 @@ extension Catalogue {
             _ = try showTyping(trial, program, peer)
             let start = trial.now
             peer.send([.bye(.lastWill)], counter: Limits.lastWillCounter)
-            let at = try program.awaitTyping(false, of: peer.user, trial: trial)
+            let at = try program.awaitTyping(false, of: peer.user)
             try trial.judge("the end of typing", at: at, after: start, is: .zero)
         },
         Case("T-14.4", "to block a person ends the typing that is shown at once", also: "L-36") { trial in
@@ -150,7 +150,7 @@ extension Catalogue {
             _ = try showTyping(trial, program, peer)
             let start = trial.now
             program.tell(["do": "block", "user": .string(peer.user)])
-            let at = try program.awaitTyping(false, of: peer.user, trial: trial)
+            let at = try program.awaitTyping(false, of: peer.user)
             try trial.judge("the end of typing", at: at, after: start, is: .zero)
         },
         Case("T-14.5", "to leave the chat ends the typing that is shown at once") { trial in
@@ -158,7 +158,7 @@ extension Catalogue {
             _ = try showTyping(trial, program, peer)
             let start = trial.now
             program.tell(["do": "leave", "chat": .string(trial.chatName)])
-            let at = try program.awaitTyping(false, of: peer.user, trial: trial)
+            let at = try program.awaitTyping(false, of: peer.user)
             try trial.judge("the end of typing", at: at, after: start, is: .zero)
         },
         Case("T-14.6", "typing ends when the link goes down before its 3 s are over", also: "L-45") { trial in
@@ -168,7 +168,7 @@ extension Catalogue {
             peer.habits = .none
             let start = trial.now
             peer.send([.unheard])
-            let at = try program.awaitTyping(false, of: peer.user, trial: trial)
+            let at = try program.awaitTyping(false, of: peer.user)
             try trial.judge("the end of typing with the link", at: at, after: start, is: .milliseconds(625))
         },
         Case("T-15.1", "typing ends 3.0 s after the last status, whatever else comes") { trial in
@@ -179,7 +179,7 @@ extension Catalogue {
                 trial.run(for: .milliseconds(400))
                 peer.send([.ping(1)])
             }
-            let at = try program.awaitTyping(false, of: peer.user, trial: trial)
+            let at = try program.awaitTyping(false, of: peer.user)
             try trial.judge("the end of typing", at: at, after: start, is: .seconds(3))
         },
         Case("T-15.2", "each status that says typing begins the 3.0 s again") { trial in
@@ -196,7 +196,7 @@ extension Catalogue {
             }
             // The copies of an edge that is over say nothing new: the program has pings answered with typing no more.
             peer.habits.answersPings = false
-            let at = try program.awaitTyping(false, of: peer.user, trial: trial)
+            let at = try program.awaitTyping(false, of: peer.user)
             try trial.judge("the end of typing", at: at, after: last, is: .seconds(3))
             try expect(
                 program.typingChanges(of: peer.user).count == 2, "typing is shown once and ends once",
@@ -224,7 +224,7 @@ extension Catalogue {
                     round < 3, "of 16 starts within less than half a second the last is not shown",
                     actual: "it was, three times")
                 peer.announce(typing: false)
-                try program.awaitTyping(false, of: peer.user, trial: trial)
+                try program.awaitTyping(false, of: peer.user)
                 trial.run(for: .milliseconds(500))
             }
             peer.announce(typing: false)
@@ -240,7 +240,7 @@ extension Catalogue {
             }
             let start = trial.now
             peers[0].announce(typing: true)
-            try program.awaitTyping(true, of: peers[0].user, trial: trial)
+            try program.awaitTyping(true, of: peers[0].user)
             try trial.judge("the first `typing`", at: trial.now, after: start, is: .zero)
             // As many starts of each as T-16 lets show.
             for _ in 0..<20 {
@@ -305,7 +305,7 @@ extension Catalogue {
             let other = try trial.peer(named: "Bob")
             try other.open(to: program)
             other.announce(typing: true)
-            try program.awaitTyping(true, of: other.user, trial: trial)
+            try program.awaitTyping(true, of: other.user)
         },
         Case("T-17.2", "a person with the user's own name is shown like any other") { trial in
             let program = try trial.start()
@@ -314,7 +314,7 @@ extension Catalogue {
                 try peer.open(to: program)
                 peer.announce(typing: true)
             }
-            for peer in peers { try program.awaitTyping(true, of: peer.user, trial: trial) }
+            for peer in peers { try program.awaitTyping(true, of: peer.user) }
         },
         Case("T-18.1", "a deadline that has passed runs before the input that waited", also: "T-9") { trial in
             let (program, peer) = try trial.startLinked()

@@ -161,7 +161,7 @@ extension Catalogue {
                 let start = trial.now
                 try trial.expectParsing(of: samples, areValid: false, by: program, from: peer)
                 peer.sendPlaintext([])
-                try peer.probe()
+                try peer.ping()
                 try expect(
                     program.typingChanges(of: peer.user, since: start).isEmpty
                         && program.peerEvents(peer.user, since: start).isEmpty, "nothing changes that a user can see",
@@ -188,7 +188,7 @@ extension Catalogue {
                             bytes.prefix(1) + session.remoteIndex.bigEndianBytes + bytes.dropFirst(5),
                             to: program.address)
                     }
-                    try peer.probe(on: session)
+                    try peer.ping(on: session)
                     try expect(
                         program.typingChanges(of: peer.user, since: start).isEmpty
                             && program.peerEvents(peer.user, since: start).isEmpty, "\(vector.name) is dropped",

@@ -12,20 +12,20 @@ extension Catalogue {
             try other.open(to: program)
             trial.run(for: .milliseconds(10_300))
             program.send("before")
-            try program.awaitDelivered(1, to: peer.user, trial: trial)
+            try program.awaitDelivered(1, to: peer.user)
             let habits = peer.habits
             _ = try peer.fallSilent()
             try program.awaitPresence("offline", of: peer.user)
             let start = trial.now
             program.send("meanwhile")
             program.send("and again")
-            try program.awaitDelivered(3, to: other.user, trial: trial)
+            try program.awaitDelivered(3, to: other.user)
             try trial.never(for: .seconds(2), "no record to a link that is down") {
                 peer.texts.contains { $0.at >= start } || program.outcomes(for: peer.user).count > 1
             }
             peer.habits = habits
             peer.send([peer.heartbeatFrame])
-            try program.awaitDelivered(3, to: peer.user, trial: trial)
+            try program.awaitDelivered(3, to: peer.user)
             try expect(
                 peer.distinctTexts.map(\.text) == ["before", "meanwhile", "and again"], "all three in order",
                 actual: "\(peer.distinctTexts.map(\.text))")
@@ -46,7 +46,7 @@ extension Catalogue {
             }
             peer.habits = habits
             peer.send([peer.heartbeatFrame])
-            try program.awaitDelivered(1, to: peer.user, trial: trial)
+            try program.awaitDelivered(1, to: peer.user)
         },
         Case("M-37.1", "records that wait behind a forward fail too, and the forward stays", also: "M-19", load: .long)
         { trial in
@@ -67,7 +67,7 @@ extension Catalogue {
                 actual: "forwards to \(forwards.sorted()), and \(peer.distinctTexts.count) texts")
             peer.habits.acknowledges = true
             program.send("third")
-            try program.awaitDelivered(1, to: peer.user, trial: trial)
+            try program.awaitDelivered(1, to: peer.user)
             try expect(
                 peer.distinctTexts.last?.number == forward.forward, "the third as that record",
                 actual: "\(peer.distinctTexts.map(\.number))")

@@ -111,7 +111,7 @@ extension Catalogue {
                 .seconds(5), for: "a record four times",
                 until: { transmissions(of: first, to: peer).count >= 4 ? true : nil })
             peer.send([.ack(Ack(next: first + 1))])
-            try program.awaitDelivered(1, to: peer.user, trial: trial)
+            try program.awaitDelivered(1, to: peer.user)
             program.send("two")
             try awaitTexts(2, of: peer)
             let gap = try firstGap(of: first + 1, to: peer)
@@ -122,7 +122,7 @@ extension Catalogue {
             peer.state.nextRecord = first + 2
             peer.sendAck()
             program.send("three")
-            try program.awaitDelivered(3, to: peer.user, trial: trial)
+            try program.awaitDelivered(3, to: peer.user)
             peer.habits.acknowledges = false
             program.send("four")
             try awaitTexts(4, of: peer)
@@ -184,8 +184,8 @@ extension Catalogue {
             try expect(texts == ["later"], "the later message alone", actual: "\(texts)")
             peer.habits.acknowledges = true
             peer.sendAck()
-            try program.awaitDelivered(2, to: peer.user, trial: trial)
-            try program.awaitDelivered(1, to: late.user, trial: trial)
+            try program.awaitDelivered(2, to: peer.user)
+            try program.awaitDelivered(1, to: late.user)
         },
     ]
 }
