@@ -167,7 +167,7 @@ extension Catalogue {
             let first = try peer.open(to: program)
             peer.habits.acknowledges = false
             for number in 1...12 { program.send("message \(number)") }
-            try trial.wait(.seconds(3), for: "records", until: { peer.distinctTexts.count >= 4 ? true : nil })
+            try trial.wait(.seconds(3), for: "records", when: { peer.distinctTexts.count >= 4 })
             trial.run(for: .milliseconds(50))
             let sent = Set(peer.distinctTexts.map(\.text))
             peer.forget()
@@ -176,7 +176,7 @@ extension Catalogue {
             try peer.awaitNamed(on: second)
             try trial.wait(
                 .seconds(5), for: "12 outcomes", actual: { "\(program.outcomes(for: peer.user).count) came" },
-                until: { program.outcomes(for: peer.user).count == 12 ? true : nil })
+                when: { program.outcomes(for: peer.user).count == 12 })
             let failed = program.outcomes(for: peer.user).filter { $0.kind == "failed" }
             let texts = Set(peer.distinctTexts.map(\.text))
             try expect(
