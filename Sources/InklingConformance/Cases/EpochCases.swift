@@ -187,6 +187,27 @@ extension Catalogue {
             let counters = peer.received.filter { $0.session === second }.map(\.counter)
             try expect(counters.min() == 0 && second.state !== first.state, "counters from 0 on", actual: "\(counters)")
         },
+        Case("L-103.1", "a person whose link begins a new state stays shown for 3 s, without typing", also: "L-69") {
+            trial in
+            let (program, peer) = try trial.startLinked()
+            let start = trial.now
+            peer.forget()
+            try peer.awaitNamed(on: try peer.openSession(to: program))
+            trial.run(for: .milliseconds(3_300))
+            try expect(
+                program.peerEvents(peer.user, since: start).isEmpty, "no `peer` when the new state comes up",
+                actual: "the last presence is \(program.presence(of: peer.user) ?? "none")")
+            peer.announce(typing: true)
+            try program.awaitTyping(true, of: peer.user)
+            peer.forget()
+            peer.habits = .quiet
+            let session = try peer.openSession(to: program)
+            let joined = trial.now
+            peer.send([.unheard], on: session)
+            try program.awaitTyping(false, of: peer.user, within: .seconds(1))
+            let gone = try program.awaitPresence("offline", of: peer.user)
+            try trial.judge("offline where no new state comes up", at: gone.at, after: joined, is: .seconds(3))
+        },
         Case(
             "L-83.1", "within 60 s of silence the same epochs go on: a message that waited comes once, also elsewhere",
             also: "L-64", "L-68", "L-81", "M-29", "M-36", "M-44", "L-80", load: .long
