@@ -181,9 +181,8 @@ struct LocalNodeTests {
         }
         #expect(
             told == [
-                "joined(InklingModel.Chat(name: \"lobby\", secret: nil), [])", "sent(message: 1, recipients: 0)",
-                "asked",
-                "stopping", "ended", "stopped",
+                "joined(InklingModel.Chat(name: \"lobby\", secret: nil, owner: nil), [])",
+                "sent(message: 1, recipients: 0)", "asked", "stopping", "ended", "stopped",
             ])
     }
 
