@@ -20,10 +20,19 @@ struct LinkTable: Sendable {
     var unordered: [Link] { links.unorderedValues }
 
     /// A link that is known to exist; changed in place.
-    subscript(id: LinkID) -> Link {
-        _read { yield links[id] }
-        _modify { yield &links[id] }
-    }
+    #if DEBUG
+        // Without optimisation, Swift 6.2 copies a large value out of a coroutine, and then destroys the original, which a
+        // coroutine that has ended may have freed.
+        subscript(id: LinkID) -> Link {
+            get { links[id] }
+            _modify { yield &links[id] }
+        }
+    #else
+        subscript(id: LinkID) -> Link {
+            _read { yield links[id] }
+            _modify { yield &links[id] }
+        }
+    #endif
 
     func find(_ id: LinkID) -> Link? { links.find(id) }
     func contains(_ id: LinkID) -> Bool { links.contains(id) }

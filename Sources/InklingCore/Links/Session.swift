@@ -109,10 +109,18 @@ struct SessionSet: Sendable {
 
     func place(of index: UInt32) -> Int? { all.firstIndex { $0.localIndex == index } }
 
-    subscript(place: Int) -> Session {
-        _read { yield all[place] }
-        _modify { yield &all[place] }
-    }
+    #if DEBUG
+        // See LinkTable.
+        subscript(place: Int) -> Session {
+            get { all[place] }
+            _modify { yield &all[place] }
+        }
+    #else
+        subscript(place: Int) -> Session {
+            _read { yield all[place] }
+            _modify { yield &all[place] }
+        }
+    #endif
 
     /// The place of the session that was completed last, or of the newest while none is complete (L-70).
     var sendingPlace: Int? {

@@ -83,10 +83,18 @@ struct InstanceTable: Sendable {
     var unordered: [Instance] { instances.unorderedValues }
 
     /// An instance that is known to exist; changed in place.
-    subscript(id: InstanceID) -> Instance {
-        _read { yield instances[id] }
-        _modify { yield &instances[id] }
-    }
+    #if DEBUG
+        // See LinkTable.
+        subscript(id: InstanceID) -> Instance {
+            get { instances[id] }
+            _modify { yield &instances[id] }
+        }
+    #else
+        subscript(id: InstanceID) -> Instance {
+            _read { yield instances[id] }
+            _modify { yield &instances[id] }
+        }
+    #endif
 
     func find(_ id: InstanceID) -> Instance? { instances.find(id) }
 
