@@ -73,4 +73,19 @@ struct ListedNamesTests {
         let again = names.added(friend, on: 2)
         #expect(again == World.chat)
     }
+
+    @Test("D-27: after an outage of discovery a name is new, whatever listed it before")
+    func outage() {
+        var names = Self.names()
+        let name = World.lobby.instanceName(nonce: 10)
+        for interface: UInt32 in [1, 2] { _ = names.added(name, on: interface) }
+        #expect(names.next(.zero)?.interfaces == [1, 2])
+        _ = names.added(World.lobby.instanceName(nonce: 11), on: 1)
+        names.removeAll()
+        #expect(names.next(.zero) == nil)
+        let removed = names.removed(name, on: 1)
+        let added = names.added(name, on: 2)
+        #expect(removed == nil && added == nil)
+        #expect(names.next(.zero)?.interfaces == [2])
+    }
 }
