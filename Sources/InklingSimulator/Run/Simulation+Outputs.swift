@@ -8,6 +8,7 @@ extension Simulation {
         case .send(let bytes, let address, let kind):
             checker.sent(bytes, kind, by: host.index, now)
             note(bytes)
+            trace { "host \(host.index) sends \(kind.rawValue), \(bytes.count) bytes, to \(address)" }
             check(bytes, kind, by: host, to: address)
             guard let source = host.source(for: address) else { return }
             launch(bytes, kind, to: address, from: source, host: host)
