@@ -74,8 +74,10 @@ class Beginning:
         """L-49."""
         if address not in attempt.opened_from:
             return self._others.take(self._context.clock.now)
+        if attempt.opened_from[address] < 1:
+            return False
         attempt.opened_from[address] -= 1
-        return attempt.opened_from[address] >= 0
+        return True
 
 
 def forget_at_random(table: dict[Any, Any], context: Context, limit: int = ADDRESSES) -> None:

@@ -102,8 +102,10 @@ class Chat:
     def covers(self, link: Link, instance: Instance) -> bool:
         if not link.is_alive or instance.key != link.key:
             return False
-        addresses = [link.address, *(session.address for session in link.sessions)]
-        return instance in link.covered or any(address in instance.candidates for address in addresses)
+        return instance in link.covered or link.address in instance.candidates
+
+    def _holding(self, key: bytes, addresses: list[Address]) -> list[Instance]:
+        return [i for i in self.openings.instances if i.key == key and any(a in i.candidates for a in addresses)]
 
     def is_covered(self, instance: Instance) -> bool:
         return any(self.covers(link, instance) for link in self.links.values())
@@ -139,8 +141,11 @@ class Chat:
                               self._clock.now)
             session.chat = self
             self.openings.answered(attempt)
-            if self._join(session, decision) is None:
+            joined = self._join(session, decision)
+            if joined is None:
                 self.openings.dropped(attempt.key)
+            elif joined.state == "up":
+                self.openings.link_came_up(attempt.key)         # L-91: up at joining
 
     def epoch_to_answer(self, key: bytes, run: bytes, epoch: int) -> Optional[int]:
         """L-62, L-63."""
@@ -169,6 +174,8 @@ class Chat:
             self._replace(link, session)
         self._context.sessions[session.index] = session
         link.add_session(session)
+        if link.is_alive:
+            link.covered += self._holding(link.key, [session.address])
         if is_new:
             for other in self.links_of(key):
                 if other is not link and other.state == "up":
@@ -197,7 +204,7 @@ class Chat:
         self.openings.handshake(link, link.key, epoch_to_name(link, [], 0), list(dict.fromkeys(targets)))
 
     def came_up(self, link: Link) -> None:
-        link.covered = [i for i in self.openings.instances if i.key == link.key and link.address in i.candidates]
+        link.covered = self._holding(link.key, [link.address, *(session.address for session in link.sessions)])
         self.openings.link_came_up(link.key)
 
     def went_down(self, link: Link) -> None:

@@ -40,7 +40,7 @@ class Link:
         self.sessions: list[Session] = []
         self.records = Bucket(RECORD_RATE, RECORD_BURST, self.clock.now)
         self.datagrams = Bucket(LINK_RATE, LINK_BURST, self.clock.now)          # L-25
-        self.covered: list[Any] = []                    # instances that it covered when it came up
+        self.covered: list[Any] = []                    # instances of when it came up, or a session joined
         self.name, self.records_sent = "", 0
         self._began_hint = self._last_unheard = -UNHEARD_PAUSE
         self._timers: dict[str, Timer] = {}

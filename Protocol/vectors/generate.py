@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the test vectors of the Inkling protocol, version 2, or compare them with the files.
+"""Write the test vectors of the Inkling protocol and example.md, or compare them with the files.
 
     python3 generate.py                  writes all files
     python3 generate.py --check [TEXTS]  exits with 1 if a file differs or does not fit its schema,
@@ -16,11 +16,13 @@ import sys
 
 import cases
 import epochs
+import example
 import links
 import sealed_cases
 import timelines
 
 HERE = pathlib.Path(__file__).resolve().parent
+EXAMPLE = HERE.parent / "example.md"
 FILES = {
     "derivations": cases.derivations, "datagrams": cases.datagrams, "frames": cases.frames,
     "handshake": sealed_cases.handshakes, "sealed": sealed_cases.sealed, "replay": sealed_cases.replays,
@@ -91,11 +93,15 @@ def main(arguments):
         print(__doc__.strip(), file=sys.stderr)
         return 64
     texts = {name: text_of(make()) for name, make in FILES.items()}
+    conversation = example.text(*(json.loads(texts[name]) for name in ("derivations", "handshake")))
     if not arguments:
+        EXAMPLE.write_text(conversation, "utf-8")
         for name, text in texts.items():
             (HERE / f"{name}.json").write_text(text, "utf-8")
         return 0
     found = list(problems(texts, pathlib.Path(arguments[1]) if arguments[1:] else HERE.parent))
+    if not EXAMPLE.exists() or EXAMPLE.read_text("utf-8") != conversation:
+        found.append("example.md differs from the script's output")
     for problem in found:
         print(problem, file=sys.stderr)
     return 1 if found else 0

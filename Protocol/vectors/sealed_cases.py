@@ -74,8 +74,8 @@ def conversation(shake, where, counters, lines):
 
 FIRST_CONTACT = [
     ("the initiator's first ping", "initiator", heartbeat(unheard=True), small("ping", 0xA1)),
-    ("the pong of the responder", "responder", heartbeat(unheard=True), small("pong", 0xA1)),
     ("the responder's first ping", "responder", heartbeat(unheard=True), small("ping", 0xB1)),
+    ("the pong of the responder", "responder", heartbeat(unheard=True), small("pong", 0xA1)),
     ("the pong of the initiator", "initiator", heartbeat(unheard=True), small("pong", 0xB1)),
     ("the name of the initiator", "initiator", typing(), record(0, "Alice", kind=1)),
     ("the heartbeat of the responder", "responder", heartbeat()),

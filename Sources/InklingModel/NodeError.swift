@@ -5,7 +5,7 @@ import InklingWire
 /// ``fact`` says what happened, and ``advice`` what to do about it. A program that has its own option for the problem
 /// can name that instead of the advice. Both are safe to print.
 public enum NodeError: Error, Hashable, Sendable {
-    /// A text can't be a display name, for this reason (W-29).
+    /// A text can't be a display name, for this reason (M-25).
     case name(NameFault)
     /// A text can't be the name of a chat, for this reason (W-2).
     case chatName(NameFault)
@@ -93,7 +93,7 @@ public enum NameFault: Hashable, Sendable {
         }
     }
 
-    /// What is wrong with a name in NFC, if anything is (W-2, W-29).
+    /// What is wrong with a name in NFC, if anything is (W-2, M-25).
     package init?(of name: String, maximumSize: Int) {
         if name.isEmpty {
             self = .empty

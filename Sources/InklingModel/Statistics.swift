@@ -124,7 +124,7 @@ extension Statistics {
         case answerLimit
         /// More responses to its handshake came than are opened (L-49).
         case responseLimit
-        /// More initiations came from its source lately than may (L-10).
+        /// More initiations came from its source lately than may (L-97).
         case sourceLimit
         /// The node has as many links as it may, and none gives way (L-39, L-52, L-53).
         case linkLimit

@@ -52,6 +52,8 @@ extension Limits {
     package static let shortestUp = Duration.seconds(10)
     /// The time up without the peer's record 0, after which a link ends (L-86).
     package static let unnamedPeriod = Duration.seconds(10)
+    /// The time that a person stays shown whose link began a new state (L-103).
+    package static let keptShown = Duration.seconds(3)
     /// The delay of a deadline above which a node catches up (L-30).
     package static let lateTimer = Duration.milliseconds(500)
     /// The longest time until the next timer of a node in a chat (L-46).

@@ -30,7 +30,7 @@ extension NetworkTests {
             }
         }
 
-        // R24
+        // D-27, R24
         @Test("Avahi killed and started again: present peers stay, and a node started afterwards is found by all")
         func restartedDaemon() async throws {
             try await Network.with(hosts: 3) { network in

@@ -40,7 +40,7 @@ struct MutantTests {
         .manyRuns: ([.limit], [.manyLinks]), .crowdedSource: ([.limit], [.manyLinks]),
         .everyDestination: ([.limit], [.instances, .changingKeys]),
         .hoardsText: ([.limit], [.hoard]), .noTextRanks: ([.limit], [.hoard]), .boundless: ([.limit], [.flood]),
-        .anyEpoch: ([.falseOffline], [.relays]),
+        .anyEpoch: ([.falseOffline, .missingTyping], [.relays]),
         .everyList: ([.limit], [.chatter]), .everyPresence: ([.limit], [.chatter]),
         .tellsGhosts: ([.limit], [.ghosts]), .unheardEverywhere: ([.limit], [.unheard]),
     ]

@@ -552,7 +552,7 @@ struct LocalNodeTests {
     }
 
     //
-    @Test("another name shows on the others at once, and is the node's own; one of 0 or 65 bytes is refused (L-57)")
+    @Test("another name shows on the others at once, and is the node's own; one of 0 or 65 bytes is refused (M-24)")
     func rename() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")
         let bob = try await NodeTests.node("Bob", peers: [alice.node])

@@ -41,8 +41,7 @@ struct DiscoveryChat {
     private(set) var advertisement: Advertisement
     /// The daemon has had it, if only for a moment.
     private var isUsed = false
-    /// When a registration that was renamed was last given up.
-    private var lastRenamed: Instant?
+    private var renaming = RenamePace()
     private var registrations: [UInt32: Registration] = [:]
     private var listingTime = DiscoveryLimits.registrationTime
     private var failurePause = DiscoveryLimits.firstReconnect
@@ -64,16 +63,13 @@ struct DiscoveryChat {
 
     var nextDeadline: Instant? {
         registrations.values.compactMap { registration in
-            guard registration.name == advertisement.instance else { return renewalTime }
+            guard registration.name == advertisement.instance else { return renaming.due }
             return switch registration.state {
             case .unconfirmed(let deadline), .unlisted(let deadline): deadline
             case .listed: nil
             }
         }.min()
     }
-
-    /// When a registration that was renamed may be made again (D-20).
-    private var renewalTime: Instant? { lastRenamed.map { $0 + Limits.renamedInterval } }
 
     var sources: [DiscoverySource] {
         registrations.map {
@@ -118,8 +114,7 @@ struct DiscoveryChat {
         failurePause = DiscoveryLimits.firstReconnect
         registrations[scope]?.name = name
         registrations[scope]?.state = .unlisted(until: now + listingTime)
-        // At once for the first time.
-        if name != advertisement.instance, lastRenamed == nil { lastRenamed = now - Limits.renamedInterval }
+        if name != advertisement.instance { renaming.renamed(now: now) }
     }
 
     /// The registration is dead; it is missing from here on. Returns how long to wait before it is made again.
@@ -134,9 +129,8 @@ struct DiscoveryChat {
     mutating func checkRegistrations(now: Instant, logger: Logger, isListed: (String) -> Bool) -> Bool {
         var isMissing = false
         let isRenamed = registrations.values.contains { $0.name != advertisement.instance }
-        if isRenamed, let time = renewalTime, time <= now {
-            // One forged record renames a registration (D-20). What several interfaces have is one instance.
-            lastRenamed = now
+        if isRenamed, renaming.takeTurn(now: now) {
+            // What several interfaces have is one instance.
             freeRegistrations()
             registrations = [:]
             return true
@@ -171,5 +165,24 @@ struct DiscoveryChat {
     mutating func dropReferences() {
         freeRegistrations()
         registrations = [:]
+    }
+}
+
+/// When a registration that the daemon renamed is made again, which one forged record makes it do (D-20).
+package struct RenamePace {
+    package typealias Instant = ContinuousClock.Instant
+
+    /// The next time; nil before the first rename.
+    package private(set) var due: Instant?
+
+    package init() {}
+
+    package mutating func renamed(now: Instant) { due = due ?? now }
+
+    /// Returns whether the time has come. The next one is 10 s later.
+    package mutating func takeTurn(now: Instant) -> Bool {
+        guard let time = due, time <= now else { return false }
+        due = now + Limits.renamedInterval
+        return true
     }
 }

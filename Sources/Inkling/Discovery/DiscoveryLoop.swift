@@ -25,7 +25,7 @@ final class DiscoveryLoop {
     private var scopes: [UInt32] = []
     private var chats: [ChatID: DiscoveryChat] = [:]
     private var browsers: [UInt32: ServiceReference] = [:]
-    private var names = ListedNames()
+    private var names = ListedNames(random: SystemRandomNumberGenerator())
     /// The time that ``names`` counts by.
     private let clock = NodeClock()
     private var lookups: [InstanceTable.Lookup: ServiceReference] = [:]

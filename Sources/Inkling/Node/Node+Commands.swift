@@ -164,7 +164,7 @@ extension Node {
 
     /// Changes the display name of this node. Peers who are online are told at once, and those who come later see the
     /// new name from the start. If peers were told of another name less than a second ago, they are told when that
-    /// second is over, and of the name that the node has then (L-57).
+    /// second is over, and of the name that the node has then (M-24).
     ///
     /// - Parameter name: Trimmed and in NFC, it must have 1 to 64 bytes of UTF-8 and no control characters.
     /// - Throws: ``NodeError/name(_:)``, ``NodeError/stopped``.

@@ -2,13 +2,6 @@ import InklingWire
 
 /// The program acknowledges, orders and delivers the messages of a peer (M-2, M-15, M-16).
 extension Catalogue {
-    private static func linked(_ trial: Trial) throws -> (program: Program, peer: Peer) {
-        let program = try trial.start(needs: .messages)
-        let peer = try trial.peer()
-        try peer.open(to: program)
-        return (program, peer)
-    }
-
     /// Waits for an ack of the peer's stream after an instant, and fails unless it says this.
     private static func expectAck(
         next: UInt32, bitmap: UInt16, _ trial: Trial, _ peer: Peer, since start: Duration, _ why: String
@@ -60,23 +53,20 @@ extension Catalogue {
     }
 
     static let deliveryCases: [Case] = [
-        Case("M-2.1", "messages are shown in the order of their records, whichever comes first", group: .messages) {
-            trial in
-            let (program, peer) = try linked(trial)
+        Case("M-2.1", "messages are shown in the order of their records, whichever comes first") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             for number in [UInt32(4), 2, 3] { peer.sendRecord(number, "message \(number)") }
             trial.run(for: .milliseconds(200))
-            guard program.messages(from: peer.user).isEmpty else {
-                throw Finding(
-                    expected: "no message before record 1 has come", actual: "\(program.messages(from: peer.user))")
-            }
+            try expect(
+                program.messages(from: peer.user).isEmpty, "no message before record 1 has come",
+                actual: "\(program.messages(from: peer.user))")
             peer.sendRecord(1, "message 1")
             try expectMessages(
                 ["message 1", "message 2", "message 3", "message 4"], trial, program, peer,
                 "in the order of the records")
         },
-        Case("M-2.2", "a message is shown once, however often its record comes", also: "M-16", group: .messages) {
-            trial in
-            let (program, peer) = try linked(trial)
+        Case("M-2.2", "a message is shown once, however often its record comes", also: "M-16") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             peer.sendRecord(1, "once")
             peer.sendRecord(1, "once")
             try program.await("message")
@@ -87,41 +77,36 @@ extension Catalogue {
             peer.sendRecord(3, "third")
             try expectMessages(["once", "second", "third"], trial, program, peer, "each once")
         },
-        Case("M-2.3", "a message of several records is shown when it is whole", group: .messages) { trial in
-            let (program, peer) = try linked(trial)
+        Case("M-2.3", "a message of several records is shown when it is whole") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             peer.sendRecord(3, "👋", first: false, last: true)
             peer.sendRecord(1, "Zoë ", first: true, last: false)
             trial.run(for: .milliseconds(200))
-            guard program.messages(from: peer.user).isEmpty else {
-                throw Finding(expected: "no message before it is whole", actual: "\(program.messages(from: peer.user))")
-            }
+            try expect(
+                program.messages(from: peer.user).isEmpty, "no message before it is whole",
+                actual: "\(program.messages(from: peer.user))")
             peer.sendRecord(2, "says ", first: false, last: false)
             try expectMessages(["Zoë says 👋"], trial, program, peer, "one and whole")
         },
-        Case(
-            "M-2.4", "a first record within a message is dropped with it, and acknowledged", also: "M-1", "M-23",
-            group: .messages
-        ) {
+        Case("M-2.4", "a first record within a message is dropped with it, and acknowledged", also: "M-1", "M-23") {
             trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startLinked(needs: .messages)
             try peer.deliver([("half", true, false), ("whole", true, true), ("good", true, true)])
             try expectMessages(["good"], trial, program, peer, "as the second record begins a message within another")
         },
         Case(
             "M-2.5", "a record that begins no message where none is under way is dropped, and acknowledged",
-            also: "M-1", "M-23", group: .messages
-        ) {
-            trial in
-            let (program, peer) = try linked(trial)
+            also: "M-1", "M-23"
+        ) { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             try peer.deliver([("end", false, true), ("middle", false, false), ("good", true, true)])
             try expectMessages(["good"], trial, program, peer, "as the first two records have no beginning")
         },
         Case(
             "M-2.6", "a message of more than 65,536 bytes is dropped and acknowledged, and one of 65,536 is shown",
-            also: "M-1", "M-23", group: .messages
-        ) {
-            trial in
-            let (program, peer) = try linked(trial)
+            also: "M-1", "M-23"
+        ) { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             let fits = String(repeating: "x", count: 65_536)
             try peer.deliver(records(1_167, of: fits))
             try expectMessages([fits], trial, program, peer, "of 65,536 bytes")
@@ -129,9 +114,8 @@ extension Catalogue {
             try peer.deliver([("good", true, true)])
             try expectMessages([fits, "good"], trial, program, peer, "and none of 65,537 bytes")
         },
-        Case("M-2.7", "texts of every kind are shown as they were sent", also: "J-8", "W-28", group: .messages) {
-            trial in
-            let (program, peer) = try linked(trial)
+        Case("M-2.7", "texts of every kind are shown as they were sent", also: "J-8", "W-28") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             let texts = [
                 "\u{1B}[31mred\u{7}", "\u{202E}evil", "a\u{0}b", "\u{FEFF}mark", "cafe\u{301}", "\"\\\n\r\t", " ",
                 "\u{10FFFF}",
@@ -139,12 +123,9 @@ extension Catalogue {
             try peer.deliver(texts.map { ($0, true, true) })
             try expectMessages(texts, trial, program, peer, "byte for byte")
         },
-        Case(
-            "M-15.1", "each record is acknowledged at once: what is expected, and what is beyond", also: "M-16",
-            group: .messages
-        ) {
+        Case("M-15.1", "each record is acknowledged at once: what is expected, and what is beyond", also: "M-16") {
             trial in
-            let (_, peer) = try linked(trial)
+            let (_, peer) = try trial.startLinked(needs: .messages)
             try expectAck(next: 2, trial, peer, to: 1, "record 1 came")
             try expectAck(next: 2, bitmap: 0b1, trial, peer, to: 3, "record 3 came, and 2 did not")
             try expectAck(next: 2, bitmap: 0b101, trial, peer, to: 5, "records 3 and 5 came, and 2 did not")
@@ -153,17 +134,16 @@ extension Catalogue {
             try expectAck(next: 4, bitmap: 0b1, trial, peer, to: 2, "record 2 came")
             try expectAck(next: 6, trial, peer, to: 4, "record 4 came")
         },
-        Case("M-15.2", "records of a message under way are acknowledged as well", group: .messages) { trial in
-            let (_, peer) = try linked(trial)
+        Case("M-15.2", "records of a message under way are acknowledged as well") { trial in
+            let (_, peer) = try trial.startLinked(needs: .messages)
             try expectAck(next: 2, trial, peer, to: 1, last: false, "record 1 came")
             try expectAck(next: 3, trial, peer, to: 2, first: false, last: false, "record 2 came")
             try expectAck(next: 3, bitmap: 0b10, trial, peer, to: 5, "record 5 came")
         },
         Case(
-            "M-31.1", "the bitmap delivers nothing, and bits for records that were not sent mean nothing",
-            also: "M-17", group: .messages
+            "M-31.1", "the bitmap delivers nothing, and bits for records that were not sent mean nothing", also: "M-17"
         ) { trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startLinked(needs: .messages)
             peer.habits.acknowledges = false
             program.send("one")
             program.send("two")
@@ -175,14 +155,11 @@ extension Catalogue {
                 !program.outcomes(for: peer.user).isEmpty
             }
             peer.send([.ack(Ack(next: number + 2))])
-            try program.awaitDelivered(2, to: peer.user, trial: trial)
+            try program.awaitDelivered(2, to: peer.user)
         },
-        Case(
-            "M-16.1", "a record 16 or more above the expected one is neither held nor delivered", also: "M-15",
-            group: .messages
-        ) {
+        Case("M-16.1", "a record 16 or more above the expected one is neither held nor delivered", also: "M-15") {
             trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startLinked(needs: .messages)
             try expectAck(next: 1, trial, peer, to: 17, text: "too far", "record 17 is outside of the window")
             try expectAck(next: 1, trial, peer, to: 40_000, text: "too far", "record 40,000 is outside of the window")
             try expectAck(
@@ -195,11 +172,9 @@ extension Catalogue {
             try expectAck(next: 18, trial, peer, to: 17, text: "17", "record 17 comes again")
             try expectMessages((1...17).map(String.init), trial, program, peer, "with record 17 as it came again")
         },
-        Case(
-            "M-38.1", "a forward drops what is held below it, and a message begun, and is acknowledged", also: "M-15",
-            group: .messages
-        ) { trial in
-            let (program, peer) = try linked(trial)
+        Case("M-38.1", "a forward drops what is held below it, and a message begun, and is acknowledged", also: "M-15")
+        { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             peer.sendRecord(1, "begun", first: true, last: false)
             peer.sendRecord(3, "held")
             trial.run(for: .milliseconds(50))
@@ -213,12 +188,9 @@ extension Catalogue {
             try expectAck(next: 6, bitmap: 0, trial, peer, since: again, "a forward below the expected record came")
             try expectMessages(["good"], trial, program, peer, "as the forward skipped the others")
         },
-        Case(
-            "M-16.2", "a long message comes whole although every third record is lost once", also: "M-2",
-            "M-11", group: .messages
-        ) {
+        Case("M-16.2", "a long message comes whole although every third record is lost once", also: "M-2", "M-11") {
             trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startLinked(needs: .messages)
             peer.habits.acknowledges = false
             let text = String((0..<11_000).map { "\($0) " }.joined())
             program.send(text, tag: "long")
@@ -245,12 +217,10 @@ extension Catalogue {
                     return program.outcomes(for: peer.user).isEmpty ? nil : true
                 })
             let records = peer.distinctTexts
-            guard records.map(\.text).joined() == text, program.outcomes(for: peer.user).map(\.kind) == ["delivered"]
-            else {
-                throw Finding(
-                    expected: "the whole text in records, and one `delivered`",
-                    actual: "\(records.count) records, and \(program.outcomes(for: peer.user).map(\.kind))")
-            }
+            try expect(
+                records.map(\.text).joined() == text && program.outcomes(for: peer.user).map(\.kind) == ["delivered"],
+                "the whole text in records, and one `delivered`",
+                actual: "\(records.count) records, and \(program.outcomes(for: peer.user).map(\.kind))")
         },
     ]
 }

@@ -4,8 +4,7 @@ extension Catalogue {
     static let discoveryCases: [Case] = publishingCases + takingCases + recordCases + crowdCases
 
     private static let publishingCases: [Case] = [
-        Case("D-1.1", "a chat has one service instance, with the node's port", also: "D-2", group: .discovery) {
-            trial in
+        Case("D-1.1", "a chat has one service instance, with the node's port", also: "D-2") { trial in
             let chat = ChatKeys(open: trial.chatName)
             try trial.stage.browse()
             let program = try startWithDiscovery(trial)
@@ -13,11 +12,9 @@ extension Catalogue {
             try judgePort(of: found, program)
             trial.run(for: .seconds(3))
             let names = Set(trial.services.map(\.service.instance).filter { nonce(of: $0, in: chat) != nil })
-            guard names.count == 1 else {
-                throw Finding(expected: "one instance", actual: "\(names.count): \(names.sorted())")
-            }
+            try expect(names.count == 1, "one instance", actual: "\(names.count): \(names.sorted())")
         },
-        Case("D-1.2", "a second chat has an instance of its own", also: "D-2", group: .discovery) { trial in
+        Case("D-1.2", "a second chat has an instance of its own", also: "D-2") { trial in
             let (first, second) = (ChatKeys(open: trial.chatName), ChatKeys(open: trial.chatName + "-2"))
             try trial.stage.browse()
             let program = try startWithDiscovery(trial)
@@ -25,11 +22,9 @@ extension Catalogue {
             program.tell(["do": "join", "chat": .string(trial.chatName + "-2")])
             let found = try [first, second].map { try awaitService(trial, of: $0, since: .zero) }
             for service in found { try judgePort(of: service, program) }
-            guard found[0].instance != found[1].instance else {
-                throw Finding(expected: "another name for each chat", actual: found[0].instance)
-            }
+            try expect(found[0].instance != found[1].instance, "another name for each chat", actual: found[0].instance)
         },
-        Case("D-2.1", "the name of an instance is new for each run", group: .discovery) { trial in
+        Case("D-2.1", "the name of an instance is new for each run") { trial in
             let chat = ChatKeys(open: trial.chatName)
             try trial.stage.browse()
             let program = try startWithDiscovery(trial)
@@ -40,11 +35,10 @@ extension Catalogue {
             let start = trial.now
             _ = try startWithDiscovery(trial)
             let second = try awaitService(trial, of: chat, since: start)
-            guard second.instance != first.instance else {
-                throw Finding(expected: "another name in another run", actual: "\(first.instance) again")
-            }
+            try expect(
+                second.instance != first.instance, "another name in another run", actual: "\(first.instance) again")
         },
-        Case("D-2.2", "name and nonce are new for each registration", also: "D-3", group: .discovery) { trial in
+        Case("D-2.2", "name and nonce are new for each registration", also: "D-3") { trial in
             let secret = ChatSecret(using: &trial.generator)
             let chat = ChatKeys(secret: secret)
             try trial.stage.browse()
@@ -59,20 +53,16 @@ extension Catalogue {
                 program.tell(["do": "leave", "chat": name])
                 trial.run(for: .seconds(2))
             }
-            guard found[0].instance != found[1].instance else {
-                throw Finding(expected: "another name", actual: "\(found[0].instance) again")
-            }
+            try expect(found[0].instance != found[1].instance, "another name", actual: "\(found[0].instance) again")
         },
-        Case(
-            "D-3.1", "the TXT record has txtvers=2, then the key, sealed under the nonce of the name", also: "W-10",
-            group: .discovery
-        ) { trial in
+        Case("D-3.1", "the TXT record has txtvers=2, then the key, sealed under the nonce of the name", also: "W-10") {
+            trial in
             let chat = ChatKeys(open: trial.chatName)
             try trial.stage.browse()
             let program = try startWithDiscovery(trial)
             try judgeRecord(try awaitService(trial, of: chat, since: .zero), of: program, in: chat)
         },
-        Case("D-3.2", "the same in a secret chat", also: "W-10", group: .discovery) { trial in
+        Case("D-3.2", "the same in a secret chat", also: "W-10") { trial in
             let secret = ChatSecret(using: &trial.generator)
             let chat = ChatKeys(secret: secret)
             try trial.stage.browse()
@@ -83,7 +73,7 @@ extension Catalogue {
     ]
 
     private static let takingCases: [Case] = [
-        Case("D-4.1", "an instance of another chat is not opened to", also: "D-21", group: .discovery) { trial in
+        Case("D-4.1", "an instance of another chat is not opened to", also: "D-21") { trial in
             let (program, peer) = try start(trial)
             let nonce = trial.generator.next()
             let other = ChatKeys(open: trial.chatName + "-other")
@@ -95,15 +85,14 @@ extension Catalogue {
             try advertise(peer, in: trial)
             try awaitLink(peer, from: program)
         },
-        Case("D-21.1", "a name in capitals, with more behind its 26 characters, is taken", group: .discovery) {
-            trial in
+        Case("D-21.1", "a name in capitals, with more behind its 26 characters, is taken") { trial in
             let (program, peer) = try start(trial)
             let nonce = trial.generator.next()
             let name = peer.chat.instanceName(nonce: nonce).uppercased() + " (2)"
             try advertise(peer, in: trial, nonce: nonce, instance: name)
             try awaitLink(peer, from: program)
         },
-        Case("D-21.2", "a name of 25 characters, or with another check, is ignored", group: .discovery) { trial in
+        Case("D-21.2", "a name of 25 characters, or with another check, is ignored") { trial in
             let (program, peer) = try start(trial)
             let nonce = trial.generator.next()
             let name = peer.chat.instanceName(nonce: nonce)
@@ -118,16 +107,13 @@ extension Catalogue {
             try advertise(peer, in: trial, nonce: nonce)
             try awaitLink(peer, from: program)
         },
-        Case("D-7.1", "an instance with the node's own key is not opened to", group: .discovery) { trial in
+        Case("D-7.1", "an instance with the node's own key is not opened to") { trial in
             let (program, peer) = try start(trial)
             let nonce = trial.generator.next()
             let key = base64url(peer.chat.instanceKey(of: program.key, nonce: nonce))
             try expectIgnored(["txtvers=2", "k=" + key], nonce, peer, program)
         },
-        Case(
-            "D-9.1", "a peer found in several families is one, and gets the same initiation on all", also: "L-2",
-            group: .discovery
-        ) {
+        Case("D-9.1", "a peer found in several families is one, and gets the same initiation on all", also: "L-2") {
             trial in
             let (program, peer) = try start(trial)
             peer.habits = .quiet
@@ -138,19 +124,17 @@ extension Catalogue {
             guard Set(attempt.map(\.source.host)).count > 1 else {
                 throw Untried(reason: "discovery finds one address of this machine alone")
             }
-            guard attempt.allSatisfy({ $0.bytes == first.bytes }) else {
-                throw Finding(
-                    expected: "the same bytes to all addresses",
-                    actual: "\(Set(attempt.map(\.bytes)).count) different initiations")
-            }
+            try expect(
+                attempt.allSatisfy({ $0.bytes == first.bytes }), "the same bytes to all addresses",
+                actual: "\(Set(attempt.map(\.bytes)).count) different initiations")
             peer.habits = .all
             try awaitLink(peer, from: program)
             trial.run(for: .seconds(3))
-            guard program.peerEvents(peer.user).count == 1 else {
-                throw Finding(expected: "one person", actual: "\(program.peerEvents(peer.user).count) `peer`")
-            }
+            try expect(
+                program.peerEvents(peer.user).count == 1, "one person",
+                actual: "\(program.peerEvents(peer.user).count) `peer`")
         },
-        Case("D-9.2", "more than four instances of a key take turns", also: "D-22", group: .discovery) { trial in
+        Case("D-9.2", "more than four instances of a key take turns", also: "D-22") { trial in
             let (_, peer) = try start(trial)
             peer.habits = .none
             let peers = [peer] + (try (0..<5).map { _ in try twin(of: peer, trial) })
@@ -159,11 +143,7 @@ extension Catalogue {
                 .seconds(30), for: "an initiation to each of six instances",
                 until: { peers.allSatisfy { !$0.initiations.isEmpty } ? true : nil })
         },
-        Case(
-            "L-3.3", "instances of one key that share a candidate are opened to by one attempt at a time",
-            group: .discovery
-        ) {
-            trial in
+        Case("L-3.3", "instances of one key that share a candidate are opened to by one attempt at a time") { trial in
             let (program, peer) = try start(trial)
             peer.habits = .none
             for _ in 0..<2 { try advertise(peer, in: trial) }
@@ -178,7 +158,7 @@ extension Catalogue {
             peer.habits = .all
             try awaitLink(peer, from: program)
         },
-        Case("L-41.1", "when discovery gives other candidates the link is pinged", group: .discovery) { trial in
+        Case("L-41.1", "when discovery gives other candidates the link is pinged") { trial in
             let (program, peer) = try start(trial)
             let nonce = trial.generator.next()
             let instance = try advertise(peer, in: trial, nonce: nonce)
@@ -195,8 +175,7 @@ extension Catalogue {
     ]
 
     private static let crowdCases: [Case] = [
-        Case("D-17.1", "an address at which more than four keys are listed is asked for its own", group: .discovery) {
-            trial in
+        Case("D-17.1", "an address at which more than four keys are listed is asked for its own") { trial in
             let (program, peer) = try start(trial)
             (peer.habits.answersAsks, peer.habits.answersInitiations) = (false, false)
             try advertise(peer, in: trial)
@@ -212,10 +191,8 @@ extension Catalogue {
             try awaitLink(peer, from: program)
         },
         Case(
-            "L-54.1", "an address that never answers gets 40 initiations at once at most, and 4 a second",
-            group: .discovery, load: .heavy
-        ) {
-            trial in
+            "L-54.1", "an address that never answers gets 40 initiations at once at most, and 4 a second", load: .heavy
+        ) { trial in
             let (program, peer) = try start(trial)
             try program.need(.chats)
             peer.habits = .none
@@ -316,9 +293,8 @@ extension Catalogue {
     }
 
     private static func judgePort(of service: FoundService, _ program: Program) throws {
-        guard service.port == program.address.port else {
-            throw Finding(expected: "the port \(program.address.port) in SRV", actual: "\(service.port)")
-        }
+        try expect(
+            service.port == program.address.port, "the port \(program.address.port) in SRV", actual: "\(service.port)")
     }
 
     private static func judgeRecord(_ service: FoundService, of program: Program, in chat: ChatKeys) throws {

@@ -25,7 +25,7 @@ extension Catalogue {
     }
 
     static let epochCases: [Case] = [
-        Case("L-58.1", "a run is that of one start of the node in one chat", group: .links) { trial in
+        Case("L-58.1", "a run is that of one start of the node in one chat") { trial in
             let program = try trial.start(needs: .chats)
             let other = trial.chatName + "-b"
             program.tell(["do": "join", "chat": .string(other)])
@@ -42,17 +42,15 @@ extension Catalogue {
             program.tell(["do": "quit"])
             _ = try program.awaitExit()
             let next = try run(try trial.start(), in: trial.chatName)
-            guard first == again, first == back, Set([first, there, next]).count == 3 else {
-                throw Finding(
-                    expected: "one run for two handshakes and after a return, and others in another chat and start",
-                    actual: "\([first, again, back, there, next])")
-            }
+            try expect(
+                first == again && first == back && Set([first, there, next]).count == 3,
+                "one run for two handshakes and after a return, and others in another chat and start",
+                actual: "\([first, again, back, there, next])")
         },
         Case(
             "L-60.1", "whenever a node forgets a link the epochs of its key grow by the chat's counter", also: "L-59",
-            "L-62", group: .links
-        ) {
-            trial in
+            "L-62"
+        ) { trial in
             let program = try trial.start()
             let (alice, bob) = (try trial.peer(), try trial.peer(named: "Bob"))
             var epochs: [UInt32] = []
@@ -74,13 +72,9 @@ extension Catalogue {
             try program.awaitPresence("offline", of: bob.user)
             try bob.open(to: program)
             epochs.append(bob.state.program.epoch)
-            guard epochs == [0, 0, 1, 0, 1, 2] else {
-                throw Finding(expected: "the epochs 0, 0, 1, 0, 1, 2", actual: "\(epochs)")
-            }
+            try expect(epochs == [0, 0, 1, 0, 1, 2], "the epochs 0, 0, 1, 0, 1, 2", actual: "\(epochs)")
         },
-        Case("L-61.1", "when both ends open at the same time both sessions join one link", also: "L-68", group: .links)
-        {
-            trial in
+        Case("L-61.1", "when both ends open at the same time both sessions join one link", also: "L-68") { trial in
             let (program, peer) = try trial.startByHand(habits: .answering)
             peer.habits.answersInitiations = false
             try peer.tellKey()
@@ -91,13 +85,12 @@ extension Catalogue {
             try peer.bringUp(session, at: program)
             for one in [session, answered] { try peer.ping(on: one) }
             trial.run(for: .seconds(1))
-            guard session.state === answered.state, program.peerEvents(peer.user).count == 1 else {
-                throw Finding(
-                    expected: "one pair of epochs and one `peer`",
-                    actual: "\(peer.states.count) states, \(program.peerEvents(peer.user).count) `peer`")
-            }
+            try expect(
+                session.state === answered.state && program.peerEvents(peer.user).count == 1,
+                "one pair of epochs and one `peer`",
+                actual: "\(peer.states.count) states, \(program.peerEvents(peer.user).count) `peer`")
         },
-        Case("L-63.1", "an initiation with an epoch below that of the link gets nothing", group: .links) { trial in
+        Case("L-63.1", "an initiation with an epoch below that of the link gets nothing") { trial in
             let program = try trial.start()
             let peer = try trial.peer()
             peer.epoch = 5
@@ -113,7 +106,7 @@ extension Catalogue {
         Case(
             "L-65.1",
             "a response of a link's run to another epoch makes nothing, and draws a handshake with the link's",
-            also: "L-64", "L-81", group: .links
+            also: "L-64", "L-81"
         ) { trial in
             let hand = try trial.peer(named: "Hand")
             hand.habits = .none
@@ -128,14 +121,12 @@ extension Catalogue {
             let start = trial.now
             let session = try hand.answer(first)
             _ = try awaitInitiation(naming: 0, at: hand, within: .seconds(1), since: start)
-            guard !session.isComplete else {
-                throw Finding(expected: "nothing on the session of that response", actual: "a sealed datagram came")
-            }
+            try expect(!session.isComplete, "nothing on the session of that response", actual: "a sealed datagram came")
             try peer.ping(on: link)
         },
         Case(
             "L-66.1", "a response of a new run to an old epoch draws a handshake with the present one", also: "L-64",
-            group: .links, load: .long
+            load: .long
         ) { trial in
             let program = try trial.start(needs: .peer)
             let peer = try trial.peer()
@@ -152,16 +143,12 @@ extension Catalogue {
                     to: first.value, from: first.source, to: first.destination, run: peer.run ^ 1, epoch: 0)
             else { return }
             let second = try awaitInitiation(naming: 1, at: peer, within: .seconds(1), since: start)
-            guard !session.isComplete else {
-                throw Finding(expected: "nothing on the session of that response", actual: "a sealed datagram came")
-            }
+            try expect(!session.isComplete, "nothing on the session of that response", actual: "a sealed datagram came")
             let made = peer.respond(
                 to: second.value, from: second.source, to: second.destination, run: peer.run ^ 1, epoch: 0)
             if let made { try peer.hear(on: made) }
         },
-        Case(
-            "L-68.1", "a session of an older pair of epochs is dropped when it would join", also: "L-67", group: .links
-        ) { trial in
+        Case("L-68.1", "a session of an older pair of epochs is dropped when it would join", also: "L-67") { trial in
             let (program, peer) = try trial.startWithQuietPeer()
             let old = try peer.openSession(to: program)
             peer.epoch = 1
@@ -173,7 +160,7 @@ extension Catalogue {
         },
         Case(
             "L-69.1", "a greater epoch of the peer begins a new state: sent messages fail, queued ones follow",
-            also: "L-68", "M-18", group: .links
+            also: "L-68", "M-18"
         ) { trial in
             let program = try trial.start(needs: .messages)
             let peer = try trial.peer()
@@ -192,22 +179,17 @@ extension Catalogue {
                 until: { program.outcomes(for: peer.user).count == 12 ? true : nil })
             let failed = program.outcomes(for: peer.user).filter { $0.kind == "failed" }
             let texts = Set(peer.distinctTexts.map(\.text))
-            guard failed.allSatisfy({ $0.why == "lost-state" }), failed.count == sent.count,
-                texts.count == 12 - sent.count,
-                texts.isDisjoint(with: sent)
-            else {
-                throw Finding(
-                    expected: "\(sent.count) messages that failed with `lost-state`, and the others in the new state",
-                    actual: "\(failed.map { $0.why ?? "" }), and \(texts.count) came")
-            }
+            try expect(
+                failed.allSatisfy({ $0.why == "lost-state" }) && failed.count == sent.count
+                    && texts.count == 12 - sent.count && texts.isDisjoint(with: sent),
+                "\(sent.count) messages that failed with `lost-state`, and the others in the new state",
+                actual: "\(failed.map { $0.why ?? "" }), and \(texts.count) came")
             let counters = peer.received.filter { $0.session === second }.map(\.counter)
-            guard counters.min() == 0, second.state !== first.state else {
-                throw Finding(expected: "counters from 0 on", actual: "\(counters)")
-            }
+            try expect(counters.min() == 0 && second.state !== first.state, "counters from 0 on", actual: "\(counters)")
         },
         Case(
             "L-83.1", "within 60 s of silence the same epochs go on: a message that waited comes once, also elsewhere",
-            also: "L-64", "L-68", "L-81", "M-29", "M-36", "M-44", "L-80", group: .links, load: .long
+            also: "L-64", "L-68", "L-81", "M-29", "M-36", "M-44", "L-80", load: .long
         ) { trial in
             let program = try trial.start(needs: .messages)
             let peer = try trial.peer()
@@ -216,9 +198,9 @@ extension Catalogue {
             peer.habits = .none
             try program.awaitPresence("offline", of: peer.user)
             program.send("waited")
-            guard try program.await("sent").value["to"]?.integer == 1 else {
-                throw Finding(expected: "a message to one person, whose link is down", actual: "`to` is another")
-            }
+            try expect(
+                try program.await("sent").value["to"]?.integer == 1, "a message to one person, whose link is down",
+                actual: "`to` is another")
             try trial.never(for: .milliseconds(500), "no record on a down link") { !peer.texts.isEmpty }
             // Nothing goes out from the old address, where a pong would bring the link up too.
             peer.sending = nil
@@ -228,17 +210,15 @@ extension Catalogue {
             let other = try peer.addAddress()
             let second = try peer.openSession(to: program, from: other)
             try program.awaitPresence("online", of: peer.user)
-            try program.awaitDelivered(to: peer.user, trial: trial)
-            guard second.state === first.state, peer.distinctTexts.map(\.text) == ["waited"] else {
-                throw Finding(expected: "the same epochs, and the message once", actual: "another state")
-            }
+            try program.awaitDelivered(to: peer.user)
+            try expect(
+                second.state === first.state && peer.distinctTexts.map(\.text) == ["waited"],
+                "the same epochs, and the message once", actual: "another state")
             let text = peer.received.last { $0.text != nil }
-            guard text?.destination == other else {
-                throw Finding(expected: "the link at \(other), where its session is", actual: "it is elsewhere")
-            }
+            try expect(
+                text?.destination == other, "the link at \(other), where its session is", actual: "it is elsewhere")
         },
-        Case("L-87.1", "forgetting a link drops the unconfirmed sessions of its key", also: "L-34", group: .links) {
-            trial in
+        Case("L-87.1", "forgetting a link drops the unconfirmed sessions of its key", also: "L-34") { trial in
             let (program, peer) = try trial.startWithQuietPeer()
             let unconfirmed = try peer.openSession(to: program)
             let session = try peer.openSession(to: program)
@@ -247,8 +227,7 @@ extension Catalogue {
             try program.awaitPresence("offline", of: peer.user)
             try peer.pingInVain(on: unconfirmed, "nothing on a session that was unconfirmed when the link ended")
         },
-        Case("L-94.1", "an ack that goes back, or beyond what was sent, ends the link", also: "M-18", group: .links) {
-            trial in
+        Case("L-94.1", "an ack that goes back, or beyond what was sent, ends the link", also: "M-18") { trial in
             let program = try trial.start(needs: .messages)
             for change in [Int64(-1), 5] {
                 let peer = try trial.peer()
@@ -259,7 +238,7 @@ extension Catalogue {
                 let base = peer.state.nextCounter
                 let wrong = Ack(next: UInt32(Int64(peer.state.nextRecord) + change))
                 peer.state.nextCounter += 5
-                try trial.expectLife(of: peer)
+                try peer.ping()
                 peer.send([.ack(wrong)], counter: base + 2)
                 try trial.never(for: .milliseconds(200), "an old ack is ignored") {
                     program.presence(of: peer.user) != "online"
@@ -271,7 +250,7 @@ extension Catalogue {
         },
         Case(
             "L-95.1", "a response that names a lower epoch of the peer makes the node forget a down link", also: "L-60",
-            group: .links, load: .long
+            load: .long
         ) { trial in
             let peer = try trial.peer()
             peer.epoch = 3

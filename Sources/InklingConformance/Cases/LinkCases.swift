@@ -5,22 +5,17 @@ extension Catalogue {
     static let linkCases: [Case] = [
         Case(
             "L-80.1", "a link that a peer opens comes up, and shows when the names were exchanged", also: "L-67",
-            "L-85",
-            "T-28", group: .links
+            "L-85", "T-28"
         ) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
-            try peer.probe()
+            let (program, peer) = try trial.startLinked()
+            try peer.ping()
         },
-        Case(
-            "L-80.2", "a link that the program opens to an address by hand comes up and shows", also: "D-11", "L-67",
-            group: .links
-        ) { trial in
+        Case("L-80.2", "a link that the program opens to an address by hand comes up and shows", also: "D-11", "L-67") {
+            trial in
             let peer = try trial.peer()
             let program = try trial.start(peers: [peer], needs: .peer)
             try peer.awaitLink(from: program)
-            try peer.probe()
+            try peer.ping()
         },
     ]
 }

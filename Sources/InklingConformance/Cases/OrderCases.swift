@@ -2,11 +2,8 @@ import InklingWire
 
 extension Catalogue {
     static let orderCases: [Case] = [
-        Case("W-30.1", "what a ping causes leaves before what an ack and a record beside it cause", group: .links) {
-            trial in
-            let program = try trial.start(needs: .messages)
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("W-30.1", "what a ping causes leaves before what an ack and a record beside it cause") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             peer.habits.heartbeat = nil
             let token = trial.token()
             let number = peer.state.nextOwnRecord
@@ -14,13 +11,11 @@ extension Catalogue {
             peer.send([.ping(token), peer.heartbeatFrame, .record(Record(number: number, text: "hi"))])
             let pong = try peer.await("a pong", since: .zero) { $0.pong == token }
             let ack = try peer.await("an ack", since: .zero) { ($0.ack?.next ?? 0) > number }
-            guard pong.counter <= ack.counter else {
-                throw Finding(expected: "the pong before the ack", actual: "the ack under a lower counter")
-            }
+            try expect(pong.counter <= ack.counter, "the pong before the ack", actual: "the ack under a lower counter")
         },
         Case(
             "W-30.2", "a pong that brings a link up leaves before the records that the link then sends", also: "L-82",
-            "L-80", group: .links
+            "L-80"
         ) { trial in
             let (program, peer) = try trial.startWithQuietPeer()
             let session = try peer.openSession(to: program)
@@ -35,14 +30,12 @@ extension Catalogue {
                 on: session)
             let pong = try peer.await("a pong", since: .zero) { $0.pong == token }
             let name = try peer.await("record 0", since: .zero) { $0.name != nil }
-            guard pong.counter < name.counter, name.record?.number == 0 else {
-                throw Finding(expected: "the pong, and then record 0", actual: peer.summary(since: .zero))
-            }
+            try expect(
+                pong.counter < name.counter && name.record?.number == 0, "the pong, and then record 0",
+                actual: peer.summary(since: .zero))
         },
         Case(
-            "T-29.1", "presence comes before typing, and typing before the message of one datagram", also: "J-7",
-            "W-30",
-            group: .links
+            "T-29.1", "presence comes before typing, and typing before the message of one datagram", also: "J-7", "W-30"
         ) { trial in
             let program = try trial.start(needs: .messages)
             let peer = try trial.peer()
@@ -56,24 +49,18 @@ extension Catalogue {
             peer.send([.typing(peer.status), .record(peer.nameRecord(0))])
             try program.await("message", where: { $0["text"]?.string == "hi" })
             let kinds = program.lines.compactMap(\.kind).filter { ["peer", "typing", "message"].contains($0) }
-            guard kinds == ["peer", "typing", "message"] else {
-                throw Finding(expected: "the lines peer, typing, message", actual: "\(kinds)")
-            }
+            try expect(kinds == ["peer", "typing", "message"], "the lines peer, typing, message", actual: "\(kinds)")
         },
-        Case("W-30.4", "a bye counts after a message that stands behind it", also: "L-34", group: .links) { trial in
-            let program = try trial.start(needs: .messages)
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("W-30.4", "a bye counts after a message that stands behind it", also: "L-34") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             let record = Record(number: peer.state.nextOwnRecord, text: "the last word")
             peer.send([.bye(.quit), .typing(Status(isTyping: false, isAway: false)), .record(record)])
             peer.forget()
             try program.awaitPresence("offline", of: peer.user, within: .seconds(3))
             try program.await("message", within: .seconds(1), where: { $0["text"]?.string == "the last word" })
         },
-        Case("W-30.5", "an ack counts before the bye that stands before it", also: "M-17", group: .links) { trial in
-            let program = try trial.start(needs: .messages)
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("W-30.5", "an ack counts before the bye that stands before it", also: "M-17") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             peer.habits.acknowledges = false
             program.send("to the last")
             let record = try peer.await("the message", since: .zero) { $0.text != nil }
@@ -82,9 +69,8 @@ extension Catalogue {
             let outcome = try trial.wait(
                 .seconds(3), for: "`delivered` or `failed`",
                 until: { program.events("delivered").first ?? program.events("failed").first })
-            guard outcome.value["on"]?.string == "delivered" else {
-                throw Finding(expected: "`delivered`", actual: program.describe(outcome.value))
-            }
+            try expect(
+                outcome.value["on"]?.string == "delivered", "`delivered`", actual: program.describe(outcome.value))
         },
     ]
 }

@@ -11,7 +11,7 @@ extension Catalogue {
             ["txtvers=2", "k=" + key.dropLast()]
         },
         ignored("D-5.5", "a TXT record whose key is padded is ignored") { key, _ in ["txtvers=2", "k=\(key)="] },
-        Case("D-5.6", "a TXT record whose key is not canonical is ignored", also: "W-3", group: .discovery) { trial in
+        Case("D-5.6", "a TXT record whose key is not canonical is ignored", also: "W-3") { trial in
             let (program, peer) = try start(trial)
             // The prime 2^255 - 19 itself.
             let prime: [UInt8] = [0xED] + [UInt8](repeating: 0xFF, count: 30) + [0x7F]
@@ -27,15 +27,14 @@ extension Catalogue {
             let left = 1_300 - record(strings).count - 1
             return strings + [String(repeating: "z", count: left)]
         },
-        Case("D-5.11", "a key that was sealed for another chat is ignored", also: "W-10", group: .discovery) { trial in
+        Case("D-5.11", "a key that was sealed for another chat is ignored", also: "W-10") { trial in
             let (program, peer) = try start(trial)
             let nonce = trial.generator.next()
             let other = ChatKeys(open: trial.chatName + "-other")
             try expectIgnored(
                 ["txtvers=2", "k=" + sealedText(peer, nonce: nonce, in: other)], nonce, peer, program)
         },
-        Case("D-5.12", "a key that was sealed under another nonce is ignored", also: "W-10", group: .discovery) {
-            trial in
+        Case("D-5.12", "a key that was sealed under another nonce is ignored", also: "W-10") { trial in
             let (program, peer) = try start(trial)
             let nonce = trial.generator.next()
             try expectIgnored(
@@ -94,7 +93,7 @@ extension Catalogue {
     private static func ignored(
         _ id: String, _ title: String, _ strings: @escaping @Sendable (_ key: String, _ other: String) -> [String]
     ) -> Case {
-        Case(id, title, group: .discovery) { trial in
+        Case(id, title) { trial in
             let (program, peer) = try start(trial)
             let (nonce, key, other) = keys(of: peer)
             try expectIgnored(strings(key, other), nonce, peer, program)
@@ -105,7 +104,7 @@ extension Catalogue {
     private static func taken(
         _ id: String, _ title: String, _ strings: @escaping @Sendable (_ key: String, _ other: String) -> [String]
     ) -> Case {
-        Case(id, title, group: .discovery) { trial in
+        Case(id, title) { trial in
             let (program, peer) = try start(trial)
             let (nonce, key, other) = keys(of: peer)
             try advertise(peer, in: trial, nonce: nonce, txt: record(strings(key, other)))

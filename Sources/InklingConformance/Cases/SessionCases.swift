@@ -3,8 +3,7 @@ import InklingWire
 /// The sessions of a link, and how it comes up: L-70 to L-77, L-80 to L-86, L-91 to L-93, L-100.
 extension Catalogue {
     static let sessionCases: [Case] = [
-        Case("L-70.1", "a node sends on the session that was completed last, and receives on all", group: .links) {
-            trial in
+        Case("L-70.1", "a node sends on the session that was completed last, and receives on all") { trial in
             let program = try trial.start()
             let peer = try trial.peer()
             let first = try peer.open(to: program)
@@ -17,12 +16,12 @@ extension Catalogue {
             let third = try peer.openSession(to: program)
             peer.sending = second
             try peer.expectPong(of: second, on: second, "a pong on the session that is complete")
-            guard !third.isComplete else { throw Finding(expected: "nothing on the new session", actual: "something") }
+            try expect(!third.isComplete, "nothing on the new session", actual: "something")
         },
         Case(
             "L-74.1",
             "a heartbeat with a ping goes out when a session joins, and every 250 ms for 3 s while it is down",
-            also: "L-44", group: .links
+            also: "L-44"
         ) { trial in
             let (program, peer) = try trial.startWithQuietPeer()
             let session = try peer.openSession(to: program)
@@ -30,17 +29,15 @@ extension Catalogue {
             let start = trial.now
             trial.run(for: .seconds(5))
             let pings = peer.received.filter { $0.session === session && $0.ping != nil }
-            guard pings.count == 12, pings.allSatisfy({ $0.heartbeat?.status == Status(isUnheard: true) }) else {
-                throw Finding(
-                    expected: "12 pings with unheard heartbeats",
-                    actual: "\(pings.count): " + peer.summary(since: start))
-            }
+            try expect(
+                pings.count == 12 && pings.allSatisfy({ $0.heartbeat?.status == Status(isUnheard: true) }),
+                "12 pings with unheard heartbeats", actual: "\(pings.count): " + peer.summary(since: start))
             for (number, ping) in pings.enumerated() {
                 try trial.judge("a ping", at: ping.at, after: start, is: .milliseconds(250 * number))
             }
-            guard program.events("peer").isEmpty else { throw Finding(expected: "no `peer`", actual: "one came") }
+            try expect(program.events("peer").isEmpty, "no `peer`", actual: "one came")
         },
-        Case("L-75.1", "an initiator drops a session that is not complete after 3 s", group: .links) { trial in
+        Case("L-75.1", "an initiator drops a session that is not complete after 3 s") { trial in
             let (program, peer) = try trial.startByHand(habits: .quiet)
             try peer.tellKey()
             let session = try peer.answer(try peer.awaitInitiation(since: .zero))
@@ -50,7 +47,7 @@ extension Catalogue {
             peer.habits = .all
             try peer.awaitLink(from: program)
         },
-        Case("L-77.1", "a fifth session replaces the one that was silent for longest", group: .links) { trial in
+        Case("L-77.1", "a fifth session replaces the one that was silent for longest") { trial in
             let program = try trial.start()
             let peer = try trial.peer()
             var sessions = [try peer.open(to: program)]
@@ -66,7 +63,7 @@ extension Catalogue {
             try peer.pingInVain(on: sessions[0], "nothing on the session that was silent for longest")
             for session in sessions.dropFirst() { try peer.ping(on: session) }
         },
-        Case("L-38.1", "a session that was silent for 60 s is erased", group: .links, load: .long) { trial in
+        Case("L-38.1", "a session that was silent for 60 s is erased", load: .long) { trial in
             let program = try trial.start()
             let peer = try trial.peer()
             let first = try peer.open(to: program)
@@ -78,10 +75,8 @@ extension Catalogue {
             try peer.pingInVain(on: first, "nothing on a session that was silent for 60 s")
             for session in [second, third] { try peer.ping(on: session) }
         },
-        Case(
-            "L-71.1", "on a down link a heartbeat and a name count for nothing, and draw a ping", also: "L-80",
-            group: .links
-        ) { trial in
+        Case("L-71.1", "on a down link a heartbeat and a name count for nothing, and draw a ping", also: "L-80") {
+            trial in
             let (program, peer) = try trial.startWithQuietPeer()
             _ = try peer.openSession(to: program)
             trial.run(for: .milliseconds(100))
@@ -97,7 +92,7 @@ extension Catalogue {
         },
         Case(
             "L-85.1", "a link without the peer's record 0 gets no message and no typing, and is shown when it comes",
-            also: "M-24", "T-6", "T-8", "M-36", group: .links
+            also: "M-24", "T-6", "T-8", "M-36"
         ) { trial in
             let program = try trial.start(needs: .messages)
             let peer = try trial.peer()
@@ -108,19 +103,17 @@ extension Catalogue {
             program.compose("hello")
             program.send("hello")
             program.compose("more")
-            guard try program.await("sent").value["to"]?.integer == 0 else {
-                throw Finding(expected: "a message to nobody", actual: "`to` is another")
-            }
+            try expect(
+                try program.await("sent").value["to"]?.integer == 0, "a message to nobody", actual: "`to` is another")
             try trial.never(for: .milliseconds(1_500), "no text, no typing and no `peer`") {
                 !peer.texts.isEmpty || peer.received.contains { $0.status?.isTyping == true }
                     || !program.events("peer").isEmpty
             }
             peer.send([.typing(peer.status), .record(peer.nameRecord(0))])
             try program.awaitPresence("online", of: peer.user)
-            try program.awaitTyping(true, of: peer.user, trial: trial)
+            try program.awaitTyping(true, of: peer.user)
         },
-        Case("L-86.1", "a link whose peer hides its name ends by a bye after 10 s", group: .links, load: .long) {
-            trial in
+        Case("L-86.1", "a link whose peer hides its name ends by a bye after 10 s", load: .long) { trial in
             let program = try trial.start()
             let peer = try trial.peer()
             peer.habits.sendsName = false
@@ -128,12 +121,9 @@ extension Catalogue {
             let up = try peer.await("record 0", since: .zero) { $0.name != nil }
             let bye = try peer.await("a bye", within: .seconds(12)) { $0.bye != nil && $0.session === session }
             try trial.judge("the bye", at: bye.at, after: up.at, is: .seconds(10))
-            guard bye.bye == .quit else { throw Finding(expected: "the reason 0", actual: "another one") }
+            try expect(bye.bye == .quit, "the reason 0", actual: "another one")
         },
-        Case(
-            "L-91.1", "an attempt whose session brings no link up in 3 s has failed, and the next begins", group: .links
-        ) {
-            trial in
+        Case("L-91.1", "an attempt whose session brings no link up in 3 s has failed, and the next begins") { trial in
             let (program, peer) = try trial.startByHand(habits: .quiet)
             try peer.tellKey()
             let first = try peer.awaitInitiation(since: .zero)
@@ -146,25 +136,19 @@ extension Catalogue {
             peer.habits = .all
             try peer.awaitLink(from: program)
         },
-        Case("L-92.1", "an initiation with a hop limit below 255 needs a cookie", also: "L-9", group: .handshake) {
-            trial in
+        Case("L-92.1", "an initiation with a hop limit below 255 needs a cookie", also: "L-9") { trial in
             let (program, peer) = try trial.startWithQuietPeer()
             trial.stage.setHopLimit(64, of: peer.address)
             _ = try peer.openSession(to: program)
-            guard peer.retries.count == 1 else {
-                throw Finding(
-                    expected: "a retry, and a response to the cookie", actual: "\(peer.retries.count) retries")
-            }
+            try expect(
+                peer.retries.count == 1, "a retry, and a response to the cookie",
+                actual: "\(peer.retries.count) retries")
         },
-        Case(
-            "L-93.1", "a datagram too old that completes a session ends no link on which others pass", also: "W-39",
-            group: .links
-        ) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("L-93.1", "a datagram too old that completes a session ends no link on which others pass", also: "W-39") {
+            trial in
+            let (program, peer) = try trial.startLinked()
             peer.state.nextCounter += 2_000
-            try peer.probe()
+            try peer.ping()
             peer.habits = .quiet
             let second = try peer.openSession(to: program)
             (peer.habits, peer.habits.comesUp) = (.all, false)
@@ -174,12 +158,8 @@ extension Catalogue {
             try trial.never(for: .seconds(4), "the link stays") { program.presence(of: peer.user) != "online" }
             try peer.expectPong(of: second, on: second, "a pong on the session that the old datagram completed")
         },
-        Case(
-            "L-93.2", "a marked counter that completes a session ends the link", also: "M-18", group: .links
-        ) { trial in
-            let program = try trial.start(needs: .messages)
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("L-93.2", "a marked counter that completes a session ends the link", also: "M-18") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             peer.habits.acknowledges = false
             program.send("waits")
             try peer.await("the message", since: .zero) { $0.text != nil }
@@ -190,7 +170,7 @@ extension Catalogue {
         },
         Case(
             "L-100.1", "on a down link a datagram from elsewhere draws a ping there, whose pong brings the link up",
-            also: "L-51", "L-81", group: .links
+            also: "L-51", "L-81"
         ) { trial in
             let (program, peer) = try trial.startWithQuietPeer()
             let session = try peer.openSession(to: program)
@@ -202,34 +182,26 @@ extension Catalogue {
             let ping = try peer.await("a ping to \(other)", since: start) { $0.ping != nil && $0.destination == other }
             peer.send([.unheard, .pong(ping.ping ?? 0)])
             let name = try peer.await("record 0") { $0.name != nil }
-            guard name.destination == other else {
-                throw Finding(expected: "record 0 at \(other)", actual: "it came to \(name.destination)")
-            }
+            try expect(name.destination == other, "record 0 at \(other)", actual: "it came to \(name.destination)")
             peer.sendName()
             try program.awaitPresence("online", of: peer.user)
         },
-        Case("M-43.1", "a message that goes on after 35 s is given up until a forward", group: .messages, load: .long) {
-            trial in
-            let program = try trial.start(needs: .messages)
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("M-43.1", "a message that goes on after 35 s is given up until a forward", load: .long) { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             peer.sendRecord(1, "begun ", first: true, last: false)
             trial.run(for: .milliseconds(35_500))
             peer.sendRecord(2, "ended", first: false, last: true)
             peer.sendRecord(3, "next")
             trial.run(for: .milliseconds(300))
-            guard program.messages(from: peer.user).isEmpty, peer.state.acknowledged == 2 else {
-                throw Finding(
-                    expected: "no record is taken any more", actual: "\(peer.state.acknowledged) is expected next")
-            }
+            try expect(
+                program.messages(from: peer.user).isEmpty && peer.state.acknowledged == 2,
+                "no record is taken any more", actual: "\(peer.state.acknowledged) is expected next")
             peer.send([.forward(5)])
             peer.sendRecord(5, "after the forward")
             try program.await("message", where: { $0["text"]?.string == "after the forward" })
         },
-        Case("M-27.1", "no name goes out within a message", also: "M-24", group: .messages) { trial in
-            let program = try trial.start(needs: .messages, .nick)
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("M-27.1", "no name goes out within a message", also: "M-24") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages, .nick)
             trial.run(for: .milliseconds(1_200))
             peer.habits.acknowledges = false
             program.send(String(repeating: "x", count: 20 * 1_167))
@@ -239,23 +211,18 @@ extension Catalogue {
             trial.run(for: .milliseconds(200))
             peer.habits.acknowledges = true
             peer.sendAck()
-            try program.awaitDelivered(2, to: peer.user, within: .seconds(10), trial: trial)
+            try program.awaitDelivered(2, to: peer.user, within: .seconds(10))
             try trial.wait(
                 .seconds(3), for: "the name", until: { peer.names.first { $0.value.displayName == "Renamed" } })
             let number = peer.names.last?.value.number ?? 0
             // The name goes before the message that waits, and behind the one under way.
-            guard number == (first.record?.number ?? 0) + 20 else {
-                throw Finding(
-                    expected: "the name as record \((first.record?.number ?? 0) + 20), behind the message under way",
-                    actual: "it is record \(number)")
-            }
+            try expect(
+                number == (first.record?.number ?? 0) + 20,
+                "the name as record \((first.record?.number ?? 0) + 20), behind the message under way",
+                actual: "it is record \(number)")
         },
-        Case("M-28.1", "records of reserved types are acknowledged and change nothing", also: "M-26", group: .messages)
-        {
-            trial in
-            let program = try trial.start(needs: .messages)
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("M-28.1", "records of reserved types are acknowledged and change nothing", also: "M-26") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             let start = trial.now
             for (number, type) in [RecordType.invite, .successor].enumerated() {
                 let record = Record(number: UInt32(number + 1), type: type, body: Array("inkling:a#b".utf8))
@@ -263,7 +230,7 @@ extension Catalogue {
             }
             try trial.wait(.seconds(2), for: "an ack of both", until: { peer.state.acknowledged == 3 ? true : nil })
             let events = program.lines.filter { $0.at >= start }.compactMap(\.kind)
-            guard events.isEmpty else { throw Finding(expected: "no line", actual: "\(events)") }
+            try expect(events.isEmpty, "no line", actual: "\(events)")
         },
     ]
 }

@@ -6,7 +6,7 @@ extension Catalogue {
     private static let instants: Set<String> = [
         "a suspect link goes down at the instant of late evidence", "a pong of a ping 3 s ago is not awaited",
         "other datagrams on a down link draw a ping each 125 ms, and an old token counts for nothing",
-        "a second unheard heartbeat counts after 10 s",
+        "a second unheard heartbeat counts after 10 s", "an unheard heartbeat within 3 s of coming up changes nothing",
         "a pong of the suspicion brings a down link up",
     ]
 
@@ -99,11 +99,10 @@ extension Catalogue {
             let fits = zip(seen, expected).allSatisfy {
                 $0 - start >= $1 - Trial.early && $0 - start <= $1 + Trial.late
             }
-            guard seen.count == expected.count, fits else {
-                throw Finding(
-                    expected: "\(what) at " + (expected.isEmpty ? "no time" : times(expected.map { $0 + start })),
-                    actual: "\(what) at " + (seen.isEmpty ? "no time" : times(seen)))
-            }
+            try expect(
+                seen.count == expected.count && fits,
+                "\(what) at " + (expected.isEmpty ? "no time" : times(expected.map { $0 + start })),
+                actual: "\(what) at " + (seen.isEmpty ? "no time" : times(seen)))
         }
         var expected: [String: [Duration]] = [:]
         for entry in vector.parts(2) {
@@ -123,9 +122,7 @@ extension Catalogue {
 
     /// One case for each timeline of a receiver of records.
     static let recordTimelineCases = each(of: Vector.recordTimelines, from: 301) { trial, vector in
-        let program = try trial.start(needs: .messages)
-        let peer = try trial.peer()
-        try peer.open(to: program)
+        let (program, peer) = try trial.startLinked(needs: .messages)
         peer.habits.heartbeat = nil
         trial.run(for: .milliseconds(200))
         let start = trial.now
@@ -137,9 +134,9 @@ extension Catalogue {
         let acks = peer.received(since: start).compactMap(\.ack).map { "next \($0.next), bitmap \($0.bitmap)" }
         let expected = vector.parts(2)
         let wanted = expected.filter { $0[1] == "ack" }.map { "next \($0[2]), bitmap \($0[3])" }
-        guard acks == wanted else { throw Finding(expected: "the acks \(wanted)", actual: "\(acks)") }
+        try expect(acks == wanted, "the acks \(wanted)", actual: "\(acks)")
         let texts = expected.filter { $0[1] == "text" }.map { String(decoding: bytes(hex: $0[2]), as: UTF8.self) }
         let shown = program.messages(from: peer.user)
-        guard shown == texts else { throw Finding(expected: "the messages \(texts)", actual: "\(shown)") }
+        try expect(shown == texts, "the messages \(texts)", actual: "\(shown)")
     }
 }

@@ -68,20 +68,12 @@ extension Catalogue {
     private static func eachTimeline(
         of vectors: [Vector], from number: Int, _ play: @escaping @Sendable (Trial, Timeline) throws -> Void
     ) -> [Case] {
-        var numbers: [String: Int] = [:]
-        return vectors.map { vector in
-            let first = vector.clauses[0]
-            numbers[first, default: number - 1] += 1
-            return Case(
-                "\(first).v\(numbers[first] ?? 0)", vector.name, alsoAll: Array(vector.clauses.dropFirst()),
-                group: .vectors
-            ) { trial in
-                // Where the machine is late by more than the steps of a timeline, once is not enough.
-                for _ in 0..<2 {
-                    do { return try play(trial, Timeline(vector)) } catch is Finding {}
-                }
-                try play(trial, Timeline(vector))
+        each(of: vectors, from: number) { trial, vector in
+            // Where the machine is late by more than the steps of a timeline, once is not enough.
+            for _ in 0..<2 {
+                do { return try play(trial, Timeline(vector)) } catch is Finding {}
             }
+            try play(trial, Timeline(vector))
         }
     }
 
@@ -133,9 +125,9 @@ extension Catalogue {
             seen.filter { $0.kind == "h" && $0.isTyping }, expected.filter { $0.kind == "h" && $0.isTyping },
             "heartbeat that says typing")
         for entry in expected where entry.kind == "h" && !entry.isTyping {
-            guard seen.contains(where: { fits($0, entry) && $0.kind == "h" }) else {
-                throw Finding(expected: "a heartbeat: " + text([entry]), actual: text(seen.filter { $0.kind == "h" }))
-            }
+            try expect(
+                seen.contains(where: { fits($0, entry) && $0.kind == "h" }), "a heartbeat: " + text([entry]),
+                actual: text(seen.filter { $0.kind == "h" }))
         }
     }
 
@@ -206,8 +198,8 @@ extension Catalogue {
     }
 
     private static func judge(_ seen: [Timeline.Entry], _ expected: [Timeline.Entry], _ what: String) throws {
-        guard seen.count == expected.count, zip(seen, expected).allSatisfy({ fits($0, $1) }) else {
-            throw Finding(expected: "each \(what): " + text(expected), actual: text(seen))
-        }
+        try expect(
+            seen.count == expected.count && zip(seen, expected).allSatisfy({ fits($0, $1) }),
+            "each \(what): " + text(expected), actual: text(seen))
     }
 }

@@ -19,10 +19,10 @@ extension Catalogue {
             family("W-11.v1", "the invites of the vectors are taken", Vector.invites, also: "A-6") { trial in
                 let program = try trial.startAnswering(needs: .chats, .secret)
                 for vector in Vector.invites {
-                    let answer = try program.ask(["do": "join", "invite": .string(vector.text())])
-                    guard answer["on"]?.string == "ok", answer["chat"]?.string == vector.text(1) else {
-                        throw Finding(expected: "`ok` for \(vector.name)", actual: program.describe(answer))
-                    }
+                    let answer = try program.ask(["do": "join", "invite": .string(vector.text()), "confirm": true])
+                    try expect(
+                        answer["on"]?.string == "ok" && answer["chat"]?.string == vector.text(1),
+                        "`ok` for \(vector.name)", actual: program.describe(answer))
                     let secret = try ChatSecret(base32: vector.values[2])
                     let owner = vector.values[3].isEmpty ? nil : try PublicKey(base64url: vector.values[3])
                     try trial.expectSession(in: ChatKeys(secret: secret, owner: owner), with: program, vector.name)
@@ -34,9 +34,9 @@ extension Catalogue {
                 let program = try trial.startAnswering(needs: .chats, .secret)
                 for vector in Vector.invalidInvites {
                     let answer = try program.ask(["do": "join", "invite": .string(vector.text())])
-                    guard answer["on"]?.string == "error" else {
-                        throw Finding(expected: "an `error` for \(vector.name)", actual: program.describe(answer))
-                    }
+                    try expect(
+                        answer["on"]?.string == "error", "an `error` for \(vector.name)",
+                        actual: program.describe(answer))
                 }
             },
             family("W-2.v1", "the invalid chat names of the vectors are refused", Vector.invalidChatNames) { trial in
@@ -101,9 +101,7 @@ extension Catalogue {
                 }
             },
             family("M-25.v1", "the names of the vectors are shown so", Vector.names) { trial in
-                let program = try trial.start()
-                let peer = try trial.peer()
-                try peer.open(to: program)
+                let (program, peer) = try trial.startLinked()
                 for (number, vector) in Vector.names.enumerated() {
                     // Another name before, so that each is a change.
                     peer.sendName("other \(number)")
@@ -142,9 +140,7 @@ extension Catalogue {
                 try refuseDatagrams(Vector.invalidResponses, trial)
             },
             family("W-24.v1", "the valid frames of the vectors are taken", Vector.frames, also: "W-30") { trial in
-                let program = try trial.start()
-                let peer = try trial.peer()
-                try peer.open(to: program)
+                let (program, peer) = try trial.startLinked()
                 // A ping comes before those that have none; the others have to be answered as they are.
                 let (own, without) = (Vector.frames.filter { $0.ping != nil }, Vector.frames.filter { $0.ping == nil })
                 try trial.expectParsing(
@@ -158,21 +154,18 @@ extension Catalogue {
                 }
             },
             family("W-24.v2", "the invalid frames of the vectors are dropped", Vector.invalidFrames) { trial in
-                let program = try trial.start()
-                let peer = try trial.peer()
-                try peer.open(to: program)
+                let (program, peer) = try trial.startLinked()
                 let samples = Vector.invalidFrames.filter { $0.values[1] != "empty" }.map {
                     Sample($0.name, $0.bytes())
                 }
                 let start = trial.now
                 try trial.expectParsing(of: samples, areValid: false, by: program, from: peer)
                 peer.sendPlaintext([])
-                try peer.probe()
-                guard program.typingChanges(of: peer.user, since: start).isEmpty,
-                    program.peerEvents(peer.user, since: start).isEmpty
-                else {
-                    throw Finding(expected: "nothing changes that a user can see", actual: "typing or presence changed")
-                }
+                try peer.ping()
+                try expect(
+                    program.typingChanges(of: peer.user, since: start).isEmpty
+                        && program.peerEvents(peer.user, since: start).isEmpty, "nothing changes that a user can see",
+                    actual: "typing or presence changed")
             },
             family("W-19.v1", "the invalid sealed datagrams of the vectors are dropped", Vector.invalidSealed) {
                 trial in
@@ -195,10 +188,11 @@ extension Catalogue {
                             bytes.prefix(1) + session.remoteIndex.bigEndianBytes + bytes.dropFirst(5),
                             to: program.address)
                     }
-                    try peer.probe(on: session)
-                    guard program.typingChanges(of: peer.user, since: start).isEmpty,
-                        program.peerEvents(peer.user, since: start).isEmpty
-                    else { throw Finding(expected: "\(vector.name) is dropped", actual: "typing or presence changed") }
+                    try peer.ping(on: session)
+                    try expect(
+                        program.typingChanges(of: peer.user, since: start).isEmpty
+                            && program.peerEvents(peer.user, since: start).isEmpty, "\(vector.name) is dropped",
+                        actual: "typing or presence changed")
                 }
             },
         ] + replayCases + senderCases + receiverCases + stateCases + recordTimelineCases
@@ -208,7 +202,7 @@ extension Catalogue {
         body: @escaping @Sendable (Trial) throws -> Void
     ) -> Case {
         let first = String(id.prefix { $0 != "." })
-        return Case(id, title, alsoAll: vectors.clauses(but: first) + clauses, group: .vectors, body)
+        return Case(id, title, alsoAll: vectors.clauses(but: first) + clauses, body)
     }
 
     /// One case for each vector, numbered by the first of its clauses.
@@ -219,10 +213,9 @@ extension Catalogue {
         return vectors.map { vector in
             let first = vector.clauses[0]
             numbers[first, default: number - 1] += 1
-            return Case(
-                "\(first).v\(numbers[first] ?? 0)", vector.name, alsoAll: Array(vector.clauses.dropFirst()),
-                group: .vectors
-            ) { try body($0, vector) }
+            return Case("\(first).v\(numbers[first] ?? 0)", vector.name, alsoAll: Array(vector.clauses.dropFirst())) {
+                try body($0, vector)
+            }
         }
     }
 

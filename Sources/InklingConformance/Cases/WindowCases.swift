@@ -2,15 +2,6 @@ import InklingWire
 
 /// How records leave: the names among them, the timer, the window, and links that are down.
 extension Catalogue {
-    /// A program and a peer with a link, which acknowledges nothing by itself.
-    private static func linked(_ trial: Trial, acknowledges: Bool = false) throws -> (program: Program, peer: Peer) {
-        let program = try trial.start(needs: .messages)
-        let peer = try trial.peer()
-        try peer.open(to: program)
-        peer.habits.acknowledges = acknowledges
-        return (program, peer)
-    }
-
     /// Waits until so many different text records have come.
     @discardableResult
     private static func awaitTexts(
@@ -49,11 +40,9 @@ extension Catalogue {
         let count = peer.texts.count
         for record in records.dropLast() {
             trial.run(for: .milliseconds(110))
-            guard peer.texts.count == count else {
-                throw Finding(
-                    expected: "no record again while acks of something new come every 110 ms",
-                    actual: "one came before the ack of record \(record.number)")
-            }
+            try expect(
+                peer.texts.count == count, "no record again while acks of something new come every 110 ms",
+                actual: "one came before the ack of record \(record.number)")
             peer.send([.ack(Ack(next: record.number + 1))])
         }
         let start = trial.now
@@ -69,13 +58,9 @@ extension Catalogue {
     }
 
     static let windowCases: [Case] = [
-        Case(
-            "M-24.1", "record 0 is the name, and a change of name is another record, the latest once a second",
-            group: .messages
-        ) { trial in
-            let program = try trial.start(needs: .nick)
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("M-24.1", "record 0 is the name, and a change of name is another record, the latest once a second") {
+            trial in
+            let (program, peer) = try trial.startLinked(needs: .nick)
             guard let first = peer.names.first?.value, first.number == 0,
                 String(decoding: first.body, as: UTF8.self)
                     == program.arguments.name
@@ -88,16 +73,15 @@ extension Catalogue {
             trial.run(for: .milliseconds(1_600))
             let names = peer.names.filter { $0.at >= start }
             let words = names.map { String(decoding: $0.value.body, as: UTF8.self) }
-            guard words == ["Uma", "Xenia"], names[1].at - names[0].at >= .seconds(1) - Trial.early else {
-                throw Finding(
-                    expected: "records of the names Uma and, 1 s later, Xenia",
-                    actual: names.map { "\(String(decoding: $0.value.body, as: UTF8.self)) at \($0.at.text)" }
-                        .joined(separator: ", "))
-            }
+            try expect(
+                words == ["Uma", "Xenia"] && names[1].at - names[0].at >= .seconds(1) - Trial.early,
+                "records of the names Uma and, 1 s later, Xenia",
+                actual: names.map { "\(String(decoding: $0.value.body, as: UTF8.self)) at \($0.at.text)" }.joined(
+                    separator: ", "))
         },
         Case(
             "M-24.2", "without a name as record 0 texts are acknowledged and dropped, and the link ends after 10 s",
-            also: "L-86", "L-85", group: .messages, load: .long
+            also: "L-86", "L-85", load: .long
         ) { trial in
             let program = try trial.start(needs: .messages)
             let peer = try trial.peer()
@@ -110,16 +94,16 @@ extension Catalogue {
             try peer.await("a bye with reason 0", within: .seconds(11)) { $0.bye == .quit }
             try trial.judge(
                 "the bye", at: trial.now, after: start, is: .seconds(10), early: .milliseconds(500))
-            guard program.messages(from: peer.user).isEmpty, program.peerEvents(peer.user).isEmpty else {
-                throw Finding(expected: "nothing of a peer without a name", actual: "it was shown")
-            }
+            try expect(
+                program.messages(from: peer.user).isEmpty && program.peerEvents(peer.user).isEmpty,
+                "nothing of a peer without a name", actual: "it was shown")
         },
         Case(
             "M-32.1",
             "an ack of a record that was sent twice leaves the doubled timer, and a round trip ends the doubling",
-            also: "M-11", group: .messages
+            also: "M-11"
         ) { trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startForMessages()
             program.send("one")
             let first = try awaitTexts(1, of: peer)[0].number
             // At about 0, 0.2, 0.6 and 1.4 s: the timer is at 1 s.
@@ -127,31 +111,26 @@ extension Catalogue {
                 .seconds(5), for: "a record four times",
                 until: { transmissions(of: first, to: peer).count >= 4 ? true : nil })
             peer.send([.ack(Ack(next: first + 1))])
-            try program.awaitDelivered(1, to: peer.user, trial: trial)
+            try program.awaitDelivered(1, to: peer.user)
             program.send("two")
             try awaitTexts(2, of: peer)
             let gap = try firstGap(of: first + 1, to: peer)
-            guard gap > .milliseconds(750) else {
-                throw Finding(
-                    expected: "the doubled timer of 1 s", actual: "record \(first + 1) again after \(gap.text)")
-            }
+            try expect(
+                gap > .milliseconds(750), "the doubled timer of 1 s",
+                actual: "record \(first + 1) again after \(gap.text)")
             peer.habits.acknowledges = true
             peer.state.nextRecord = first + 2
             peer.sendAck()
             program.send("three")
-            try program.awaitDelivered(3, to: peer.user, trial: trial)
+            try program.awaitDelivered(3, to: peer.user)
             peer.habits.acknowledges = false
             program.send("four")
             try awaitTexts(4, of: peer)
             let last = try firstGap(of: first + 3, to: peer)
-            guard last < .milliseconds(600) else {
-                throw Finding(expected: "a timer of 200 ms or little more", actual: "\(last.text)")
-            }
+            try expect(last < .milliseconds(600), "a timer of 200 ms or little more", actual: "\(last.text)")
         },
-        Case(
-            "M-32.2", "the timer begins again with each ack of something new, and with no other", group: .messages
-        ) { trial in
-            let (program, peer) = try linked(trial)
+        Case("M-32.2", "the timer begins again with each ack of something new, and with no other") { trial in
+            let (program, peer) = try trial.startForMessages()
             // Where the machine is late by as much as the timer leaves, once is not enough.
             for _ in 0..<2 {
                 do { return try playAcks(to: program, from: peer) } catch is Finding {}
@@ -162,9 +141,9 @@ extension Catalogue {
         },
         Case(
             "M-35.1", "a loss that acks show halves the window, once until all that was sent before is acknowledged",
-            also: "M-12", "M-34", group: .messages
+            also: "M-12", "M-34"
         ) { trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startForMessages()
             program.send(String(repeating: "x", count: 50 * 1_167))
             var next = try awaitTexts(4, of: peer)[0].number
             trial.run(for: .milliseconds(50))
@@ -184,23 +163,16 @@ extension Catalogue {
             peer.send([.ack(Ack(next: next, bitmap: 0b111_0111))])
             trial.run(for: .milliseconds(40))
             let again = peer.texts.dropFirst(count).map(\.value.number)
-            guard again == [next, next + 4] else {
-                throw Finding(
-                    expected: "records \(next) and \(next + 4) again, and no new one", actual: "records \(again)")
-            }
+            try expect(
+                again == [next, next + 4], "records \(next) and \(next + 4) again, and no new one",
+                actual: "records \(again)")
             peer.send([.ack(Ack(next: highest + 1))])
             trial.run(for: .milliseconds(120))
             let new = Set(peer.texts.map(\.value.number)).count { $0 > highest }
-            guard new == 7 else {
-                throw Finding(
-                    expected: "7 new records: half of 12, and one for the ack of something new", actual: "\(new)")
-            }
+            try expect(new == 7, "7 new records: half of 12, and one for the ack of something new", actual: "\(new)")
         },
-        Case(
-            "M-36.1", "a message goes to the links that were shown when it was sent, and to none later",
-            group: .messages
-        ) { trial in
-            let (program, peer) = try linked(trial)
+        Case("M-36.1", "a message goes to the links that were shown when it was sent, and to none later") { trial in
+            let (program, peer) = try trial.startForMessages()
             program.send("early")
             try awaitTexts(1, of: peer)
             let late = try trial.peer(named: "Late")
@@ -209,13 +181,11 @@ extension Catalogue {
             try trial.wait(.seconds(3), for: "the later message", until: { late.texts.first })
             trial.run(for: .milliseconds(500))
             let texts = late.distinctTexts.map(\.text)
-            guard texts == ["later"] else {
-                throw Finding(expected: "the later message alone", actual: "\(texts)")
-            }
+            try expect(texts == ["later"], "the later message alone", actual: "\(texts)")
             peer.habits.acknowledges = true
             peer.sendAck()
-            try program.awaitDelivered(2, to: peer.user, trial: trial)
-            try program.awaitDelivered(1, to: late.user, trial: trial)
+            try program.awaitDelivered(2, to: peer.user)
+            try program.awaitDelivered(1, to: late.user)
         },
     ]
 }

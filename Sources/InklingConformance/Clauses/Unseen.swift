@@ -1,6 +1,6 @@
 extension Clause {
     private static let socket =
-        "the suite drives a program by its standard streams; [attach.py](reference/README.md#tests) attaches to a socket"
+        "the suite drives a program by its standard streams, and attaches to no socket"
 
     /// The clauses that no case can see from outside, and why.
     static let unseen: [String: String] = [
@@ -24,7 +24,6 @@ extension Clause {
             "showing names and texts safely is up to the reader of the JSON lines, which give them as they came (J-8)",
         "X-4": "no argument tells a program that it is under test",
         "X-5": "no argument tells a program that it is under test",
-        "X-6": "the rule binds those who change the protocol",
         "J-14": "the suite reads whatever a program writes at once",
         "A-11": socket,
         "A-12": socket,

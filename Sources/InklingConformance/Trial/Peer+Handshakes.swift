@@ -100,10 +100,7 @@ extension Peer {
     @discardableResult
     package func openAnother(to program: Program, from source: UDPAddress? = nil) throws -> PeerSession {
         let session = try openSession(to: program, from: source)
-        try trial.wait(
-            .seconds(3), for: "a sealed datagram on the new session",
-            actual: { self.summary(since: session.createdAt) },
-            until: { session.isComplete ? true : nil })
+        try hear(on: session)
         return session
     }
 

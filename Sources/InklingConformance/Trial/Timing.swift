@@ -13,13 +13,11 @@ extension Trial {
                 actual: "it came after \(delay.text)")
         }
     }
+}
 
-    /// Fails unless the program answers a ping of the peer, which shows that it goes on and what came before was read.
-    package func expectLife(of peer: Peer, on session: PeerSession? = nil) throws {
-        let token = UInt16(truncatingIfNeeded: generator.next())
-        peer.send([.ping(token)], on: session)
-        try peer.await("a pong to the ping \(token)") { $0.pong == token }
-    }
+extension Duration {
+    /// So long after its link came up an unheard datagram counts (L-45).
+    static let settled = Duration.milliseconds(3_100)
 }
 
 extension Peer {
@@ -27,7 +25,9 @@ extension Peer {
     package func fallSilent() throws -> Duration {
         habits = .none
         let last = trial.now
-        try trial.expectLife(of: self)
+        let token = trial.token()
+        send([.ping(token)])
+        try self.await("a pong to the last ping") { $0.pong == token }
         return last
     }
 
@@ -87,8 +87,7 @@ extension Program {
     /// Waits until it shows that person as typing, or no longer: the instant at which it said so.
     @discardableResult
     package func awaitTyping(
-        _ isShown: Bool, of user: String, within limit: Duration = .seconds(5), in chat: String? = nil,
-        trial: Trial
+        _ isShown: Bool, of user: String, within limit: Duration = .seconds(5), in chat: String? = nil
     ) throws -> Duration {
         let words = isShown ? "shows" : "no longer shows"
         return try trial.wait(
@@ -123,7 +122,7 @@ extension Program {
 
     /// Fails unless `count` messages to that person have been delivered.
     package func awaitDelivered(
-        _ count: Int = 1, to user: String, within limit: Duration = .seconds(5), trial: Trial
+        _ count: Int = 1, to user: String, within limit: Duration = .seconds(5)
     ) throws {
         let end = trial.now + limit
         // Counting is work, where there are thousands: not after each line.

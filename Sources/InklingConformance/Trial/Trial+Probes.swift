@@ -1,28 +1,6 @@
 import InklingWire
 
 extension Peer {
-    /// Sends a ping on a session and waits for its pong: the link works, and the program has read what came before.
-    package func probe(on session: PeerSession? = nil) throws {
-        let start = trial.now
-        var tokens: Set<UInt16> = []
-        for limit in [Duration.seconds(1), .seconds(1), .seconds(2)] {
-            let token = trial.token()
-            tokens.insert(token)
-            send([.ping(token)], on: session)
-            let end = trial.now + limit
-            while trial.now < end {
-                if hasPong(tokens, since: start) { return }
-                trial.pump(until: min(end, trial.now + .milliseconds(5)))
-            }
-        }
-        if hasPong(tokens, since: start) { return }
-        throw Finding(expected: "the program still answers a ping", actual: summary(since: start))
-    }
-
-    private func hasPong(_ tokens: Set<UInt16>, since start: Duration) -> Bool {
-        received.reversed().prefix { $0.at >= start }.contains { $0.pong.map(tokens.contains) ?? false }
-    }
-
     /// Whether a pong with that token has come.
     package func hasPong(_ token: UInt16) -> Bool { received.contains { $0.pong == token } }
 }
@@ -59,7 +37,7 @@ extension Trial {
             for sample in some { stranger.sendBytes(sample.bytes, to: program.address) }
             let what = some.count == 1 ? first.what : "\(first.what) … \(last.what)"
             do {
-                try witness.probe()
+                try witness.ping()
             } catch let finding as Finding {
                 let actual = program.exit.map { "it ended: \($0.status)" } ?? finding.actual
                 throw Finding(expected: "the program lives on after \(what)", actual: actual)
@@ -92,7 +70,7 @@ extension Trial {
             if sample.bytes.count > Trial.plaintextSize - 3 {
                 // No room for the ping.
                 peer.sendPlaintext(sample.bytes)
-                try peer.probe()
+                try peer.ping()
                 continue
             }
             peer.sendPlaintext([0x06] + token.bigEndianBytes + sample.bytes)
@@ -102,11 +80,11 @@ extension Trial {
                 if frames.contains(where: \.endsLink) { peer.forget() }
             } else {
                 pending.append((sample.what, token))
-                if pending.count % 16 == 0 { try peer.probe() }
+                if pending.count % 16 == 0 { try peer.ping() }
             }
         }
         if areValid, peer.sending == nil { try peer.open(to: program) }
-        try peer.probe()
+        try peer.ping()
         guard !areValid else { return }
         run(for: .milliseconds(200))
         for (what, token) in pending where peer.hasPong(token) {

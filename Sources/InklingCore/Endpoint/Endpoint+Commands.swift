@@ -202,7 +202,7 @@ extension Endpoint {
         let bytes = Array(text.utf8)
         guard !bytes.isEmpty else { throw .messageEmpty }
         guard bytes.count <= Limits.messageSizes.upperBound else { throw .messageTooLong(bytes: bytes.count) }
-        let ids = links.ids(in: chat).filter { links[$0].isNamed }
+        let ids = links.ids(in: chat).filter { links[$0].takesMessages }
         let rooms = ids.map {
             (link: $0, person: links[$0].personID, room: links[$0].sender.room(for: bytes.count, now: now))
         }

@@ -83,15 +83,16 @@ extension Endpoint {
         _ unconfirmed: UnconfirmedSession, _ sealed: SealedDatagram, _ plaintext: [UInt8], from address: Address,
         _ now: Instant
     ) {
-        handshakes.remove(unconfirmed.session.localIndex)
         let frames = try? Frames.parse(plaintext, counter: sealed.counter)
+        // A last will is a bye; any other datagram under its counter leaves the session unconfirmed (W-21).
+        guard frames != nil || sealed.counter != Limits.lastWillCounter else { return effects.drop(.frames) }
+        handshakes.remove(unconfirmed.session.localIndex)
         let person = unconfirmed.person
         let link = links.link(to: person, run: unconfirmed.run)
         for case .bye(let reason) in frames ?? [] {
             if let link, links[link].epochs == unconfirmed.epochs { endByBye(link, reason, now) }
             return
         }
-        guard sealed.counter != Limits.lastWillCounter else { return effects.drop(.frames) }
         effects.counters.handshakesCompleted += 1
         let joining = EpochRules.join(link: link.map { links[$0].epochs }, unconfirmed.epochs)
         let joined = join(

@@ -50,6 +50,7 @@ extension Endpoint {
         release(id)
         directory.uncover(before, links, surroundings)
         for message in failed { tell(outbox.failed(message, to: before.personID, over: id, .lostState)) }
+        if before.isShown { roster.keepShown(before.personID, until: now + Limits.keptShown) }
         reportGone(before, .replaced, now)
     }
 
@@ -74,7 +75,11 @@ extension Endpoint {
     /// Silence is over its time, or no session is left (L-27, L-38).
     mutating func goDown(_ id: LinkID, _ now: Instant) {
         effects.counters.linksDown += 1
-        guard links[id].liveness.lifetime(now) >= Limits.shortestUp else { return forget(id, .silence, .silence, now) }
+        let isSilent = !links[id].sessions.isEmpty
+        // Without a session nothing was heard that says the person is gone (L-103).
+        let reason: PresenceReason = isSilent ? .silence : .replaced
+        if !isSilent, links[id].isShown { roster.keepShown(links[id].personID, until: now + Limits.keptShown) }
+        guard links[id].liveness.lifetime(now) >= Limits.shortestUp else { return forget(id, .silence, reason, now) }
         links.count(isUp: false)
         links[id].liveness.goDown(now)
         links[id].sender.goDown(now: now)
@@ -83,7 +88,7 @@ extension Endpoint {
         links[id].unheardCopies = Limits.copies.map { now + $0 }
         send([.heartbeat(heartbeat(of: id))], .heartbeat, on: id)
         let link = links[id]
-        reportGone(link, .silence, now)
+        reportGone(link, reason, now)
         wentDown(link, now)
     }
 
@@ -220,10 +225,12 @@ extension Endpoint {
         let isStop = sinceLast > Limits.stop && !surroundings.isBehind
         surroundings.activity.fallBehind()
         for id in links.sortedIDs where !links[id].isDown {
-            links[id].liveness.overslept(now)
+            links[id].overslept(now)
             // Nothing is sealed on a session whose time is over.
             advanceSessions(of: id, now)
-            if isStop, links.find(id)?.isDown == false { rekey(id, isEverywhere: true, now) }
+            guard isStop, links.find(id)?.isDown == false else { continue }
+            links[id].liveness.stoodStill()
+            rekey(id, isEverywhere: true, now)
         }
         if isStop, !surroundings.isSuspended { restartOpenings(now) }
         finish()

@@ -103,7 +103,8 @@ extension Endpoint {
     private mutating func sendPong(_ token: UInt16, _ own: Heartbeat, on id: LinkID, to source: Address) {
         let frames: [Frame] = [.heartbeat(own), .pong(token)]
         if source == links[id].address {
-            send(frames, .pong, on: id)
+            let name = links[id].sender.nameBesidePong().map(Frame.record)
+            send(frames + (name.map { [$0] } ?? []), .pong, on: id)
         } else {
             sendElsewhere(frames, .pong, on: id, to: source)
         }

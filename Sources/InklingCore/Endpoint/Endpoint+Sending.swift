@@ -143,6 +143,7 @@ extension Endpoint {
 
     /// What a link that was changed has to send, as far as nothing limits it.
     mutating func requestRecords(_ id: LinkID, _ now: Instant) {
+        guard !links[id].liveness.isStale else { return }
         while let number = links[id].sender.nextForward(now) { send([.forward(number)], .forward, on: id) }
         if links[id].sender.wantsToSend { pacer.request(id) }
     }
@@ -154,7 +155,7 @@ extension Endpoint {
     mutating func sendRecords(_ now: Instant) -> Set<LinkID> {
         var sent: Set<LinkID> = []
         while let id = pacer.nextLink(now) {
-            guard links.contains(id) else { continue }
+            guard links.contains(id), !links[id].liveness.isStale else { continue }
             let repeats = links[id].sender.repeats
             guard let record = links[id].sender.nextRecord(now) else { continue }
             pacer.sent(id, now: now)

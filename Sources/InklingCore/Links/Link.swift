@@ -34,6 +34,8 @@ struct Link: Sendable {
     private var snapshotDeadline: Instant?
     var hints = HintPings()
     private var datagrams: TokenBucket
+    /// Whether a state before this one was named: messages for the person are queued (L-103).
+    private var wasNamed = false
     /// Whether the peer began to type since its last message.
     var typedSinceMessage = false
 
@@ -63,6 +65,8 @@ struct Link: Sendable {
     var isDown: Bool { liveness.isDown }
     /// Whether the peer's record 0 was delivered (L-85).
     var isNamed: Bool { receiver.isPeerNamed }
+    /// Whether messages for its person are queued on it.
+    var takesMessages: Bool { isNamed || wasNamed }
     /// Whether its person shows as present because of it.
     var isShown: Bool { isNamed && !isDown }
     var person: Person { Person(key: key, name: status.name ?? "") }
@@ -89,6 +93,7 @@ struct Link: Sendable {
     /// - Returns: The messages that failed because records of them were sent.
     mutating func replace(_ epochs: EpochPair, _ effects: inout Effects, now: Instant) -> [UInt64] {
         for index in sessions.indices { _ = removeSession(index, &effects) }
+        wasNamed = takesMessages
         self.epochs = epochs
         nextCounter = 0
         window = ReplayWindow()
@@ -100,6 +105,12 @@ struct Link: Sendable {
         snapshotDeadline = nil
         receiver = RecordReceiver()
         return sender.restart(now: now)
+    }
+
+    /// Our own timer was late: what the socket holds is read before silence ends anything (L-38, L-89).
+    mutating func overslept(_ now: Instant) {
+        liveness.overslept(now)
+        sessions.putOffExpiry(now)
     }
 
     /// Follows the peer to another address.

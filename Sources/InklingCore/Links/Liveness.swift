@@ -30,6 +30,8 @@ struct Liveness: Sendable {
     /// When the peer of an up link must have named itself (L-86).
     private(set) var nameDeadline: Instant
     private var lastUnheard: Instant?
+    /// Whether this node stood still and has heard nothing since: the peer may have forgotten the link (L-42).
+    private(set) var isStale = false
     /// How many pings of the round went out; others were over the limit of L-76.
     private var pingsSent = 0
 
@@ -80,6 +82,7 @@ struct Liveness: Sendable {
     /// Evidence came on an up or suspect link (L-23).
     mutating func heard(_ now: Instant) {
         lastEvidence = now
+        isStale = false
         state = .up(until: now + Liveness.silence(of: announcedInterval))
     }
 
@@ -120,6 +123,9 @@ struct Liveness: Sendable {
         if nameDeadline <= now { nameDeadline = now + Limits.pingInterval * Limits.pings }
     }
 
+    /// This node stood still: nothing is known of the peer until evidence comes (L-42).
+    mutating func stoodStill() { isStale = true }
+
     /// What is read counts again: a spent round gets one more ping and 125 ms (L-89).
     mutating func caughtUp(_ now: Instant) {
         guard case .suspect(Limits.pings, _, let reach) = state else { return }
@@ -129,6 +135,7 @@ struct Liveness: Sendable {
     /// The link has no session left (L-38).
     mutating func goDown(_ now: Instant) {
         upBefore = lifetime(now)
+        isStale = false
         state = .down(since: now)
     }
 

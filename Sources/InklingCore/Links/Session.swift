@@ -63,6 +63,12 @@ struct Session: Sendable {
         return isSending ? end : min(end, lastOpened + Limits.silentSession)
     }
 
+    /// What the socket holds may open on it: silence erases it later (L-38).
+    mutating func putOffExpiry(_ now: Instant) {
+        let round = Limits.pingInterval * Limits.pings
+        lastOpened = max(lastOpened, now + (round - Limits.silentSession))
+    }
+
     /// Plans the ping after the one that is due now (L-74).
     mutating func pinged(_ now: Instant) {
         let next = now + Limits.joinPingInterval
@@ -129,6 +135,10 @@ struct SessionSet: Sendable {
         let others = all.indices.dropLast().filter { $0 != sending }
         guard let victim = others.min(by: { all[$0].lastOpened < all[$1].lastOpened }) else { return nil }
         return all.remove(at: victim)
+    }
+
+    mutating func putOffExpiry(_ now: Instant) {
+        for place in all.indices { all[place].putOffExpiry(now) }
     }
 
     mutating func remove(_ index: UInt32) -> Session? { place(of: index).map { all.remove(at: $0) } }

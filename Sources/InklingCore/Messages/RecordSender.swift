@@ -228,6 +228,9 @@ struct RecordSender: Sendable {
         return number
     }
 
+    /// Returns this node's name while it is not acknowledged, to go beside a pong (L-82); nil on a down link.
+    mutating func nameBesidePong() -> Record? { isUp ? window.recordZero() : nil }
+
     /// How many records were sent again.
     private(set) var repeats = 0
 

@@ -66,6 +66,15 @@ struct SendWindow {
     /// Returns the lowest record that may be sent again, marked as sent; nil when there is none.
     mutating func repeatRecord(_ now: Instant) -> Record? { repeatIndex.map { transmit($0, now) } }
 
+    /// Returns record 0 if it was sent and is not acknowledged, to go beside a pong (L-82). Its ack then gives no sample.
+    mutating func recordZero() -> Record? {
+        guard base == 0, let first = sent.first else { return nil }
+        sent[0].isRepeated = true
+        return Record(
+            number: 0, type: first.part.type, isFirst: first.part.isFirst, isLast: first.part.isLast,
+            body: first.part.body)
+    }
+
     private mutating func transmit(_ index: Int, _ now: Instant) -> Record {
         transmissions += 1
         sent[index].isRepeated = sent[index].transmission > 0

@@ -28,7 +28,7 @@ package struct ListedNames {
     private var random: any RandomNumberGenerator & Sendable
 
     /// - Parameter random: Decides which name is forgotten.
-    package init(random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) { self.random = random }
+    package init(random: any RandomNumberGenerator & Sendable) { self.random = random }
 
     /// From now on names of that chat count. All that is no chat's is tried again.
     package mutating func join(_ chat: ChatKeys) {

@@ -10,7 +10,9 @@ struct ReportPace: Sendable {
     var listed: Set<PublicKey> = []
     /// Whose presence or name is not what was told last, and why nothing is left of them, if nothing is.
     var due: [PublicKey: PresenceReason] = [:]
-    /// When the first of these may be told.
+    /// Until when people whose link began a new state stay shown (L-103).
+    var kept: [PublicKey: Instant] = [:]
+    /// When the first of those that are due may be told.
     var presenceDue: Instant?
 
     /// The reports that may follow another of the same person within a second.
@@ -47,7 +49,7 @@ struct ReportPace: Sendable {
         var pace = ReportPace(now: now)
         pace.listDue = listDue.map { _ in now }
         pace.listed = listed
-        pace.due = due
+        (pace.due, pace.kept) = (due, kept)
         return pace
     }
 

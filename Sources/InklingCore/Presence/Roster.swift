@@ -130,7 +130,10 @@ struct Roster: Sendable {
         pace.due[id.key] = nil
         var later: Instant?
         let isNews = before?.presence != presence || before?.name != name
-        if isNews, before != nil || presence != .offline {
+        let kept = pace.kept.removeValue(forKey: id.key)
+        if presence == .offline, reason == .replaced, let kept, now < kept {
+            (pace.kept[id.key], later) = (kept, kept)
+        } else if isNews, before != nil || presence != .offline {
             // What follows a message comes after it.
             let isBehindMessage = effects.holdsMessage(of: id.key, in: id.chat)
             later = isBehindMessage ? pace.listDue : pace.takeReport(of: id.key, now)
@@ -151,6 +154,11 @@ struct Roster: Sendable {
         people[id] = presence == .offline ? nil : Shown(presence: presence, name: name)
         effects.tell(.presence(id.chat, Person(key: id.key, name: name), presence, why))
         tellTyping(of: id.key, in: id.chat, links, &effects, now: now)
+    }
+
+    /// The link of a person began a new state: for a while the person stays shown, until it is up (L-103).
+    mutating func keepShown(_ id: PersonID, until end: Instant) {
+        if people[id] != nil { paces[id.chat]?.kept[id.key] = end }
     }
 
     // MARK: Time

@@ -95,7 +95,7 @@ extension StateChecker {
             if let plan = adversary?.plan, plan.standing == .stranger, chat != 2 { return }
             report(.falseOffline, "\(describe(id)), for want of room", now)
         case .replaced:
-            checkLoss(of: id, now)
+            checkLoss(of: identity, in: tag, by: viewer, now)
         case .hello, .back, .away, .blocked:
             break
         }
@@ -103,7 +103,9 @@ extension StateChecker {
 
     /// A state is replaced when the other end has lost it, and shows nobody of it any more (L-65, L-69). Reports of
     /// many take their time.
-    mutating func checkLoss(of id: PersonID, _ now: Instant) {
+    mutating func checkLoss(of identity: Int, in tag: ChatID, by viewer: Int, _ now: Instant) {
+        guard let chat = chatIndices[tag] else { return }
+        let id = PersonID(viewer: viewer, chat: chat, identity: identity)
         guard !isAttacked || adversary?.plan.forgesFriends == true, hosts.count <= Limits.lists,
             !hosts.contains(where: \.wasReverted), let owners = devices[id.identity], owners.count == 1,
             devices[hosts[id.viewer].plan.identity]?.count == 1, hosts[owners[0]].isActive, let before = shown[id]

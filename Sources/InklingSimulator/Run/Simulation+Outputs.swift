@@ -42,6 +42,9 @@ extension Simulation {
             if reason == .silence, let identity = hosts.first(where: { $0.key == key })?.plan.identity {
                 checker.failedBySilence(to: identity, in: chat, by: host.index, now)
             }
+            if reason == .lostState, let identity = hosts.first(where: { $0.key == key })?.plan.identity {
+                checker.checkLoss(of: identity, in: chat, by: host.index, now)
+            }
             trace { "host \(host.index): message \(number) failed (\(reason))" }
             report(number, key, .failed, host)
         case .keepWill(let session, let bytes, let address):

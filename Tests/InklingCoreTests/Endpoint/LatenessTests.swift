@@ -164,6 +164,63 @@ struct LatenessTests {
         #expect(!stage.isUp)
     }
 
+    @Test("After a stop of 70 s nobody was gone, and what is written at once arrives (L-42, L-103)")
+    func longStop() {
+        let lan = ConversationTests.pair()
+        lan.run(.seconds(12))
+        lan.stop(0)
+        lan.run(.seconds(70))
+        #expect(lan.links(1, to: 0).isEmpty)
+        let start = lan.now
+        lan.resume(0)
+        lan.say(0, "back")
+        lan.run(.ms(400))
+        #expect(lan.messages(at: 1) == ["back"] && lan.counters(0).messagesDelivered == 1)
+        let presences = lan.outputs(0, since: start).filter { if case .presence = $0 { true } else { false } }
+        #expect(presences.isEmpty && lan.presence(1, at: 0) == .online)
+    }
+
+    @Test("A person whose new state does not come up is offline after 3 s (L-103)")
+    func newStateAlone() {
+        var stage = LinkStage(isShown: true)
+        stage.run(.ms(500))
+        let start = stage.now
+        let id = stage.id
+        stage.with { endpoint, now in
+            endpoint.begin(now)
+            endpoint.replace(id, by: EpochPair(own: 0, peer: 1), now)
+            endpoint.finish()
+        }
+        stage.run(.ms(2_999))
+        #expect(stage.presences.map(\.presence) == [.online])
+        #expect((try? stage.endpoint.send("kept", to: World.chat, now: stage.now))?.recipients == 1)
+        stage.run(.ms(1))
+        #expect(stage.presences.map(\.presence) == [.online, .offline])
+        #expect(stage.presences.last.map { $0.at - start } == .seconds(3))
+    }
+
+    @Test("After a stop, a session that was silent for over 60 s still opens what waits in the socket (L-38)")
+    func silentSession() {
+        var stage = LinkStage(isShown: true)
+        var second = Session(
+            localIndex: LinkStage.nodeIndex + 1, remoteIndex: LinkStage.peerIndex + 1, role: .responder,
+            keys: LinkStage.keys.node, address: LinkStage.peerAddress, now: stage.now)
+        second.opened(order: 2, now: stage.now)
+        let id = stage.id
+        stage.with { endpoint, now in
+            endpoint.begin(now)
+            endpoint.join(second, to: id, now)
+            endpoint.finish()
+        }
+        stage.skip(.seconds(61))
+        stage.receive([.text("waited", number: 1)])
+        #expect(stage.texts == ["waited"])
+        stage.with { $0.socketDrained(now: $1) }
+        stage.receive([.beat])
+        stage.run(.seconds(61))
+        #expect(stage.link?.sessions.indices.contains(LinkStage.nodeIndex) != true)
+    }
+
     @Test("A timer 500 ms late is not late, and one later is (L-30)")
     func threshold() {
         for (delay, isLate) in [(500, false), (501, true)] {
