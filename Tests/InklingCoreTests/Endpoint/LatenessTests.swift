@@ -205,7 +205,7 @@ struct LatenessTests {
         var second = Session(
             localIndex: LinkStage.nodeIndex + 1, remoteIndex: LinkStage.peerIndex + 1, role: .responder,
             keys: LinkStage.keys.node, address: LinkStage.peerAddress, now: stage.now)
-        second.opened(order: 2, now: stage.now)
+        second.opened(order: 2, isNewest: true, now: stage.now)
         let id = stage.id
         stage.with { endpoint, now in
             endpoint.begin(now)
