@@ -185,7 +185,7 @@ class Chat:
 
     def _replace(self, link: Link, session: Session) -> None:
         """L-69."""
-        former = link.sender
+        former, was_shown = link.sender, link.presence() != "offline"
         failed = [message.number for message in former.messages if message.begun_at is not None]
         for other in list(link.sessions):
             self._context.sessions.pop(other.index, None)
@@ -194,10 +194,17 @@ class Chat:
         link.receiver.close()
         link.end_typing()
         link.begin_state(session.own_epoch, session.peer_epoch)
+        if was_shown:
+            self.people.keep_shown(link.key)
         link.sender.take_over(former)
         for number in failed:
             self.failed(link, number, "lost-state")
         self.people.update(link.key, "silence")
+
+    def keep_shown(self, link: Link) -> None:
+        """L-103."""
+        if link.presence() != "offline":
+            self.people.keep_shown(link.key)
 
     def handshake(self, link: Link, targets: list[Address]) -> None:
         """L-37, L-42: for a link."""
@@ -273,7 +280,7 @@ class Chat:
     def send_text(self, number: int, text: str, tag: Optional[str]) -> None:
         """M-9, M-14, M-30, M-36."""
         body = text.encode()
-        shown = [link for link in self.links.values() if link.is_named]
+        shown = [link for link in self.links.values() if link.takes_messages]
         full = [link for link in shown if not link.sender.has_room(len(body))]
         refusing = next((link for link in full if not link.sender.is_overdue() or len(full) == len(shown)), None)
         if refusing is not None:

@@ -36,6 +36,7 @@ AWAITED = 3 * S                                 # L-80, L-51
 CHECK_PAUSE = 1 * S                             # L-73
 HINT_PAUSE = 1 * S                              # L-29, L-40
 JOIN_STEP, JOIN_TIME = 250 * MS, 3 * S          # L-74, L-75
+KEPT_SHOWN = 3 * S                              # L-103
 DOWN_TIME = 60 * S                              # L-83
 LEAST_UP = 10 * S                               # L-84
 NAME_TIME = 10 * S                              # L-86

@@ -42,6 +42,7 @@ class Link:
         self.datagrams = Bucket(LINK_RATE, LINK_BURST, self.clock.now)          # L-25
         self.covered: list[Any] = []                    # instances of when it came up, or a session joined
         self.name, self.records_sent = "", 0
+        self.is_named = self.was_named = False
         self._began_hint = self._last_unheard = -UNHEARD_PAUSE
         self._timers: dict[str, Timer] = {}
         self.begin_state(own_epoch, peer_epoch)
@@ -56,6 +57,7 @@ class Link:
         self.window, self._counter = ReplayWindow(), 0
         self._newest_status, self._newest_source = -1, self.address
         self.interval, self.evidence_at, self.up_at = S, now, now
+        self.was_named, self.is_stale = self.takes_messages, False
         self.is_named = self.peer_away = self.is_typing = self._peer_types = False
         self._starts = Bucket(START_RATE, START_BURST, now)
         self._typing_until = 0
@@ -83,6 +85,11 @@ class Link:
     @property
     def is_down(self) -> bool:
         return self.state == DOWN
+
+    @property
+    def takes_messages(self) -> bool:
+        """Messages are queued for a person whom this or a replaced state showed (L-103)."""
+        return self.is_named or self.was_named
 
     @property
     def is_alive(self) -> bool:
@@ -203,7 +210,9 @@ class Link:
         self.context.pacer.request(self)
 
     def send_record(self) -> bool:
-        """Sends the next record, if there is one (M-9, L-85)."""
+        """Sends the next record, if there is one (M-9, L-85, L-42)."""
+        if self.is_stale:
+            return False
         record = self.sender.next_record()
         if record is None or not self.is_alive:
             return False
@@ -360,6 +369,9 @@ class Link:
         """L-28, within the bytes of L-72."""
         frames: list[Frame] = [self.heartbeat(), Pong(ping.token)]
         if source == self.address:
+            name = self.sender.record_zero() if self.is_alive else None         # L-82
+            if name is not None:
+                frames.append(Record(0, name.kind, name.flags, name.body))
             self.send(frames, [source], via=via)
         elif self._may_send_to_unconfirmed(len(encode_frames(frames)) + SEALED_EXTRA):
             self._bytes_out += self.send(frames, [source], via=via)
@@ -420,6 +432,9 @@ class Link:
     def _take_evidence(self) -> None:
         """L-23, L-26, L-27."""
         self.evidence_at = self.clock.now
+        if self.is_stale:
+            self.is_stale = False
+            self.wants_to_send()
         if self.state == SUSPECT:
             self.state = UP
             self._host.changed(self)
@@ -464,7 +479,9 @@ class Link:
             self._ping_all(True)
 
     def begin_new_round(self) -> None:
-        """L-89: catching up begins while it is due for suspicion or down."""
+        """Catching up begins: what waits may open on its sessions (L-38), and end a suspicion that is due (L-89)."""
+        for session in self.sessions:
+            session.opened_at = max(session.opened_at, self.clock.now + PINGS * PING_STEP - SILENT_SESSION)
         silence = self._timers.get("silence")
         if self.is_alive and silence is not None and silence.is_set and silence.due <= self.clock.now:
             silence.cancel()
@@ -505,9 +522,11 @@ class Link:
     def _go_down(self) -> None:
         """L-27, L-44, L-84."""
         self.up_total += self.clock.now - self.up_at
+        if not self.sessions:
+            self._host.keep_shown(self)                                     # L-103
         if self.up_total < LEAST_UP:
             return self._host.forget(self, "silence")
-        self.state = DOWN
+        self.state, self.is_stale = DOWN, False
         self._cancel("silence", "beat", "name")
         self.end_typing()
         self.sender.down()

@@ -68,6 +68,7 @@ class Node:
             for chat in self.chats.values():
                 for link in list(chat.links.values()):
                     if link.is_alive:
+                        link.is_stale = True
                         chat.handshake(link, [link.address, *chat.covered_addresses(link)])
                 chat.openings.begin_all_again()
 

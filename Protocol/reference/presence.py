@@ -6,7 +6,7 @@ from typing import Any, Callable, Optional
 from clock import Bucket, Timer, cancel
 from context import Context
 from keys import base64url, user_id
-from limits import LIST_BURST, LIST_RATE, MESSAGE_WAIT, MS, REPEATED_WITHIN
+from limits import KEPT_SHOWN, LIST_BURST, LIST_RATE, MESSAGE_WAIT, MS, REPEATED_WITHIN
 
 RANKS = {"offline": 0, "away": 1, "online": 2}
 
@@ -44,6 +44,7 @@ class People:
         self._lists = Bucket(LIST_RATE, LIST_BURST, self._clock.now)
         self._repeats = Bucket(LIST_RATE, LIST_BURST, self._clock.now)
         self._reported_at: dict[bytes, int] = {}
+        self._kept: dict[bytes, int] = {}               # until when people stay shown (L-103)
         self._waiting: dict[bytes, str] = {}            # people whose change waits, and why they would be offline
         self._list_timer: Optional[Timer] = None
         self._person_timer: Optional[Timer] = None
@@ -72,6 +73,9 @@ class People:
     def _update_person(self, key: bytes, why: str, at_once: bool) -> None:
         person = self.person(key)
         presence, name = self._state(key)
+        if presence == "offline" and why == "silence" and self._clock.now < self._kept.get(key, 0):
+            return
+        self._kept.pop(key, None)
         self._waiting.pop(key, None)
         if (presence, name) != (person.presence, person.name):
             if not at_once and self._must_wait(key):
@@ -85,6 +89,11 @@ class People:
                                 "why": why if presence == "offline" else why_there(before, presence)})
         if presence == "offline" and not self._links_of(key):
             self.known.pop(key, None)
+
+    def keep_shown(self, key: bytes) -> None:
+        """L-103."""
+        self._kept[key] = self._clock.now + KEPT_SHOWN
+        self._clock.after(KEPT_SHOWN, lambda: self.update(key))
 
     def _must_wait(self, key: bytes) -> bool:
         """T-26."""

@@ -162,6 +162,13 @@ class Sender:
             return None
         return self._waiting[0]
 
+    def record_zero(self) -> Optional[Outgoing]:
+        """Returns record 0 while it is not acknowledged, to go beside a pong; its ack then gives no sample (L-82)."""
+        first = next((r for r in self.sent if r.number == 0), None)
+        if first is not None:
+            first.transmissions += 1
+        return first
+
     def sent_record(self, record: Outgoing) -> None:
         """The record that `next_record` returned was sent."""
         now = self._clock.now

@@ -121,8 +121,7 @@ extension Catalogue {
         },
         Case("A-3.4", "`quit` and `stop` are answered, and end it with a bye", also: "J-10") { trial in
             for word in ["quit", "stop"] {
-                let program = try trial.startAnswering(
-                    ProgramArguments(chat: trial.chatName, state: word), needs: [])
+                let program = try trial.startAnswering(ProgramArguments(chat: trial.chatName, state: word), needs: [])
                 let peer = try trial.peer()
                 try peer.open(to: program)
                 try program.ask(["do": .string(word)], expecting: "ok")
@@ -140,7 +139,7 @@ extension Catalogue {
             }
             try trial.wait(
                 .seconds(10), for: "\(count) answers", actual: { "\(program.answers.count)" },
-                until: { program.answers.count >= count ? true : nil })
+                when: { program.answers.count >= count })
             let order = program.answers.compactMap(\.id.integer)
             try expect(order == Array(0..<count), "the ids from 0 to \(count - 1) in order", actual: "\(order)")
         },
@@ -153,7 +152,7 @@ extension Catalogue {
                 let answer = try program.ask(request)
                 try trial.wait(
                     .seconds(5), for: "a line `\(kind)` after \(program.describe(answer))",
-                    until: { program.lines.dropFirst(count).contains { $0.kind == kind } ? true : nil })
+                    when: { program.lines.dropFirst(count).contains { $0.kind == kind } })
                 let lines = program.lines.dropFirst(count)
                 guard let answered = lines.firstIndex(where: { $0.value == answer }),
                     let told = lines.firstIndex(where: { $0.kind == kind }), answered < told
@@ -238,7 +237,6 @@ extension Program {
             invite, "the invite of the secret chat",
             invite["invite"]?.string == "inkling:caf%C3%A9#" + secret && invite["chat"]?.string == "caf\u{E9}")
         let none = try ask(["do": "invite"], expecting: "invite")
-        try judge(
-            none, "no invite of an open chat", none["invite"] == nil && none["chat"]?.string == arguments.chat)
+        try judge(none, "no invite of an open chat", none["invite"] == nil && none["chat"]?.string == arguments.chat)
     }
 }

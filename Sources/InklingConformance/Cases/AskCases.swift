@@ -6,7 +6,7 @@ extension Catalogue {
             let (_, peer) = try trial.startByHand(habits: .none)
             try trial.wait(
                 .seconds(14), for: "six asks", actual: { "\(peer.asks.count) came" },
-                until: { peer.asks.count >= 6 ? true : nil })
+                when: { peer.asks.count >= 6 })
             let times = peer.asks.map(\.at)
             let steps: [Duration] = [
                 .milliseconds(300), .milliseconds(600), .milliseconds(1_200), .milliseconds(2_400), .seconds(5),
@@ -18,7 +18,7 @@ extension Catalogue {
         },
         Case("D-11.2", "each ask is for the chat and has a new token") { trial in
             let (_, peer) = try trial.startByHand(habits: .none)
-            try trial.wait(.seconds(8), for: "five asks", until: { peer.asks.count >= 5 ? true : nil })
+            try trial.wait(.seconds(8), for: "five asks", when: { peer.asks.count >= 5 })
             try expect(
                 peer.asks.allSatisfy({ peer.chat.fits($0.value) }), "asks whose check fits", actual: "another one")
             let tokens = peer.asks.map(\.value.token)
@@ -160,8 +160,7 @@ extension Catalogue {
             let tells = [try ask(program, peer, token: 1), try ask(program, peer, token: 2)]
             try expect(tells[0].nonce != tells[1].nonce, "a new random nonce", actual: "\(tells[0].nonce) twice")
             for tell in tells where (try? peer.chat.open(tell)) != program.key {
-                throw Finding(
-                    expected: "the key \(program.key.bytes.hex), sealed", actual: tell.encode().hex)
+                throw Finding(expected: "the key \(program.key.bytes.hex), sealed", actual: tell.encode().hex)
             }
         },
         Case("D-14.1", "a tell that names the own key makes no link, and the user is told", also: "D-7") { trial in
@@ -191,7 +190,7 @@ extension Catalogue {
         _ trial: Trial, _ answer: (Peer, (at: Duration, value: Ask, bytes: [UInt8], source: UDPAddress)) throws -> Void
     ) throws {
         let (program, peer) = try trial.startByHand()
-        try trial.wait(.seconds(8), for: "two asks", until: { peer.asks.count >= 2 ? true : nil })
+        try trial.wait(.seconds(8), for: "two asks", when: { peer.asks.count >= 2 })
         try answer(peer, try peer.awaitAsk())
         try trial.never(for: .milliseconds(900), "no initiation") { !peer.initiations.isEmpty }
         try peer.tellKey()

@@ -109,8 +109,7 @@ extension Catalogue {
             peer.habits.answersInitiations = false
             try peer.tellKey()
             let index = try peer.awaitInitiation().value.senderIndex
-            try trial.wait(
-                .seconds(2), for: "a third transmission", until: { peer.initiations.count >= 3 ? true : nil })
+            try trial.wait(.seconds(2), for: "a third transmission", when: { peer.initiations.count >= 3 })
             peer.habits.answersInitiations = true
             let session = try peer.awaitLink(from: program)
             try expect(session.remoteIndex == index, "the first attempt completes", actual: "another one did")
@@ -127,7 +126,7 @@ extension Catalogue {
             let count = peer.initiations.count
             try trial.wait(
                 .milliseconds(600), for: "the next transmission",
-                until: { peer.initiations.count > count ? true : nil })
+                when: { peer.initiations.count > count })
             repeatResponse(to: initiation, of: peer)
             try peer.hear(on: session)
             try peer.bringUp(session, at: program)

@@ -46,7 +46,7 @@ extension Catalogue {
             }
             let (good, bad) = (trial.token(), trial.token())
             peer.sendPlaintext(plaintext(1_175, token: good))
-            try trial.wait(.seconds(3), for: "a pong to 1,200 bytes", until: { peer.hasPong(good) ? true : nil })
+            try trial.wait(.seconds(3), for: "a pong to 1,200 bytes", when: { peer.hasPong(good) })
             peer.sendPlaintext(plaintext(1_176, token: bad))
             try peer.ping()
             try trial.never(for: .milliseconds(200), "no pong to 1,201 bytes", when: { peer.hasPong(bad) })

@@ -32,7 +32,7 @@ extension Catalogue {
         try trial.wait(
             .seconds(5), for: "\(texts.count) messages, \(why)",
             actual: { "there are \(program.messages(from: peer.user).count)" },
-            until: { program.messages(from: peer.user).count >= texts.count ? true : nil })
+            when: { program.messages(from: peer.user).count >= texts.count })
         trial.run(for: .milliseconds(200))
         let shown = program.messages(from: peer.user)
         guard shown.map({ Array($0.utf8) }) == texts.map({ Array($0.utf8) }) else {

@@ -120,7 +120,7 @@ extension Catalogue {
             try advertise(peer, in: trial)
             let first = try peer.awaitInitiation(within: .seconds(10), since: .zero)
             trial.run(for: .milliseconds(1_500))
-            let attempt = peer.initiations.filter { $0.at < first.at + .seconds(3) }
+            let attempt = peer.initiations.filter { $0.at < first.at + .milliseconds(2_500) }
             guard Set(attempt.map(\.source.host)).count > 1 else {
                 throw Untried(reason: "discovery finds one address of this machine alone")
             }
@@ -141,7 +141,7 @@ extension Catalogue {
             for peer in peers { try advertise(peer, in: trial) }
             try trial.wait(
                 .seconds(30), for: "an initiation to each of six instances",
-                until: { peers.allSatisfy { !$0.initiations.isEmpty } ? true : nil })
+                when: { peers.allSatisfy { !$0.initiations.isEmpty } })
         },
         Case("L-3.3", "instances of one key that share a candidate are opened to by one attempt at a time") { trial in
             let (program, peer) = try start(trial)

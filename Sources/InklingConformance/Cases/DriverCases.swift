@@ -29,7 +29,7 @@ extension Catalogue {
                 peer.announce(typing: isTyping)
                 try trial.wait(
                     Trial.late + .milliseconds(100), for: "a line `typing` after the status",
-                    until: { program.typingChanges(of: peer.user, since: start).last?.shown == isTyping ? true : nil })
+                    when: { program.typingChanges(of: peer.user, since: start).last?.shown == isTyping })
                 trial.run(for: .milliseconds(50))
             }
         },
@@ -90,7 +90,7 @@ extension Catalogue {
             program.compose("f")
             try trial.wait(
                 .seconds(3), for: "three messages",
-                until: { Set(peer.texts.map(\.value.number)).count >= 3 ? true : nil })
+                when: { Set(peer.texts.map(\.value.number)).count >= 3 })
             trial.run(for: .milliseconds(700))
             let texts = peer.distinctTexts.map(\.text)
             try expect(texts == ["one", "two", "three"], "the records one, two, three", actual: "\(texts)")
@@ -268,8 +268,7 @@ extension Catalogue {
         Case("J-9.4", "each `stats` is answered with one line") { trial in
             let program = try trial.start(needs: .stats)
             for _ in 0..<3 { program.tell(["do": "stats"]) }
-            try trial.wait(
-                .seconds(3), for: "three answers", until: { program.events("stats").count >= 3 ? true : nil })
+            try trial.wait(.seconds(3), for: "three answers", when: { program.events("stats").count >= 3 })
             try trial.never(for: .milliseconds(300), "three answers", when: { program.events("stats").count > 3 })
         },
     ]

@@ -167,7 +167,7 @@ extension Catalogue {
             let first = try peer.open(to: program)
             peer.habits.acknowledges = false
             for number in 1...12 { program.send("message \(number)") }
-            try trial.wait(.seconds(3), for: "records", until: { peer.distinctTexts.count >= 4 ? true : nil })
+            try trial.wait(.seconds(3), for: "records", when: { peer.distinctTexts.count >= 4 })
             trial.run(for: .milliseconds(50))
             let sent = Set(peer.distinctTexts.map(\.text))
             peer.forget()
@@ -176,7 +176,7 @@ extension Catalogue {
             try peer.awaitNamed(on: second)
             try trial.wait(
                 .seconds(5), for: "12 outcomes", actual: { "\(program.outcomes(for: peer.user).count) came" },
-                until: { program.outcomes(for: peer.user).count == 12 ? true : nil })
+                when: { program.outcomes(for: peer.user).count == 12 })
             let failed = program.outcomes(for: peer.user).filter { $0.kind == "failed" }
             let texts = Set(peer.distinctTexts.map(\.text))
             try expect(
@@ -186,6 +186,27 @@ extension Catalogue {
                 actual: "\(failed.map { $0.why ?? "" }), and \(texts.count) came")
             let counters = peer.received.filter { $0.session === second }.map(\.counter)
             try expect(counters.min() == 0 && second.state !== first.state, "counters from 0 on", actual: "\(counters)")
+        },
+        Case("L-103.1", "a person whose link begins a new state stays shown for 3 s, without typing", also: "L-69") {
+            trial in
+            let (program, peer) = try trial.startLinked()
+            let start = trial.now
+            peer.forget()
+            try peer.awaitNamed(on: try peer.openSession(to: program))
+            trial.run(for: .milliseconds(3_300))
+            try expect(
+                program.peerEvents(peer.user, since: start).isEmpty, "no `peer` when the new state comes up",
+                actual: "the last presence is \(program.presence(of: peer.user) ?? "none")")
+            peer.announce(typing: true)
+            try program.awaitTyping(true, of: peer.user)
+            peer.forget()
+            peer.habits = .quiet
+            let session = try peer.openSession(to: program)
+            let joined = trial.now
+            peer.send([.unheard], on: session)
+            try program.awaitTyping(false, of: peer.user, within: .seconds(1))
+            let gone = try program.awaitPresence("offline", of: peer.user)
+            try trial.judge("offline where no new state comes up", at: gone.at, after: joined, is: .seconds(3))
         },
         Case(
             "L-83.1", "within 60 s of silence the same epochs go on: a message that waited comes once, also elsewhere",

@@ -10,9 +10,8 @@ extension Catalogue {
             program.send(String(repeating: "long ", count: 600))
             try trial.wait(
                 .seconds(4), for: "four records", actual: { "\(peer.texts.count) came" },
-                until: {
+                when: {
                     peer.texts.count >= 4 && peer.texts.contains { $0.value.isLast && $0.value.number > 0 }
-                        ? true : nil
                 })
             trial.run(for: .seconds(1))
             for datagram in peer.received where !datagram.frames.isEmpty {
@@ -28,14 +27,12 @@ extension Catalogue {
             let (program, peer) = try trial.startLinked()
             peer.habits.heartbeat = nil
             peer.sendPlaintext([2, 0xF8 | 1])
-            try trial.wait(
-                .seconds(3), for: "typing is shown", until: { program.shows(typing: peer.user) ? true : nil })
+            try trial.wait(.seconds(3), for: "typing is shown", when: { program.shows(typing: peer.user) })
             peer.sendPlaintext([2, 0xF8])
             try trial.wait(
                 .seconds(2), for: "typing is hidden", until: { program.shows(typing: peer.user) ? nil : true })
             peer.sendPlaintext([1, 0xF8 | 1, 10])
-            try trial.wait(
-                .seconds(2), for: "typing is shown", until: { program.shows(typing: peer.user) ? true : nil })
+            try trial.wait(.seconds(2), for: "typing is shown", when: { program.shows(typing: peer.user) })
             try expect(
                 program.presence(of: peer.user) == "online", "online",
                 actual: program.presence(of: peer.user) ?? "no presence")
@@ -49,7 +46,7 @@ extension Catalogue {
             try trial.wait(
                 .seconds(3), for: "the message \"one, two, three\"",
                 actual: { "the messages \(program.messages(from: peer.user))" },
-                until: { program.messages(from: peer.user) == ["one, two, three"] ? true : nil })
+                when: { program.messages(from: peer.user) == ["one, two, three"] })
         },
         Case("X-2.1", "an unassigned bye reason counts as 0", also: "L-34", "M-18") { trial in
             let program = try trial.start()
@@ -67,15 +64,13 @@ extension Catalogue {
             peer.habits.heartbeat = nil
             let unknown: [UInt8] = [0x7A, 0, 5, 8, 0, 2, 0, 10]
             peer.sendPlaintext(unknown + [2, 1])
-            try trial.wait(
-                .seconds(3), for: "typing is shown", until: { program.shows(typing: peer.user) ? true : nil })
+            try trial.wait(.seconds(3), for: "typing is shown", when: { program.shows(typing: peer.user) })
             peer.sendPlaintext([2, 0] + unknown)
             try trial.wait(
                 .seconds(2), for: "typing is hidden", until: { program.shows(typing: peer.user) ? nil : true })
             let record: [UInt8] = [4, 0, 0, 0, 1, 3] + Array("hi".utf8)
             peer.sendPlaintext([2, 0] + unknown + [0xF1, 0, 0] + record)
-            try trial.wait(
-                .seconds(3), for: "the message", until: { program.messages(from: peer.user) == ["hi"] ? true : nil })
+            try trial.wait(.seconds(3), for: "the message", when: { program.messages(from: peer.user) == ["hi"] })
             peer.sendPlaintext(unknown + [8, 0])
             peer.forget()
             try program.awaitPresence("offline", of: peer.user, within: .seconds(2))
@@ -118,7 +113,7 @@ extension Catalogue {
                 peer.sendPlaintext([2, 0, 4] + number.bigEndianBytes + [type << 4 | type & 3])
                 try trial.wait(
                     .seconds(2), for: "an ack of a record of type \(type)",
-                    until: { peer.state.acknowledged > number ? true : nil })
+                    when: { peer.state.acknowledged > number })
             }
         },
     ]

@@ -204,8 +204,7 @@ extension Catalogue {
             try trial.never(
                 for: start + .seconds(5) - Trial.early - trial.now, "no ask and no initiation for 5 s after a bye",
                 actual: { "one came after \((trial.now - start).text)" }, when: opened)
-            try trial.wait(
-                .seconds(8), for: "an ask or an initiation when the 5 s are over", until: { opened() ? true : nil })
+            try trial.wait(.seconds(8), for: "an ask or an initiation when the 5 s are over", when: { opened() })
         },
         Case("L-35.2", "after a bye the peer's initiation is answered as ever") { trial in
             let (program, peer) = try trial.startLinked()

@@ -41,8 +41,7 @@ extension Catalogue {
                 "nothing is applied of \(bad.map(\.0).joined(separator: "; "))",
                 actual: "typing or presence changed: \(program.peerEvents(peer.user, since: start).count) `peer`")
             peer.announce(typing: true)
-            try trial.wait(
-                .seconds(3), for: "typing is shown", until: { program.shows(typing: peer.user) ? true : nil })
+            try trial.wait(.seconds(3), for: "typing is shown", when: { program.shows(typing: peer.user) })
         },
         Case("W-25.1", "a type below 0x40 that is not in the table is an error") { trial in
             var samples: [Sample] = []
@@ -84,7 +83,7 @@ extension Catalogue {
             try trial.wait(
                 .seconds(3), for: "the text with all bytes behind it",
                 actual: { "the texts \(program.messages(from: peer.user))" },
-                until: { program.messages(from: peer.user) == ["hi\u{8}\u{0}"] ? true : nil })
+                when: { program.messages(from: peer.user) == ["hi\u{8}\u{0}"] })
             try peer.ping()
             try expect(
                 program.presence(of: peer.user) == "online", "no bye in the text of a message",
@@ -99,9 +98,8 @@ extension Catalogue {
             try trial.wait(
                 .seconds(4), for: "all \(texts.count) messages, as they were sent",
                 actual: { "the texts \(program.messages(from: peer.user).map { Array($0.utf8).hex })" },
-                until: {
+                when: {
                     program.messages(from: peer.user).map { Array($0.utf8) } == texts.map { Array($0.utf8) }
-                        ? true : nil
                 })
         },
         Case("W-40.1", "a name, invite or successor without both flags is an error") { trial in

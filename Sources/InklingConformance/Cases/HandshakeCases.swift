@@ -79,8 +79,7 @@ extension Catalogue {
             peer.habits.takesResponses = false
             let opening = try peer.begin(to: program)
             for count in 1...3 {
-                try trial.wait(
-                    .seconds(2), for: "response \(count)", until: { peer.responses.count >= count ? true : nil })
+                try trial.wait(.seconds(2), for: "response \(count)", when: { peer.responses.count >= count })
                 if count == 3 { peer.habits.takesResponses = true }
                 peer.transmit(opening)
             }
@@ -155,7 +154,7 @@ extension Catalogue {
             try program.need(.peer)
             try trial.wait(
                 .seconds(8), for: "an initiation to each of ten peers",
-                until: { peers.allSatisfy { !$0.initiations.isEmpty } ? true : nil })
+                when: { peers.allSatisfy { !$0.initiations.isEmpty } })
             try checkRandom(peers.compactMap { $0.initiations.first?.value.senderIndex })
         },
         Case("W-16.3", "0 is an index like any other") { trial in

@@ -31,7 +31,7 @@ extension Catalogue {
             try trial.wait(
                 .seconds(12), for: "an initiation to each of 160 peers that do not answer",
                 actual: { "\(peers.count { !$0.initiations.isEmpty }) got one" },
-                until: { peers.allSatisfy { !$0.initiations.isEmpty } ? true : nil })
+                when: { peers.allSatisfy { !$0.initiations.isEmpty } })
         },
         Case(
             "M-20.1", "strangers get 4 MiB for messages that are not whole, and what is begun is taken whole",
@@ -285,7 +285,7 @@ extension Catalogue {
         sendAll(56...56, on: taken)
         try trial.wait(
             .seconds(5), for: "\(taken.count) messages", actual: { "\(program.events("message").count) are shown" },
-            until: { program.events("message").count >= taken.count ? true : nil })
+            when: { program.events("message").count >= taken.count })
         try trial.wait(
             .seconds(1), for: "an ack unprompted on each of \(refused.count) links held back",
             until: {
@@ -296,7 +296,7 @@ extension Catalogue {
         sendAll(1...56, on: refused)
         try trial.wait(
             .seconds(5), for: "all messages", actual: { "\(program.events("message").count) are shown" },
-            until: { program.events("message").count == sessions.count ? true : nil })
+            when: { program.events("message").count == sessions.count })
     }
 
     /// Peers that are added by hand and tell their keys, but answer no initiation.
@@ -304,8 +304,7 @@ extension Catalogue {
         let peers = try (1...count).map { try trial.peer(named: "Peer \($0)") }
         for peer in peers { (peer.habits, peer.habits.answersAsks) = (.none, true) }
         _ = try trial.start(peers: peers, needs: .peer)
-        try trial.wait(
-            .seconds(5), for: "an initiation", until: { peers.contains { !$0.initiations.isEmpty } ? true : nil })
+        try trial.wait(.seconds(5), for: "an initiation", when: { peers.contains { !$0.initiations.isEmpty } })
         return peers
     }
 
@@ -329,6 +328,6 @@ extension Catalogue {
             openings.append(try peer.begin(to: program))
         }
         let isNamed = { (opening: PeerOpening) in peer.session(of: opening)?.isNamed ?? false }
-        _ = try? trial.wait(.seconds(1), for: "", until: { openings.allSatisfy(isNamed) ? true : nil })
+        _ = try? trial.wait(.seconds(1), for: "", when: { openings.allSatisfy(isNamed) })
     }
 }

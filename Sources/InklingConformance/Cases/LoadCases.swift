@@ -43,7 +43,7 @@ extension Catalogue {
             try trial.wait(
                 .seconds(2), for: "64 responses to 64 initiations in less than a second",
                 actual: { "\(crowd.responses.count) responses and \(crowd.retries.count) retries" },
-                until: { crowd.sessions.count >= 64 ? true : nil })
+                when: { crowd.sessions.count >= 64 })
             let peer = try trial.peer(named: "Bob")
             peer.habits = .quiet
             let session = try peer.openSession(to: program)
@@ -172,7 +172,7 @@ extension Catalogue {
             try open(134, of: peer, to: program, hosts: (2...9).map { "127.0.0.\($0)" })
             try trial.wait(
                 .milliseconds(1_500), for: "134 responses to initiations with cookies",
-                actual: { "\(peer.sessions.count) came" }, until: { peer.sessions.count >= 134 ? true : nil })
+                actual: { "\(peer.sessions.count) came" }, when: { peer.sessions.count >= 134 })
             guard let first = peer.sessions.first, let last = peer.sessions.last else { return }
             peer.send([.ping(1)], on: first)
             try trial.never(for: .milliseconds(300), "nothing on the oldest session") { first.isComplete }
@@ -235,7 +235,7 @@ extension Catalogue {
         try peer.trial.wait(
             .milliseconds(600), for: "a retry to each of \(count) initiations under load",
             actual: { "\(peer.retries.count) retries and \(peer.responses.count) responses" },
-            until: { peer.retries.count >= count ? true : nil })
+            when: { peer.retries.count >= count })
         for retry in peer.retries {
             guard let opening = peer.openings.first(where: { $0.index == retry.value.receiverIndex }) else { continue }
             peer.sendBytes(opening.bytes + retry.value.cookie, to: program.address, from: opening.source)

@@ -46,7 +46,7 @@ extension Catalogue {
             peer.sendBytes(whole, to: program.address)
             try trial.wait(
                 .seconds(3), for: "a pong and typing after the whole datagram",
-                until: { peer.hasPong(token) && program.shows(typing: peer.user) ? true : nil })
+                when: { peer.hasPong(token) && program.shows(typing: peer.user) })
         },
         Case("W-15.2", "garbage behind every first byte is not answered", also: "W-12", "W-13") { trial in
             let program = try trial.start()
@@ -158,7 +158,7 @@ extension Catalogue {
             peer.sendBytes(right, to: program.address)
             try trial.wait(
                 .seconds(3), for: "the datagram is applied as it was sealed",
-                until: { peer.hasPong(token) && program.messages(from: peer.user) == [record.text] ? true : nil })
+                when: { peer.hasPong(token) && program.messages(from: peer.user) == [record.text] })
         },
         Case("W-24.1", "garbage that is well sealed changes nothing", also: "W-25", "W-27", "W-28", "W-40") { trial in
             let (program, peer) = try trial.startLinked()

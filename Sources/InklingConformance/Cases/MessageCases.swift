@@ -153,8 +153,7 @@ extension Catalogue {
             program.send(String(repeating: "x", count: 4 * 1_167))
             let records = try awaitRecords(4, trial, peer)
             let count = peer.texts.count
-            let again = try trial.wait(
-                .seconds(2), for: "a record again", until: { peer.texts.dropFirst(count).first })
+            let again = try trial.wait(.seconds(2), for: "a record again", until: { peer.texts.dropFirst(count).first })
             trial.run(for: .milliseconds(100))
             let others = peer.texts.dropFirst(count + 1).filter { $0.at < again.at + .milliseconds(100) }
             try expect(
@@ -184,8 +183,7 @@ extension Catalogue {
             // Two transmissions that came late or early by as much as the machine is slow.
             let slack = Trial.late / 2
             for (gap, least) in zip(gaps, [200, 400, 800, 1_000]) {
-                try expect(
-                    gap >= .milliseconds(least) - slack, "200 ms or more, doubled up to 1 s", actual: words)
+                try expect(gap >= .milliseconds(least) - slack, "200 ms or more, doubled up to 1 s", actual: words)
             }
             try expect(gaps.allSatisfy({ $0 <= .seconds(1) + Trial.late }), "intervals up to 1 s", actual: words)
         },

@@ -65,7 +65,6 @@ extension Catalogue {
     private static func fallSilent(_ peer: Peer, _ program: Program) throws -> Duration {
         try peer.tellKey()
         try peer.awaitLink(from: program)
-        peer.habits = .none
-        return try program.awaitPresence("offline", of: peer.user, within: .seconds(6)).at
+        return try peer.fallSilent() + .seconds(3)
     }
 }

@@ -42,7 +42,7 @@ extension Catalogue {
             peer.habits.sendsName = false
             peer.habits.heartbeat = nil
             let session = try peer.openSession(to: program)
-            try trial.wait(.seconds(3), for: "the link comes up", until: { session.state.hasName ? true : nil })
+            try trial.wait(.seconds(3), for: "the link comes up", when: { session.state.hasName })
             // The text is held until record 0 comes, which shows the peer.
             peer.status.isTyping = true
             peer.sendRecord(1, "hi")

@@ -55,7 +55,7 @@ extension Catalogue {
             let (program, peer) = try trial.startLinked(needs: .messages)
             peer.habits.acknowledges = false
             program.send(String(repeating: "x", count: 3 * 1_167))
-            try trial.wait(.seconds(3), for: "three records", until: { peer.distinctTexts.count >= 3 ? true : nil })
+            try trial.wait(.seconds(3), for: "three records", when: { peer.distinctTexts.count >= 3 })
             let last = peer.distinctTexts.map(\.number).max() ?? 0
             peer.send([.ack(Ack(next: last - 1))])
             peer.send([.ack(Ack(next: last, bitmap: 0))])
@@ -149,7 +149,7 @@ extension Catalogue {
             try trial.wait(
                 .seconds(5), for: "`failed` with the reason `quit` before the program ends",
                 actual: { program.exit == nil ? "it has not come" : "the program ended without it" },
-                until: { program.outcomes(for: peer.user).contains { $0.why == "quit" } ? true : nil })
+                when: { program.outcomes(for: peer.user).contains { $0.why == "quit" } })
         },
         Case("M-18.7", "messages that wait fail with `quit` when the program is suspended") { trial in
             let (program, peer) = try waiting(trial, needs: .suspend)
@@ -200,7 +200,7 @@ extension Catalogue {
             }
             try trial.wait(
                 .seconds(15), for: "two `failed`", actual: { "there are \(program.outcomes(for: peer.user).count)" },
-                until: { program.outcomes(for: peer.user).count == 2 ? true : nil })
+                when: { program.outcomes(for: peer.user).count == 2 })
             try expect(
                 program.outcomes(for: peer.user).allSatisfy({ $0.why == "stalled" }), "the reason `stalled`",
                 actual: "\(program.outcomes(for: peer.user))")

@@ -20,7 +20,7 @@ extension Catalogue {
                 openings.append(try peer.begin(to: program))
             }
             let isNamed = { (opening: PeerOpening) in peer.session(of: opening)?.isNamed ?? false }
-            _ = try? trial.wait(.seconds(1), for: "", until: { openings.allSatisfy(isNamed) ? true : nil })
+            _ = try? trial.wait(.seconds(1), for: "", when: { openings.allSatisfy(isNamed) })
         }
         return named()
     }
@@ -65,8 +65,7 @@ extension Catalogue {
             try friend.open(to: program, in: name)
             let sessions = try crowd(159, of: peer, at: program)
             trial.run(for: .milliseconds(500))
-            try judgeTyping(
-                program, chat: trial.chatName, on: sessions[0], of: peer, every: .milliseconds(800))
+            try judgeTyping(program, chat: trial.chatName, on: sessions[0], of: peer, every: .milliseconds(800))
             guard let session = friend.sending else { throw Untried(reason: "the friend's link is gone") }
             try judgeTyping(program, chat: name, on: session, of: friend, every: .milliseconds(500))
         },
@@ -138,7 +137,7 @@ extension Catalogue {
                 try trial.wait(
                     .seconds(3), for: "`peer` with the name \(name)",
                     actual: { program.peerEvents(first.user).last.map { program.describe($0.value) } ?? "none" },
-                    until: { program.peerEvents(first.user).last?.value["name"]?.string == name ? true : nil })
+                    when: { program.peerEvents(first.user).last?.value["name"]?.string == name })
             }
             try first.open(to: program)
             try awaitName("Alice")

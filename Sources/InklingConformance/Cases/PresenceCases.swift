@@ -235,8 +235,7 @@ extension Catalogue {
             }
             let events = program.peerEvents(first.user, since: start)
             if let change = events.first {
-                throw Finding(
-                    expected: "the person stays online throughout", actual: program.describe(change.value))
+                throw Finding(expected: "the person stays online throughout", actual: program.describe(change.value))
             }
         },
         Case(

@@ -58,9 +58,8 @@ extension Catalogue {
             program.send(block, tag: "64")
             try trial.wait(
                 .seconds(10), for: "an answer to the 64th message",
-                until: {
+                when: {
                     (program.events("sent") + program.events("error")).contains { $0.value["tag"]?.string == "64" }
-                        ? true : nil
                 })
             let sent = program.events("sent").count
             try program.awaitDelivered(sent, to: quick.user, within: .seconds(30))
@@ -78,8 +77,7 @@ extension Catalogue {
         Case("M-14.3", "a message that would go to nobody for full queues is refused", load: .heavy) { trial in
             let (program, slow) = try trial.startForMessages()
             for _ in 1...63 { program.send(block) }
-            try trial.wait(
-                .seconds(10), for: "63 `sent`", until: { program.events("sent").count == 63 ? true : nil })
+            try trial.wait(.seconds(10), for: "63 `sent`", when: { program.events("sent").count == 63 })
             trial.run(for: .seconds(7))
             for tag in ["64", "65"] { program.send(block, tag: tag) }
             let error = try program.await("error", within: .seconds(5)) { $0["tag"]?.string == "65" }
@@ -127,7 +125,7 @@ extension Catalogue {
         for number in 1...63 { program.send(block, tag: "\(number)") }
         try trial.wait(
             .seconds(4), for: "63 `sent`", actual: { "there are \(program.events("sent").count)" },
-            until: { program.events("sent").count == 63 ? true : nil })
+            when: { program.events("sent").count == 63 })
         if let error = program.events("error").first {
             throw Finding(expected: "room for 63 messages", actual: program.describe(error.value))
         }

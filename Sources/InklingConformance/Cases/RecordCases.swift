@@ -31,8 +31,7 @@ extension Catalogue {
             let (program, peer) = try start(trial)
             let nonce = trial.generator.next()
             let other = ChatKeys(open: trial.chatName + "-other")
-            try expectIgnored(
-                ["txtvers=2", "k=" + sealedText(peer, nonce: nonce, in: other)], nonce, peer, program)
+            try expectIgnored(["txtvers=2", "k=" + sealedText(peer, nonce: nonce, in: other)], nonce, peer, program)
         },
         Case("D-5.12", "a key that was sealed under another nonce is ignored", also: "W-10") { trial in
             let (program, peer) = try start(trial)

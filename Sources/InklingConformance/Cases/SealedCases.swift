@@ -41,8 +41,7 @@ extension Catalogue {
                     when: { peer.hasPong(token) || program.shows(typing: peer.user) })
             }
             peer.sendPlaintext(plaintext)
-            try trial.wait(
-                .seconds(3), for: "the same, well sealed, is applied", until: { peer.hasPong(token) ? true : nil })
+            try trial.wait(.seconds(3), for: "the same, well sealed, is applied", when: { peer.hasPong(token) })
         },
         Case("W-19.2", "what it sends opens under the session's keys, nonce and header") { trial in
             let (program, peer) = try trial.startLinked()
@@ -86,8 +85,7 @@ extension Catalogue {
             // If that counter had entered the window, the next one would be too old.
             try peer.ping(on: session)
             peer.send([.ping(taken)], counter: UInt32.max - 2)
-            try trial.wait(
-                .seconds(3), for: "a pong to a ping under 2^32 - 3", until: { peer.hasPong(taken) ? true : nil })
+            try trial.wait(.seconds(3), for: "a pong to a ping under 2^32 - 3", when: { peer.hasPong(taken) })
             try expect(!peer.hasPong(dropped), "no pong to a ping under 2^32 - 2", actual: "a pong came")
         },
         Case("W-21.1", "under the last will's counter exactly one bye is taken") { trial in
@@ -117,7 +115,7 @@ extension Catalogue {
             let (program, peer) = try trial.startLinked()
             let token = trial.token()
             let bytes = peer.send([.ping(token)])
-            try trial.wait(.seconds(3), for: "a pong to the first ping", until: { peer.hasPong(token) ? true : nil })
+            try trial.wait(.seconds(3), for: "a pong to the first ping", when: { peer.hasPong(token) })
             for _ in 0..<3 { peer.sendBytes(bytes, to: program.address) }
             try peer.ping()
             peer.sendBytes(bytes, to: program.address)
@@ -169,7 +167,7 @@ extension Catalogue {
             peer.sendBytes(right, to: program.address)
             try trial.wait(
                 .seconds(3), for: "a pong to the right datagram under the same counter",
-                actual: { "no pong came" }, until: { peer.hasPong(token) ? true : nil })
+                actual: { "no pong came" }, when: { peer.hasPong(token) })
             session.state.nextCounter = counter + 1
             try peer.ping()
         },
@@ -207,8 +205,7 @@ extension Catalogue {
             peer.send([.ping(token)], on: session, counter: base + counter)
             let expected = "a ping under the counter \(base + counter) is \(isTaken ? "taken" : "dropped")"
             if isTaken {
-                try trial.wait(
-                    .seconds(3), for: expected, actual: { "no pong came" }, until: { peer.hasPong(token) ? true : nil })
+                try trial.wait(.seconds(3), for: expected, actual: { "no pong came" }, when: { peer.hasPong(token) })
             } else {
                 try trial.never(
                     for: .milliseconds(120), expected, actual: { "a pong came" }, when: { peer.hasPong(token) })

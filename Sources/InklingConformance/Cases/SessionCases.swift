@@ -98,7 +98,7 @@ extension Catalogue {
             let peer = try trial.peer()
             peer.habits.sendsName = false
             let session = try peer.openSession(to: program)
-            try trial.wait(.seconds(3), for: "the link comes up", until: { session.state.hasName ? true : nil })
+            try trial.wait(.seconds(3), for: "the link comes up", when: { session.state.hasName })
             peer.announce(typing: true)
             program.compose("hello")
             program.send("hello")
@@ -228,7 +228,7 @@ extension Catalogue {
                 let record = Record(number: UInt32(number + 1), type: type, body: Array("inkling:a#b".utf8))
                 peer.send([.typing(peer.status), .record(record)])
             }
-            try trial.wait(.seconds(2), for: "an ack of both", until: { peer.state.acknowledged == 3 ? true : nil })
+            try trial.wait(.seconds(2), for: "an ack of both", when: { peer.state.acknowledged == 3 })
             let events = program.lines.filter { $0.at >= start }.compactMap(\.kind)
             try expect(events.isEmpty, "no line", actual: "\(events)")
         },

@@ -140,8 +140,7 @@ extension Catalogue {
             peer.habits.heartbeat = .milliseconds(500)
             trial.run(for: .seconds(2))
             if let event = program.peerEvents(peer.user, since: resumed).first {
-                throw Finding(
-                    expected: "the peer stays online, without a word", actual: program.describe(event.value))
+                throw Finding(expected: "the peer stays online, without a word", actual: program.describe(event.value))
             }
             try peer.ping(on: session)
         },

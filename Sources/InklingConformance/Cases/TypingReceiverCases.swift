@@ -120,8 +120,7 @@ extension Catalogue {
                 for status in [typing, idle] {
                     peer.status = status
                     let start = trial.now
-                    peer.send(
-                        [isHeartbeat ? .heartbeat(Heartbeat(status: status, interval: 10)) : .typing(status)])
+                    peer.send([isHeartbeat ? .heartbeat(Heartbeat(status: status, interval: 10)) : .typing(status)])
                     let at = try program.awaitTyping(status.isTyping, of: peer.user)
                     try trial.judge("the change of `typing`", at: at, after: start, is: .zero)
                     trial.run(for: .milliseconds(50))
@@ -255,8 +254,8 @@ extension Catalogue {
             peers[1].announce(typing: true)
             try trial.wait(
                 .milliseconds(50) + Trial.late, for: "the last state of all",
-                until: {
-                    peers.allSatisfy { program.shows(typing: $0.user) == ($0 === peers[1]) } ? true : nil
+                when: {
+                    peers.allSatisfy { program.shows(typing: $0.user) == ($0 === peers[1]) }
                 })
             let span = trial.now - start
             let count = program.events("typing", since: start).count

@@ -235,7 +235,7 @@ extension Catalogue {
             peer.sendBytes(bytes, to: program.address)
             let what = "number \(number + 1), \(kind) under \(counter) on session \(name)"
             if outcome == "accept" {
-                try trial.wait(.seconds(3), for: "a pong to \(what)", until: { peer.hasPong(token) ? true : nil })
+                try trial.wait(.seconds(3), for: "a pong to \(what)", when: { peer.hasPong(token) })
             } else if outcome == "drop" {
                 try trial.never(for: .milliseconds(120), "no pong to \(what)") { peer.hasPong(token) }
             } else {

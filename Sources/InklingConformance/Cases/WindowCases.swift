@@ -87,13 +87,12 @@ extension Catalogue {
             let peer = try trial.peer()
             peer.habits.sendsName = false
             let session = try peer.openSession(to: program)
-            try trial.wait(.seconds(3), for: "the link comes up", until: { session.state.hasName ? true : nil })
+            try trial.wait(.seconds(3), for: "the link comes up", when: { session.state.hasName })
             let start = trial.now
             for number in UInt32(0)...1 { peer.sendRecord(number, "text \(number)") }
             try peer.await("acks of both") { $0.ack?.next == 2 }
             try peer.await("a bye with reason 0", within: .seconds(11)) { $0.bye == .quit }
-            try trial.judge(
-                "the bye", at: trial.now, after: start, is: .seconds(10), early: .milliseconds(500))
+            try trial.judge("the bye", at: trial.now, after: start, is: .seconds(10), early: .milliseconds(500))
             try expect(
                 program.messages(from: peer.user).isEmpty && program.peerEvents(peer.user).isEmpty,
                 "nothing of a peer without a name", actual: "it was shown")
@@ -109,7 +108,7 @@ extension Catalogue {
             // At about 0, 0.2, 0.6 and 1.4 s: the timer is at 1 s.
             try trial.wait(
                 .seconds(5), for: "a record four times",
-                until: { transmissions(of: first, to: peer).count >= 4 ? true : nil })
+                when: { transmissions(of: first, to: peer).count >= 4 })
             peer.send([.ack(Ack(next: first + 1))])
             try program.awaitDelivered(1, to: peer.user)
             program.send("two")

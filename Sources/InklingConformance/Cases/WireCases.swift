@@ -66,8 +66,7 @@ extension Catalogue {
         Case("W-3.1", "an initiation with a static key that is not canonical is not answered", also: "L-8") { trial in
             let program = try trial.start()
             let (stranger, witness) = try trial.strangerAndWitness(of: program)
-            let forged = stranger.forgeInitiation(
-                to: program, staticKey: .topBitSet(stranger.identity.publicKey))
+            let forged = stranger.forgeInitiation(to: program, staticKey: .topBitSet(stranger.identity.publicKey))
             try trial.expectSilence(
                 to: [Sample("an initiation whose static key has its top bit set", forged)], from: stranger,
                 at: program, witness: witness)

@@ -111,8 +111,7 @@ extension Peer {
     /// Answers an initiation, and gives the session.
     func answer(_ initiation: ReceivedInitiation, from source: UDPAddress? = nil) throws -> PeerSession {
         guard
-            let session = respond(
-                to: initiation.value, from: initiation.source, to: source ?? initiation.destination)
+            let session = respond(to: initiation.value, from: initiation.source, to: source ?? initiation.destination)
         else {
             throw Finding(expected: "an initiation to the peer's key", actual: initiation.bytes.hex)
         }
@@ -125,7 +124,7 @@ extension Peer {
     func hear(on session: PeerSession, within limit: Duration = .seconds(3)) throws {
         try trial.wait(
             limit, for: "a sealed datagram on the session", actual: { self.summary(since: session.createdAt) },
-            until: { session.isComplete ? true : nil })
+            when: { session.isComplete })
     }
 
     /// Pings on a session until the pong comes, on whichever session, and gives that datagram: the link works, and the

@@ -82,7 +82,7 @@ extension Peer {
         try trial.wait(
             .seconds(5), for: "an awaited pong, record 0, and an ack of the peer's record 0",
             actual: { self.summary(since: session.createdAt) },
-            until: { session.state.isUp && session.state.hasName && session.state.acknowledged > 0 ? true : nil })
+            when: { session.state.isUp && session.state.hasName && session.state.acknowledged > 0 })
     }
 
     /// Does by hand what habits do: brings both ends of a session up, exchanges names, and waits until it is shown.
@@ -164,8 +164,7 @@ extension Peer {
         _ ask: Ask, to destination: UDPAddress, from source: UDPAddress? = nil, key: PublicKey? = nil,
         token: UInt64? = nil
     ) {
-        let tell = chat.tell(
-            token: token ?? ask.token, nonce: trial.generator.next(), key: key ?? identity.publicKey)
+        let tell = chat.tell(token: token ?? ask.token, nonce: trial.generator.next(), key: key ?? identity.publicKey)
         trial.send(tell.encode(), from: source ?? address, to: destination)
     }
 

@@ -133,8 +133,7 @@ package final class Peer {
 
     func heartbeat(on session: PeerSession?) -> Frame {
         let isDown = habits.comesUp && !(session?.state.isUp ?? false)
-        return .heartbeat(
-            Heartbeat(status: isDown ? Status(isUnheard: true) : status, interval: announcedInterval))
+        return .heartbeat(Heartbeat(status: isDown ? Status(isUnheard: true) : status, interval: announcedInterval))
     }
 
     /// A record of its name.

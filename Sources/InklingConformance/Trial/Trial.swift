@@ -109,6 +109,14 @@ package final class Trial {
         throw Finding(expected: expected() + " within \(limit.text)", actual: actual())
     }
 
+    /// Waits until `condition` holds, and fails after `limit`.
+    package func wait(
+        _ limit: Duration, for expected: @autoclosure () -> String, actual: () -> String = { "it did not happen" },
+        when condition: () throws -> Bool
+    ) throws {
+        try wait(limit, for: expected(), actual: actual, until: { try condition() ? true : nil })
+    }
+
     /// Fails if `condition` becomes true within a while.
     package func never(
         for duration: Duration, _ expected: @autoclosure () -> String, actual: () -> String = { "it happened" },
