@@ -128,7 +128,7 @@ extension Scenario.AdversaryPlan {
                 1_000 * attacks.count
             } else if attacks.contains(.flood) {
                 // Twice as many as a link may send.
-                2 * Limits.datagramsPerLink * attacks.count
+                2 * Limits.datagramsPerLink
             } else if attacks.contains(.responses) {
                 attacks.count == 1 ? 3_000 : 1_500
             } else {

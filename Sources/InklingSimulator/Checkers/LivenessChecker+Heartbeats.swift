@@ -33,9 +33,7 @@ extension LivenessChecker {
             let node = sender.node, now - node.awayChangedAt > .seconds(3)
         else { return }
         if let receiver {
-            let handshake = max(
-                sendings[sender.index * hosts.count + receiver].handshake,
-                sendings[receiver * hosts.count + sender.index].handshake)
+            let handshake = lastHandshake(between: sender, hosts[receiver])
             guard handshake == .zero || beat.at - handshake > Limits.joinPingPeriod,
                 hasBeatenOnlyIdly(sender, hosts[receiver], since: beat.at, simulation)
             else { return }

@@ -137,6 +137,13 @@ final class LivenessChecker {
         }
     }
 
+    /// When the last handshake between two hosts, or its answer, went out.
+    func lastHandshake(between one: SimulatedHost, _ other: SimulatedHost) -> Instant {
+        max(
+            sendings[one.index * hosts.count + other.index].handshake,
+            sendings[other.index * hosts.count + one.index].handshake)
+    }
+
     // MARK: Pairs
 
     /// Since when nothing stood between two hosts in a chat; nil if something does.

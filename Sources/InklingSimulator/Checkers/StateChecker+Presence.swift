@@ -7,7 +7,8 @@ extension StateChecker {
     mutating func checkPresence(of viewer: SimulatedHost, _ now: Instant) {
         // A node that was stopped first asks for signs of life.
         if let wokeAt = viewer.wokeAt, now - wokeAt < .seconds(4) { return }
-        let limit = silence + lateness[viewer.index] * 12
+        // Beside an adversary a timer may have to wait for the processor.
+        let limit = silence + lateness[viewer.index] * 12 + (isAttacked ? .milliseconds(80) : .zero)
         for chat in viewer.chats.sorted() {
             for identity in devices.keys.sorted() {
                 let id = PersonID(viewer: viewer.index, chat: chat, identity: identity)
@@ -106,6 +107,8 @@ extension StateChecker {
     mutating func checkLoss(of identity: Int, in tag: ChatID, by viewer: Int, _ now: Instant) {
         guard let chat = chatIndices[tag] else { return }
         let id = PersonID(viewer: viewer, chat: chat, identity: identity)
+        // The sessions of a machine that slept for long are over (L-38).
+        if let wokeAt = hosts[viewer].wokeAt, now - wokeAt < .seconds(15) { return }
         guard !isAttacked || adversary?.plan.forgesFriends == true, hosts.count <= Limits.lists,
             !hosts.contains(where: \.wasReverted), let owners = devices[id.identity], owners.count == 1,
             devices[hosts[id.viewer].plan.identity]?.count == 1, hosts[owners[0]].isActive, let before = shown[id]

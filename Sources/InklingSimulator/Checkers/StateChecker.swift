@@ -247,14 +247,18 @@ struct StateChecker {
     }
 
     /// A message failed because its person is silent: not sooner than 60 s after the link went down (L-83).
-    mutating func failedBySilence(to identity: Int, in tag: ChatID, by viewer: Int, _ now: Instant) {
+    ///
+    /// - Parameter handshake: When the last handshake between the two went out: a state may have begun with it.
+    mutating func failedBySilence(
+        to identity: Int, in tag: ChatID, by viewer: Int, handshake: Instant, _ now: Instant
+    ) {
         guard let chat = chatIndices[tag], let device = devices[identity]?.first, devices[identity]?.count == 1,
             hosts[device].incarnation == 1, !hosts[device].wasReverted, !hosts[viewer].wasReverted
         else { return }
         let id = PersonID(viewer: viewer, chat: chat, identity: identity)
         guard let state = shown[id] else { return }
         // Failed messages come before the presence (T-29). A link that was up for long is kept when it goes down (L-84).
-        let isKept = now - state.since > Limits.shortestUp + .milliseconds(500)
+        let isKept = now - max(state.since, handshake) > Limits.shortestUp + .milliseconds(500)
         if state.presence != .offline, isKept { report(.hastyFailure, "\(describe(id)), shown until now", now) }
         guard let left = state.left, left.isKept, now - left.at < .seconds(59) else { return }
         report(.hastyFailure, "\(describe(id)), silent for \(now - left.at)", now)

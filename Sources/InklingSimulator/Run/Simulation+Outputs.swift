@@ -39,8 +39,10 @@ extension Simulation {
             report(number, key, .delivered, host)
         case .failed(let number, let chat, let key, let reason):
             coverage.failures[reason, default: 0] += 1
-            if reason == .silence, let identity = hosts.first(where: { $0.key == key })?.plan.identity {
-                checker.failedBySilence(to: identity, in: chat, by: host.index, now)
+            if reason == .silence, let other = hosts.first(where: { $0.key == key }) {
+                checker.failedBySilence(
+                    to: other.plan.identity, in: chat, by: host.index,
+                    handshake: liveness.lastHandshake(between: host, other), now)
             }
             if reason == .lostState, let identity = hosts.first(where: { $0.key == key })?.plan.identity {
                 checker.checkLoss(of: identity, in: chat, by: host.index, now)
