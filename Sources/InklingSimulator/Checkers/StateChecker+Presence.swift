@@ -7,6 +7,7 @@ extension StateChecker {
     mutating func checkPresence(of viewer: SimulatedHost, _ now: Instant) {
         // A node that was stopped first asks for signs of life.
         if let wokeAt = viewer.wokeAt, now - wokeAt < .seconds(4) { return }
+        if let lateAt = viewer.lateAt, now - lateAt < .seconds(4) { return }
         // Beside an adversary a timer may have to wait for the processor.
         let limit = silence + lateness[viewer.index] * 12 + (isAttacked ? .milliseconds(80) : .zero)
         for chat in viewer.chats.sorted() {
