@@ -84,7 +84,7 @@ class Play:
         self.session = self.make_session(1)
         self.link = Link(self.node.context, self.chat, self.key, b"peersrun", 0, 0, PEER)
         self.chat.links[self.key, b"peersrun"] = self.link
-        self.session.completed = 1
+        self.session.completed = self.session.proven = 1
         self.add(self.session)
         self.sent: list[tuple[float, Frame, list[Frame]]] = []
         self.changes: list[Case] = []

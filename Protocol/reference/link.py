@@ -116,10 +116,10 @@ class Link:
         self._join_ping(session)
 
     def sending(self) -> Optional[Session]:
-        """The session completed last or, while none is complete, the newest."""
-        complete = [s for s in self.sessions if s.is_complete]
-        if complete:
-            return max(complete, key=lambda s: s.completed)
+        """The session whose first newest datagram opened last or, without any, the one that joined last."""
+        proven = [s for s in self.sessions if s.proven]
+        if proven:
+            return max(proven, key=lambda s: s.proven)
         return self.sessions[-1] if self.sessions else None
 
     def drop_session(self, session: Session) -> None:
@@ -506,12 +506,18 @@ class Link:
         self._cancel("down", "unheard")
         self._arm_silence()
         if not self.is_named:
-            self._after("name", NAME_TIME, lambda: self._host.say_bye(self, QUIT, "silence"))     # L-86
+            self._after("name", NAME_TIME, self._lacks_name)
         self.send_heartbeat()                                               # L-82
         self.receiver.up()
         self._host.came_up(self)
         self.schedule_beat()
         self.sender.up()
+
+    def _lacks_name(self) -> None:
+        """L-86, L-89."""
+        if self.context.is_late:
+            return self._after("name", PINGS * PING_STEP, self._lacks_name)
+        self._host.say_bye(self, QUIT, "silence")
 
     def _go_down(self) -> None:
         """L-27, L-44, L-84."""

@@ -30,7 +30,7 @@ class Node:
         self.beginning, self.answering = Beginning(self.context, self), Answering(self.context, self)
         self.unconfirmed: dict[bytes, tuple[Session, bytes]] = {}   # L-12: by initiation, with the response
         self._memories: dict[bytes, Memory] = {}                # by chat key
-        self._completed = self._number = self._sent_number = self._read = 0
+        self._completed = self._proven = self._number = self._sent_number = self._read = 0
         self._last_ran = now
         self._tick()
 
@@ -370,6 +370,9 @@ class Node:
             self.context.drop("window")
             return link.outside_window(is_completing, link.window.is_marked(datagram.counter))
         is_newest = link.window.mark(datagram.counter)
+        if is_newest and not session.proven:
+            self._proven += 1
+            session.proven = self._proven
         link.passed_window()
         if frames is None:
             return self.context.drop("frames")

@@ -65,6 +65,7 @@ class Session:
         self.opened_at = now
         self.joined_at: Optional[int] = None
         self.completed = 0          # the order of completion, or 0
+        self.proven = 0             # the order of the first newest datagrams, or 0
         self.rekey_at = 0
         self.chat: Any = None
         self.link: Any = None       # from joining on

@@ -21,7 +21,8 @@ extension Endpoint {
         guard isChange else { return }
         for id in links.sortedIDs {
             links[id].sender.setOnLink(surroundings.isOnLink(links[id].address))
-            if !links[id].isDown, links[id].hints.networksChanged(now) { ping(id, .everywhere, now) }
+            guard !links[id].isDown, !links[id].liveness.isSuspect else { continue }
+            if links[id].hints.networksChanged(now) { ping(id, .everywhere, now) }
         }
         restartOpenings(now)
         for person in people() { review(person, now) }

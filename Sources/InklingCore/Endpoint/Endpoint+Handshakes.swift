@@ -135,10 +135,12 @@ extension Endpoint {
                 localIndex: attempt.index, remoteIndex: index, role: .initiator, keys: keys, address: destination,
                 now: now)
             let pair = EpochPair(own: attempt.epoch, peer: peer.epoch)
+            let uncovered = directory.uncoveredCount(of: person, links)
             guard let id = join(session, joining, to: link, of: person, run: peer.run, pair, now) else {
                 return attemptFailed(attempt, now)
             }
-            if attempt.isOfOpening { openingJoined(person, attempt.index, id, now) }
+            let covers = directory.uncoveredCount(of: person, links) < uncovered
+            if attempt.isOfOpening { openingJoined(person, attempt.index, id, covers: covers, now) }
         }
     }
 

@@ -164,10 +164,11 @@ extension Endpoint {
             effects.counters.staleClears += 1
             report(id, now)
         }
+        if surroundings.isBehind { links[id].liveness.putOffNameDeadline(now) }
         if !links[id].isNamed, links[id].liveness.nameDeadline <= now {
             return sayBye(id, .quit, .silence, .silence, now)
         }
-        if links[id].hints.advance(now) { ping(id, .everywhere, now) }
+        if links[id].hints.advance(now), !links[id].liveness.isSuspect { ping(id, .everywhere, now) }
         for message in links[id].sender.advance(now) {
             tell(outbox.failed(message, to: links[id].personID, over: id, .stalled))
         }

@@ -80,12 +80,20 @@ extension Endpoint {
     }
 
     /// A session of an opening's attempt joined a link, which has to come up within 3 s (L-91).
-    mutating func openingJoined(_ person: PersonID, _ index: UInt32, _ id: LinkID, _ now: Instant) {
+    ///
+    /// - Parameter covers: Whether an instance is covered because of it.
+    mutating func openingJoined(
+        _ person: PersonID, _ index: UInt32, _ id: LinkID, covers: Bool, _ now: Instant
+    ) {
         guard openings.contains(person) else { return }
         if links[id].isDown {
             openings[person].join(index, now: now)
-        } else {
+        } else if covers {
             succeeded(person, now)
+        } else if hasToOpen(to: person, now) {
+            openings[person].failed(&effects, now: now)
+        } else {
+            stopOpening(with: person)
         }
     }
 

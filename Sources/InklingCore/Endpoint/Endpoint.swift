@@ -197,7 +197,8 @@ package struct Endpoint: Sendable {
             case .link(let id): links.deadline(of: id)
             case .reports(let chat): roster.nextDeadline(in: chat)
             }
-        deadlines.set(timer, to: deadline)
+        // What is due already is due now: it makes no timer late (L-30).
+        deadlines.set(timer, to: deadline.map { max($0, lastInput) })
     }
 
     private mutating func advance(chat: ChatID, _ now: Instant) {

@@ -186,7 +186,7 @@ struct Link: Sendable {
         guard let plaintext = sessions[place].open(sealed) else { return .dropped(.unauthenticated) }
         let frames = try? Frames.parse(plaintext, counter: sealed.counter)
         if isLastWill { return frames == nil ? .dropped(.frames) : .lastWill }
-        sessions[place].opened(order: order, now: now)
+        sessions[place].opened(order: order, isNewest: counterPlace == .newest, now: now)
         switch counterPlace {
         case .newest, .older: break
         case .marked: return .snapshot

@@ -60,10 +60,9 @@ struct LinkTable: Sendable {
         byPerson[person].filter { !links[$0].isDown }.map { links[$0].address }
     }
 
-    /// The name of the link of a person that was made last, of those that show first; nil if none has one.
+    /// The name of the shown link of a person that was made last (T-28); nil if none is shown.
     func name(of person: PersonID) -> String? {
-        let named = byPerson[person].filter { links[$0].isNamed }
-        return (named.last { !links[$0].isDown } ?? named.last).flatMap { links[$0].status.name }
+        byPerson[person].last { links[$0].isShown }.flatMap { links[$0].status.name }
     }
 
     /// The best of the person's links: online before away before offline (T-19).

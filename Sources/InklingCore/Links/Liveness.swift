@@ -27,6 +27,8 @@ struct Liveness: Sendable {
     /// When the link came up last, and for how long it was up before (L-84).
     private var upSince: Instant
     private var upBefore = Duration.zero
+    /// When the peer of an up link must have named itself (L-86).
+    private(set) var nameDeadline: Instant
     private var lastUnheard: Instant?
     /// Whether this node stood still and has heard nothing since: the peer may have forgotten the link (L-42).
     private(set) var isStale = false
@@ -37,6 +39,7 @@ struct Liveness: Sendable {
     init(now: Instant) {
         lastEvidence = now
         upSince = now
+        nameDeadline = now + Limits.unnamedPeriod
         state = .down(since: now)
     }
 
@@ -57,9 +60,6 @@ struct Liveness: Sendable {
     /// For how long the link was up in all since it was made (L-84).
     func lifetime(_ now: Instant) -> Duration { isDown ? upBefore : upBefore + (now - upSince) }
 
-    /// When the link was up for 10 s (L-86).
-    var nameDeadline: Instant { upSince + Limits.unnamedPeriod }
-
     var nextDeadline: Instant {
         switch state {
         case .up(let until): until
@@ -75,6 +75,7 @@ struct Liveness: Sendable {
     /// An awaited pong came on a down link (L-80).
     mutating func comeUp(_ now: Instant) {
         upSince = now
+        nameDeadline = now + Limits.unnamedPeriod
         heard(now)
     }
 
@@ -109,11 +110,17 @@ struct Liveness: Sendable {
 
     /// Our own timer was late: a link that is due for suspicion or down gets a whole new round (L-89).
     mutating func overslept(_ now: Instant) {
+        putOffNameDeadline(now)
         switch state {
         case .up(let until) where until <= now: begin(pings: 0, next: now, .everywhere)
         case .suspect(_, let next, _) where next <= now: begin(pings: 0, next: now, .everywhere)
         case .up, .suspect, .down: return
         }
+    }
+
+    /// What the socket holds may name the peer: a link due to end for want of a name has the time of a round (L-89).
+    mutating func putOffNameDeadline(_ now: Instant) {
+        if nameDeadline <= now { nameDeadline = now + Limits.pingInterval * Limits.pings }
     }
 
     /// This node stood still: nothing is known of the peer until evidence comes (L-42).

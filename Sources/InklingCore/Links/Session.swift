@@ -11,8 +11,10 @@ struct Session: Sendable {
     /// Where its peer is, as far as the handshake says (L-81).
     let address: Address
     private(set) var joinedAt: Instant
-    /// Its place among the completed sessions of the node; nil while nothing has opened on it.
-    private(set) var completion: UInt64?
+    /// Whether a sealed datagram has opened on it.
+    private(set) var isComplete = false
+    /// Its place among the sessions of the node on which a newest datagram has opened; nil before the first (L-70).
+    private(set) var proof: UInt64?
     private(set) var lastOpened: Instant
     /// When the next of its first pings is due; nil after the last (L-74).
     private(set) var nextPing: Instant?
@@ -32,8 +34,6 @@ struct Session: Sendable {
         nextPing = now
     }
 
-    var isComplete: Bool { completion != nil }
-
     /// The same session, which joins its link now (L-67).
     func joining(at now: Instant) -> Session {
         var session = self
@@ -45,10 +45,13 @@ struct Session: Sendable {
 
     /// A sealed datagram has opened on it.
     ///
-    /// - Parameter order: Its place if this completes it.
-    mutating func opened(order: UInt64, now: Instant) {
+    /// - Parameters:
+    ///   - order: Its place if this is the first newest datagram on it.
+    ///   - isNewest: Whether the datagram has the highest counter of its state.
+    mutating func opened(order: UInt64, isNewest: Bool, now: Instant) {
         lastOpened = now
-        if completion == nil { completion = order }
+        isComplete = true
+        if isNewest, proof == nil { proof = order }
     }
 
     /// When it is erased, unless something opens on it before (L-38, L-75).
@@ -56,7 +59,7 @@ struct Session: Sendable {
     /// - Parameter isSending: Whether the link sends on it.
     func expiry(isSending: Bool) -> Instant {
         let end = joinedAt + Limits.sessionLifetime
-        if completion == nil { return min(end, joinedAt + Limits.joinPingPeriod) }
+        if !isComplete { return min(end, joinedAt + Limits.joinPingPeriod) }
         return isSending ? end : min(end, lastOpened + Limits.silentSession)
     }
 
@@ -122,10 +125,10 @@ struct SessionSet: Sendable {
         }
     #endif
 
-    /// The place of the session that was completed last, or of the newest while none is complete (L-70).
+    /// The place of the session whose first newest datagram opened last (L-70); without any, of that which joined last.
     var sendingPlace: Int? {
-        let complete = all.indices.filter { all[$0].isComplete }
-        return complete.max { (all[$0].completion ?? 0) < (all[$1].completion ?? 0) } ?? all.indices.last
+        let proven = all.indices.filter { all[$0].proof != nil }
+        return proven.max { (all[$0].proof ?? 0) < (all[$1].proof ?? 0) } ?? all.indices.last
     }
 
     var sending: Session? { sendingPlace.map { all[$0] } }

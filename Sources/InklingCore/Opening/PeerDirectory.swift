@@ -28,6 +28,11 @@ struct PeerDirectory: Sendable {
         instance.links.contains(link.id) || instance.addresses.contains(link.address)
     }
 
+    /// How many instances of a person no link covers.
+    func uncoveredCount(of person: PersonID, _ links: LinkTable) -> Int {
+        instances.instances(of: person).count { !isCovered($0, links) }
+    }
+
     func instances(coveredBy link: Link) -> [Instance] {
         instances.instances(of: link.personID).filter { covers(link, $0) }
     }

@@ -34,7 +34,7 @@ struct Roster: Sendable {
     /// Whether anybody is shown as typing, in any chat.
     var isTypingShown: Bool { !shownTyping.isEmpty }
 
-    /// The name of a person: that of the link made last, or the one reported last.
+    /// The name of a person: that of the shown link made last, or the one reported last (T-28).
     func name(of person: PersonID, _ links: LinkTable) -> String {
         links.name(of: person) ?? people[person]?.name ?? ""
     }

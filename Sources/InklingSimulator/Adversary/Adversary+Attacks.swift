@@ -70,7 +70,7 @@ extension Adversary {
                     // Its own address on the network, and all of 127.0.0.0/8.
                     let host: UInt32 = number % 8 == 0 ? 0x0A00_0001 : 0x7F00_0001 + UInt32(number)
                     let address = Address(ipv4: host, port: 57_000 + UInt16(number))
-                    add(attack, to: target, key: number % 128, run: 5 + number / 128, from: address, interval: 40)
+                    add(attack, to: target, key: number % 128, run: 20 + number / 128, from: address, interval: 40)
                 }
             case .crowd:
                 guard target == 0 else { continue }

@@ -1,4 +1,5 @@
 import InklingCore
+import InklingWire
 
 extension Scenario {
     /// Somebody on the LAN who follows no rule, and what the people of the scenario do meanwhile.
@@ -125,6 +126,9 @@ extension Scenario.AdversaryPlan {
         let fast: Int? =
             if isHoarding {
                 1_000 * attacks.count
+            } else if attacks.contains(.flood) {
+                // Twice as many as a link may send.
+                2 * Limits.datagramsPerLink
             } else if attacks.contains(.responses) {
                 attacks.count == 1 ? 3_000 : 1_500
             } else {

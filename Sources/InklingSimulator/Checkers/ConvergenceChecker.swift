@@ -145,7 +145,9 @@ extension Simulation {
                     if (person.presence == .away) != isAway {
                         disagreements.append("host \(viewer.index), chat \(chat): \(devices.map(\.index)) away or not")
                     }
-                    if !devices.contains(where: { $0.name == person.person.name }) {
+                    // The record of a name may have gone to a node that is what it was before.
+                    let wasReverted = viewer.wasReverted || devices.contains(where: \.wasReverted)
+                    if !wasReverted, !devices.contains(where: { $0.name == person.person.name }) {
                         let names = "\(devices.map(\.name)) shown as \(person.person.name)"
                         disagreements.append("host \(viewer.index), chat \(chat): \(names)")
                     }
@@ -224,8 +226,8 @@ extension Simulation {
         for host in hosts {
             guard let sizes = host.node?.endpoint.tableSizes else { continue }
             let peers = host.chats.map { others(of: host, in: $0).count }.reduce(0, +)
-            // Down links of an adversary have theirs for 60 s.
-            if sizes.messages != 0, adversary == nil {
+            // Down links of an adversary have theirs for 60 s, and so has a node whose old links nobody has any more.
+            if sizes.messages != 0, adversary == nil, !host.wasReverted {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.messages) messages", now)
             }
             // Handshakes that the faults left behind last for 5 s more at most (L-12).
@@ -235,7 +237,8 @@ extension Simulation {
             }
             // Those that a crash left behind in discovery stay, and so do peers known by hand and where they went.
             let advertised = (Array(instances.values) + Array(withdrawn.values)).count { host.chats.contains($0.chat) }
-            let strange = adversary == nil ? 0 : Limits.addressesAsked + Limits.linksPerSource
+            // Where links led that a suspension ended is kept for 90 s (L-88).
+            let strange = adversary.map { Limits.addressesAsked + Limits.linksPerSource + $0.mostLinks } ?? 0
             if host.isActive, sizes.instances > advertised + 4 * hosts.count + strange {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.instances) instances", now)
             }

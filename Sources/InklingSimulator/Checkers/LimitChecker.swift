@@ -123,6 +123,11 @@ struct LimitChecker {
     func tables(of host: SimulatedHost, in chat: ChatID, _ adversary: Adversary) -> String? {
         guard let node = host.node else { return nil }
         if node.untakenBytes > Limits.textsHeld { return "\(node.untakenBytes) bytes of text that nobody took (M-20)" }
+        let strange = node.untakenBytesOfAuthors.filter { adversary.holds($0.key) }.values.reduce(0, +)
+        let share = Limits.shareOfStrangers
+        if strange > Limits.textsHeld / share.denominator * share.numerator {
+            return "\(strange) bytes of text of strangers (M-42)"
+        }
         let sizes = node.endpoint.tableSizes
         if sizes.links > Limits.links { return "\(sizes.links) links (L-39)" }
         guard sizes.links > Limits.linksPerKey else { return nil }

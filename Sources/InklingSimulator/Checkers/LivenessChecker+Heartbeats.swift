@@ -4,11 +4,12 @@ import InklingWire
 /// Heartbeats go out at their time (T-8, T-11).
 extension LivenessChecker {
     /// Whether no link between two hosts came up, was named or went down a short time before, which has heartbeats of
-    /// its own (L-44, L-82).
+    /// its own (L-44, L-82). Of a person with several devices nothing shows when one of the links does so.
     func hasBeatenOnlyIdly(
         _ sender: SimulatedHost, _ receiver: SimulatedHost, since instant: Instant, _ simulation: Simulation
     ) -> Bool {
-        sender.chats.intersection(receiver.chats).allSatisfy { chat in
+        guard single.contains(receiver.plan.identity) else { return false }
+        return sender.chats.intersection(receiver.chats).allSatisfy { chat in
             let since = simulation.checker.shownSince(receiver.plan.identity, in: chat, by: sender.index)
             return since.map { instant - $0 > .seconds(1) } ?? false
         }
@@ -16,8 +17,12 @@ extension LivenessChecker {
 
     /// A node sends a heartbeat on a session: it is the time for one (T-8, T-11).
     ///
-    /// - Parameter receiver: The host at the address that it goes to; nil if none is there.
-    func checkBeat(of sender: SimulatedHost, to receiver: Int?, _ bytes: [UInt8], _ simulation: Simulation) {
+    /// - Parameters:
+    ///   - receiver: The host at the address that it goes to; nil if none is there.
+    ///   - isFormer: Whether a host was there before, to which the link goes down at some time.
+    func checkBeat(
+        of sender: SimulatedHost, to receiver: Int?, isFormer: Bool, _ bytes: [UInt8], _ simulation: Simulation
+    ) {
         let now = simulation.now
         let id = SessionID(sender: sender.index, index: SealedHeader(bytes).index)
         let interval = simulation.idleInterval(of: sender)
@@ -28,13 +33,11 @@ extension LivenessChecker {
             let node = sender.node, now - node.awayChangedAt > .seconds(3)
         else { return }
         if let receiver {
-            let handshake = max(
-                sendings[sender.index * hosts.count + receiver].handshake,
-                sendings[receiver * hosts.count + sender.index].handshake)
+            let handshake = lastHandshake(between: sender, hosts[receiver])
             guard handshake == .zero || beat.at - handshake > Limits.joinPingPeriod,
                 hasBeatenOnlyIdly(sender, hosts[receiver], since: beat.at, simulation)
             else { return }
-        } else if beat.at - beat.first < .seconds(2) || !simulation.isAttacked {
+        } else if beat.at - beat.first < .seconds(2) || !simulation.isAttacked || isFormer {
             // One goes out when the link comes up, another when the peer has named itself (L-82), and some when it goes
             // down (L-44).
             return

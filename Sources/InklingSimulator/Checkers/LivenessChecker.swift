@@ -12,6 +12,8 @@ final class LivenessChecker {
     /// How long nothing has to have befallen a host that moved, or whose node was stopped: its links may have to get
     /// over that by silence.
     private static let recovery = Duration.seconds(5)
+    /// Within which a heartbeat comes from a new address, and the other end follows it there (L-51).
+    private static let following = Duration.milliseconds(1_500)
     /// Within which somebody is shown with whom a datagram can be exchanged (L-5: less than 5 s between initiations).
     private static let meeting = Duration.milliseconds(6_500)
     /// The same of friends while somebody attacks, after one of them has started.
@@ -36,6 +38,8 @@ final class LivenessChecker {
         var typing: [Instant] = []
         /// When the last datagram with a status went out.
         var status = Instant.zero
+        /// The sender's idle interval then.
+        var interval = Duration.zero
         /// When the last handshake or its answer went out.
         var handshake = Instant.zero
     }
@@ -56,7 +60,7 @@ final class LivenessChecker {
 
     let hosts: [SimulatedHost]
     /// The identities with one device.
-    private let single: Set<Int>
+    let single: Set<Int>
     /// By the sender and, in its place, the receiver.
     var sendings: [Sending]
     var beats: [SessionID: Beat] = [:]
@@ -113,9 +117,16 @@ final class LivenessChecker {
     }
 
     /// A node sent a datagram to another.
-    func sent(_ kind: DatagramKind, size: Int, by sender: Int, to receiver: Int, _ now: Instant) {
+    ///
+    /// - Parameter interval: The sender's idle interval.
+    func sent(
+        _ kind: DatagramKind, size: Int, by sender: Int, to receiver: Int, interval: Duration, _ now: Instant
+    ) {
         let path = sender * hosts.count + receiver
-        if kind.hasStatus(size: size) { sendings[path].status = now }
+        if kind.hasStatus(size: size) {
+            sendings[path].status = now
+            sendings[path].interval = interval
+        }
         switch kind {
         case .typing:
             if sendings[path].typing.count > 23 { sendings[path].typing.removeFirst(8) }
@@ -124,6 +135,13 @@ final class LivenessChecker {
             sendings[path].handshake = now
         default: break
         }
+    }
+
+    /// When the last handshake between two hosts, or its answer, went out.
+    func lastHandshake(between one: SimulatedHost, _ other: SimulatedHost) -> Instant {
+        max(
+            sendings[one.index * hosts.count + other.index].handshake,
+            sendings[other.index * hosts.count + one.index].handshake)
     }
 
     // MARK: Pairs
@@ -136,14 +154,19 @@ final class LivenessChecker {
         guard left.isActive, right.isActive, !left.isUnplugged, !right.isUnplugged,
             left.chats.contains(chat), right.chats.contains(chat),
             single.contains(left.plan.identity), single.contains(right.plan.identity),
-            left.blocks[right.plan.identity] == nil, right.blocks[left.plan.identity] == nil
+            left.blocks[right.plan.identity] == nil, right.blocks[left.plan.identity] == nil,
+            // Two ends may take long to see that one of them is what it was before (L-93 to L-95).
+            !left.wasReverted, !right.wasReverted
         else { return nil }
         var since = max(left.disturbedAt, right.disturbedAt)
         for host in [left, right] {
             if let wokeAt = host.wokeAt { since = max(since, wokeAt + LivenessChecker.recovery) }
             if let movedAt = host.movedAt { since = max(since, movedAt + LivenessChecker.recovery) }
         }
-        since = max(since, simulation.network.faultEnd(between: left.index, right.index))
+        let faultEnd = simulation.network.faultEnd(between: left.index, right.index)
+        since = max(since, faultEnd)
+        // What was lost may have left a link at the address that its peer had before.
+        if left.movedAt != nil || right.movedAt != nil { since = max(since, faultEnd + LivenessChecker.following) }
         return since < now ? since : nil
     }
 
@@ -203,7 +226,9 @@ final class LivenessChecker {
         {
             simulation.checker.report(.missingTyping, "\(about), for \(now - start)", now)
         }
+        // What was lost comes again with the next heartbeat.
         if let node = writer.node, now - node.awayChangedAt > delay,
+            now - since > simulation.idleInterval(of: writer) + delay,
             simulation.checker.isShownAway(identity, in: chat, by: viewer.index) != node.isAway
         {
             simulation.checker.report(.wrongPresence, "\(about), away or not", now)
@@ -216,8 +241,9 @@ final class LivenessChecker {
             simulation.checker.report(.wrongName, "\(about), \(name) and not \(writer.name)", now)
         }
         checkFrames(writer, viewer, in: chat, since, simulation)
-        let silence = now - sendings[writer.index * hosts.count + viewer.index].status
-        if silence > simulation.idleInterval(of: writer) + .milliseconds(20) {
+        let last = sendings[writer.index * hosts.count + viewer.index]
+        let silence = now - last.status
+        if silence > max(last.interval, simulation.idleInterval(of: writer)) + .milliseconds(20) {
             simulation.checker.report(.heartbeats, "\(about), no status for \(silence)", now)
         }
     }

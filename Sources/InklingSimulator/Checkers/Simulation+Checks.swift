@@ -27,9 +27,15 @@ extension Simulation {
     /// A node sends a datagram.
     func check(_ bytes: [UInt8], _ kind: DatagramKind, by host: SimulatedHost, to address: Address) {
         let receiver = hostsByAddress[address]
-        if let receiver { liveness.sent(kind, size: bytes.count, by: host.index, to: receiver, now) }
+        if let receiver {
+            let interval = idleInterval(of: host)
+            liveness.sent(kind, size: bytes.count, by: host.index, to: receiver, interval: interval, now)
+        }
         if kind == .typing { liveness.checkTime(ofFrameBy: host, self) }
-        if kind == .heartbeat { liveness.checkBeat(of: host, to: receiver, bytes, self) }
+        if kind == .heartbeat {
+            let isFormer = receiver == nil && address.port < Adversary.firstPort
+            liveness.checkBeat(of: host, to: receiver, isFormer: isFormer, bytes, self)
+        }
         guard let adversary, receiver == nil else { return }
         // A relay answers: what goes there has no limit of its own (L-54).
         if kind == .initiation, adversary.isRelay(address) { return }

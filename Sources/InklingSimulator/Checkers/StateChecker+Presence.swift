@@ -7,7 +7,9 @@ extension StateChecker {
     mutating func checkPresence(of viewer: SimulatedHost, _ now: Instant) {
         // A node that was stopped first asks for signs of life.
         if let wokeAt = viewer.wokeAt, now - wokeAt < .seconds(4) { return }
-        let limit = silence + lateness[viewer.index] * 12
+        if let lateAt = viewer.lateAt, now - lateAt < .seconds(4) { return }
+        // Beside an adversary a timer may have to wait for the processor.
+        let limit = silence + lateness[viewer.index] * 12 + (isAttacked ? .milliseconds(80) : .zero)
         for chat in viewer.chats.sorted() {
             for identity in devices.keys.sorted() {
                 let id = PersonID(viewer: viewer.index, chat: chat, identity: identity)
@@ -61,12 +63,15 @@ extension StateChecker {
         case .silence:
             // 1.75 intervals of silence, then ten pings: 3.0 s.
             for host in devices[identity] ?? [] {
-                guard let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)],
+                // Of several devices, one that has just come back may not have named itself again.
+                let isBack = devices[identity]?.count ?? 1 > 1 && now - hosts[host].disturbedAt < .seconds(2)
+                guard !isBack, let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)],
                     // A run that has not named itself is not shown, and the one before is gone.
                     shown[id].map({ $0.since > hosts[host].startedAt }) ?? true,
                     // What came in this very input came too late.
                     last.number > hosts[host].farewells[chat] ?? 0, last.at < now,
-                    now - last.at < silence(of: host, now),
+                    // The counters of a node that is what it was before are old: nothing is evidence (L-23).
+                    !hosts[host].wasReverted, now - last.at < silence(of: host, now),
                     // Whoever said since that they hear nothing is gone sooner (L-45).
                     unheard[DeviceID(viewer: viewer, chat: chat, host: host)].map({ $0 < last.at }) ?? true
                 else { continue }
@@ -81,16 +86,39 @@ extension StateChecker {
                 }
                 report(.falseFarewell, "\(describe(id)) though host \(host) was heard after its farewell", now)
             }
-            if devices[identity]?.allSatisfy({ hosts[$0].farewells[chat] == nil }) ?? true {
+            let isUnnamed = devices[identity]?.contains {
+                unnamed[DeviceID(viewer: viewer, chat: chat, host: $0)] == now
+            }
+            if devices[identity]?.allSatisfy({ hosts[$0].farewells[chat] == nil }) ?? true, isUnnamed != true {
                 report(.falseFarewell, "\(describe(id)) has said none", now)
             }
         case .full:
             // No scenario has nearly as many links as a node has room for, but by an adversary; friends have it always.
             if let plan = adversary?.plan, plan.standing == .stranger, chat != 2 { return }
             report(.falseOffline, "\(describe(id)), for want of room", now)
-        case .hello, .back, .away, .blocked, .replaced:
+        case .replaced:
+            checkLoss(of: identity, in: tag, by: viewer, now)
+        case .hello, .back, .away, .blocked:
             break
         }
+    }
+
+    /// A state is replaced when the other end has lost it, and shows nobody of it any more (L-65, L-69). Reports of
+    /// many take their time.
+    mutating func checkLoss(of identity: Int, in tag: ChatID, by viewer: Int, _ now: Instant) {
+        guard let chat = chatIndices[tag] else { return }
+        let id = PersonID(viewer: viewer, chat: chat, identity: identity)
+        // The sessions of a machine that slept for long are over (L-38).
+        if let wokeAt = hosts[viewer].wokeAt, now - wokeAt < .seconds(15) { return }
+        guard !isAttacked || adversary?.plan.forgesFriends == true, hosts.count <= Limits.lists,
+            !hosts.contains(where: \.wasReverted), let owners = devices[id.identity], owners.count == 1,
+            devices[hosts[id.viewer].plan.identity]?.count == 1, hosts[owners[0]].isActive, let before = shown[id]
+        else { return }
+        let mirror = PersonID(viewer: owners[0], chat: id.chat, identity: hosts[id.viewer].plan.identity)
+        guard let state = shown[mirror], state.presence != .offline, state.since <= before.since + .seconds(3) else {
+            return
+        }
+        report(.falseOffline, "\(describe(id)), replaced though host \(owners[0]) has lost nothing", now)
     }
 
     /// Whoever comes to be shown has answered a ping shortly before: what was held back revives nobody (L-80). A name
@@ -111,6 +139,10 @@ extension StateChecker {
         guard let place = names.firstIndex(of: name) else {
             return report(.wrongName, "\(describe(id)), as \(name)", now)
         }
+        // When the link of a new run ends soon, the one of the run before may still show, for 3 s.
+        let isSecondRun = hosts[owners[0]].incarnation > 1
+        let since = max(hosts[owners[0]].startedAt, hosts[id.viewer].wokeAt ?? .zero)
+        if isSecondRun, now - since < .seconds(4) { return change(id) { $0.name = place } }
         if let before = shown[id]?.name, place < before, !hosts[owners[0]].wasReverted, !hosts[id.viewer].wasReverted {
             report(.wrongName, "\(describe(id)), as \(name) after \(names[before])", now)
         }

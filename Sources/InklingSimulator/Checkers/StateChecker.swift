@@ -68,6 +68,8 @@ struct StateChecker {
     var heard: [DeviceID: (at: Instant, number: UInt64)] = [:]
     /// When a device may last have said that it hears nothing.
     var unheard: [DeviceID: Instant] = [:]
+    /// When a device last said bye to a viewer who had not named itself there (L-86).
+    var unnamed: [DeviceID: Instant] = [:]
     /// When it was last heard of, whatever the order of the datagrams.
     var lastSign: [DeviceID: Instant] = [:]
     var newest: [StateID: UInt64] = [:]
@@ -161,13 +163,18 @@ struct StateChecker {
         if isNewest { newest[state] = packet.number }
         let device = DeviceID(viewer: viewer, chat: chat, host: packet.sender)
         if packet.kind == .pong { pongs[device] = max(pongs[device] ?? .zero, packet.sentAt) }
+        let isShown = packet.shows & 1 << UInt8(chat) != 0
+        let isOneOfSeveral = devices[hosts[viewer].plan.identity]?.count ?? 1 > 1
+        if packet.kind == .bye, !isShown || isOneOfSeveral { unnamed[device] = now }
         // A status may say that nothing is heard (L-44): no sign of life.
-        if packet.kind == .bye || packet.shows & 1 << UInt8(chat) == 0 {
+        let hasStatus = packet.kind.hasStatus(size: packet.bytes.count)
+        // Of a viewer with several devices, another one may be shown, and a status may say so all the same.
+        if packet.kind == .bye || !isShown || isOneOfSeveral && hasStatus {
             unheard[device] = now
         } else if isNew, isNewest, packet.number > heard[device]?.number ?? 0 {
             heard[device] = (now, packet.number)
         }
-        guard packet.kind.hasStatus(size: packet.bytes.count),
+        guard hasStatus,
             newestStatus[state].map({ packet.number > $0 }) ?? true
         else { return false }
         newestStatus[state] = packet.number
@@ -240,12 +247,20 @@ struct StateChecker {
     }
 
     /// A message failed because its person is silent: not sooner than 60 s after the link went down (L-83).
-    mutating func failedBySilence(to identity: Int, in tag: ChatID, by viewer: Int, _ now: Instant) {
+    ///
+    /// - Parameter handshake: When the last handshake between the two went out: a state may have begun with it.
+    mutating func failedBySilence(
+        to identity: Int, in tag: ChatID, by viewer: Int, handshake: Instant, _ now: Instant
+    ) {
         guard let chat = chatIndices[tag], let device = devices[identity]?.first, devices[identity]?.count == 1,
             hosts[device].incarnation == 1, !hosts[device].wasReverted, !hosts[viewer].wasReverted
         else { return }
         let id = PersonID(viewer: viewer, chat: chat, identity: identity)
-        guard let left = shown[id]?.left, left.isKept, now - left.at < .seconds(59) else { return }
+        guard let state = shown[id] else { return }
+        // Failed messages come before the presence (T-29). A link that was up for long is kept when it goes down (L-84).
+        let isKept = now - max(state.since, handshake) > Limits.shortestUp + .milliseconds(500)
+        if state.presence != .offline, isKept { report(.hastyFailure, "\(describe(id)), shown until now", now) }
+        guard let left = state.left, left.isKept, now - left.at < .seconds(59) else { return }
         report(.hastyFailure, "\(describe(id)), silent for \(now - left.at)", now)
     }
 

@@ -78,6 +78,8 @@ final class SimulatedHost {
     var movedAt: Instant?
     /// When it last went on after it had been stopped.
     var wokeAt: Instant?
+    /// When its processor last let its node come so late that the node catches up (L-30).
+    var lateAt: Instant?
     /// Counts the times that it was stopped.
     var pauses = 0
     /// The one of IPv4 first.

@@ -27,6 +27,8 @@ final class SimulatedNode {
     /// The messages that its user has not taken, and the bytes of their texts together.
     private var untaken: [UInt64] = []
     private(set) var untakenBytes = 0
+    /// Those of each author.
+    private(set) var untakenBytesOfAuthors: [PublicKey: Int] = [:]
     /// The index of the handshake that it began last.
     private var newestAttempt: UInt32?
     /// The ephemeral keys of its responses, by their first bytes: those that are sent again cost nothing.
@@ -40,9 +42,10 @@ final class SimulatedNode {
     func react(to body: (inout Endpoint, Instant) -> Void, ofSession index: UInt32?, _ now: Instant) -> Reaction {
         let reaction = endpoint.react(to: body, ofSession: index, now, (dropped, surplus), takesMessages)
         if !takesMessages {
-            for case .message(_, _, let number, let text) in reaction.outputs {
+            for case .message(_, let author, let number, let text) in reaction.outputs {
                 untaken.append(number)
                 untakenBytes += text.utf8.count
+                untakenBytesOfAuthors[author.key, default: 0] += text.utf8.count
             }
         }
         links = reaction.links
@@ -73,6 +76,7 @@ final class SimulatedNode {
     func takeMessages() -> [UInt64] {
         takesMessages = true
         untakenBytes = 0
+        untakenBytesOfAuthors = [:]
         defer { untaken = [] }
         return untaken
     }

@@ -64,7 +64,10 @@ extension Simulation {
     }
 
     /// What a user does while no fault is left.
-    func act(_ host: SimulatedHost, _ action: Scenario.Action) { actAsPerson(host, action) }
+    func act(_ host: SimulatedHost, _ action: Scenario.Action) {
+        actAsPerson(host, action)
+        accuracy?.wrote(host.index, now)
+    }
 
     func edit(_ host: SimulatedHost, _ chat: Int) {
         guard host.chats.contains(chat), host.node?.isSuspended != true else { return }

@@ -86,6 +86,7 @@ extension Simulation {
         host.stopWriting()
         input(host) { $0.advance(to: $1) }
         input(host) { $0.rename(host.name, now: $1) }
+        input(host) { $0.setAway(node.isAway, now: $1) }
         confirmDrained(host)
         changeNetworks(host)
         for chat in host.chats.sorted() {

@@ -8,6 +8,7 @@ extension Simulation {
         case .send(let bytes, let address, let kind):
             checker.sent(bytes, kind, by: host.index, now)
             note(bytes)
+            trace { "host \(host.index) sends \(kind.rawValue), \(bytes.count) bytes, to \(address)" }
             check(bytes, kind, by: host, to: address)
             guard let source = host.source(for: address) else { return }
             launch(bytes, kind, to: address, from: source, host: host)
@@ -38,8 +39,13 @@ extension Simulation {
             report(number, key, .delivered, host)
         case .failed(let number, let chat, let key, let reason):
             coverage.failures[reason, default: 0] += 1
-            if reason == .silence, let identity = hosts.first(where: { $0.key == key })?.plan.identity {
-                checker.failedBySilence(to: identity, in: chat, by: host.index, now)
+            if reason == .silence, let other = hosts.first(where: { $0.key == key }) {
+                checker.failedBySilence(
+                    to: other.plan.identity, in: chat, by: host.index,
+                    handshake: liveness.lastHandshake(between: host, other), now)
+            }
+            if reason == .lostState, let identity = hosts.first(where: { $0.key == key })?.plan.identity {
+                checker.checkLoss(of: identity, in: chat, by: host.index, now)
             }
             trace { "host \(host.index): message \(number) failed (\(reason))" }
             report(number, key, .failed, host)

@@ -102,6 +102,48 @@ struct LatenessTests {
         #expect(!stage.isUp)
     }
 
+    @Test("A link that lacks a name when catching up begins gets 1.25 s more, and no bye before its end (L-86, L-89)")
+    func nameless() throws {
+        for isNamed in [true, false] {
+            var stage = LinkStage()
+            stage.receive([.longBeat, .pong(try #require(stage.pingTokens.last))])
+            stage.skip(.seconds(12))
+            stage.receive([.beat])
+            stage.run(.ms(2_000))
+            #expect(stage.isUp && stage.endpoint.wantsSocketDrained)
+            if isNamed { stage.receive([.typingOff, .name("Peer")]) }
+            stage.receive([.beat])
+            stage.with { $0.socketDrained(now: $1) }
+            stage.receive([.longBeat])
+            stage.run(.ms(1_250))
+            #expect((stage.link != nil) == isNamed)
+        }
+    }
+
+    @Test("An ack that waited while the node stood still gives no round trip (M-32)")
+    func untimelyAck() {
+        for wait in [10, 1_600] {
+            var stage = LinkStage(isShown: true)
+            let before = stage.link?.sender.roundTrip
+            stage.with { _ = try? $0.send("text", to: World.chat, now: $1) }
+            stage.skip(.ms(wait))
+            stage.receiveAck(next: 2)
+            #expect((stage.link?.sender.roundTrip != before) == (wait == 10))
+        }
+    }
+
+    @Test("A retransmission timer that shortens when its address is on-link again makes no timer late (L-30, M-11)")
+    func shorterTimer() {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.longBeat])
+        stage.with { $0.setNetworks([], port: 4_000, now: $1) }
+        stage.with { _ = try? $0.send("text", to: World.chat, now: $1) }
+        stage.run(.ms(900))
+        stage.with { $0.setNetworks([World.network(1)], port: 4_000, now: $1) }
+        stage.with { $0.advance(to: $1) }
+        #expect(!stage.endpoint.surroundings.isBehind)
+    }
+
     @Test("Catching up ends after 4,096 datagrams (L-30)")
     func many() {
         var stage = LinkStage(isShown: true)
@@ -163,7 +205,7 @@ struct LatenessTests {
         var second = Session(
             localIndex: LinkStage.nodeIndex + 1, remoteIndex: LinkStage.peerIndex + 1, role: .responder,
             keys: LinkStage.keys.node, address: LinkStage.peerAddress, now: stage.now)
-        second.opened(order: 2, now: stage.now)
+        second.opened(order: 2, isNewest: true, now: stage.now)
         let id = stage.id
         stage.with { endpoint, now in
             endpoint.begin(now)

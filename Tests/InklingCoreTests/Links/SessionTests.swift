@@ -12,17 +12,33 @@ struct SessionTests {
             address: LinkStage.peerAddress, now: now)
     }
 
-    @Test("A link sends on the session completed last, or the newest while none is complete (L-70)")
+    @Test("A link sends on the session whose first newest datagram opened last, or on that which joined last (L-70)")
     func sending() {
         var sessions = SessionSet()
         _ = sessions.add(session(1))
         _ = sessions.add(session(2))
         #expect(sessions.sending?.localIndex == 2)
-        sessions[0].opened(order: 1, now: .ms(10))
+        sessions[0].opened(order: 1, isNewest: true, now: .ms(10))
         #expect(sessions.sending?.localIndex == 1)
-        sessions[1].opened(order: 2, now: .ms(20))
-        sessions[0].opened(order: 3, now: .ms(30))
+        sessions[1].opened(order: 2, isNewest: true, now: .ms(20))
+        sessions[0].opened(order: 3, isNewest: true, now: .ms(30))
         #expect(sessions.sending?.localIndex == 2)
+    }
+
+    @Test("A datagram that waited on the way makes no session the sending one (L-70)")
+    func oldDatagram() {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.beat], counter: 40)
+        let (other, id) = (session(900), stage.id)
+        stage.with { endpoint, now in
+            endpoint.join(other, to: id, now)
+            endpoint.finish()
+        }
+        stage.deliver(LinkStage.keys.peer.seal([.beat], receiverIndex: 900, counter: 30).encode())
+        #expect(stage.link?.sessions.all.last?.isComplete == true)
+        #expect(stage.link?.sessions.sending?.localIndex == LinkStage.nodeIndex)
+        stage.deliver(LinkStage.keys.peer.seal([.beat], receiverIndex: 900, counter: 41).encode())
+        #expect(stage.link?.sessions.sending?.localIndex == 900)
     }
 
     @Test("A fifth session replaces the one that is silent for longest, other than the sending one (L-77)")
@@ -30,7 +46,7 @@ struct SessionTests {
         var sessions = SessionSet()
         for index in 1...4 as ClosedRange<UInt32> {
             _ = sessions.add(session(index))
-            sessions[Int(index) - 1].opened(order: UInt64(10 - index), now: .ms(Int(index) * 10))
+            sessions[Int(index) - 1].opened(order: UInt64(10 - index), isNewest: true, now: .ms(Int(index) * 10))
         }
         // Session 1 was completed last, and is silent for longest.
         #expect(sessions.sending?.localIndex == 1)
@@ -42,7 +58,7 @@ struct SessionTests {
     func expiry() {
         var session = session(1)
         #expect(session.expiry(isSending: true) == .ms(3_000))
-        session.opened(order: 1, now: .ms(1_000))
+        session.opened(order: 1, isNewest: true, now: .ms(1_000))
         #expect(session.expiry(isSending: false) == .ms(61_000))
         #expect(session.expiry(isSending: true) == .zero + .seconds(7_200))
     }
@@ -109,7 +125,7 @@ struct SessionTests {
         var other = Session(
             localIndex: 900, remoteIndex: LinkStage.peerIndex, role: .responder, keys: LinkStage.keys.node,
             address: LinkStage.peerAddress, now: stage.now)
-        other.opened(order: 99, now: stage.now)
+        other.opened(order: 99, isNewest: true, now: stage.now)
         stage.with { endpoint, now in
             endpoint.join(other, to: LinkStage(isShown: true).id, now)
             endpoint.finish()

@@ -121,6 +121,32 @@ struct OpeningTests {
         #expect(begins.count >= 3 && begins[1] - begins[0] >= .seconds(3))
     }
 
+    @Test("A success that covers no instance begins no attempt at once (L-91)")
+    func relayed() {
+        let lan = TestLAN()
+        lan.start(0)
+        lan.start(1)
+        lan.start(2, identity: 1)
+        lan.listAll()
+        lan.run(.seconds(12))
+        lan.kill(2)
+        lan.with(0) { $0.lost("2", chat: World.chat, now: $1) }
+        lan.run(.ms(3_000))
+        let (start, completed) = (lan.now, lan.counters(0).handshakesCompleted)
+        for _ in 0..<1_000 {
+            // Where the dead node was, somebody passes handshakes on to the other one.
+            for sent in lan.sent(by: 0, .initiation, since: lan.now) where sent.to == World.address(3) {
+                lan.inject(sent.bytes, from: World.address(9), to: 1)
+            }
+            for sent in lan.sent(by: 1, .response, since: lan.now) where sent.to == World.address(9) {
+                lan.inject(sent.bytes, from: World.address(3), to: 0)
+            }
+            lan.run(.ms(1))
+        }
+        let begun = Set(lan.sent(by: 0, .initiation, since: start).map { $0.bytes[1...4] }).count
+        #expect(lan.counters(0).handshakesCompleted > completed && begun <= 3)
+    }
+
     @Test("A node whose peer opened, and whose link does not come up within 3 s, opens too (L-91)")
     func peerOpened() throws {
         let lan = TestLAN()

@@ -19,7 +19,7 @@ struct PresenceTests {
                 var session = Session(
                     localIndex: UInt32(300 + index), remoteIndex: UInt32(400 + index), role: .responder,
                     keys: LinkStage.keys.node, address: World.address(20 + index), now: now)
-                session.opened(order: 1, now: now)
+                session.opened(order: 1, isNewest: true, now: now)
                 endpoint.join(session, to: id, now)
                 endpoint.comeUp(id, now)
                 let record = Record(number: 0, type: .name, body: Array("Name \(identity)".utf8))
@@ -161,6 +161,23 @@ struct PresenceTests {
         #expect(stage.endpoint.present(in: World.chat).first { $0.person.key == World.key(4) }?.person.name == "Second")
         stage.with { $0.forget(ids[1], .bye, .bye, $1) }
         #expect(stage.endpoint.present(in: World.chat).first { $0.person.key == World.key(4) }?.person.name == "First")
+    }
+
+    @Test("A person who goes offline keeps the name shown last (T-28)")
+    func lastName() {
+        var (stage, ids) = stage([4, 4])
+        stage.with { endpoint, now in
+            endpoint.links[ids[0]].status.name = "First"
+            endpoint.links[ids[1]].status.name = "Second"
+            endpoint.report(ids[1], now)
+            endpoint.links[ids[0]].liveness.goDown(now)
+            endpoint.forget(ids[1], .silence, .silence, now)
+        }
+        guard case .presence(_, let person, let presence, _) = stage.outputs.last?.output else {
+            Issue.record("no presence is reported")
+            return
+        }
+        #expect(presence == .offline && person.name == "Second")
     }
 
     @Test("Presence, then typing, then messages are reported of a datagram (T-29)")

@@ -66,7 +66,7 @@ struct LinkStage {
         var session = Session(
             localIndex: Self.nodeIndex, remoteIndex: Self.peerIndex, role: .responder, keys: Self.keys.node,
             address: Self.peerAddress, now: start)
-        session.opened(order: 1, now: start)
+        session.opened(order: 1, isNewest: true, now: start)
         endpoint.join(session, to: id, start)
         if isShown {
             endpoint.comeUp(id, start)

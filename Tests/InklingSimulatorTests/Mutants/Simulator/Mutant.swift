@@ -2,9 +2,9 @@
 package enum Mutant: String, CaseIterable, Sendable {
     case lateExpiry, replayedStatus, silentFailure, earlyReport, reusedCounter, hastySilence, endlessSuspicion
     case oldIsNew, blockedMayReturn, messageKeepsTyping, endlessTyping, anyChat, keptMessages, fastHeartbeats
-    case manyCopies, keptEpoch, anyPair, anyEpoch, oldInitiations, anyDatagramRevives, forgetsAtOnce
+    case manyCopies, keptEpoch, anyPair, anyEpoch, anyDatagramRevives, forgetsAtOnce
     case everyMessageFails, alteredMessage, doubleReport, silenceIsBye, ownTyping, restless, lostFarewell
-    case deliversTwice, snapshotIgnored, rootedDown, twoLinksOfARun, keepsHandshakes, tellsGhosts
+    case deliversTwice, snapshotIgnored, rootedDown, twoLinksOfARun, tellsGhosts
     case unheardEverywhere, noRepeats, neverUnderLoad, everyResponse, strayResponses, crowdedSource, noRank
     case manyRuns, noAnswerShare, noShares, everyRetry, talkative, manyOwnHosts, ownHostIsNone, fewInstances
     case forgetsFriends, everyDestination, boundless, hoardsText, noTextRanks, everyList, everyPresence
