@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import socket
 import subprocess
 import sys
@@ -24,8 +25,6 @@ PARTS = {
     "garbage": "answers to garbage from a stranger",
     "crowd": "datagrams and bytes that a node with many peers sends",
 }
-
-
 CUT_ROWS = {
     "typing": "last datagram → not typing",
     "offline": "last datagram → offline",
@@ -77,11 +76,16 @@ class Links:
     def __init__(self, benchmark):
         self.benchmark = benchmark
         self.table = benchmark.table
-        self.filter = Filter()
+        self.filter = Filter() if shutil.which("nft") else None
 
     def measure(self):
+        missing = {part: "nft" for part in ("found", "cut", "loss") if not self.filter}
+        if not shutil.which("avahi-daemon"):
+            missing["found"] = "avahi-daemon"
         for part in PARTS:
-            if self.benchmark.wants(part):
+            if self.benchmark.wants(part) and part in missing:
+                self.benchmark.leave_out(part, f"`{missing[part]}` is not installed")
+            elif self.benchmark.wants(part):
                 print(f"benchmark: {part}", file=sys.stderr, flush=True)
                 getattr(self, part)()
 

@@ -92,8 +92,7 @@ class Benchmark:
             self.starts()
         if self.wants("kill"):
             self.kills()
-        if any(self.wants(part) for part in links.PARTS):
-            links.Links(self).measure()
+        links.Links(self).measure()
         if self.wants("memory"):
             self.memory()
         if self.wants("daemon"):
@@ -385,10 +384,10 @@ measuring program is about to write a line or a key. Zenoh and Cyclone DDS are m
 some tens of microseconds at either end.
 
 Needs root, and the packages gcc, iproute2, libc6-dev and python3; mosquitto and libmosquitto-dev for MQTT; binutils and
-valgrind for instructions; avahi-daemon and dbus for discovery in found, start and memory; nftables for found, cut and loss;
-python3-venv, and eclipse-zenoh and cyclonedds from PyPI, for those two. What is missing after the first four is left out, and the table says so. --install
-installs all of it, those from PyPI in .build/benchmark/venv; where an init system runs, the package mosquitto starts a
-broker of its own, which is not used here.""")
+valgrind for instructions; nftables for found, cut and loss; avahi-daemon and dbus for discovery in found, start and
+memory; python3-venv, and eclipse-zenoh and cyclonedds from PyPI, for those two. What is missing after the first four is
+left out, and the table says so. --install installs all of it, those from PyPI in .build/benchmark/venv; where an init
+system runs, the package mosquitto starts a broker of its own, which is not used here.""")
     parser.add_argument("--only", metavar="PARTS", type=lambda text: text.split(","), default=list(PARTS),
                         help="measure only these parts, separated by commas")
     parser.add_argument("--samples", metavar="N", type=int, default=300,

@@ -2,7 +2,7 @@ import InklingWire
 
 /// Invites: a chat and its secret in one line of text, for people to pass on.
 extension Chat {
-    /// The secret chat of an invite (W-11).
+    /// The secret chat of an invite (W-11, W-34).
     ///
     /// - Parameter invite: `inkling:NAME#SECRET`, perhaps with `@OWNER` behind, the name percent-encoded. As people pass it
     ///   on, it may have blanks and line ends around it, and the scheme in capitals.

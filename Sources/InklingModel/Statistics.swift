@@ -114,7 +114,7 @@ extension Statistics {
         case frames
         /// Its source is not a unicast address.
         case notUnicast
-        /// It is from a node of the same identity (T-17).
+        /// It is from a node of the same identity (D-7).
         case ownIdentity
         /// This user has blocked who sent it (L-36).
         case blocked

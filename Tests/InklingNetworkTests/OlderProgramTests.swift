@@ -37,7 +37,7 @@ extension NetworkTests {
                     let shown = try await alice.waitForPresence("online", of: bob)
                     try await bob.waitForPresence("online", of: alice)
                     #expect(shown.verified == !users.isEmpty)
-                    alice.tell(["do": "verify", "key": try #require(shown.key)])
+                    alice.tell(["do": "verify", "key": try #require(shown.key), "id": "verify"])
                     try await alice.wait("the answer") { $0.on == "ok" }
                     users.append([alice, bob].map { $0.events.first?.user })
                     for node in [alice, bob] {

@@ -5,7 +5,7 @@ extension Chat {
     /// What the file of known peers calls this chat, 16 hex digits: a hash that does not reveal its name or secret.
     ///
     /// It is what version 0.2 wrote, so that files from before are understood. It goes over no network.
-    var storedName: String {
+    package var storedName: String {
         let (label, data): (String, [UInt8]) =
             if let secret { ("inkling/1 secret chat tag", secret.wire.bytes + (owner?.bytes ?? [])) } else {
                 ("inkling/1 open chat tag", Array(name.utf8))

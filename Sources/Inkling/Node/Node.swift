@@ -232,11 +232,10 @@ public actor Node {
     private func begin(_ preparation: NodePreparation) -> EventLoopFuture<Void> {
         if configuration.lastWill { startLastWill() }
         endpoint.setNetworks(interfaces.networks, own: ownAddresses, port: port, now: clock.now)
-        let receiver = DatagramReceiver(node: self)
+        let buffers = DatagramBuffers(for: socket)
+        let receiver = DatagramReceiver(node: self, buffers: buffers)
         return DatagramBootstrap(group: eventLoop)
-            .channelOption(
-                .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: NodeLimits.receiveBufferSize)
-            )
+            .channelOption(.recvAllocator, value: buffers)
             .channelOption(.maxMessagesPerRead, value: NodeLimits.datagramsPerRead)
             .channelInitializer { $0.pipeline.addHandler(receiver) }
             .withBoundSocket(socket.descriptor)
@@ -304,7 +303,7 @@ public actor Node {
     // MARK: Inputs
 
     /// A datagram came. Without knowing where it arrived, or over an interface that is not used, it is nothing (D-15).
-    func received(_ bytes: [UInt8], from address: Address, at arrival: Arrival?) {
+    func received(_ bytes: [UInt8], from address: Address, at arrival: Arrival?, hopLimit: Int?) {
         guard !isStopped else { return }
         guard let arrival, interfaces.take(arrival) else {
             datagramsElsewhere += 1
@@ -313,7 +312,8 @@ public actor Node {
         self.arrival = arrival
         defer { self.arrival = nil }
         let isNamedTunnel = interfaces.isNamedTunnel(arrival)
-        endpoint.receive(bytes, from: address, overNamedTunnel: isNamedTunnel, now: clock.now)
+        endpoint.receive(
+            bytes, from: address, hopLimit: hopLimit, overNamedTunnel: isNamedTunnel, now: clock.now)
         drain()
     }
 
