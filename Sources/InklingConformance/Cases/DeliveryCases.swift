@@ -177,7 +177,7 @@ extension Catalogue {
             let (program, peer) = try trial.startLinked(needs: .messages)
             peer.sendRecord(1, "begun", first: true, last: false)
             peer.sendRecord(3, "held")
-            trial.run(for: .milliseconds(50))
+            try peer.await("an ack that names record 3 as held") { $0.ack == Ack(next: 2, bitmap: 1) }
             let start = trial.now
             peer.send([.forward(5)])
             try expectAck(next: 5, bitmap: 0, trial, peer, since: start, "a forward to 5 came")

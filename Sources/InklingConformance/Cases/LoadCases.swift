@@ -112,7 +112,10 @@ extension Catalogue {
             (peer.habits, peer.habits.takesResponses) = (.quiet, false)
             let start = try beginWithCookies(200, of: peer, to: program, hosts: (2...15).map { "127.0.0.\($0)" })
             let opening = try friend.begin(to: program)
-            flood(program, from: trial, for: .milliseconds(400))
+            for _ in 0..<2 {
+                flood(program, from: trial, for: .milliseconds(200))
+                friend.transmit(opening)
+            }
             let count = peer.responses.count
             let elapsed = trial.now - start
             // A second of answers, and one more for each whole second that it took.
