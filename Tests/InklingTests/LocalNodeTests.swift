@@ -104,8 +104,9 @@ private final class TestFrontEnd: Sendable {
 
     func forget() async throws { try await loop.submit { [state] in state.value?.outputs = [] }.get() }
 
+    /// Waits for 10 s: who said bye opens no link for 5 s (L-35).
     func wait(_ condition: @escaping @Sendable ([ServiceOutput]) -> Bool) async throws {
-        for _ in 0..<1_000 {
+        for _ in 0..<2_000 {
             if condition(try await outputs) { return }
             try await Task.sleep(for: .milliseconds(5))
         }

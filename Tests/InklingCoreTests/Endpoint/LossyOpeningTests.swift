@@ -8,7 +8,7 @@ import Testing
 struct LossyOpeningTests {
     @Test("Where 30 % are lost, 95 of 100 pairs show each other within 2.5 s (L-4, L-74, L-82)")
     func loss() {
-        let count = 300
+        let count = 1_000
         let delays = (0..<count).map { seed in
             let lan = TestLAN()
             lan.delay = .ms(1)

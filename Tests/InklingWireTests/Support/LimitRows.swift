@@ -174,6 +174,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("pings of a new session", "\(ms(Limits.joinPingInterval)), \(s(Limits.joinPingPeriod))"),
         LimitRow("down", s(Limits.downPeriod)),
         LimitRow("up too short; without a name", "\(s(Limits.shortestUp)); \(s(Limits.unnamedPeriod))"),
+        LimitRow("shown after a new state", s(Limits.keptShown)),
         LimitRow(
             "late timer; longest timer; stop",
             "\(ms(Limits.lateTimer)); \(s(Limits.longestTimer)); \(s(Limits.stop))"),
