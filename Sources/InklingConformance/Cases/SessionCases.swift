@@ -113,6 +113,28 @@ extension Catalogue {
             try program.awaitPresence("online", of: peer.user)
             try program.awaitTyping(true, of: peer.user)
         },
+        Case("L-82.1", "each pong of a link that is up carries record 0 until it is acknowledged", also: "L-28") {
+            trial in
+            let program = try trial.start()
+            let peer = try trial.peer()
+            peer.habits.acknowledges = false
+            let session = try peer.openSession(to: program)
+            try trial.wait(
+                .seconds(3), for: "both ends come up",
+                when: { session.state.isUp && session.state.hasName && session.state.acknowledged > 0 })
+            for _ in 0..<2 {
+                let pong = try peer.ping(on: session)
+                try expect(
+                    pong.heartbeat != nil && pong.name?.number == 0,
+                    "a heartbeat and record 0 beside the pong, while record 0 is not acknowledged",
+                    actual: pong.frames.map(\.word).joined(separator: ", "))
+            }
+            peer.send([.ack(Ack(next: 1))], on: session)
+            let pong = try peer.ping(on: session)
+            try expect(
+                pong.heartbeat != nil && pong.record == nil, "a pong without a record after the ack",
+                actual: pong.frames.map(\.word).joined(separator: ", "))
+        },
         Case("L-86.1", "a link whose peer hides its name ends by a bye after 10 s", load: .long) { trial in
             let program = try trial.start()
             let peer = try trial.peer()
