@@ -158,7 +158,8 @@ struct StateChecker {
     ) -> Bool {
         guard let chat = chatIndices[tag], packet.session != nil, packet.isGenuine else { return false }
         let state = StateID(viewer: viewer, chat: chat, sender: packet.sender, incarnation: packet.incarnation)
-        if packet.kind == .record { lastRecord[viewer] = now }
+        // A pong of 31 bytes carries no record beside it (L-82).
+        if packet.kind == .record || packet.kind == .pong && packet.bytes.count > 31 { lastRecord[viewer] = now }
         let isNewest = newest[state].map { packet.number > $0 } ?? true
         if isNewest { newest[state] = packet.number }
         let device = DeviceID(viewer: viewer, chat: chat, host: packet.sender)
