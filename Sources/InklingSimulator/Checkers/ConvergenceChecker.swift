@@ -110,7 +110,7 @@ extension Simulation {
         let isParted = scenario.steps.contains { step in
             if case .partition(_, let length) = step.action { length >= 90_000 } else { false }
         }
-        // What tells that a machine is what it was before may come late: then its link goes down and is forgotten (L-83).
+        // The signs of a machine that is what it was before may come late: then its links go down (L-93 to L-95).
         if hosts.contains(where: \.wasReverted) { return .seconds(80) }
         // The links of an adversary that goes without a word are there for up to 8.3 s.
         if adversary != nil { return .seconds(16) }

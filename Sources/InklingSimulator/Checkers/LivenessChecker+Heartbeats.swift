@@ -10,10 +10,11 @@ extension LivenessChecker {
     ) -> Bool {
         guard single.contains(receiver.plan.identity) else { return false }
         let chats = sender.chats.intersection(receiver.chats)
-        return !chats.isEmpty && chats.allSatisfy { chat in
-            let since = simulation.checker.shownSince(receiver.plan.identity, in: chat, by: sender.index)
-            return since.map { instant - $0 > .seconds(1) } ?? false
-        }
+        return !chats.isEmpty
+            && chats.allSatisfy { chat in
+                let since = simulation.checker.shownSince(receiver.plan.identity, in: chat, by: sender.index)
+                return since.map { instant - $0 > .seconds(1) } ?? false
+            }
     }
 
     /// A node sends a heartbeat on a session: it is the time for one (T-8, T-11).

@@ -258,7 +258,7 @@ struct StateChecker {
         else { return }
         let id = PersonID(viewer: viewer, chat: chat, identity: identity)
         guard let state = shown[id] else { return }
-        // Failed messages come before the presence (T-29). A link that was up for long is kept when it goes down (L-84).
+        // Failed messages come before the presence (T-29). A link that was up for long is kept once down (L-84).
         let isKept = now - max(state.since, handshake) > Limits.shortestUp + .milliseconds(500)
         if state.presence != .offline, isKept { report(.hastyFailure, "\(describe(id)), shown until now", now) }
         guard let left = state.left, left.isKept, now - left.at < .seconds(59) else { return }
