@@ -141,6 +141,8 @@ extension Endpoint {
             guard !wasNamed, links[id].isNamed else { continue }
             links[id].sender.peerWasNamed(now: now)
             sendHeartbeat(id, now)
+            // Typing was not announced here before (L-85, T-8).
+            if status(of: id).isTyping { links[id].nextHeartbeat = nextHeartbeat(of: id, now) }
         }
         return texts
     }

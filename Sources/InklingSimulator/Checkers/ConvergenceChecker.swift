@@ -110,6 +110,8 @@ extension Simulation {
         let isParted = scenario.steps.contains { step in
             if case .partition(_, let length) = step.action { length >= 90_000 } else { false }
         }
+        // The signs of a machine that is what it was before may come late: then its links go down (L-93 to L-95).
+        if hosts.contains(where: \.wasReverted) { return .seconds(80) }
         // The links of an adversary that goes without a word are there for up to 8.3 s.
         if adversary != nil { return .seconds(16) }
         return .seconds((!isFoundAnew || isParted) && scenario.faultsEnd > 80_000 ? 80 : 10)

@@ -9,10 +9,12 @@ extension LivenessChecker {
         _ sender: SimulatedHost, _ receiver: SimulatedHost, since instant: Instant, _ simulation: Simulation
     ) -> Bool {
         guard single.contains(receiver.plan.identity) else { return false }
-        return sender.chats.intersection(receiver.chats).allSatisfy { chat in
-            let since = simulation.checker.shownSince(receiver.plan.identity, in: chat, by: sender.index)
-            return since.map { instant - $0 > .seconds(1) } ?? false
-        }
+        let chats = sender.chats.intersection(receiver.chats)
+        return !chats.isEmpty
+            && chats.allSatisfy { chat in
+                let since = simulation.checker.shownSince(receiver.plan.identity, in: chat, by: sender.index)
+                return since.map { instant - $0 > .seconds(1) } ?? false
+            }
     }
 
     /// A node sends a heartbeat on a session: it is the time for one (T-8, T-11).

@@ -137,11 +137,14 @@ final class LivenessChecker {
         }
     }
 
+    /// When a host last sent another a handshake, or answered one.
+    func lastHandshake(of sender: Int, with receiver: Int) -> Instant {
+        sendings[sender * hosts.count + receiver].handshake
+    }
+
     /// When the last handshake between two hosts, or its answer, went out.
     func lastHandshake(between one: SimulatedHost, _ other: SimulatedHost) -> Instant {
-        max(
-            sendings[one.index * hosts.count + other.index].handshake,
-            sendings[other.index * hosts.count + one.index].handshake)
+        max(lastHandshake(of: one.index, with: other.index), lastHandshake(of: other.index, with: one.index))
     }
 
     // MARK: Pairs

@@ -4,12 +4,17 @@ import InklingWire
 /// Who is shown as present, and as what.
 extension StateChecker {
     /// Nobody is shown as present who has been silent for longer than 3 s.
-    mutating func checkPresence(of viewer: SimulatedHost, _ now: Instant) {
+    ///
+    /// - Parameter handshake: When a host last sent the viewer a handshake: a state that is replaced then keeps its
+    ///   person shown (L-103).
+    mutating func checkPresence(of viewer: SimulatedHost, _ now: Instant, handshake: (Int) -> Instant) {
         // A node that was stopped first asks for signs of life.
         if let wokeAt = viewer.wokeAt, now - wokeAt < .seconds(4) { return }
         if let lateAt = viewer.lateAt, now - lateAt < .seconds(4) { return }
         // Beside an adversary a timer may have to wait for the processor.
-        let limit = silence + lateness[viewer.index] * 12 + (isAttacked ? .milliseconds(80) : .zero)
+        var limit = silence + lateness[viewer.index] * 12 + (isAttacked ? .milliseconds(80) : .zero)
+        // Handshakes that go through relays are seen to come from nobody.
+        if adversary?.plan.forgesFriends == true { limit += Limits.keptShown }
         for chat in viewer.chats.sorted() {
             for identity in devices.keys.sorted() {
                 let id = PersonID(viewer: viewer.index, chat: chat, identity: identity)
@@ -18,7 +23,7 @@ extension StateChecker {
                     lastSign[DeviceID(viewer: viewer.index, chat: chat, host: $0)]
                 }.max()
                 // A hello that had waited shows somebody, and is not a sign of life (L-30).
-                let since = last ?? state.since
+                let since = max(last ?? state.since, devices[identity]?.map(handshake).max() ?? .zero)
                 if now - since > limit { report(.ghost, "\(describe(id)), silent for \(now - since)", now) }
             }
         }
@@ -115,9 +120,9 @@ extension StateChecker {
             devices[hosts[id.viewer].plan.identity]?.count == 1, hosts[owners[0]].isActive, let before = shown[id]
         else { return }
         let mirror = PersonID(viewer: owners[0], chat: id.chat, identity: hosts[id.viewer].plan.identity)
-        guard let state = shown[mirror], state.presence != .offline, state.since <= before.since + .seconds(3) else {
-            return
-        }
+        guard let state = shown[mirror], state.presence != .offline, state.since <= before.since + .seconds(3),
+            state.left.map({ $0.at < before.since }) ?? true
+        else { return }
         report(.falseOffline, "\(describe(id)), replaced though host \(owners[0]) has lost nothing", now)
     }
 

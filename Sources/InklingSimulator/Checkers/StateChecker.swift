@@ -158,7 +158,8 @@ struct StateChecker {
     ) -> Bool {
         guard let chat = chatIndices[tag], packet.session != nil, packet.isGenuine else { return false }
         let state = StateID(viewer: viewer, chat: chat, sender: packet.sender, incarnation: packet.incarnation)
-        if packet.kind == .record { lastRecord[viewer] = now }
+        // A pong of 31 bytes carries no record beside it (L-82).
+        if packet.kind == .record || packet.kind == .pong && packet.bytes.count > 31 { lastRecord[viewer] = now }
         let isNewest = newest[state].map { packet.number > $0 } ?? true
         if isNewest { newest[state] = packet.number }
         let device = DeviceID(viewer: viewer, chat: chat, host: packet.sender)
@@ -257,7 +258,7 @@ struct StateChecker {
         else { return }
         let id = PersonID(viewer: viewer, chat: chat, identity: identity)
         guard let state = shown[id] else { return }
-        // Failed messages come before the presence (T-29). A link that was up for long is kept when it goes down (L-84).
+        // Failed messages come before the presence (T-29). A link that was up for long is kept once down (L-84).
         let isKept = now - max(state.since, handshake) > Limits.shortestUp + .milliseconds(500)
         if state.presence != .offline, isKept { report(.hastyFailure, "\(describe(id)), shown until now", now) }
         guard let left = state.left, left.isKept, now - left.at < .seconds(59) else { return }

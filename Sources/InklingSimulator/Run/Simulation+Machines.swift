@@ -76,6 +76,7 @@ extension Simulation {
             incarnation == host.incarnation, !node.isSuspended, host.chats == Set(host.plan.chats)
         else { return }
         host.wasReverted = true
+        limits.restarted(host.index)
         host.wokeAt = now
         host.disturbedAt = now
         node.endpoint = endpoint

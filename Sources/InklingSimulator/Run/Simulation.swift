@@ -195,7 +195,7 @@ package final class Simulation {
     private func tick() {
         for host in hosts where host.isActive {
             checker.checkStatuses(of: host.index, now)
-            checker.checkPresence(of: host, now)
+            checker.checkPresence(of: host, now) { liveness.lastHandshake(of: $0, with: host.index) }
             traffic.check(host, now, &checker)
         }
         checker.checkDepartures(now)

@@ -120,6 +120,18 @@ struct LatenessTests {
         }
     }
 
+    @Test("While typing is announced, the heartbeat of L-82 is followed by one 500 ms later (T-8)")
+    func beatAfterName() throws {
+        var stage = LinkStage()
+        stage.with { try? $0.compose("draft", in: World.chat, now: $1) }
+        stage.receive([.longBeat, .pong(try #require(stage.pingTokens.last))])
+        stage.run(.ms(100))
+        stage.receive([.typingOff, .name("Peer")])
+        let named = stage.now
+        stage.run(.ms(1_100))
+        #expect(stage.sent(0x01, since: named).map { $0.at - named } == [.zero, .ms(500), .ms(1_000)])
+    }
+
     @Test("An ack that waited while the node stood still gives no round trip (M-32)")
     func untimelyAck() {
         for wait in [10, 1_600] {
