@@ -50,9 +50,6 @@ let package = Package(
         .executable(name: "inkling-lastwill", targets: ["InklingLastWill"]),
         .executable(name: "inkling-sim", targets: ["InklingSimulatorCLI"]),
         .executable(name: "inkling-conformance", targets: ["InklingConformanceCLI"]),
-        // Version 2 of the protocol grows beside version 1, which these programs speak no more once it replaces it.
-        .executable(name: "inkling-sim2", targets: ["InklingSimulator2CLI"]),
-        .executable(name: "inkling-conformance2", targets: ["InklingConformance2CLI"]),
     ] + unshipped,
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -66,15 +63,9 @@ let package = Package(
         .systemLibrary(name: "CUTF8Proc", providers: [.apt(["libutf8proc-dev"])]),
         .target(
             name: "InklingWire",
-            dependencies: [.product(name: "Crypto", package: "swift-crypto")],
-            swiftSettings: strict),
-        // Version 2 of the protocol, which replaces the target above.
-        .target(
-            name: "InklingWire2",
             dependencies: ["CUTF8Proc", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
         .target(name: "InklingCore", dependencies: ["InklingWire"], swiftSettings: strict + testable),
-        .target(name: "InklingCore2", dependencies: ["InklingWire2"], swiftSettings: strict + testable),
         .target(name: "InklingModel", dependencies: ["CUTF8Proc", "InklingWire"], swiftSettings: strict),
         .target(name: "InklingText", dependencies: ["InklingModel"], swiftSettings: strict),
         .target(
@@ -125,24 +116,6 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
-        .target(name: "InklingSimulator2", dependencies: ["InklingCore2", "InklingWire2"], swiftSettings: strict),
-        .executableTarget(
-            name: "InklingSimulator2CLI",
-            dependencies: [
-                "InklingSimulator2",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "InklingConformance2",
-            dependencies: ["InklingWire2", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: tests),
-        .executableTarget(
-            name: "InklingConformance2CLI",
-            dependencies: [
-                "CDNSSD", "InklingConformance2",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: tests),
         .target(
             name: "InklingConformance",
             dependencies: ["InklingWire", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: tests),
@@ -173,19 +146,11 @@ let package = Package(
             ],
             packageAccess: false, swiftSettings: strict),
         .target(
-            name: "InklingTestSupport", dependencies: ["InklingCore", "InklingSimulator", "InklingWire"],
-            path: "Tests/InklingTestSupport", swiftSettings: strict),
+            name: "InklingTestSupport", dependencies: ["InklingSimulator"], path: "Tests/InklingTestSupport",
+            swiftSettings: strict),
+        .testTarget(name: "InklingWireTests", dependencies: ["InklingWire"], swiftSettings: tests),
         .testTarget(
-            name: "InklingWireTests", dependencies: ["InklingTestSupport", "InklingWire"], exclude: ["Fixtures"],
-            swiftSettings: tests),
-        .testTarget(name: "InklingWire2Tests", dependencies: ["InklingWire2"], swiftSettings: tests),
-        .testTarget(
-            name: "InklingConformanceTests", dependencies: ["InklingConformance"], swiftSettings: tests),
-        .testTarget(
-            name: "InklingCoreTests", dependencies: ["InklingCore", "InklingTestSupport", "InklingWire"],
-            swiftSettings: tests),
-        .testTarget(
-            name: "InklingCore2Tests", dependencies: ["InklingCore2", "InklingWire2"], swiftSettings: tests),
+            name: "InklingCoreTests", dependencies: ["InklingCore", "InklingWire"], swiftSettings: tests),
         .testTarget(name: "InklingModelTests", dependencies: ["InklingModel"], swiftSettings: tests),
         .testTarget(name: "InklingTextTests", dependencies: ["InklingModel", "InklingText"], swiftSettings: tests),
         .testTarget(
@@ -216,23 +181,15 @@ let package = Package(
         // Optimised: its switch and its readers of many nodes' lines share the processors with what they measure.
         .testTarget(name: "InklingNetworkTests", dependencies: ["InklingTestSupport"], swiftSettings: strict),
         .testTarget(
+            name: "InklingConformanceTests", dependencies: ["InklingConformance"], swiftSettings: tests),
+        .testTarget(
             name: "InklingSimulatorTests",
-            dependencies: ["InklingConformance", "InklingSimulator", "InklingTestSupport", "MutatedSimulator"],
+            dependencies: ["InklingSimulator", "InklingTestSupport", "MutatedSimulator"],
             exclude: ["Mutants"], swiftSettings: tests),
-        // The core and the simulator once more, as one module in which mutants of the core can be woken, and a stage for
-        // the cases of the conformance suite in virtual time.
+        // The core and the simulator once more, as one module in which mutants of the core can be woken.
         .target(
-            name: "MutatedSimulator", dependencies: ["InklingConformance", "InklingModel", "InklingWire"],
+            name: "MutatedSimulator", dependencies: ["InklingWire"],
             path: "Tests/InklingSimulatorTests/Mutants/Simulator", swiftSettings: strict, plugins: ["MutantsPlugin"]),
-        .testTarget(
-            name: "InklingConformance2Tests", dependencies: ["InklingConformance2"], swiftSettings: tests),
-        .testTarget(
-            name: "InklingSimulator2Tests",
-            dependencies: ["InklingSimulator2", "InklingTestSupport", "MutatedSimulator2"],
-            exclude: ["Mutants"], swiftSettings: tests),
-        .target(
-            name: "MutatedSimulator2", dependencies: ["InklingWire2"],
-            path: "Tests/InklingSimulator2Tests/Mutants/Simulator", swiftSettings: strict, plugins: ["MutantsPlugin"]),
         .plugin(
             name: "MutantsPlugin", capability: .buildTool(), dependencies: ["plant-mutants"],
             path: "Tests/InklingSimulatorTests/Mutants/Plugin"),

@@ -1,139 +1,255 @@
-"""Who comes first where there is not room for all (L-6, L-9, L-10, L-52 to L-54, D-13).
+"""What a node answers, begins and has room for (protection.md)."""
 
-This node remembers nobody, so that nobody is verified or was met before: preferred are the members of secret chats.
-"""
+import hmac
+import ipaddress
+from dataclasses import dataclass
+from typing import Any, Iterable, Optional
 
-from __future__ import annotations
+from clock import Bucket, Rate
+from context import Context
+from limits import (ADDRESSES, ANSWERS, ANSWERS_UNKNOWN, ANSWERS_UNPREFERRED, ASKS_ANSWERED, ASKS_TRIED, ASKS_UNKNOWN,
+                    COOKIE_BURST, COOKIE_BURST_OF_HOST, COOKIE_KEY, COOKIE_RATE, COOKIE_SOURCES, COOKIES_UNKNOWN,
+                    INITIATIONS, INITIATIONS_TO_STRANGERS, LINKS_OF_HOST, LINKS_PER_KEY, LINKS_PER_SOURCE, LOAD,
+                    LOAD_UNCONFIRMED, MAX_LINKS, OTHER_RESPONSES, PENDING, PENDING_TO_STRANGERS, RETRIES,
+                    RETRIES_TO_KNOWN, SILENT_BURST, SILENT_KEPT, SILENT_RATE, SOURCE_RATE, UNCHECKED)
+from opening import Attempt
+from session import Address
 
-from collections import Counter
-from random import Random
-from typing import TYPE_CHECKING, Any, Optional
-
-from clock import Bucket
-from limits import (DESTINATIONS, DESTINATION_BURST, DESTINATION_KEPT, DESTINATION_RATE, LINKS_PER_KEY,
-                    LINKS_OF_OTHER_USERS, LINKS_PER_SOURCE, MAX_HELD_TEXT, MAX_LINKS)
-from net import OTHER_USERS
-
-if TYPE_CHECKING:
-    from chat import Chat
-    from core import Node
-    from link import Link
-    from session import Address
-
-UNKNOWN, LINKED, PREFERRED = range(3)
+HOST = "this host"          # the source of other users of the host (L-78)
+STRANGER, PREFERRED, VERIFIED = range(3)
 
 
-def acquaintance(node: "Node", address: "Address") -> int:
-    """L-10: who is known to be at an address."""
-    best = UNKNOWN
-    for chat in node.chats.values():
-        preferred = chat.secret is not None
-        if any(link.address == address for link in chat.links.values()):
-            best = max(best, PREFERRED if preferred else LINKED)
-        if any(address in i.candidates for i in chat.instances if preferred or i.by_hand):
-            best = PREFERRED
-    return best
+class Beginning:
+    """Initiations of this node, and the responses to them (L-6, L-49, L-54, L-98).
 
+    `known` has `is_known` and `is_preferred`, for addresses.
+    """
 
-def put(table: dict[Any, Any], key: Any, value: Any, most: int, random: Random) -> None:
-    """A full table forgets one at random (L-10, L-54)."""
-    if key not in table and len(table) >= most:
-        del table[random.choice(list(table))]
-    table[key] = value
+    def __init__(self, context: Context, known: Any) -> None:
+        self._context, self._known = context, known
+        self._sent, self._to_strangers = Rate(INITIATIONS), Rate(INITIATIONS_TO_STRANGERS)
+        self._others = Rate(OTHER_RESPONSES)
+        self._answered: dict[Address, None] = {}
+        self._silent: dict[Address, Bucket] = {}
 
-
-class Destinations:
-    """L-54."""
-
-    def __init__(self, node: "Node") -> None:
-        self.node = node
-        self._unanswered: dict["Address", Bucket] = {}
-        self._answered: dict["Address", bool] = {}
-
-    def admits(self, address: "Address", favoured: bool) -> bool:
-        bucket = self._unanswered.get(address)
-        if address in self._answered or bucket is None:
+    def may_begin(self, attempt: Attempt) -> bool:
+        pending: list[Attempt] = list(self._context.pending.values())
+        strangers = [a for a in pending if a.is_stranger]
+        if len(pending) < PENDING and (not attempt.is_stranger or len(strangers) < PENDING_TO_STRANGERS):
             return True
-        return bucket.level(self.node.now) >= (1 if favoured else 1 + DESTINATION_KEPT)
+        others = strangers if attempt.is_stranger else pending
+        replaceable = [a for a in others if a.number >= 2 and not a.is_for_link]
+        if attempt.is_for_link or attempt.number > 1 or not replaceable:
+            return False
+        max(replaceable, key=lambda a: a.number).give_up()      # L-98
+        return True
 
-    def take(self, address: "Address") -> None:
-        if address in self._answered:
-            return
-        bucket = self._unanswered.get(address) or Bucket(DESTINATION_RATE, DESTINATION_BURST, self.node.now)
-        bucket.take(self.node.now)
-        put(self._unanswered, address, bucket, DESTINATIONS, self.node.random)
+    def may_send(self, address: Address, is_stranger: bool) -> bool:
+        now = self._context.clock.now
+        if not self._sent.has_room(now) or is_stranger and not self._to_strangers.has_room(now):
+            return False
+        if address not in self._answered and not self._take_silent(address, is_stranger):
+            return False
+        self._sent.note(now)
+        if is_stranger:
+            self._to_strangers.note(now)
+        return True
 
-    def answered(self, address: "Address") -> None:
-        self._unanswered.pop(address, None)
-        put(self._answered, address, True, DESTINATIONS, self.node.random)
+    def _take_silent(self, address: Address, is_stranger: bool) -> bool:
+        now = self._context.clock.now
+        bucket = self._silent.get(address)
+        if bucket is None:
+            forget_at_random(self._silent, self._context)
+            bucket = self._silent[address] = Bucket(SILENT_RATE, SILENT_BURST, now)
+        kept = SILENT_KEPT if is_stranger and not self._known.is_preferred(address) else 0
+        return bucket.level(now) > kept and bucket.take(now)
+
+    def answered(self, address: Address) -> None:
+        if address not in self._answered:
+            forget_at_random(self._answered, self._context)
+            self._answered[address] = None
+            self._silent.pop(address, None)
+
+    def may_open_response(self, attempt: Attempt, address: Address) -> bool:
+        """L-49."""
+        if address not in attempt.opened_from:
+            return self._others.take(self._context.clock.now)
+        if attempt.opened_from[address] < 1:
+            return False
+        attempt.opened_from[address] -= 1
+        return True
+
+
+def forget_at_random(table: dict[Any, Any], context: Context, limit: int = ADDRESSES) -> None:
+    if len(table) >= limit:
+        del table[context.random.choice(list(table))]
+
+
+class Cookies:
+    """L-11: worth something for one address, port, index and ephemeral key, for at most 240 s."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._keys = [context.random.randbytes(32)]
+        self._since = context.clock.now
+
+    def _turn(self) -> None:
+        turns = (self._context.clock.now - self._since) // COOKIE_KEY
+        for _ in range(min(2, turns)):
+            self._keys = [self._context.random.randbytes(32), self._keys[0]]
+        self._since += turns * COOKIE_KEY
+
+    @staticmethod
+    def _cookie(key: bytes, address: Address, index: int, ephemeral: bytes) -> bytes:
+        host = ipaddress.ip_address(address[0])
+        packed = host.packed if host.version == 6 else bytes(10) + b"\xff\xff" + host.packed
+        data = packed + address[1].to_bytes(2, "big") + index.to_bytes(4, "big") + ephemeral
+        return hmac.digest(key, data, "sha256")[:16]
+
+    def make(self, address: Address, index: int, ephemeral: bytes) -> bytes:
+        self._turn()
+        return self._cookie(self._keys[0], address, index, ephemeral)
+
+    def fits(self, cookie: bytes, address: Address, index: int, ephemeral: bytes) -> bool:
+        self._turn()
+        return bool(cookie) and any(
+            hmac.compare_digest(cookie, self._cookie(key, address, index, ephemeral)) for key in self._keys)
+
+
+class Answering:
+    """The shares of initiations and asks of others (L-8 to L-10, L-92, L-96, L-97, D-25)."""
+
+    def __init__(self, context: Context, known: Any) -> None:
+        self._context, self._known = context, known
+        self.cookies = Cookies(context)
+        self.unchecked, self._load = Rate(UNCHECKED), Rate(LOAD)
+        self._retries, self._retries_to_known = Rate(RETRIES), Rate(RETRIES_TO_KNOWN)
+        self._answers, self._unpreferred, self._unknown = (
+            Rate(ANSWERS), Rate(ANSWERS_UNPREFERRED), Rate(ANSWERS_UNKNOWN))
+        self._cookie_sources: dict[str, Bucket] = {}
+        self._cookies_unknown = Rate(COOKIES_UNKNOWN)
+        self.asks, self._asks_answered, self._asks_unknown = Rate(ASKS_TRIED), Rate(ASKS_ANSWERED), Rate(ASKS_UNKNOWN)
+        self._datagrams: dict[str, Bucket] = {}
+
+    def is_loaded(self, unconfirmed: int, hop_limit: Optional[int]) -> bool:
+        """L-9, L-92: counts an initiation whose check fits."""
+        over = self._load.is_over(self._context.clock.now)
+        return over or unconfirmed >= LOAD_UNCONFIRMED or hop_limit is not None and hop_limit < 255
+
+    def may_retry(self, address: Address) -> bool:
+        """L-96."""
+        now = self._context.clock.now
+        return self._retries.take(now) or self._known.is_known(address) and self._retries_to_known.take(now)
+
+    def may_open_with_cookie(self, address: Address) -> bool:
+        """L-97."""
+        now, source = self._context.clock.now, self._context.net.source(address)
+        if source is not None and not self._known.is_preferred(address):
+            bucket = self._cookie_sources.get(source)
+            if bucket is None:
+                forget_at_random(self._cookie_sources, self._context, COOKIE_SOURCES)
+                burst = COOKIE_BURST_OF_HOST if source == HOST else COOKIE_BURST
+                bucket = self._cookie_sources[source] = Bucket(COOKIE_RATE, burst, now)
+            if not bucket.take(now):
+                return False
+        return self._known.is_known(address) or self._cookies_unknown.take(now)
+
+    def may_answer(self, address: Address) -> bool:
+        """L-10."""
+        now = self._context.clock.now
+        rates = [self._answers]
+        if not self._known.is_preferred(address):
+            rates.append(self._unpreferred)
+        if not self._known.is_known(address):
+            rates.append(self._unknown)
+        if not all(rate.has_room(now) for rate in rates):
+            return False
+        for rate in rates:
+            rate.note(now)
+        return True
+
+    def may_tell(self, address: Address, hop_limit: Optional[int]) -> bool:
+        """D-25."""
+        now = self._context.clock.now
+        is_unknown = not self._known.is_known(address) or hop_limit is not None and hop_limit < 255
+        if not self._asks_answered.has_room(now) or is_unknown and not self._asks_unknown.take(now):
+            return False
+        self._asks_answered.note(now)
+        return True
+
+    def may_apply(self, source: Optional[str]) -> bool:
+        """L-25, for all links of a source."""
+        if source is None:
+            return True
+        now = self._context.clock.now
+        if source not in self._datagrams:
+            forget_at_random(self._datagrams, self._context)
+            self._datagrams[source] = Bucket(SOURCE_RATE, SOURCE_RATE, now)
+        return self._datagrams[source].take(now)
+
+
+@dataclass(eq=False)
+class Place:
+    """A link with what decides on its place, or a session that wants one, without a link."""
+
+    link: Any
+    chat: Any
+    key: bytes
+    rank: int
+    source: Optional[str]
 
 
 class NoRoom(Exception):
-    """L-39: the link is not made."""
+    """A link is not made (L-39)."""
 
 
-def room(node: "Node", chat: "Chat", key: bytes, address: "Address") -> Optional["Link"]:
-    """L-52, L-53: the link that gives way to a new one, if one has to."""
-    if len(chat.links_of(key)) >= LINKS_PER_KEY:
+def make_room(places: Iterable[Place], new: Place, chats: int) -> Optional[Place]:
+    """Returns the link that a new one replaces, or None where there is room (L-52, L-53, L-99)."""
+    places = list(places)
+    same_key = [p for p in places if p.chat is new.chat and p.key == new.key]
+    down = [p for p in same_key if p.link.is_down]
+    if len(same_key) >= LINKS_PER_KEY and not down:
         raise NoRoom
-    rank, source = _rank(chat), node.net.source(address)
-    links = node.all_links()
-    there = [link for link in links if source is not None and node.net.source(link.address) == source]
-    if len(there) >= (LINKS_OF_OTHER_USERS if source == OTHER_USERS else LINKS_PER_SOURCE):
-        return _lower(there, rank)
-    if len(links) < MAX_LINKS:
+    if down and (len(same_key) >= LINKS_PER_KEY or len(places) >= MAX_LINKS):
+        return min(down, key=lambda p: p.link.made_at)
+    in_source = [p for p in places if p.source == new.source and p.rank < VERIFIED]
+    limit = LINKS_OF_HOST if new.source == HOST else LINKS_PER_SOURCE
+    if new.source is not None and new.rank < VERIFIED and len(in_source) >= limit:
+        return _lowest(in_source, new)
+    if len(places) < MAX_LINKS:
         return None
     try:
-        return _lower(links, rank)
+        return _lowest(places, new)
     except NoRoom:
-        equals = [link for link in links if _rank(link.chat) == rank]
-        return _of_largest_source(node, equals, source) or _of_crowded_chat(node, equals, chat)
+        return _by_share(places, new, chats)
 
 
-def _rank(chat: "Chat") -> int:
-    return 0 if chat.secret is None else 1
-
-
-def text_shares(node: "Node", link: "Link") -> list[tuple[int, int]]:
-    """M-20: what is reserved of each share that a link draws on, and its limit. Nobody is verified here."""
-    links, source = node.all_links(), node.net.source(link.address)
-    reserved = [(other, other.into.reserved()) for other in links]
-    shares = [(sum(size for _, size in reserved), MAX_HELD_TEXT * 3 // 4)]
-    if link.chat.secret is None:
-        shares.append((sum(size for other, size in reserved if other.chat.secret is None), MAX_HELD_TEXT // 2))
-    else:
-        shares.append((sum(size for other, size in reserved if other.chat is link.chat), MAX_HELD_TEXT // 4))
-    if source is not None:
-        of_source = sum(size for other, size in reserved if node.net.source(other.address) == source)
-        shares.append((of_source, MAX_HELD_TEXT // 16))
-    return shares
-
-
-def _youngest(links: list["Link"]) -> "Link":
-    return max(links, key=lambda link: link.serial)
-
-
-def _lower(links: list["Link"], rank: int) -> "Link":
-    lowest = min(_rank(link.chat) for link in links)
-    if lowest >= rank:
+def _lowest(places: list[Place], new: Place) -> Optional[Place]:
+    lower = [p for p in places if p.rank < new.rank]
+    if not lower:
         raise NoRoom
-    return _youngest([link for link in links if _rank(link.chat) == lowest])
+    lowest = [p for p in lower if p.rank == min(p.rank for p in lower)]
+    down = [p for p in lowest if p.link.is_down]
+    return max(down or lowest, key=lambda p: p.link.made_at)
 
 
-def _of_largest_source(node: "Node", links: list["Link"], source: Any) -> Optional["Link"]:
-    counts = Counter(s for link in links if (s := node.net.source(link.address)) is not None)
-    if not counts:
-        return None
-    largest, count = counts.most_common(1)[0]
-    if count < counts.get(source, 0) + 2:
-        return None
-    return _youngest([link for link in links if node.net.source(link.address) == largest])
-
-
-def _of_crowded_chat(node: "Node", links: list["Link"], chat: "Chat") -> "Link":
-    share = MAX_LINKS // len(node.chats)
-    crowded = [link for link in links if len(link.chat.links) > share]
-    if len(chat.links) >= share or not crowded:
+def _by_share(places: list[Place], new: Place, chats: int) -> Optional[Place]:
+    """L-99."""
+    same_rank = [p for p in places if p.rank == new.rank]
+    if new.rank == VERIFIED or not same_rank:
         raise NoRoom
-    most = max(len(link.chat.links) for link in crowded)
-    return _youngest([link for link in crowded if len(link.chat.links) == most])
+    counts: dict[Optional[str], int] = {}
+    for place in places:
+        counts[place.source] = counts.get(place.source, 0) + 1
+    most = max((p.source for p in same_rank if p.source is not None), key=lambda s: counts[s], default=None)
+    if most is not None and counts[most] >= counts.get(new.source, 0) + 2:
+        return max((p for p in same_rank if p.source == most), key=lambda p: p.link.made_at)
+    of_chat: dict[Any, int] = {}
+    for place in places:
+        of_chat[place.chat] = of_chat.get(place.chat, 0) + 1
+    share = MAX_LINKS // max(1, chats)
+    furthest = max(of_chat, key=lambda chat: of_chat[chat])
+    candidates = [p for p in same_rank if p.chat is furthest]
+    if of_chat[furthest] > share > of_chat.get(new.chat, 0) and candidates:
+        return max(candidates, key=lambda p: p.link.made_at)
+    raise NoRoom

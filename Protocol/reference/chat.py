@@ -1,309 +1,375 @@
-"""A chat of a node: its links, the ways to its peers, and what goes to all of them."""
+"""A chat of a node: its links by key and run, what goes to all of them, and what ends them."""
 
-from __future__ import annotations
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Optional
 
-from typing import TYPE_CHECKING, Optional, Type
-
-from admission import NoRoom, room
-from clock import cancel
+import epochs
+from admission import PREFERRED, STRANGER, NoRoom
 from composer import Composer
-from limits import (HELLO_TIMEOUT, INTERVAL_UNIT, LARGER_KEY_DELAY, SILENT_LINK_AGE, SILENT_LINK_TRIED,
-                    SILENT_LINKS_TRIED, UNCONFIRMED, UNCONFIRMED_TURNS)
+from context import Context
+from epochs import EpochCounter, EpochsUsedUp, decide_on_joining, decide_on_response, epoch_to_name
+from keys import ChatKeys, user_id
+from limits import (COPIES, IDLE_LINKS, INTERVAL_UNIT, LEAST_UNITS, LONGEST_TYPING_BEAT, MESSAGE_EXTRA, S, TYPING_BEAT,
+                    TYPING_LINKS)
 from link import Link
-from messages import Outgoing
-from names import chat_keys, user_id
-from opening import Instance, Opening, Renewal
-from people import People
-from session import Session
-from wire import AWAY_BIT, QUIT, REMOVED, TYPING_BIT, Heartbeat, Hello, Typing
+from noise import Result
+from opening import Attempt, Instance, Openings
+from presence import People
+from records import Owner
+from session import Address, Session
+from wire import AWAY, LEFT, TYPING, WILL
 
-if TYPE_CHECKING:
-    from core import Node
-    from session import Address
+IDLE_SHORTEST = 0.75                                    # T-11
+
+
+@dataclass
+class Memory:
+    """What lasts until the node ends, also while it is not in the chat: run and epochs (L-58, L-59)."""
+
+    run: bytes
+    epochs: EpochCounter = field(default_factory=EpochCounter)
+
+
+class QueueFull(Exception):
+    """M-14: the user whose queue is full."""
 
 
 class Chat:
-    """A name and, unless the chat is open, a secret."""
+    """A name and, unless the chat is open, a secret, with an owner's key or none.
 
-    def __init__(self, node: "Node", name: str, secret: Optional[bytes]) -> None:
-        self.node, self.name, self.secret = node, name, secret
-        self.tag, self.psk = chat_keys(name, secret)
-        self.joined = node.now
-        self.links: dict[tuple[bytes, bytes], Link] = {}  # by static key and run
-        self.instances: list[Instance] = []
-        self.people = People(node, self)
-        self.composer = Composer(node, self)
-        self._deliveries: dict[int, dict[bytes, set[Link]]] = {}
+    Of its node it uses `beginning`, `blocked`, `live_links`, `make_room`, `drop_unconfirmed` and `next_number`.
+    """
 
-    # What goes to all
+    def __init__(self, context: Context, node: Any, name: str, secret: Optional[bytes], owner: bytes,
+                 memory: Memory) -> None:
+        self._context, self._clock, self._node = context, context.clock, node
+        self.name, self.secret, self.owner_key = name, secret, owner
+        self.keys = ChatKeys(name, secret, owner)
+        self._memory = memory
+        self.joined_at = self._clock.now
+        self.links: dict[tuple[bytes, bytes], Link] = {}        # in the order in which they were made
+        self.openings = Openings(context, self, node.beginning)
+        self.people = People(context, name, self.links_of)
+        self.composer = Composer(self._clock, self._send_typing, self._beats_change)
+        self._outcomes: dict[int, dict[bytes, set[Link]]] = {}
+        self._texts: list[tuple[bytes, dict[str, Any]]] = []
+        self.is_left = False
 
-    def status(self) -> int:
-        """T-2."""
-        return (TYPING_BIT if self.composer.announced else 0) | (AWAY_BIT if self.node.away else 0)
+    @property
+    def run(self) -> bytes:
+        return self._memory.run
 
-    def heartbeat(self) -> Heartbeat:
-        """T-11: the interval rounded up to 100 ms."""
-        return Heartbeat(self.status(), min(255, -(-self.node.idle_interval() // INTERVAL_UNIT)))
-
-    def send_status(self, kind: Type[Typing]) -> None:
-        for link in self.links.values():
-            link.transmit([kind(self.status())])
-
-    def send_heartbeats(self) -> None:
-        for link in self.links.values():
-            link.transmit([self.heartbeat()])
-
-    def send_text(self, number: int, text: str, tag: Optional[str], full: list[Link], front_end: object) -> None:
-        """J-6, M-9, M-14: the datagram with the message says the stop, or a typing frame where none can go out yet."""
-        stop = self.composer.end_quietly()
-        self.composer.empty(front_end)
-        people: dict[bytes, set[Link]] = {}
-        for link in self.links.values():
-            people.setdefault(link.key, set()).add(link)
-        sent = {"on": "sent", "chat": self.name, "message": number, "to": len(people)}
-        self.node.emit(sent if tag is None else {**sent, "tag": tag})
-        if people:
-            self._deliveries[number] = people
-        for link in list(self.links.values()):
-            if (link in full or not link.queue(Outgoing(number, text))) and stop:
-                link.transmit([Typing(self.status())])
-        for link in full:
-            self.failed(link, number, "stalled")
-
-    # Outcomes (M-17)
-
-    def delivered(self, link: Link, number: int) -> None:
-        people = self._deliveries.get(number, {})
-        if people.pop(link.key, None) is not None:
-            self._outcome("delivered", link, number, {})
-
-    def failed(self, link: Link, number: int, why: str) -> None:
-        people = self._deliveries.get(number, {})
-        if link.key in people:
-            people[link.key].discard(link)
-            if not people[link.key]:
-                del people[link.key]
-                self._outcome("failed", link, number, {"why": why})
-
-    def _outcome(self, what: str, link: Link, number: int, more: dict[str, str]) -> None:
-        self.node.emit({"on": what, "chat": self.name, "message": number, "user": user_id(link.key), **more})
-        if not self._deliveries[number]:
-            del self._deliveries[number]
-
-    def message_came(self, key: bytes, text: str) -> None:
-        self.people.message(key, {"on": "message", "chat": self.name, "from": self.people.get(key).shown(),
-                                  "message": self.node.next_shown(), "text": text,
-                                  **({"delayed": True} if self.node.late else {})})  # J-15
-
-    # Links
+    @property
+    def rank(self) -> int:
+        """This node remembers nobody, so members of secret chats alone are preferred."""
+        return STRANGER if self.secret is None else PREFERRED
 
     def links_of(self, key: bytes) -> list[Link]:
         return [link for (k, _), link in self.links.items() if k == key]
 
-    def presumed_link(self, session: Session) -> Optional[Link]:
-        """L-47."""
-        if isinstance(session.opening, Renewal) and session.opening.link in self.links.values():
-            return session.opening.link
-        return max(self.links_of(session.key), key=lambda link: link.last_evidence, default=None)
+    def status(self) -> int:
+        return (TYPING if self.composer.is_announced else 0) | (AWAY if self._context.is_away else 0)
 
-    def bind(self, session: Session, hello: Hello) -> bool:
-        """L-48: the session belongs to the link of the hello's run from now on."""
-        link = self.links.get((session.key, hello.run))
-        if link is None:
-            if user_id(session.key) in self.node.blocked:
-                return False  # L-36
-            if session.hellos_came == 1:
-                for other in self.links_of(session.key):
-                    if not other.suspected:
-                        other.suspect()  # L-31, L-53
-            try:
-                former = room(self.node, self, session.key, session.address)
-            except NoRoom:
-                return False  # L-39
-            if former is not None:
-                former.chat.give_way(former, session)
-            cancel(session.timer)
-            link = session.link = Link(self.node, self, session, hello.run, hello.name)
-            self.links[session.key, hello.run] = link
+    def interval_units(self) -> int:
+        """T-24."""
+        links = self._node.live_links()
+        return LEAST_UNITS if links <= IDLE_LINKS else min(255, -(-links * 10 // IDLE_LINKS))
+
+    def next_beat(self, link: Link) -> int:
+        """T-8, T-11, T-23."""
+        if self.composer.is_announced and link.is_named:
+            links = self._node.live_links()
+            is_fast = links <= TYPING_LINKS or self.rank > STRANGER
+            return TYPING_BEAT if is_fast else min(LONGEST_TYPING_BEAT, links * S // 200)
+        return int(link.announced_units * INTERVAL_UNIT * self._context.random.uniform(IDLE_SHORTEST, 1))
+
+    def owner(self, link: Link) -> Owner:
+        return Owner(False, self.rank == STRANGER, None if self.secret is None else self.name,
+                     self._context.net.source(link.address))
+
+    def epoch_to_name(self, key: bytes) -> int:
+        down = [link for link in reversed(self.links_of(key)) if link.is_down]
+        return epoch_to_name(None, down, self._memory.epochs.of(key))
+
+    def is_stranger(self, key: bytes) -> bool:
+        by_hand = any(i.by_hand and i.key == key for i in self.openings.instances)
+        return self.rank == STRANGER and not by_hand and not self.links_of(key)
+
+    def is_blocked(self, key: bytes) -> bool:
+        return user_id(key) in self._node.blocked
+
+    def covers(self, link: Link, instance: Instance) -> bool:
+        if not link.is_alive or instance.key != link.key:
+            return False
+        return instance in link.covered or link.address in instance.candidates
+
+    def _holding(self, key: bytes, addresses: list[Address]) -> list[Instance]:
+        return [i for i in self.openings.instances if i.key == key and any(a in i.candidates for a in addresses)]
+
+    def is_covered(self, instance: Instance) -> bool:
+        return any(self.covers(link, instance) for link in self.links.values())
+
+    def covered_addresses(self, link: Link) -> list[Address]:
+        return [a for i in self.openings.instances if self.covers(link, i) for a in i.candidates]
+
+    def covers_by_hand(self, link: Link) -> bool:
+        return any(i.by_hand and self.covers(link, i) for i in self.openings.instances)
+
+    def addresses(self, key: bytes, are_down: bool) -> list[Address]:
+        return [link.address for link in self.links_of(key) if link.is_down == are_down]
+
+    def own_key_told(self, address: Address) -> None:
+        self._context.emit({"on": "notice", "code": "own-key", "chat": self.name,
+                            "text": f"this node's own identity answers at {address[0]}:{address[1]}"})
+
+    def response(self, attempt: Attempt, result: Result, source: Address, via: Any) -> None:
+        """A response opened (L-65 to L-69, L-95)."""
+        link = self.links.get((attempt.key, result.run))
+        address = source if source in attempt.opened_from else next(iter(attempt.opened_from))      # L-81
+        decision, epoch = decide_on_response(link, self._memory.epochs.of(attempt.key), attempt.epoch, result.epoch,
+                                             attempt.caused_handshake)
+        if decision == epochs.HANDSHAKE:
+            self.openings.handshake(link or attempt.key, attempt.key, epoch, [address], attempt)
+        elif decision == epochs.FORGET:
+            assert link is not None
+            self.forget(link, "lost-state")
+        elif decision == epochs.DROP:
+            attempt.give_up()
         else:
-            cancel(session.timer)
-            session.link = link
-            link.join(session, hello)
-        opening = session.opening
-        for other in self.openings_to(session.key):
-            other.turns = 0  # L-55
-        if opening is not None:
-            opening.session = None
-            if isinstance(opening, Instance):
-                self.uncover(opening)
-                link.covered.append(opening)
-            elif isinstance(opening, Renewal) and opening.link.renewal is opening:
-                opening.stop()
-                opening.link.renewal = None
-        if link.renewal and link.sending is session:
-            link.renewal.stop()
-            link.renewal = None
-        self.covered_by(link)
-        return True
+            session = Session(attempt.key, attempt.index, result.index, result, attempt.epoch, address, True,
+                              self._clock.now)
+            session.chat = self
+            self.openings.answered(attempt)
+            joined = self._join(session, decision)
+            if joined is None:
+                self.openings.dropped(attempt.key)
+            elif joined.state == "up":
+                self.openings.link_came_up(attempt.key)         # L-91: up at joining
 
-    def give_way(self, link: Link, newcomer: Session) -> None:
-        """L-52: there is no room for it any more."""
-        sessions = [(s, link.address) for s in link.sessions]
-        sessions += [(s, s.address) for s in self._unbound(link.key)
-                     if s.complete and s is not newcomer and self.presumed_link(s) is link]
-        self.node.say_bye(QUIT, sessions)
-        self.end_link(link, "full")
+    def epoch_to_answer(self, key: bytes, run: bytes, epoch: int) -> Optional[int]:
+        """L-62, L-63."""
+        return epochs.epoch_to_answer(self.links.get((key, run)), self._memory.epochs.of(key), epoch)
 
-    def end_link(self, link: Link, why: str, fails: Optional[str] = None) -> None:
-        """L-27, L-34, L-36: the end of a link, for the user and for the ways to that peer."""
-        del self.links[link.key, link.run]
-        for session in link.sessions:
-            self.node.forget_session(session)
-        link.stop()
-        if fails is None:
-            fails = "replaced" if why == "silence" and self.links_of(link.key) else why  # M-18
-        for message in link.out.all_messages():
-            self.failed(link, message.number, fails)
-        self.people.update_typing()  # W-30: the end of typing is told before the end of the link
-        self.people.update(link.key, why)
-        if why == "silence":
-            self._open_again(link)
-        elif fails in ("bye", "will", "full"):
-            for instance in link.covered:
-                instance.hold_back()  # L-35
+    def confirm(self, session: Session) -> Optional[Link]:
+        """The first datagram opened on a session that this node answered (L-67, L-68)."""
+        link = self.links.get((session.key, session.run))
+        decision = decide_on_joining(link, session.own_epoch, session.peer_epoch)
+        return None if decision == epochs.DROP else self._join(session, decision)
 
-    def _open_again(self, link: Link) -> None:
-        """L-1, L-35: after silence, beginning with the first attempt."""
-        for instance in link.covered:
-            instance.begin()
-        now = self.node.now
-        if any(link.address in i.candidates for i in link.covered) or self.links_of(link.key):
+    def _join(self, session: Session, decision: str) -> Optional[Link]:
+        key, link = session.key, self.links.get((session.key, session.run))
+        if self.is_blocked(key):
+            return None                                         # L-36
+        is_new = link is None
+        if link is None:
+            try:
+                self._node.make_room(self, session)             # L-39
+            except NoRoom:
+                self._context.sessions.pop(session.index, None)
+                return None
+            link = Link(self._context, self, key, session.run, session.own_epoch, session.peer_epoch, session.address)
+            self.links[key, session.run] = link
+        elif decision == epochs.REPLACE:
+            self._replace(link, session)
+        self._context.sessions[session.index] = session
+        link.add_session(session)
+        if link.is_alive:
+            link.covered += self._holding(link.key, [session.address])
+        if is_new:
+            for other in self.links_of(key):
+                if other is not link and other.state == "up":
+                    other.suspect(0)                            # L-31
+        self.openings.update(key)
+        return link
+
+    def _replace(self, link: Link, session: Session) -> None:
+        """L-69."""
+        former, was_shown = link.sender, link.presence() != "offline"
+        failed = [message.number for message in former.messages if message.begun_at is not None]
+        for other in list(link.sessions):
+            self._context.sessions.pop(other.index, None)
+        link.sessions.clear()
+        former.close()
+        link.receiver.close()
+        link.end_typing()
+        link.begin_state(session.own_epoch, session.peer_epoch)
+        if was_shown:
+            self.people.keep_shown(link.key)
+        link.sender.take_over(former)
+        for number in failed:
+            self.failed(link, number, "lost-state")
+        self.people.update(link.key, "silence")
+
+    def keep_shown(self, link: Link) -> None:
+        """L-103."""
+        if link.presence() != "offline":
+            self.people.keep_shown(link.key)
+
+    def handshake(self, link: Link, targets: list[Address]) -> None:
+        """L-37, L-42: for a link."""
+        self.openings.handshake(link, link.key, epoch_to_name(link, [], 0), list(dict.fromkeys(targets)))
+
+    def came_up(self, link: Link) -> None:
+        link.covered = self._holding(link.key, [link.address, *(session.address for session in link.sessions)])
+        self.openings.link_came_up(link.key)
+
+    def went_down(self, link: Link) -> None:
+        link.covered = []
+        self.people.update(link.key, "silence")
+        self.openings.update(link.key, begins_again=True)
+
+    def changed(self, link: Link) -> None:
+        self.people.update(link.key)
+
+    def is_typing(self, link: Link) -> bool:
+        return self.composer.is_announced and link.is_named
+
+    def address_changed(self, link: Link) -> None:
+        self.openings.update(link.key)
+
+    def got_text(self, link: Link, text: str, owner: Owner) -> None:
+        size = len(text.encode())
+        if not link.is_named:                                   # M-24
+            return self._context.pools.texts.remove(owner, size + MESSAGE_EXTRA)
+        event = {"on": "message", "chat": self.name, "from": self.people.person(link.key).shown(),
+                 "message": self._node.next_number(), "text": text, "held": (owner, size)}
+        self._texts.append((link.key, event | ({"delayed": True} if self._context.is_late else {})))
+
+    def report_texts(self) -> None:
+        """T-29: after presence and typing."""
+        texts, self._texts = self._texts, []
+        for key, event in texts:
+            self.people.message(key, event)
+
+    def delivered(self, link: Link, message: int) -> None:
+        """M-17."""
+        people = self._outcomes.get(message, {})
+        if people.pop(link.key, None) is not None:
+            self._report_outcome("delivered", link.key, message, {})
+
+    def failed(self, link: Link, message: int, why: str) -> None:
+        people = self._outcomes.get(message, {})
+        if link.key in people:
+            people[link.key].discard(link)
+            if not people[link.key]:
+                del people[link.key]
+                self._report_outcome("failed", link.key, message, {"why": why})
+
+    def _report_outcome(self, on: str, key: bytes, message: int, more: dict[str, str]) -> None:
+        self._context.emit({"on": on, "chat": self.name, "message": message, "user": user_id(key), **more})
+        if not self._outcomes[message]:
+            del self._outcomes[message]
+
+    def _send_typing(self) -> None:
+        for link in list(self.links.values()):
+            link.send_typing()
+
+    def _beats_change(self) -> None:
+        """T-8, T-11: a heartbeat that is due when typing ends keeps its time."""
+        for link in self.links.values():
+            if self.composer.is_announced and link.is_named:
+                link.schedule_beat()
+
+    def send_heartbeats(self) -> None:
+        """T-21."""
+        for link in list(self.links.values()):
+            if link.is_alive:
+                link.send_heartbeat()
+
+    def send_text(self, number: int, text: str, tag: Optional[str]) -> None:
+        """M-9, M-14, M-30, M-36."""
+        body = text.encode()
+        shown = [link for link in self.links.values() if link.takes_messages]
+        full = [link for link in shown if not link.sender.has_room(len(body))]
+        refusing = next((link for link in full if not link.sender.is_overdue() or len(full) == len(shown)), None)
+        if refusing is not None:
+            raise QueueFull(user_id(refusing.key))
+        is_stop = self.composer.stop_quietly()
+        self.composer.text = ""
+        people: dict[bytes, set[Link]] = {}
+        for link in shown:
+            people.setdefault(link.key, set()).add(link)
+        if people:
+            self._outcomes[number] = people
+        self._context.emit({"on": "sent", "chat": self.name, "message": number, "to": len(people),
+                            **({} if tag is None else {"tag": tag})})
+        for link in shown:
+            before = link.records_sent
+            if link not in full:
+                link.sender.enqueue_text(number, body)
+            if is_stop and link.records_sent == before:
+                link.send_typing()
+        for link in full:
+            self.failed(link, number, "stalled")
+
+    def received_bye(self, link: Link, reason: int) -> None:
+        """L-34, L-35."""
+        self.forget(link, "will" if reason == WILL else "bye", rests=True)
+
+    def say_bye(self, link: Link, reason: int, why: str) -> None:
+        """L-32, L-35."""
+        byes = link.seal_byes(reason)
+        self._transmit_all(byes)
+        for delay in COPIES:
+            self._clock.after(delay, partial(self._transmit_all, byes))
+        self.forget(link, why, rests=True)
+
+    def _transmit_all(self, datagrams: list[tuple[Address, bytes]]) -> None:
+        for address, data in datagrams:
+            self._context.transmit(address, data)
+
+    def forget(self, link: Link, why: str, rests: bool = False) -> None:
+        """L-60, L-87, M-18, T-29."""
+        if self.links.get((link.key, link.run)) is not link:
             return
-        if now - link.made >= SILENT_LINK_AGE:
-            tried = [i for i in self.instances if i.until is not None]
-            if len(tried) >= SILENT_LINKS_TRIED:
-                self.remove_instance(tried[0])
-            last = Instance(self.node, self, link.key, [link.address], until=now + SILENT_LINK_TRIED)
-            self.instances.append(last)
-            last.begin()
+        if rests:
+            self._context.after_byes.append(link.address)
+        resting = [i for i in self.openings.instances if i.key == link.key and
+                   (self.covers(link, i) or link.address in i.candidates)] if rests else []
+        messages = [message.number for message in link.sender.messages]
+        del self.links[link.key, link.run]
+        link.close()
+        self._advance_epoch(link.key)
+        self._node.drop_unconfirmed(self, link.key)
+        self.openings.drop_pending(link.key)
+        reason = "replaced" if why == "silence" and self.links_of(link.key) else why
+        for number in messages:
+            self.failed(link, number, reason)
+        shown = {"quit": "bye", "left": "bye", "lost-state": "silence"}.get(why, why)
+        self.people.update(link.key, shown)
+        if not self.is_left:
+            self.openings.rest(resting, link.key)
 
-    # Ways to peers
+    def _advance_epoch(self, key: bytes) -> None:
+        try:
+            self._memory.epochs.advance(key)
+        except EpochsUsedUp:
+            self._memory.run, self._memory.epochs = self._context.random.randbytes(8), EpochCounter()
+            for other in list(self.links.values()):
+                self.say_bye(other, LEFT, "left")
 
-    def add_by_hand(self, address: "Address") -> None:
-        instance = Instance(self.node, self, None, [address], by_hand=True)
-        self.instances.append(instance)
-        instance.begin()
-
-    def remove_instance(self, instance: Instance) -> None:
-        instance.stop()
-        self.uncover(instance)
-        self.instances.remove(instance)
-
-    def openings_to(self, key: bytes) -> list[Opening]:
-        renewals: list[Opening] = [link.renewal for link in self.links_of(key) if link.renewal]
-        return renewals + [i for i in self.instances if i.key == key]
-
-    def link_covering(self, instance: Instance) -> Optional[Link]:
-        """L-3: by its address, or because this node opened it through that instance; until it ends."""
-        for link in self.links.values():
-            if instance in link.covered:
-                return link
-        for link in self.links.values():
-            if instance.key == link.key and link.address in instance.candidates:
-                link.covered.append(instance)
-                return link
-        return None
-
-    def uncover(self, instance: Instance) -> None:
-        for link in self.links.values():
-            if instance in link.covered:
-                link.covered.remove(instance)
-
-    def covered_by(self, link: Link) -> None:
-        """A link was made, or its address or its session is another: the openings that it covers rest."""
-        for instance in list(self.instances):
-            if self.link_covering(instance) is not link:
-                continue
-            if instance.until is not None:
-                self.remove_instance(instance)
-            else:
-                instance.stop()
-
-    def left_to_peer_until(self, key: bytes) -> int:
-        """L-1: until when the larger key leaves the opening to the peer."""
-        begun = [s for s in self._unbound(key) if not s.begun_here]
-        return max((s.completed_at + HELLO_TIMEOUT if s.complete else s.created + LARGER_KEY_DELAY for s in begun),
-                   default=0)
-
-    def peer_began(self, session: Session, source: "Address") -> None:
-        """An initiation was answered: L-14 for the larger key."""
-        for opening in self.openings_to(session.key):
-            opening.turns += 1
-        if self.node.identity.public > session.key:
-            self._give_way(session, source, UNCONFIRMED)
-
-    def peer_confirmed(self, session: Session) -> None:
-        """Something opened on the peer's session before this node's own completed: L-15 for the smaller key."""
-        for opening in self.openings_to(session.key):
-            if opening.turns <= UNCONFIRMED_TURNS:
-                opening.turns = 0  # L-55
-        if self.node.identity.public < session.key:
-            self._give_way(session, session.address, HELLO_TIMEOUT)
-
-    def farewell(self, session: Session) -> None:
-        """L-35: a bye on a session that has no link."""
-        for instance in self.instances:
-            there = instance is session.opening or session.address in instance.candidates
-            if instance.key == session.key and there and self.link_covering(instance) is None:
-                instance.hold_back()
-
-    def _give_way(self, session: Session, source: "Address", time: int) -> None:
-        """L-14: all that have the source among their candidates, or else the only one pending."""
-        pending = [o for o in self.openings_to(session.key) if o.attempt]
-        chosen = [o for o in pending if source in o.targets()]
-        if not chosen and len(pending) == 1:
-            chosen = pending
-        for opening in chosen:
-            if opening.leaves_opening() or self.node.identity.public < session.key:
-                opening.give_way(time)
-
-    def session_gone(self, session: Session) -> None:
-        for opening in self.openings_to(session.key):
-            opening.session_gone(session)
-
-    # The end
-
-    def _unbound(self, key: Optional[bytes] = None) -> list[Session]:
-        return [s for s in self.node.sessions.values()
-                if s.chat is self and s.link is None and (key is None or s.key == key)]
-
-    def _farewell(self, reason: int, links: list[Link], unbound: list[Session]) -> None:
-        """L-32: the sending session first, then the others; those without a link where they came from."""
-        sessions = [(s, link.address) for link in links for s in link.sessions]
-        sessions += [(s, s.address) for s in unbound if s.complete]
-        self.node.say_bye(reason, sessions)
-        for session in unbound:
-            self.node.forget_session(session)
-
-    def block(self, user: str) -> None:
+    def blocked(self, user: str) -> None:
         """L-36."""
-        for instance in self.instances:
+        for link in [link for link in self.links.values() if user_id(link.key) == user]:
+            self.say_bye(link, LEFT, "blocked")
+        for key in {i.key for i in self.openings.instances if i.key is not None and user_id(i.key) == user}:
+            self._node.drop_unconfirmed(self, key)
+            self.openings.update(key)
+        self.people.report_all()
+
+    def unblocked(self, user: str) -> None:
+        """The instances of an unblocked key are new."""
+        for instance in self.openings.instances:
             if instance.key is not None and user_id(instance.key) == user:
-                instance.stop()
-        links = [link for link in self.links.values() if user_id(link.key) == user]
-        self._farewell(REMOVED, links, [s for s in self._unbound() if user_id(s.key) == user])
-        for link in links:
-            self.end_link(link, "blocked")
-        self.people.tell_all()
+                instance.rests_until = instance.failed = 0
+                self.openings.update(instance.key)
 
     def close(self, reason: int, why: str) -> None:
-        """L-32, M-18: this node leaves the chat or quits."""
-        self.composer.stop()
-        for instance in self.instances:
-            instance.stop()
-        self.instances.clear()
-        links = list(self.links.values())
-        self._farewell(reason, links, self._unbound())
-        for link in links:
-            self.end_link(link, "bye", fails=why)
-        self.people.tell_all()
+        """L-32: the node leaves the chat, or quits."""
+        self.is_left = True
+        self.composer.close()
+        self.openings.close()
+        for link in list(self.links.values()):
+            self.say_bye(link, reason, why)
+        self.people.report_all()

@@ -1,349 +1,417 @@
-"""Plays timelines.json and links.json against the state machine, in virtual time."""
+"""Plays replay.json, timelines.json and links.json against links, senders and receivers, in virtual time."""
 
-from __future__ import annotations
-
+from collections import Counter
 from random import Random
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from chat import Chat
-from core import Node
-from handshake import Initiator, KeyPair, Responder
-from limits import MS
-from opening import Instance
-from session import Address, Cipher
-from wire import (Ack, Ask, Bye, Frame, Heartbeat, Hello, Initiation, Message, Response, Sealed, Tell, Typing,
-                  parse_datagram, parse_frames)
+from clock import Clock
+from composer import counts
+from keys import ChatKeys, chat_name, key_from_text, secret_from_text, user_id
+from limits import MAX_TEXT, MS, S
+from link import Link
+from node import Node
+from noise import KeyPair, Result
+from records import Owner, Pools, Receiver, Sender
+from session import Address, Cipher, Session
+from wire import (FIRST, LAST, Ack, Bye, Forward, Frame, Heartbeat, Ping, Pong, Record, Sealed, Typing, Unknown,
+                  encode_frames, parse_datagram, parse_frames)
 
 Case = dict[str, Any]
-PLACES = {"A": ("192.0.2.1", 7001), "B": ("192.0.2.2", 7002)}
-NAMES = {address: name for name, address in PLACES.items()}
-REASONS = ["quit", "left", "suspended", "lastWill", "removed", "unheard"]
-START = 1_000_000 * MS  # time 0 of a timeline
+REASONS = ["quit", "left", "suspended", "lastWill"]
+PEER: Address = ("192.0.2.1", 7001)
+START = 1_000 * S           # time 0 of a timeline
+KEYS = bytes(32), bytes([1]) * 32
 
 
-class EverythingOnLink:
+class Mismatch(AssertionError):
+    """What a case found."""
+
+
+def same(actual: Any, expected: Any, what: str = "") -> None:
+    if actual != expected:
+        raise Mismatch(f"{what}: {actual!r} instead of {expected!r}")
+
+
+def parse_chat(chat: Case) -> ChatKeys:
+    if "open" in chat:
+        return ChatKeys(chat_name(chat["open"]))
+    return ChatKeys("any", secret_from_text(chat["secret"]), key_from_text(chat["owner"]) if "owner" in chat else b"")
+
+
+def frame_from(case: Case) -> Frame:
+    """A frame as the vectors write it."""
+    kind = case["type"]
+    status = sum(bit for bit, name in ((1, "typing"), (2, "away"), (4, "unheard")) if case.get(name))
+    if kind == "heartbeat":
+        return Heartbeat(status, case["interval"])
+    if kind == "record":
+        flags = (FIRST if case["first"] else 0) | (LAST if case["last"] else 0)
+        return Record(case["number"], case["recordType"], flags, bytes.fromhex(case["body"]))
+    makers: dict[str, Callable[[], Frame]] = {
+        "typing": lambda: Typing(status), "ack": lambda: Ack(case["next"], case["bitmap"]),
+        "ping": lambda: Ping(case["token"]), "pong": lambda: Pong(case["token"]),
+        "bye": lambda: Bye(REASONS.index(case["reason"])), "forward": lambda: Forward(case["next"]),
+        "unknown": lambda: Unknown(case["code"], bytes.fromhex(case["body"]))}
+    return makers[kind]()
+
+
+class OnLink:
     """A network in which all addresses are on-link, and none is the node's own."""
 
-    @staticmethod
-    def is_on_link(_: Address) -> bool:
+    def is_on_link(self, _: Address) -> bool:
         return True
 
-    @staticmethod
-    def source(address: Address) -> str:
-        return address[0]
+    def is_unicast(self, _: Address) -> bool:
+        return True
 
-    @staticmethod
-    def is_own(_: Address) -> bool:
+    def is_own(self, _: Address) -> bool:
         return False
 
-    @staticmethod
-    def is_unicast(_: Address) -> bool:
-        return True
-
-
-class PeerSession:
-    """The peer's end of a session."""
-
-    def __init__(self, remote: int, send: bytes, receive: bytes) -> None:
-        self.remote = remote
-        self.seal, self.open = Cipher(send), Cipher(receive)
-        self.counter = 0
+    def source(self, address: Address) -> Optional[str]:
+        return address[0]
 
 
 class Play:
-    """One node, one peer, and a record of all that the node sends and says."""
+    """A node in a chat, with one link whose session is complete."""
 
-    def __init__(self, node_is_smaller: bool, seed: str) -> None:
-        self.random = Random(seed)
-        pairs = sorted((KeyPair(self.random.randbytes(32)) for _ in range(2)), key=lambda k: k.public)
-        self.keys, node_keys = (pairs[1], pairs[0]) if node_is_smaller else (pairs[0], pairs[1])
-        self.time = START
-        self.sent: list[Case] = []
-        self.events: list[Case] = []
-        self.node = Node(node_keys, "Node", b"nodesrun", self.time, self.random, EverythingOnLink(), self._sent,
-                         self._said)
-        self.chat: Chat = self.node.join("lobby", None)
-        self.handshakes: list[tuple[int, bytes]] = []       # i1, i2 …: index and bytes
-        self.streams: list[int] = []                        # s1, s2 …
-        self.sessions: dict[str, PeerSession] = {}
-        self.begun: dict[str, tuple[int, bytes, Initiator]] = {}
-        self.found_before: dict[str, Instance] = {}
-        self.token = 0
-        self.acknowledges = False
+    def __init__(self) -> None:
+        self.random = Random(1)
+        self.node = Node(KeyPair(self.random.randbytes(32)), "Node", START, self.random, OnLink())
+        self.chat: Chat = self.node.join("lobby")
+        self.clock = self.node.clock
+        self.key = KeyPair(self.random.randbytes(32)).public
+        self.session = self.make_session(1)
+        self.link = Link(self.node.context, self.chat, self.key, b"peersrun", 0, 0, PEER)
+        self.chat.links[self.key, b"peersrun"] = self.link
+        self.session.completed = self.session.proven = 1
+        self.add(self.session)
+        self.sent: list[tuple[float, Frame, list[Frame]]] = []
+        self.changes: list[Case] = []
+        self._last = ("down", "offline")
 
-    # What the node does
+    def make_session(self, index: int) -> Session:
+        session = Session(self.key, index, index, Result(index, b"peersrun", 0, *KEYS, b""), 0, PEER, False,
+                          self.clock.now)
+        session.chat = self.chat
+        return session
 
-    def _said(self, event: dict[str, Any]) -> None:
-        entry: Case = {"at": (self.time - START) / MS, "event": event["on"]}
-        if event["on"] == "peer":
-            entry.update(presence=event["presence"], why=event["why"])
-        elif event["on"] == "typing":
-            entry["shown"] = bool(event["users"])
-        elif event["on"] in ("message", "failed"):
-            field = "text" if event["on"] == "message" else "why"
-            entry[field] = event[field]
-        elif event["on"] != "delivered":
-            return
-        self.events.append(entry)
+    def add(self, session: Session) -> None:
+        self.node.context.sessions[session.index] = session
+        self.link.add_session(session)
 
-    def _sent(self, address: Address, data: bytes) -> None:
-        datagram = parse_datagram(data)
-        entry: Case = {"at": (self.time - START) / MS, "to": NAMES[address], "kind": type(datagram).__name__.lower(),
-                       "bytes": data}
-        if isinstance(datagram, Initiation):
-            if datagram.sender not in [i for i, _ in self.handshakes]:
-                self.handshakes.append((datagram.sender, data))
-            entry["initiation"] = f"i{[i for i, _ in self.handshakes].index(datagram.sender) + 1}"
-        elif isinstance(datagram, Response):
-            entry["session"] = self._response(datagram)
-        elif isinstance(datagram, Sealed):
-            self._sealed(datagram, entry)
-        elif isinstance(datagram, Ask):
-            self.token = datagram.token
-        self.sent.append(entry)
+    @property
+    def now(self) -> float:
+        now = (self.clock.now - START) / MS
+        return int(now) if now == int(now) else now
 
-    def _response(self, response: Response) -> str:
-        name = next(n for n, (index, _, _) in self.begun.items() if index == response.receiver)
-        if name not in self.sessions:
-            remote, send, receive, _ = self.begun[name][2].finish(response.noise)
-            self.sessions[name] = PeerSession(remote, send, receive)
-        return name
+    def observe(self) -> None:
+        for output in self.node.take_datagrams():
+            sealed = parse_datagram(output.data)
+            if not isinstance(sealed, Sealed):
+                continue
+            plaintext = Cipher(KEYS[0]).open(sealed)
+            assert plaintext is not None
+            frames = parse_frames(plaintext)
+            self.sent += [(self.now, frame, frames) for frame in frames]
+        state, presence = self.link.state, self.link.presence()
+        for place, (name, value) in enumerate((("state", state), ("presence", presence))):
+            if value != self._last[place]:
+                self.changes.append({"at": self.now, name: value})
+        self._last = state, presence
 
-    def _index(self, name: str) -> int:
-        """The peer's index of a session."""
-        return self.begun[name][0] if name in self.begun else int(name[1:]) + 1000
+    def run(self, until: int) -> None:
+        """Each deadline up to and including a time, at its instant."""
+        until = START + until * MS
+        while (due := self.node.next_deadline()) <= until:
+            self.node.advance(due)
+            self.observe()
+        self.node.advance(until)
+        self.observe()
 
-    def _sealed(self, datagram: Sealed, entry: Case) -> None:
-        entry["session"] = next(n for n in self.sessions if self._index(n) == datagram.receiver)
-        plaintext = self.sessions[entry["session"]].open.open(datagram)
-        assert plaintext is not None
-        entry["frames"] = parse_frames(plaintext)
-        for frame in entry["frames"]:
-            if isinstance(frame, Hello) and frame.stream not in self.streams:
-                self.streams.append(frame.stream)
-            if isinstance(frame, Message) and self.acknowledges:
-                ack = Ack(frame.stream, frame.record + 1, 0)
-                self.node.at(self.node.now, lambda: self.seal(entry["session"], PLACES["A"], [ack]))
+    def receive(self, counter: int, frames: list[Frame]) -> None:
+        data = Cipher(KEYS[1]).seal(1, counter, encode_frames(frames))
+        self.node.datagram(self.clock.now, data, PEER)
+        self.observe()
 
-    # What the peer and the user do
-
-    def resolve(self, value: Any) -> int:
-        return self.streams[int(value[1:]) - 1] if isinstance(value, str) else value
-
-    def run_to(self, time: int) -> None:
-        """All deadlines up to and including a time, each at its own."""
-        due = self.node.timers.next_due()
-        while due is not None and due <= time:
-            self.time = max(self.time, due)
-            self.node.advance(self.time)
-            due = self.node.timers.next_due()
-        self.time = time
-        self.node.advance(time)
-
-    def seal(self, name: str, source: Address, frames: list[Frame], counter: Optional[int] = None,
-             plaintext: bytes = b"") -> None:
-        session = self.sessions[name]
-        if counter is None:
-            counter = session.counter
-        session.counter = max(session.counter, counter + 1)
-        plaintext = plaintext or b"".join(f.encode() for f in frames)
-        self.node.datagram(self.time, session.seal.seal(session.remote, counter, plaintext), source)
-
-    def begin(self, name: str, source: Address) -> None:
-        if name not in self.begun:
-            index = self.random.getrandbits(32)
-            header = Initiation(index, self.chat.tag, b"").header()
-            noise = Initiator(self.keys, self.random.randbytes(32), self.node.identity.public, self.chat.psk, header)
-            self.begun[name] = (index, header + noise.message, noise)
-        self.node.datagram(self.time, self.begun[name][1], source)
-
-    def respond(self, to: str, name: str, source: Address) -> None:
-        index, data = self.handshakes[int(to[1:]) - 1]
-        initiation = parse_datagram(data)
-        assert isinstance(initiation, Initiation)
-        noise = Responder(self.keys, initiation.noise, initiation.header())
-        message, send, receive, _ = noise.answer(self.random.randbytes(32), self.chat.psk, self._index(name))
-        self.sessions[name] = PeerSession(0, send, receive)
-        before = set(self.node.sessions)
-        pending = self.node.pending.get(index)
-        self.sessions[name].remote = index
-        self.node.datagram(self.time, Response(index, message).encode(), source)
-        assert pending is None or before != set(self.node.sessions)
-
-    def found(self, name: str, addresses: list[str]) -> None:
-        """As discovery would: the same instance again, or a new one."""
-        candidates = [PLACES[a] for a in addresses]
-        if name in self.found_before:
-            self.found_before[name].listed(candidates)
-            return
-        instance = self.found_before[name] = Instance(self.node, self.chat, self.keys.public, candidates)
-        self.chat.instances.append(instance)
-        instance.begin()
-
-    def do(self, step: Case) -> None:
-        from check import frame_from
-        kind, source = step["do"], PLACES[step.get("from", "A")]
-        if kind == "found":
-            self.found(step["instance"], step["addresses"])
-        elif kind == "addPeer":
-            self.node.add_peer(PLACES[step["address"]])
-        elif kind == "tell":
-            self.node.datagram(self.time, Tell(self.token, bytes(8), self.keys.public).encode(), source)
-        elif kind == "initiation":
-            self.begin(step["session"], source)
-        elif kind == "response":
-            self.respond(step["to"], step["session"], source)
-        elif kind == "sealed":
-            frames = [frame_from(f, self.resolve) for f in step.get("frames", [])]
-            self.seal(step["session"], source, frames, step.get("counter"), bytes.fromhex(step.get("plaintext", "")))
-        elif kind == "send":
-            self.node.send_text(self.chat, step["text"], None)
-        elif kind == "quit":
-            self.node.quit()
-        elif kind == "sleep":
-            self.time = START + step["until"] * MS
-            self.node.advance(self.time)
+    def show(self) -> None:
+        """The link comes up, and stays so without evidence."""
+        self.link.interval = 10**6 * S
+        self.link._come_up()
+        self.link.got_name("Peer", 0)
+        self.link.sender.acknowledge(Ack(1, 0), 0, False)
+        self.link.sender.round_trips.smooth = None
+        self.observe()
+        self.sent.clear()
+        self.node.take_events()
 
 
-# links.json
+# replay.json
 
-def link_timeline(_: str, case: Case) -> None:
-    play = Play(case["key"] == "smaller", case["name"])
-    for step in case["inputs"]:
-        at = START + step["at"] * MS
-        if at > play.time:
-            play.node.socket_empty()
-        play.run_to(at)
-        play.do(step)
-    play.node.socket_empty()
-    play.run_to(START + case["until"] * MS)
-    actual = [s for s in play.sent if not (s["kind"] == "sealed" and is_heartbeat_alone(s["frames"]))]
-    match(play, actual, case["datagrams"])
-    if play.events != [{**e, "at": float(e["at"])} for e in case["events"]]:
-        raise AssertionError(f"events {play.events}")
-
-
-def is_heartbeat_alone(frames: list[Frame]) -> bool:
-    return len(frames) == 1 and isinstance(frames[0], Heartbeat)
-
-
-def match(play: Play, actual: list[Case], expected: list[Case]) -> None:
-    taken: dict[int, int] = {}
-    same: dict[str, bytes] = {}
-    last: dict[tuple[str, str], float] = {}
-    for place, seen in enumerate(actual):
-        for number, want in enumerate(expected):
-            if number not in taken and fits(play, seen, want, last):
-                taken[number] = place
-                if "same" in want and same.setdefault(want["same"], seen["bytes"]) != seen["bytes"]:
-                    raise AssertionError(f"other bytes in {want}")
-                if want.get("then") and taken.get(number - 1, place) > place:
-                    raise AssertionError(f"too early: {want}")
-                break
-        else:
-            raise AssertionError(f"not listed: {seen}")
-        if "initiation" in seen:
-            last[seen["initiation"], seen["to"]] = seen["at"]
-    for number, want in enumerate(expected):
-        if number not in taken and not want.get("optional"):
-            raise AssertionError(f"missing: {want}")
-
-
-def fits(play: Play, seen: Case, want: Case, last: dict[tuple[str, str], float]) -> bool:
-    low, high = want["at"] if isinstance(want["at"], list) else (want["at"], want["at"])
-    if not low <= seen["at"] <= high or any(seen.get(f) != want.get(f) for f in ("to", "kind", "session",
-                                                                                "initiation")):
-        return False
-    if "step" in want:
-        step = seen["at"] - last[seen["initiation"], seen["to"]]
-        if not want["step"][0] <= step <= want["step"][1]:
-            return False
-    if "frames" not in want:
-        return True
-    rest = list(seen["frames"])
-    for frame in want["frames"]:
-        found = next((f for f in rest if frame_fits(play, f, frame)), None)
-        if found is None:
-            return False
-        rest.remove(found)
-    return not rest
-
-
-def frame_fits(play: Play, frame: Frame, want: Case) -> bool:
-    if type(frame).__name__.lower() != want["type"]:
-        return False
-    for field, value in want.items():
-        if field == "type":
-            continue
-        if field == "reason":
-            value = REASONS.index(value)
-        elif field in ("stream", "held"):
-            value = play.resolve(value) if not isinstance(value, str) or int(value[1:]) <= len(play.streams) else None
-        actual = bool(frame.status & 1) if field == "typing" else getattr(frame, field)  # type: ignore[union-attr]
-        if actual != value:
-            return False
-    return True
+def replay(_: str, case: Case) -> None:
+    play = Play()
+    sessions = {"a": play.session}
+    for step in case["steps"]:
+        name = step["session"]
+        if name not in sessions:
+            sessions[name] = play.make_session(len(sessions) + 1)
+            play.add(sessions[name])
+        session = sessions[name]
+        is_will = step["counter"] == 2**32 - 1
+        plaintext = encode_frames([Bye(3) if is_will and "bye" in step["datagram"] else Heartbeat(0, 10)])
+        if step["datagram"] == "unparsable":
+            plaintext = bytes(2)
+        data = Cipher(KEYS[1]).seal(session.index, step["counter"], plaintext)
+        if step["datagram"] == "altered":
+            data = data[:-1] + bytes([data[-1] ^ 1])
+        was_complete, drops = session.is_complete, sum(play.node.context.drops.values())
+        play.node.datagram(play.clock.now, data, PEER)
+        outcome = "forget" if play.link.state == "forgotten" else (
+            "drop" if sum(play.node.context.drops.values()) > drops else "accept")
+        same((outcome, session.is_complete and not was_complete), (step["outcome"], step["completes"]), str(step))
 
 
 # timelines.json
 
-def confirmed(with_status: bool) -> Play:
-    """A node with one link, that is idle, and the peer's session `p`."""
-    play = Play(False, "typing")
-    play.begin("p", PLACES["A"])
-    play.seal("p", PLACES["A"], [Hello(b"peersrun", 77, 0, 0, "Peer")])
-    if with_status:
-        play.seal("p", PLACES["A"], [Hello(b"peersrun", 77, play.streams[0], 0, "Peer"), Heartbeat(0, 10)])
-    play.sent.clear()
-    play.events.clear()
-    return play
-
-
-def keep_alive(play: Play, time: int) -> None:
-    """Runs to a time; typing alone is looked at, so that the link is kept by hand."""
-    while play.time < time:
-        for link in play.chat.links.values():
-            link.last_evidence = play.time
-        due = play.node.timers.next_due()
-        play.run_to(min(time, due if due is not None else time))
-
-
 def typing_timeline(kind: str, case: Case) -> None:
-    play = confirmed(kind == "sender")
-    play.acknowledges = kind == "sender"
-    for step in case["inputs"]:
-        keep_alive(play, START + step["at"] * MS)
-        if step.get("do") == "compose":
-            play.chat.composer.compose(step["text"])
-        elif step.get("do") == "send":
-            play.node.send_text(play.chat, play.chat.composer.text_of() or "some text", None)
-        elif step.get("do") == "away":
-            play.node.set_away(True)
-        elif "bye" in step:
-            play.seal("p", PLACES["A"], [Bye(0)], 2**31)
-        elif "block" in step:
-            from names import user_id
-            play.node.block(user_id(play.keys.public))
-        else:
-            play.seal("p", PLACES["A"], [Typing(step["typing"])], step["counter"])
-    keep_alive(play, START + case["until"] * MS)
-    if kind == "sender":
-        actual = typing_frames(play)
-        expected = [{k: v for k, v in e.items() if k not in ("copy", "frame")} for e in case["expect"]]
+    if kind == "texts":
+        same(counts(case["text"]), case["counts"])
+    elif kind == "sender":
+        sender_of_typing(case)
+    elif kind == "receiver":
+        receiver_of_typing(case)
     else:
-        actual = [{"at": e["at"], "shown": e["shown"]} for e in play.events if e["event"] == "typing"]
-        expected = case["expect"]
-    if actual != expected:
-        raise AssertionError(f"{actual} instead of {expected}")
+        for row in case["rows"]:
+            intervals(row)
 
 
-def typing_frames(play: Play) -> list[Case]:
-    frames = []
-    for sent in play.sent:
-        for frame in sent.get("frames", []):
-            if isinstance(frame, Typing):
-                entry: Case = {"at": sent["at"], "typing": bool(frame.status & 1)}
-                if any(isinstance(f, Message) for f in sent["frames"]):
-                    entry["with"] = "message"
-                frames.append(entry)
-    return frames
+def sender_of_typing(case: Case) -> None:
+    play = Play()
+    play.show()
+    changes_of_away = set()
+    for step in case["inputs"]:
+        play.run(step["at"])
+        if step["do"] == "compose":
+            play.chat.composer.compose(step["text"])
+        elif step["do"] == "send":
+            play.node.send(play.chat, "text")
+        else:
+            changes_of_away.add(step["at"])
+            play.node.set_away(step["do"] == "away")
+        play.observe()
+        play.link.sender.acknowledge(Ack(play.link.sender.next_number, 0), 1, False)
+    play.run(case["until"])
+    seen = []
+    for at, frame, frames in play.sent:
+        is_beat = isinstance(frame, Heartbeat) and (frame.status & 1 or at in changes_of_away)
+        if isinstance(frame, Typing) or is_beat:
+            assert isinstance(frame, (Typing, Heartbeat))
+            seen.append({"at": at, "frame": "heartbeat" if is_beat else "typing", "typing": bool(frame.status & 1),
+                         "away": bool(frame.status & 2),
+                         **({"with": "record"} if any(isinstance(f, Record) for f in frames) else {})})
+    same(seen, [{k: v for k, v in entry.items() if k != "copy"} for entry in case["expect"]])
+
+
+def receiver_of_typing(case: Case) -> None:
+    play = Play()
+    play.show()
+    seen = []
+
+    def collect() -> None:
+        for event in play.node.take_events():
+            if event["on"] == "typing":
+                seen.append({"at": play.now, "shown": bool(event["users"])})
+    observe = play.observe
+    play.observe = lambda: (observe(), collect())  # type: ignore[method-assign, assignment]
+    for step in case["inputs"]:
+        play.run(step["at"])
+        if step["do"] == "block":
+            play.node.block(user_id(play.key))
+        elif step["do"] == "bye":
+            play.receive(2**31, [Bye(0)])
+        else:
+            play.receive(step["counter"], [Typing(1 if step["typing"] else 0)])
+        play.observe()
+    play.run(case["until"])
+    same(seen, case["expect"])
+
+
+def intervals(row: Case) -> None:
+    play = Play()
+    play.show()
+    play.node.live_links = lambda: row["links"]  # type: ignore[method-assign]
+    play.link.send_heartbeat()
+    low, high = row["idle"]
+    waits = [play.chat.next_beat(play.link) / MS for _ in range(50)]
+    same(all(low <= wait <= high for wait in waits) and max(waits) - min(waits) > (high - low) / 2, True, f"{waits}")
+    play.chat.composer.is_announced = True
+    same((play.chat.interval_units(), play.chat.next_beat(play.link) / MS), (row["interval"], row["typing"]))
+
+
+def suspected_by_new_link(state: str) -> str:
+    """L-31: the state of another link of a key when a new link is made."""
+    play = Play()
+    if state != "down":
+        play.show()
+    if state == "suspect":
+        play.link.suspect(0)
+    session = play.make_session(9)
+    session.run = b"otherrun"
+    play.chat._join(session, "make")
+    return play.link.state
+
+
+# links.json
+
+def link_timeline(kind: str, case: Case) -> None:
+    {"states": states, "sender": sender, "receiver": receiver}[kind](case)
+
+
+def states(case: Case) -> None:
+    play = Play()
+    play.observe()
+    tokens: dict[str, int] = {}
+
+    def resolve(frame: Case) -> Case:
+        if isinstance(frame.get("token"), str):
+            pings = [f.token for _, f, _ in play.sent if isinstance(f, Ping)]
+            tokens.update({f"t{i + 1}": token for i, token in enumerate(pings)})
+            return {**frame, "token": tokens.get(frame["token"], 70_000)}
+        return frame
+    for step in case["inputs"]:
+        play.run(step["at"])
+        frames = [frame_from(resolve(f)) for f in step["frames"]]
+        if not any(isinstance(f, Pong) and f.token > 65_535 for f in frames):
+            play.receive(step["counter"], frames)
+    play.run(case["until"])
+    expected = [{k: v for k, v in e.items() if k != "why"} for e in case["expect"] if "frames" not in e]
+    same(play.changes, expected, "changes")
+    pings = [f.token for _, f, _ in play.sent if isinstance(f, Ping)]
+    names = {token: f"t{i + 1}" for i, token in enumerate(pings)}
+
+    def show(at: float, frame: Frame) -> Optional[tuple[float, str, Any]]:
+        if isinstance(frame, Heartbeat):
+            return (at, "unheard", 0) if frame.status & 4 else None
+        if isinstance(frame, Ping):
+            return at, "ping", names.get(frame.token)
+        return (at, "pong", frame.token) if isinstance(frame, Pong) else (
+            (at, "bye", frame.reason) if isinstance(frame, Bye) else None)
+
+    wanted = Counter()
+    for entry in case["expect"]:
+        for frame in entry.get("frames", []):
+            if frame["type"] == "ping":
+                wanted[entry["at"], "ping", frame["token"]] += 1
+            else:
+                wanted[show(entry["at"], frame_from(frame))] += 1
+    actual = Counter(show(at, frame) for at, frame, _ in play.sent)
+    wanted.pop(None, None)
+    actual.pop(None, None)
+    same((sorted((actual - wanted).elements()), sorted((wanted - actual).elements())), ([], []), "frames")
+
+
+class SenderOnly:
+    """A sender without a link, that may send at once."""
+
+    def __init__(self, clock: Clock, is_on_link: bool) -> None:
+        self.clock = clock
+        self.seen: list[Case] = []
+        self.sender = Sender(clock, self, is_on_link)
+        self.sender.next_number = 1
+
+    def see(self, **entry: Any) -> None:
+        self.seen.append({"at": (self.clock.now - START) // MS, **entry})
+
+    def wants_to_send(self) -> None:
+        while (record := self.sender.next_record()) is not None:
+            self.sender.sent_record(record)
+            self.see(record=record.number)
+
+    def send_forward(self, number: int) -> None:
+        self.see(forward=number)
+
+    def delivered(self, message: int) -> None:
+        self.see(message=message, outcome="delivered")
+
+    def failed(self, message: int, why: str) -> None:
+        self.see(message=message, outcome=why)
+
+
+def run_clock(clock: Clock, until: int) -> None:
+    while (due := clock.next_due()) is not None and due <= START + until * MS:
+        clock.now = due
+        clock.run()
+    clock.now = START + until * MS
+
+
+def sender(case: Case) -> None:
+    clock = Clock(START)
+    host = SenderOnly(clock, case["onLink"])
+    host.sender.up()
+    messages, is_over = 0, False
+    for step in case["inputs"]:
+        run_clock(clock, step["at"])
+        if step["do"] == "send":
+            messages += 1
+            host.sender.enqueue_text(messages, b"x" * MAX_TEXT * step["records"])
+        elif step["do"] == "down":
+            host.sender.down()
+        elif step["do"] == "up":
+            host.sender.up()
+        elif not is_over and not host.sender.acknowledge(Ack(step["next"], step["bitmap"]), step["counter"],
+                                                         step["counter"] > max_counter(case, step)):
+            is_over = True
+            host.sender.close()
+            host.see(state="forgotten")
+    run_clock(clock, case["until"])
+
+    def sort(entries: list[Case]) -> list[Any]:
+        return [[e for e in entries if "record" in e], sorted((str(e) for e in entries if "record" not in e))]
+    same(sort(host.seen), sort(case["expect"]))
+
+
+def max_counter(case: Case, step: Case) -> int:
+    before = case["inputs"][:case["inputs"].index(step)]
+    return max((s["counter"] for s in before if "counter" in s), default=-1)
+
+
+class ReceiverOnly:
+    """A receiver without a link."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.seen: list[Case] = []
+        self.receiver = Receiver(clock, self, Pools())
+        self.receiver.up()
+        self.receiver.expected = 1
+
+    def see(self, **entry: Any) -> None:
+        self.seen.append({"at": (self.clock.now - START) // MS, **entry})
+
+    def owner(self) -> Owner:
+        return Owner(False, False, None, None)
+
+    def got_text(self, text: str, owner: Owner) -> None:
+        self.see(text=text)
+
+    def got_name(self, name: str, number: int) -> None:
+        pass
+
+    def send_ack(self) -> None:
+        ack = self.receiver.ack()
+        self.see(ack=ack.next, bitmap=ack.bitmap)
+
+
+def receiver(case: Case) -> None:
+    clock = Clock(START)
+    host = ReceiverOnly(clock)
+    for step in case["inputs"]:
+        clock.now = START + step["at"] * MS
+        frame = frame_from(step["frame"])
+        if isinstance(frame, Forward):
+            host.receiver.forward(frame.next)
+        else:
+            assert isinstance(frame, Record)
+            host.receiver.record(frame)
+        host.send_ack()
+    same(host.seen, case["expect"])

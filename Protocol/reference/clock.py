@@ -1,10 +1,4 @@
-"""Virtual time: timers, and the two ways to count how often something happened.
-
-Nothing here reads a clock. The time comes in with each input, in microseconds, so that the whole node can be
-played with any time at all.
-"""
-
-from __future__ import annotations
+"""Virtual time: timers, and two ways to count how often something happened. Nothing here reads a clock."""
 
 import heapq
 from collections import deque
@@ -14,9 +8,7 @@ from limits import S
 
 
 class Timer:
-    """Something that is due at a time; `cancel` makes it never happen."""
-
-    __slots__ = ("due", "action")
+    """An action that is due at a time, until it is cancelled."""
 
     def __init__(self, due: int, action: Callable[[], None]) -> None:
         self.due = due
@@ -25,11 +17,22 @@ class Timer:
     def cancel(self) -> None:
         self.action = None
 
+    @property
+    def is_set(self) -> bool:
+        return self.action is not None
 
-class Timers:
-    """All timers of a node, in the order in which they are due."""
 
-    def __init__(self) -> None:
+def cancel(timer: Optional[Timer]) -> None:
+    """Cancels a timer that may not be there."""
+    if timer is not None:
+        timer.cancel()
+
+
+class Clock:
+    """The time of the present input, and the timers in the order in which they are due."""
+
+    def __init__(self, now: int) -> None:
+        self.now = now
         self._heap: list[tuple[int, int, Timer]] = []
         self._made = 0
 
@@ -39,26 +42,25 @@ class Timers:
         heapq.heappush(self._heap, (due, self._made, timer))
         return timer
 
+    def after(self, delay: int, action: Callable[[], None]) -> Timer:
+        return self.at(self.now + delay, action)
+
     def next_due(self) -> Optional[int]:
-        while self._heap and self._heap[0][2].action is None:
+        while self._heap and not self._heap[0][2].is_set:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
-    def run_next(self) -> None:
-        timer = heapq.heappop(self._heap)[2]
-        action, timer.action = timer.action, None
-        if action is not None:
-            action()
+    def run(self) -> None:
+        """Runs all that is due by now; a deadline has passed when its instant is reached."""
+        while (due := self.next_due()) is not None and due <= self.now:
+            timer = heapq.heappop(self._heap)[2]
+            action, timer.action = timer.action, None
+            if action is not None:
+                action()
 
 
-def cancel(timer: Optional[Timer]) -> None:
-    """Cancel a timer that may not be there."""
-    if timer is not None:
-        timer.cancel()
-
-
-class RateWindow:
-    """Counts what happened within the last second: "at most so many a second"."""
+class Rate:
+    """"At most N a second" without a burst: N events within any second."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -69,46 +71,46 @@ class RateWindow:
             self._times.popleft()
         return len(self._times)
 
+    def has_room(self, now: int) -> bool:
+        return self.count(now) < self.limit
+
     def note(self, now: int) -> None:
         self._times.append(now)
 
     def take(self, now: int) -> bool:
-        if self.count(now) >= self.limit:
+        if not self.has_room(now):
             return False
         self.note(now)
         return True
 
+    def is_over(self, now: int) -> bool:
+        """Counts an event of a load, of which all count."""
+        self.count(now)
+        self._times.append(now)
+        if len(self._times) > self.limit + 1:
+            self._times.popleft()
+        return len(self._times) > self.limit
+
 
 class Bucket:
-    """A rate with a burst: "so many a second (burst so many)"."""
+    """"N a second with burst B": B tokens, full at first, that gain N a second."""
 
     def __init__(self, rate: int, burst: int, now: int) -> None:
-        self.rate, self.full = rate, burst * S
-        self._level, self._at = self.full, now
+        self.rate, self._full = rate, burst * S
+        self._level, self._at = self._full, now
 
-    def _fill(self, now: int) -> None:
-        self._level = min(self.full, self._level + (now - self._at) * self.rate)
+    def level(self, now: int) -> int:
+        """Returns how many can be taken."""
+        self._level = min(self._full, self._level + (now - self._at) * self.rate)
         self._at = now
+        return self._level // S
 
     def take(self, now: int) -> bool:
-        self._fill(now)
-        if self._level < S:
+        if self.level(now) < 1:
             return False
         self._level -= S
         return True
 
-    def level(self, now: int) -> int:
-        """How many can be taken."""
-        self._fill(now)
-        return self._level // S
-
-    def reserve(self, now: int) -> int:
-        """Take the next one, also one of the future: how long until it is there."""
-        self._fill(now)
-        self._level -= S
-        return max(0, -(self._level // self.rate))
-
     def wait(self, now: int) -> int:
-        """How long until one can be taken."""
-        self._fill(now)
+        self.level(now)
         return max(0, -(-(S - self._level) // self.rate))

@@ -1,295 +1,342 @@
-"""The JSON-lines interface (api.md): commands as lines in, events as lines out."""
-
-from __future__ import annotations
+"""The JSON-lines interface (../../api.md): requests as lines in, answers and events as lines out."""
 
 import json
 import re
 import time
 from typing import Any, Callable, Optional
 
-from chat import Chat
-from core import Node, QueueFull
-from limits import MAX_ID, MAX_MESSAGE
-from names import TextError, chat_name, entered_chat_name, secret_from_text
-from questions import INTERFACE, VERSION, CommandError, Questions, bad, invited, text_of
+from chat import Chat, QueueFull
+from keys import (TextError, base64url, chat_name, fingerprint, key_from_text, read_invite, secret_from_text, user_id,
+                  write_invite)
+from limits import MAX_CHATS, MAX_MESSAGE, MAX_NAME, S
+from node import Node
+from session import Address
 
-UNSUPPORTED = ["discovery", "last-will", "people", "sightings", "suspend"]  # J-13, A-31
-# A-3: which requests are answered by something else than `ok`.
-RESULTS = {do: do for do in ("chats", "fingerprint", "identity", "invite", "stats", "status", "who")} | {"send": "sent"}
-HIGHEST_ID = 2**53 - 1                               # A-2
-MAX_LINE = 1024 * 1024                               # J-4
-USER_ID = re.compile(r"[a-z2-7]{16}")
+VERSION, INTERFACE = "2.0-reference", 1
+UNSUPPORTED = ["discovery", "last-will", "people", "sightings", "suspend"]      # J-13, A-31
+RESULTS = ("chats", "fingerprint", "identity", "invite", "stats", "status", "who")
+HIGHEST_ID, MAX_ID = 2**53 - 1, 64                                              # A-2
+MAX_LINE = 1 << 20                                                              # J-4
+LOOKING = 3 * S                                                                 # A-35
+Request = dict[str, Any]
+USER_ID = re.compile("[a-z2-7]{16}")
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class Output:
-    """J-1, J-2: each line is one object, written as soon as it is made."""
+class CommandError(Exception):
+    """A request that changes nothing (J-4)."""
 
-    def __init__(self, write: Callable[[bytes], None]) -> None:
-        self._write = write
-        self._held: Optional[list[dict[str, Any]]] = None
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
 
-    def hold(self) -> None:
-        """Writes nothing until `release`."""
-        self._held = []
 
-    def release(self) -> list[dict[str, Any]]:
-        """What was held back, for the caller to write."""
-        held, self._held = self._held or [], None
-        return held
+def bad(text: str) -> CommandError:
+    return CommandError("bad-command", text)
 
-    def emit(self, event: dict[str, Any]) -> None:
-        if self._held is not None:
-            self._held.append(event)
-            return
-        line = {"on": event["on"], "at": round(time.time(), 6), **event}
-        self._write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+
+def text_of(value: Any, member: str) -> str:
+    if not isinstance(value, str) or SURROGATE.search(value):
+        raise bad(f"{member} is not a string of Unicode text")
+    return value
+
+
+def parse_address(text: str) -> Address:
+    host, _, port = text.rpartition(":")
+    if not re.fullmatch(r"(\d{1,3}\.){3}\d{1,3}", host) or not port.isdigit() or not 0 < int(port) < 65_536:
+        raise bad(f"{text} is not HOST:PORT")
+    return host, int(port)
 
 
 class Lines:
     """Cuts the input into lines; one that is too long comes as None, once."""
 
     def __init__(self) -> None:
-        self._rest = b""
-        self._skipping = False
+        self._rest, self._is_skipping = b"", False
 
     def feed(self, data: bytes) -> list[Optional[bytes]]:
         parts = (self._rest + data).split(b"\n")
         self._rest = parts.pop()
         lines: list[Optional[bytes]] = []
         for part in parts:
-            if self._skipping or len(part) > MAX_LINE:
-                lines.append(None)
-                self._skipping = False
-            else:
-                lines.append(part)
-        if len(self._rest) > MAX_LINE:
-            self._rest, self._skipping = b"", True
-        elif self._skipping:
-            self._rest = b""
+            lines.append(None if self._is_skipping or len(part) > MAX_LINE else part)
+            self._is_skipping = False
+        if self._is_skipping or len(self._rest) > MAX_LINE:
+            self._rest, self._is_skipping = b"", True
         return lines
 
     def end(self) -> list[Optional[bytes]]:
-        """A last line without a line feed."""
-        return self.feed(b"\n") if self._rest or self._skipping else []
+        return self.feed(b"\n") if self._rest or self._is_skipping else []
 
 
-def check_strings(command: dict[str, Any]) -> None:
-    """J-4: no half surrogate pair anywhere, and strings where strings belong, whatever the command."""
-    try:
-        json.dumps(command, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError:
-        raise bad("the line holds half of a surrogate pair") from None
-    for member in ("text", "tag", "chat", "secret", "user"):
-        if member in command:
-            text_of(command[member], member)
+class Driver:
+    """Drives a node by requests. `write` takes each line at once (J-1)."""
 
-
-def is_id(value: Any) -> bool:
-    """A-2."""
-    if isinstance(value, str):
-        return 1 <= len(value.encode("utf-8", "surrogatepass")) <= MAX_ID and not SURROGATE.search(value)
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= HIGHEST_ID
-
-
-class Driver(Questions):
-    """Drives a node by commands. The open chat is the one that has the user's attention."""
-
-    def __init__(self, node: Node, output: Output, is_temporary: bool = True) -> None:
-        self.node, self.output, self.is_temporary = node, output, is_temporary
+    def __init__(self, node: Node, port: int, is_temporary: bool, write: Callable[[bytes], None]) -> None:
+        self.node, self.port, self.is_temporary, self._write = node, port, is_temporary, write
         self.since = time.time()
-        self.port = 0
-        self.open: Optional[Chat] = None
-        self.line = 0
+        self.current: Optional[Chat] = None
         self.wants_to_quit = False
+        self._line = 0
 
-    def ready(self, port: int, chat: str) -> None:
+    def write(self, event: dict[str, Any]) -> None:
+        line = {"on": event["on"], "at": round(time.time(), 6), **event}
+        self._write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+
+    def flush(self) -> None:
+        """Writes what happened."""
+        for event in self.node.take_events():
+            self.write(event)
+
+    def ready(self, chat: str) -> None:
         """J-3."""
-        self.port = port
-        self.output.emit({"on": "ready", **self.who_is_this(), "chat": chat, "version": VERSION, "interface": INTERFACE,
-                          "unsupported": UNSUPPORTED})
+        self.write({"on": "ready", **self._identity(), "chat": chat, "version": VERSION, "interface": INTERFACE,
+                    "unsupported": UNSUPPORTED})
 
     def read(self, line: Optional[bytes]) -> None:
-        """J-4: one line of input; the time has been brought forward before."""
-        self.line += 1
-        echo: dict[str, Any] = {}  # what an error repeats of the line (J-6, A-5)
+        """J-4: one line; the node's time was brought forward before."""
+        self.flush()
+        self._line += 1
+        echo: dict[str, Any] = {}
         try:
             if line is None:
                 raise bad("the line is longer than 1 MiB")
             if not line.strip(b" \t\r"):
                 return
-            command = self._parse(line)
-            if "id" in command and is_id(command["id"]):
-                echo["id"] = command["id"]
-            if command.get("do") == "send" and "tag" in command:
-                echo["tag"] = text_of(command["tag"], "tag")
-            if "id" in command and "id" not in echo:
+            request = self._parse(line)
+            if "id" in request and self._is_id(request["id"]):
+                echo["id"] = request["id"]
+            if request.get("do") == "send" and "tag" in request:
+                echo["tag"] = text_of(request["tag"], "tag")
+            if "id" in request and "id" not in echo:
                 raise bad("id is neither a string of 1 to 64 bytes nor a whole number")
-            check_strings(command)
-            self._answer(command)
+            self._check(request)
+            self._answer(request)
         except CommandError as error:
-            self.output.emit({"on": "error", "code": error.code, "text": str(error), "line": self.line, **echo})
-
-    def _answer(self, command: dict[str, Any]) -> None:
-        """A-3, A-4: the answer first, then what the request brought about."""
-        self.output.hold()
-        try:
-            more = self._run(command)
-        finally:
-            events = self.output.release()
-        result = next((e for e in events if e["on"] == RESULTS.get(command["do"])), None)
-        if result is not None:
-            events.remove(result)
-        if "id" in command:
-            self.output.emit({**(result or {"on": "ok", **(more or {})}), "id": command["id"]})
-        elif result is not None:
-            self.output.emit(result)
-        for event in events:
-            self.output.emit(event)
+            self.write({"on": "error", "code": error.code, "text": str(error), "line": self._line, **echo})
 
     @staticmethod
     def _parse(line: bytes) -> dict[str, Any]:
         def refuse(constant: str) -> None:
             raise ValueError(constant)
         try:
-            command = json.loads(line.decode("utf-8"), parse_constant=refuse)
+            request = json.loads(line.decode("utf-8"), parse_constant=refuse)
         except (ValueError, RecursionError):
             raise bad("the line is not valid JSON") from None
-        if not isinstance(command, dict):
+        if not isinstance(request, dict):
             raise bad("the line is not an object")
-        return command
-
-    def _run(self, command: dict[str, Any]) -> Optional[dict[str, Any]]:
-        """Carries it out. What an `ok` to it holds, if there is such."""
-        do = command.get("do")
-        action = getattr(self, f"_do_{do}", None) if isinstance(do, str) and do.isalpha() else None
-        if action is None:
-            raise bad("there is no such command")
-        return action(command)
-
-    # Members
+        return request
 
     @staticmethod
-    def _needed(command: dict[str, Any], member: str) -> str:
-        if member not in command:
+    def _is_id(value: Any) -> bool:
+        if isinstance(value, str):
+            return not SURROGATE.search(value) and 1 <= len(value.encode()) <= MAX_ID
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= HIGHEST_ID
+
+    @staticmethod
+    def _check(request: dict[str, Any]) -> None:
+        if SURROGATE.search(json.dumps(request, ensure_ascii=False)):
+            raise bad("the line holds half of a surrogate pair")
+        for member in ("text", "tag", "chat", "secret", "user"):
+            if member in request:
+                text_of(request[member], member)
+
+    def _answer(self, request: dict[str, Any]) -> None:
+        """A-3, A-4: the answer first, then what the request brought about."""
+        do = request.get("do")
+        if not isinstance(do, str) or do not in REQUESTS:
+            raise bad("there is no such request")
+        more = REQUESTS[do](self, request)
+        events = self.node.take_events()
+        answer = {"on": do if do in RESULTS else "ok", **(more or {})}
+        if do == "send":
+            answer = next(event for event in events if event["on"] == "sent")
+            events.remove(answer)
+        if "id" in request:
+            self.write({**answer, "id": request["id"]})
+        elif answer["on"] != "ok":
+            self.write(answer)
+        for event in events:
+            self.write(event)
+
+    @staticmethod
+    def _needed(request: dict[str, Any], member: str) -> str:
+        if member not in request:
             raise bad(f"{member} is missing")
-        return text_of(command[member], member)
+        return text_of(request[member], member)
 
-    def _name(self, command: dict[str, Any]) -> str:
-        try:
-            return entered_chat_name(self._needed(command, "chat"))  # W-2
-        except TextError:
-            raise bad("chat is not a chat name") from None
+    @staticmethod
+    def _flag(request: dict[str, Any], member: str, otherwise: bool = False) -> bool:
+        value = request.get(member, otherwise)
+        if not isinstance(value, bool):
+            raise bad(f"{member} is neither true nor false")
+        return value
 
-    def _chat(self, command: dict[str, Any]) -> Chat:
-        if "chat" in command:
+    def _chat(self, request: dict[str, Any]) -> Chat:
+        if "chat" in request:
             try:
-                return self.node.chats[chat_name(command["chat"])]
+                return self.node.chats[chat_name(request["chat"])]
             except (TextError, KeyError):
                 raise CommandError("unknown-chat", "this node is not in that chat") from None
-        if self.open is None:
+        if self.current is None:
             raise bad("no chat is open")
-        return self.open
+        return self.current
 
-    def _user(self, command: dict[str, Any]) -> str:
-        user = self._needed(command, "user")
+    def _user(self, request: dict[str, Any]) -> str:
+        if "key" in request:
+            raise CommandError("unsupported", "this node remembers nobody")
+        user = self._needed(request, "user")
         if not USER_ID.fullmatch(user):
             raise bad("user is not a user ID")
         return user
 
-    # Commands
-
-    def _do_compose(self, command: dict[str, Any]) -> None:
-        text = self._needed(command, "text")
-        self._chat(command).composer.compose(text, self)
-
-    def _do_send(self, command: dict[str, Any]) -> None:
-        text = self._needed(command, "text")
-        if not 1 <= len(text.encode()) <= MAX_MESSAGE:
-            raise bad("a message has 1 to 65,536 bytes")  # M-1
+    def _key(self, request: dict[str, Any]) -> bytes:
         try:
-            self.node.send_text(self._chat(command), text, command.get("tag"), self)
+            return key_from_text(self._needed(request, "key"))
+        except TextError:
+            raise bad("key is not a static key") from None
+
+    def _identity(self) -> dict[str, Any]:
+        key = self.node.identity.public
+        return {"user": user_id(key), "name": self.node.context.name, "key": base64url(key), "port": self.port}
+
+    @staticmethod
+    def _peers(chat: Chat) -> list[dict[str, Any]]:
+        return sorted((person.known() for person in chat.people.known.values()), key=lambda known: known["user"])
+
+    @staticmethod
+    def _invitation(chat: Chat) -> dict[str, str]:
+        return {} if chat.secret is None else {"invite": write_invite(chat.name, chat.secret, chat.owner_key)}
+
+    def _chats(self) -> list[dict[str, Any]]:
+        return [{"chat": chat.name, "secret": chat.secret is not None, "kept": False, "waiting": 0,
+                 "present": sum(known["presence"] != "offline" for known in self._peers(chat)),
+                 "looking": self.node.clock.now - chat.joined_at < LOOKING} for chat in self.node.chats.values()]
+
+    def _compose(self, request: Request) -> None:
+        text = self._needed(request, "text")
+        self._chat(request).composer.compose(text)
+
+    def _send(self, request: Request) -> None:
+        text, chat = self._needed(request, "text"), self._chat(request)
+        if not 1 <= len(text.encode()) <= MAX_MESSAGE:
+            raise bad("a message has 1 to 65,536 bytes")
+        try:
+            self.node.send(chat, text, request.get("tag"))
         except QueueFull:
             raise CommandError("queue-full", "too much text waits for a peer") from None
 
-    def _chat_to_join(self, command: dict[str, Any]) -> tuple[str, Optional[bytes]]:
-        """The name and the secret."""
-        if "invite" in command:
-            if "chat" in command or "secret" in command:
-                raise bad("invite comes in place of chat and secret")
-            return invited(text_of(command["invite"], "invite"))
-        name = self._name(command)
-        if "secret" not in command:
-            return name, None
-        try:
-            return name, secret_from_text(text_of(command["secret"], "secret"))
-        except TextError:
-            raise bad("secret is not a chat secret") from None
-
-    def _do_join(self, command: dict[str, Any]) -> dict[str, Any]:
-        name, secret = self._chat_to_join(command)
-        opens = self._flag(command, "open", otherwise=True)
-        if self._flag(command, "keep"):
+    def _join(self, request: Request) -> Request:
+        name, secret, owner = self._chat_to_join(request)
+        opens = self._flag(request, "open", otherwise=True)
+        if self._flag(request, "keep"):
             raise CommandError("unsupported", "this node is no daemon")
-        if name in self.node.chats or (secret and any(c.secret == secret for c in self.node.chats.values())):
+        if name in self.node.chats or secret and any(c.secret == secret for c in self.node.chats.values()):
             raise CommandError("already-joined", "this node is in that chat")
-        if not self.node.may_join():
-            raise CommandError("too-many-chats", "this node is in 32 chats")  # L-39
-        chat = self.node.join(name, secret)
-        if opens:
-            self.open = self.open or chat
-        return {"chat": chat.name, "peers": self.peers(chat), **self.invitation(chat)}
+        if len(self.node.chats) >= MAX_CHATS:
+            raise CommandError("too-many-chats", "this node is in 32 chats")
+        chat = self.join(name, secret, owner)
+        self.current = self.current or chat if opens else self.current
+        return {"chat": name, "peers": self._peers(chat), **self._invitation(chat)}
 
-    def _do_leave(self, command: dict[str, Any]) -> None:
-        self._needed(command, "chat")
-        chat = self._chat(command)
+    def join(self, name: str, secret: Optional[bytes], owner: bytes = b"") -> Chat:
+        chat = self.node.join(name, secret, owner)
+        if secret is None:                                                      # S-4
+            self.node.context.emit({"on": "notice", "code": "open-chat", "chat": name,
+                                    "text": "this chat is open: anybody on the network can join and read it"})
+        return chat
+
+    def _chat_to_join(self, request: Request) -> tuple[str, Optional[bytes], bytes]:
+        if "invite" in request:
+            if "chat" in request or "secret" in request:
+                raise bad("invite comes in place of chat and secret")
+            try:
+                return read_invite(text_of(request["invite"], "invite"))
+            except TextError:
+                raise CommandError("bad-invite", "this is not an invite") from None
+        try:
+            secret = secret_from_text(request["secret"]) if "secret" in request else None
+            return chat_name(self._needed(request, "chat")), secret, b""
+        except TextError:
+            raise bad("chat is not a chat name, or secret not a chat secret") from None
+
+    def _leave(self, request: Request) -> None:
+        self._needed(request, "chat")
+        chat = self._chat(request)
         self.node.leave(chat)
-        if chat is self.open:
-            self.open = None
+        self.current = None if chat is self.current else self.current
 
-    def _do_open(self, command: dict[str, Any]) -> None:
-        self._needed(command, "chat")
-        chosen = self._chat(command)
-        if chosen is self.open:
-            return
-        if self.open is not None:
-            self.open.composer.compose("", self)  # T-10
-        self.open = chosen
+    def _open(self, request: Request) -> None:
+        self._needed(request, "chat")
+        chosen = self._chat(request)
+        if self.current is not None and chosen is not self.current:
+            self.current.composer.compose("")                                   # T-10
+        self.current = chosen
 
-    def _do_away(self, command: dict[str, Any]) -> None:
-        self.node.set_away(True)
+    def _nick(self, request: Request) -> None:
+        name = self._needed(request, "name")
+        if not 1 <= len(name.encode()) <= MAX_NAME:
+            raise CommandError("bad-name", "a name has 1 to 64 bytes")
+        self.node.rename(name)
 
-    def _do_back(self, command: dict[str, Any]) -> None:
-        self.node.set_away(False)
+    def _who(self, request: Request) -> Request:
+        if "chat" not in request and self.current is None:
+            return {"peers": []}
+        chat = self._chat(request)
+        return {"chat": chat.name, "peers": self._peers(chat)}
 
-    def _do_block(self, command: dict[str, Any]) -> None:
-        self.node.block(self._user_to_block(command))
+    def _status(self, _: Request) -> Request:
+        return {"user": user_id(self.node.identity.public), "name": self.node.context.name, "version": VERSION,
+                "interface": INTERFACE, "since": round(self.since, 6), "away": self.node.context.is_away,
+                "frontEnds": 1, "chats": self._chats()}
 
-    def _do_unblock(self, command: dict[str, Any]) -> None:
-        self.node.unblock(self._user_to_block(command))
+    def _fingerprint(self, request: Request) -> Request:
+        key = self._key(request)
+        digits = fingerprint(self.node.identity.public, key)
+        return {"key": base64url(key), "groups": [digits[at:at + 5] for at in range(0, 60, 5)]}
 
-    def _user_to_block(self, command: dict[str, Any]) -> str:
-        if "key" not in command:
-            return self._user(command)
-        if "user" in command:
-            raise bad("key comes in place of user")
-        raise CommandError("unsupported", "this node remembers nobody")
+    def _invite(self, request: Request) -> Request:
+        chat = self._chat(request)
+        return {"chat": chat.name, **self._invitation(chat)}
 
-    def _do_who(self, command: dict[str, Any]) -> None:
-        """J-9."""
-        if "chat" not in command and self.open is None:
-            self.output.emit({"on": "who", "peers": []})
-            return
-        chat = self._chat(command)
-        self.output.emit({"on": "who", "chat": chat.name, "peers": self.peers(chat)})
+    def _stats(self, _: Request) -> Request:
+        links = self.node.links()
+        return {"chats": len(self.node.chats), "links": len(links), "drops": dict(self.node.context.drops),
+                "sessions": sum(len(link.sessions) for link in links), "states": [link.state for link in links],
+                "pending": len(self.node.context.pending), "unconfirmed": len(self.node.unconfirmed)}
 
-    def _do_stats(self, command: dict[str, Any]) -> None:
-        """J-9."""
-        node = self.node
-        self.output.emit({"on": "stats", "chats": len(node.chats), "links": len(node.all_links()),
-                          "sessions": len(node.sessions), "pending": len(node.pending),
-                          "unconfirmed": len(node.answering.unconfirmed), "retries": node.answering.retries_sent,
-                          "roundTrips": [link.round_trip for link in node.all_links()]})
+    def _add(self, request: Request) -> None:
+        address = parse_address(self._needed(request, "address"))
+        key = self._key(request) if "key" in request else None
+        for chat in [self._chat(request)] if "chat" in request else self.node.chats.values():
+            chat.openings.add_by_hand(address, key)
 
-    def _do_quit(self, command: dict[str, Any]) -> None:
+    def _candidates(self, request: Request) -> None:
+        name, openings = self._needed(request, "instance"), self._chat(request).openings
+        candidates = [parse_address(text_of(a, "addresses")) for a in request.get("addresses", [])]
+        if candidates:
+            openings.listed(name, self._key(request), candidates)
+        else:
+            openings.vanished(name)
+
+    def _quit(self, _: Request) -> None:
         self.wants_to_quit = True
+
+    def _unsupported(self, _: Request) -> None:
+        raise CommandError("unsupported", "this node leaves that out")
+
+
+# The last two are not in the API: a peer by hand, and what discovery would find of an instance, or no address.
+REQUESTS: dict[str, Callable[[Driver, Request], Optional[Request]]] = {
+    "compose": Driver._compose, "send": Driver._send, "join": Driver._join, "leave": Driver._leave,
+    "open": Driver._open, "nick": Driver._nick, "who": Driver._who, "status": Driver._status,
+    "fingerprint": Driver._fingerprint, "invite": Driver._invite, "stats": Driver._stats, "quit": Driver._quit,
+    "stop": Driver._quit,
+    "away": lambda driver, _: driver.node.set_away(True),
+    "back": lambda driver, _: driver.node.set_away(False),
+    "block": lambda driver, request: driver.node.block(driver._user(request)),
+    "unblock": lambda driver, request: driver.node.unblock(driver._user(request)),
+    "chats": lambda driver, _: {"chats": driver._chats()},
+    "identity": lambda driver, _: {**driver._identity(), "temporary": driver.is_temporary},
+    **dict.fromkeys(("people", "verify", "unverify", "sightings", "subscribe", "read"), Driver._unsupported),
+    "add": Driver._add, "candidates": Driver._candidates}

@@ -1,288 +1,428 @@
-#!/usr/bin/env python3
-"""A driven node: `python3 node.py CHAT`, with the arguments of J-12."""
+"""The node: inputs with their time go in, datagrams and events come out. It does no I/O and reads no clock."""
 
-from __future__ import annotations
+from hmac import compare_digest
+from random import Random
+from typing import Any, Optional
 
-import os
-import random
-import selectors
-import signal
-import socket
-import stat
-import struct
-import sys
-import time
-from pathlib import Path
-from typing import Any, NoReturn, Optional, Type
-
-from core import Node
-from driver import Driver, Lines, Output
-from handshake import KeyPair
-from limits import MAX_NAME, S
-from names import TextError, entered_chat_name, secret_from_text
-from net import Networks, watch_changes
-from session import Address
-
-CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # T-18
-READS = 64          # datagrams read in one go
-BUFFER = 4 << 20
-# Tells and names the own address of a datagram. Python 3.11 has no name for it; other systems than Linux differ.
-IP_PKTINFO = 8 if sys.platform == "linux" else None
-USAGE = "usage: node.py CHAT [--secret SECRET] [--name NAME] [--port PORT] [--peer HOST:PORT]... " \
-        "[--state-dir DIR] [--no-discovery]"
-WITH_VALUE = ("--secret", "--name", "--port", "--peer", "--state-dir")
+from admission import PREFERRED, Answering, Beginning, NoRoom, Place, make_room
+from chat import Chat, Memory
+from clock import Clock
+from context import Context, Network, Transmit
+from keys import ChatKeys, TextError, user_id
+from limits import (CAUGHT_UP, COPIES, LATE, LONGEST_TIMER, MESSAGE_EXTRA, REKEY, STOPPED, UNCONFIRMED,
+                    UNCONFIRMED_SESSIONS, UNUSED_COUNTER, WILL_COUNTER)
+from link import Link
+from noise import HandshakeError, KeyPair, Responder
+from session import Address, Session
+from wire import (LEFT, QUIT, WILL, Ask, Bye, Frame, Initiation, Response, Retry, Sealed, Tell, WireError,
+                  parse_datagram, parse_frames)
 
 
-def now() -> int:
-    return time.clock_gettime_ns(CLOCK) // 1000
+class Node:
+    """One identity in any number of chats."""
 
+    def __init__(self, identity: KeyPair, name: str, now: int, chance: Random, net: Network,
+                 rekey: int = REKEY) -> None:
+        self.context = Context(Clock(now), chance, net, identity, name, rekey)
+        self.clock, self.identity = self.context.clock, identity
+        self.chats: dict[str, Chat] = {}
+        self.blocked: set[str] = set()
+        self.beginning, self.answering = Beginning(self.context, self), Answering(self.context, self)
+        self.unconfirmed: dict[bytes, tuple[Session, bytes]] = {}   # L-12: by initiation, with the response
+        self._memories: dict[bytes, Memory] = {}                # by chat key
+        self._completed = self._proven = self._number = self._sent_number = self._read = 0
+        self._last_ran = now
+        self._tick()
 
-class UsageError(Exception):
-    """J-11: exit status 64."""
+    def take_datagrams(self) -> list[Transmit]:
+        outputs, self.context.outputs = self.context.outputs, []
+        return outputs
 
+    def take_events(self) -> list[dict[str, Any]]:
+        """Messages among them count as taken (M-20)."""
+        events, self.context.events = self.context.events, []
+        for event in events:
+            if "held" in event:
+                owner, size = event.pop("held")
+                self.context.pools.texts.remove(owner, size + MESSAGE_EXTRA)
+        return events
 
-class Arguments:
-    """J-12."""
+    def next_deadline(self) -> int:
+        return self.clock.next_due() or self.clock.now          # one is always due (L-46)
 
-    def __init__(self, words: list[str], needs_chat: bool = True) -> None:
-        self.secret: Optional[bytes] = None
-        self.name, self.port, self.chat = "", 0, ""
-        self.state_dir: Optional[Path] = None
-        self.peers: list[tuple[str, int]] = []
-        chat: Optional[str] = None
-        given: set[str] = set()
-        rest = iter(words)
-        for word in rest:
-            option = word if word.startswith("--") else "CHAT"
-            if option in given and option != "--peer":
-                raise UsageError(f"{option} is given twice")
-            given.add(option)
-            if option == "CHAT":
-                chat = word
-            elif option in WITH_VALUE:
-                value = next(rest, None)
-                if value is None:
-                    raise UsageError(f"{option} needs a value")
-                self._take(option, value)
-            elif option != "--no-discovery":
-                raise UsageError(f"there is no option {option}")
-        if not needs_chat:
-            if given & {"CHAT", "--secret"}:
-                raise UsageError("a daemon is told of its chats by its front ends")
+    def advance(self, now: int) -> None:
+        """T-18: notices lateness, and then runs the deadlines that have passed."""
+        now = max(now, self.clock.now)
+        due, stopped = self.clock.next_due(), now - self._last_ran > STOPPED
+        self.clock.now = self._last_ran = now
+        if due is not None and now - due > LATE and not self.context.is_late:
+            self._begin_catching_up(stopped)
+        self.clock.run()
+
+    def _begin_catching_up(self, was_stopped: bool) -> None:
+        """L-30, L-42, L-89."""
+        self.context.is_late, self._read = True, 0
+        for link in self.links():
+            link.begin_new_round()
+        if was_stopped:
+            for chat in self.chats.values():
+                for link in list(chat.links.values()):
+                    if link.is_alive:
+                        link.is_stale = True
+                        chat.handshake(link, [link.address, *chat.covered_addresses(link)])
+                chat.openings.begin_all_again()
+
+    def socket_empty(self, now: int) -> None:
+        """The socket was read until nothing was left."""
+        self.advance(now)
+        if self.context.is_late:
+            self._end_catching_up()
+        self.context.pacer.socket_read()
+
+    def _end_catching_up(self) -> None:
+        self.context.is_late = False
+        for link in self.links():
+            link.end_catching_up()
+
+    def _tick(self) -> None:
+        """L-46."""
+        for link in self.links():
+            link.tick()
+        self.clock.after(LONGEST_TIMER, self._tick)
+
+    def join(self, name: str, secret: Optional[bytes] = None, owner: bytes = b"") -> Chat:
+        """The name is checked (W-2). There is at most one chat of a name."""
+        key = ChatKeys(name, secret, owner).chat_key
+        memory = self._memories.setdefault(key, Memory(self.context.random.randbytes(8)))       # L-58
+        chat = self.chats[name] = Chat(self.context, self, name, secret, owner, memory)
+        return chat
+
+    def leave(self, chat: Chat) -> None:
+        del self.chats[chat.name]
+        self._close(chat, LEFT, "left")
+
+    def _close(self, chat: Chat, reason: int, why: str) -> None:
+        chat.close(reason, why)
+        for session in [s for s, _ in self.unconfirmed.values() if s.chat is chat]:
+            self._drop_session(session)
+
+    def quit(self) -> int:
+        """L-32. Returns when the last copies of the byes are out."""
+        for chat in list(self.chats.values()):
+            self._close(chat, QUIT, "quit")
+        self.chats.clear()
+        return self.clock.now + COPIES[-1]
+
+    def send(self, chat: Chat, text: str, tag: Optional[str] = None) -> int:
+        """Raises QueueFull (M-14)."""
+        chat.send_text(self._sent_number + 1, text, tag)
+        self._sent_number += 1
+        return self._sent_number
+
+    def set_away(self, is_away: bool) -> None:
+        """T-10, T-21."""
+        if is_away == self.context.is_away:
             return
-        if chat is None:
-            raise UsageError("CHAT is missing")
-        try:
-            self.chat = entered_chat_name(chat)
-        except TextError:
-            raise UsageError("CHAT is not a chat name") from None
+        self.context.is_away = is_away
+        for chat in self.chats.values():
+            if is_away and chat.composer.stop_quietly():
+                for link in chat.links.values():
+                    link.send_typing()
+            else:
+                chat.send_heartbeats()
 
-    def _take(self, option: str, value: str) -> None:
-        if option == "--secret":
-            try:
-                self.secret = secret_from_text(value)
-            except TextError:
-                raise UsageError("--secret is not a chat secret") from None
-        elif option == "--name":
-            try:
-                if not 1 <= len(value.encode()) <= MAX_NAME:
-                    raise UsageError("--name takes 1 to 64 bytes")
-            except UnicodeEncodeError:
-                raise UsageError("--name is not valid UTF-8") from None
-            self.name = value
-        elif option == "--port":
-            self.port = self._port(value)
-        elif option == "--state-dir":
-            self.state_dir = Path(value)
+    def rename(self, name: str) -> None:
+        self.context.name = name
+        for link in self.links():
+            link.rename()
+
+    def block(self, user: str) -> None:
+        if user != user_id(self.identity.public):
+            self.blocked.add(user)
+            for chat in self.chats.values():
+                chat.blocked(user)
+
+    def unblock(self, user: str) -> None:
+        self.blocked.discard(user)
+        for chat in self.chats.values():
+            chat.unblocked(user)
+
+    def network_changed(self) -> None:
+        """L-40."""
+        for link in self.links():
+            link.hint()
+        for chat in self.chats.values():
+            chat.openings.begin_all_again()
+
+    def links(self) -> list[Link]:
+        return [link for chat in self.chats.values() for link in chat.links.values()]
+
+    def live_links(self) -> int:
+        return sum(link.is_alive for link in self.links())
+
+    def next_number(self) -> int:
+        self._number += 1
+        return self._number
+
+    def make_room(self, chat: Chat, session: Session) -> None:
+        replaced = self._find_room(chat, session.key, session.address)
+        if replaced is not None:
+            replaced.chat.say_bye(replaced.link, QUIT, "full")
+
+    def _find_room(self, chat: Chat, key: bytes, address: Address) -> Optional[Place]:
+        source = self.context.net.source
+        places = [Place(link, c, link.key, c.rank, source(link.address)) for c in self.chats.values()
+                  for link in c.links.values()]
+        return make_room(places, Place(None, chat, key, chat.rank, source(address)), len(self.chats))
+
+    def drop_unconfirmed(self, chat: Chat, key: bytes) -> None:
+        """L-87."""
+        for session in [s for s, _ in self.unconfirmed.values() if s.chat is chat and s.key == key]:
+            self._drop_session(session)
+
+    def _drop_session(self, session: Session) -> None:
+        self.unconfirmed = {i: entry for i, entry in self.unconfirmed.items() if entry[0] is not session}
+        if self.context.sessions.get(session.index) is session and session.link is None:
+            del self.context.sessions[session.index]
+
+    def _instances(self) -> list[tuple[Chat, Any]]:
+        return [(chat, instance) for chat in self.chats.values() for instance in chat.openings.instances]
+
+    def is_known(self, address: Address) -> bool:
+        return any(link.address == address for link in self.links()) or any(
+            (i.by_hand or chat.rank >= PREFERRED) and address in i.candidates for chat, i in self._instances())
+
+    def is_preferred(self, address: Address) -> bool:
+        return any(link.address == address and chat.rank >= PREFERRED for chat in self.chats.values()
+                   for link in chat.links.values()) or any(
+            (i.by_hand or chat.rank >= PREFERRED) and address in i.candidates for chat, i in self._instances())
+
+    def _may_come_from(self, address: Address) -> bool:
+        """D-16."""
+        if self.context.net.is_on_link(address) or address in self.context.after_byes:
+            return True
+        return any(link.address == address for link in self.links()) or any(
+            i.by_hand and address[0] == i.candidates[0][0] for _, i in self._instances())
+
+    def datagram(self, now: int, data: bytes, source: Address, via: Any = None,
+                 hop_limit: Optional[int] = None) -> None:
+        """`via` is the own address that it was sent to, and `hop_limit` what it arrived with, where known."""
+        self.advance(now)
+        if self.context.is_late:
+            self._read += 1
+            if self._read > CAUGHT_UP:
+                self._end_catching_up()
+        if not self.context.net.is_unicast(source):
+            return self.context.drop("source")
+        try:
+            datagram = parse_datagram(data)
+        except WireError as error:
+            return self.context.drop(error.code)
+        if isinstance(datagram, Sealed):
+            self._sealed(datagram, source, via, len(data))
+        elif isinstance(datagram, Initiation):
+            self._initiation(datagram, data, source, via, hop_limit)
+        elif isinstance(datagram, Response):
+            self._response(datagram, source, via)
+        elif isinstance(datagram, Retry):
+            attempt = self.context.pending.get(datagram.receiver)
+            if attempt is None or not attempt.retry(source, datagram.cookie, via):
+                self.context.drop("retry")
+        elif isinstance(datagram, Ask):
+            self._ask(datagram, source, via, hop_limit)
         else:
-            host, colon, port = value.rpartition(":")
-            if not colon or not host:
-                raise UsageError("--peer is not HOST:PORT")
-            if self._port(port) == 0:
-                raise UsageError("--peer needs a port from 1 on")
-            self.peers.append((host, self._port(port)))
+            self._tell(datagram, source)
 
-    @staticmethod
-    def _port(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or int(text) > 65535:
-            raise UsageError(f"{text} is not a port")
-        return int(text)
-
-
-def identity(directory: Optional[Path]) -> KeyPair:
-    """J-12: kept in the state directory, readable by its user alone (S-2); without one, new each time."""
-    if directory is None:
-        return KeyPair(os.urandom(32))
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = directory / "identity"
-    try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
-    except FileExistsError:
-        private = path.read_bytes()
-        if len(private) != 32:
-            raise OSError(f"{path} does not hold a private key") from None
-        return KeyPair(private)
-    private = os.urandom(32)
-    with os.fdopen(file, "wb") as out:
-        out.write(private)
-    return KeyPair(private)
-
-
-class Loop:
-    """One thread: the socket, signals, the node's timers, and what it is told."""
-
-    def __init__(self, arguments: Arguments) -> None:
-        self.selector = selectors.SelectSelector()
-        keys = identity(arguments.state_dir)
-        peers = [self._resolve(host, port) for host, port in arguments.peers]
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
-            self.socket.setsockopt(socket.SOL_SOCKET, option, BUFFER)
-        self.socket.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, 255)  # L-56
-        if IP_PKTINFO is not None:
-            self.socket.setsockopt(socket.IPPROTO_IP, IP_PKTINFO, 1)
-        # Whom the datagram that is being taken came from, and the own address that it was sent to (L-50)
-        self.answering: Optional[tuple[Address, bytes]] = None
-        self.socket.bind(("0.0.0.0", arguments.port))
-        self.socket.setblocking(False)
-        self.net = Networks(self.socket.getsockname()[1])
-        self.signalled = False
-        self.node = Node(keys, arguments.name, os.urandom(8), now(), random.SystemRandom(), self.net,
-                         self._send, self._emit)
-        self._begin(arguments)
-        for peer in peers:
-            self.node.add_peer(peer)
-
-    # What a daemon does in another way
-
-    def _begin(self, arguments: Arguments) -> None:
-        self.output, self.lines = Output(self._write), Lines()
-        self.driver = Driver(self.node, self.output, arguments.state_dir is None)
-        self.driver.ready(self.net.port, arguments.chat)
-        self.driver.open = self.node.join(arguments.chat, arguments.secret)
-        self.selector.register(0, selectors.EVENT_READ)
-
-    def _emit(self, event: dict[str, Any]) -> None:
-        self.output.emit(event)
-
-    def _read(self, ready: set[object]) -> None:
-        if 0 in ready:
-            self._read_input()
-
-    def _is_over(self) -> bool:
-        return self.signalled or self.driver.wants_to_quit
-
-    # What both do
-
-    @staticmethod
-    def _resolve(host: str, port: int) -> Address:
-        return socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_DGRAM)[0][4]  # type: ignore[return-value]
-
-    @staticmethod
-    def _write(data: bytes) -> None:
-        while data:
-            data = data[os.write(1, data):]
-
-    def _send(self, address: Address, data: bytes) -> None:
-        extra = []
-        if IP_PKTINFO is not None and self.answering is not None and self.answering[0] == address:
-            own = self.answering[1]
-            extra = [(socket.IPPROTO_IP, IP_PKTINFO, struct.pack("=I4s4s", 0, own, own))]
+    def _initiation(self, initiation: Initiation, data: bytes, source: Address, via: Any,
+                    hop_limit: Optional[int]) -> None:
+        """The order of L-8."""
+        context, answering = self.context, self.answering
+        if not self._may_come_from(source):
+            return context.drop("off-link")
+        if data[:121] in self.unconfirmed:
+            return context.transmit(source, self.unconfirmed[data[:121]][1], via)
+        ephemeral = initiation.noise[:32]
+        has_cookie = answering.cookies.fits(initiation.cookie, source, initiation.sender, ephemeral)
+        if answering.unchecked.is_over(self.clock.now) and not has_cookie:
+            return self._retry(initiation, source, via)
+        chat = next((c for c in self.chats.values() if compare_digest(
+            initiation.check, c.keys.initiation_check(initiation.sender, initiation.noise))), None)
+        if chat is None:
+            return context.drop("check")
+        is_loaded = answering.is_loaded(len(self.unconfirmed), hop_limit)
+        if is_loaded and not has_cookie:
+            return self._retry(initiation, source, via)
+        if has_cookie and not answering.may_open_with_cookie(source):
+            return context.drop("cookies")
         try:
-            self.socket.sendmsg([data], extra, 0, address)
-        except OSError:
-            pass  # like a datagram that was lost (L-29)
+            noise = Responder(self.identity, initiation.noise, chat.keys.prologue(initiation.sender))
+        except HandshakeError as error:
+            return context.drop(error.code)
+        if user_id(noise.static) in self.blocked:
+            return context.drop("blocked")
+        epoch = chat.epoch_to_answer(noise.static, noise.run, noise.epoch)
+        if epoch is None:
+            return context.drop("epoch")                        # L-63
+        if (noise.static, noise.run) not in chat.links and not self._has_room(chat, noise.static, source):
+            return context.drop("room")
+        if not answering.may_answer(source):
+            return context.drop("answers")
+        self._answer(chat, initiation, data, noise, epoch, source, via)
 
-    def _signal(self, *_: object) -> None:
-        self.signalled = True
+    def _retry(self, initiation: Initiation, source: Address, via: Any) -> None:
+        if self.answering.may_retry(source):
+            cookie = self.answering.cookies.make(source, initiation.sender, initiation.noise[:32])
+            self.context.transmit(source, Retry(initiation.sender, cookie).encode(), via)
 
-    def run(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._signal)
-        wake, wake_end = os.pipe()
-        os.set_blocking(wake_end, False)
-        signal.set_wakeup_fd(wake_end)
-        self.selector.register(self.socket, selectors.EVENT_READ)
-        self.selector.register(wake, selectors.EVENT_READ)
-        watcher = watch_changes()
-        if watcher is not None:
-            self.selector.register(watcher, selectors.EVENT_READ)
-        while not self._is_over():
-            ready: set[object] = {key.fileobj for key, _ in self.selector.select(self._wait())}
-            self.node.advance(now())
-            self._read_socket()
-            self._read(ready)
-            if watcher in ready and watcher is not None:
-                self._network(watcher)
-        self._quit()
+    def _has_room(self, chat: Chat, key: bytes, source: Address) -> bool:
+        try:
+            self._find_room(chat, key, source)
+            return True
+        except NoRoom:
+            return False
 
-    def _wait(self) -> float:
-        due = self.node.timers.next_due()
-        return 0 if self.node.late or due is None else max(0, due - now()) / S
+    def _answer(self, chat: Chat, initiation: Initiation, data: bytes, noise: Responder, epoch: int, source: Address,
+                via: Any) -> None:
+        """L-62, L-12."""
+        context = self.context
+        index = context.new_index()
+        try:
+            message, result = noise.answer(context.random.randbytes(32), chat.keys.psk, index, chat.run, epoch)
+        except HandshakeError as error:
+            return context.drop(error.code)
+        session = Session(noise.static, index, initiation.sender, result, epoch, source, False, self.clock.now)
+        session.chat = chat
+        context.sessions[index] = session
+        if len(self.unconfirmed) >= UNCONFIRMED_SESSIONS:
+            self._drop_session(next(iter(self.unconfirmed.values()))[0])
+        response = Response(initiation.sender, message).encode()
+        self.unconfirmed[data[:121]] = session, response
+        self.clock.after(UNCONFIRMED, lambda: self._drop_session(session))
+        context.transmit(source, response, via)
 
-    def _read_socket(self) -> None:
-        for _ in range(READS):
+    def _response(self, response: Response, source: Address, via: Any) -> None:
+        attempt = self.context.pending.get(response.receiver)
+        if attempt is None:
+            return self.context.drop("notPending")              # L-7
+        if not self.beginning.may_open_response(attempt, source):
+            return self.context.drop("responses")
+        try:
+            result = attempt.noise.finish(response.noise)
+        except HandshakeError as error:
+            return self.context.drop(error.code)
+        self.beginning.answered(source)
+        attempt.host.response(attempt, result, source, via)
+
+    def _ask(self, ask: Ask, source: Address, via: Any, hop_limit: Optional[int]) -> None:
+        """D-13, D-25."""
+        if not self._may_come_from(source) or not self.answering.asks.take(self.clock.now):
+            return self.context.drop("ask")
+        chat = next((c for c in self.chats.values() if compare_digest(ask.check, c.keys.ask_check(ask.token))), None)
+        if chat is None or not self.answering.may_tell(source, hop_limit):
+            return self.context.drop("ask")
+        nonce = self.context.random.randbytes(8)
+        sealed = chat.keys.seal_static(self.identity.public, nonce, ask.token)
+        self.context.transmit(source, Tell(ask.token, nonce, sealed).encode(), via)
+
+    def _tell(self, tell: Tell, source: Address) -> None:
+        """D-12."""
+        for chat in self.chats.values():
+            asking = chat.openings.asking_for(source, tell.token)
+            if asking is None:
+                continue
             try:
-                data, extra, _, source = self.socket.recvmsg(2048, 256)
-            except BlockingIOError:
-                self.node.socket_empty()
-                break
-            except OSError:
-                continue  # L-29: an ICMP error
-            own = [value[8:12] for level, kind, value in extra if (level, kind) == (socket.IPPROTO_IP, IP_PKTINFO)]
-            self.answering = (source, own[0]) if own else None
-            self.node.datagram(now(), data, source)
-            self.answering = None
-        self.node.reads_done()
+                key = chat.keys.open_static(tell.key, tell.nonce, tell.token)
+            except TextError as error:
+                return self.context.drop(error.code)
+            asking.token = None
+            self.beginning.answered(source)
+            return chat.openings.told(asking, key)
+        self.context.drop("tell")
 
-    def _read_input(self) -> None:
-        data = os.read(0, 65536)
-        self._commands(self.lines.feed(data) if data else self.lines.end())
-        if not data:
-            self.driver.wants_to_quit = True  # J-10
+    def _sealed(self, datagram: Sealed, source: Address, via: Any, size: int) -> None:
+        """W-19 to W-24, W-39, L-25."""
+        session = self.context.sessions.get(datagram.receiver)
+        if session is None:
+            return self.context.drop("index")
+        if datagram.counter == WILL_COUNTER:
+            return self._will(session, datagram)
+        link: Optional[Link] = session.link
+        is_completing = not session.is_complete
+        if not is_completing:
+            assert link is not None
+            if self._fails_window(link, datagram.counter):
+                return self.context.drop("window")
+        plaintext = session.open(datagram)
+        if plaintext is None:
+            return self.context.drop("authentication")
+        frames = self._frames(plaintext)
+        if link is None:
+            link = self._confirm(session, frames)
+            if link is None:
+                return
+        if is_completing:
+            self._completed += 1
+            session.completed = self._completed
+        session.opened_at = self.clock.now
+        if datagram.counter == UNUSED_COUNTER:
+            return self.context.drop("counter")
+        if self._fails_window(link, datagram.counter):
+            self.context.drop("window")
+            return link.outside_window(is_completing, link.window.is_marked(datagram.counter))
+        is_newest = link.window.mark(datagram.counter)
+        if is_newest and not session.proven:
+            self._proven += 1
+            session.proven = self._proven
+        link.passed_window()
+        if frames is None:
+            return self.context.drop("frames")
+        self.beginning.answered(source)
+        is_within = link.datagrams.take(self.clock.now) and self.answering.may_apply(self.context.net.source(source))
+        if not is_within and not any(isinstance(frame, Bye) for frame in frames):
+            self.context.drop("rate")
+            return link.record_arrived_too_fast(source, is_newest)
+        chat: Chat = session.chat
+        link.opened(session, datagram.counter, is_newest, frames, source, size, via)
+        chat.report_texts()
 
-    def _commands(self, lines: list[Optional[bytes]]) -> None:
-        for line in lines:
-            if not self.driver.wants_to_quit:
-                self.node.advance(now())
-                self.driver.read(line)
+    @staticmethod
+    def _fails_window(link: Link, counter: int) -> bool:
+        return counter == UNUSED_COUNTER or link.window.is_marked(counter) or link.window.is_old(counter)
 
-    def _network(self, watcher: socket.socket) -> None:
-        while True:
-            try:
-                watcher.recv(65536)
-            except OSError:
-                break
-        if self.net.refresh():
-            self.node.network_changed()
+    @staticmethod
+    def _frames(plaintext: bytes) -> Optional[list[Frame]]:
+        try:
+            return parse_frames(plaintext)
+        except WireError:
+            return None
 
-    def _quit(self) -> None:
-        """J-10: the byes and their copies, then the end."""
-        end = self.node.quit()
-        while now() <= end:
-            time.sleep(max(0, (self.node.timers.next_due() or end) - now()) / S + 0.0005)
-            self.node.advance(now())
+    def _confirm(self, session: Session, frames: Optional[list[Frame]]) -> Optional[Link]:
+        """L-67; a bye ends the link of that run and pair of epochs, or drops the session alone (L-34)."""
+        chat: Chat = session.chat
+        bye = next((frame for frame in frames or [] if isinstance(frame, Bye)), None)
+        if bye is not None:
+            self._bye_unconfirmed(session, bye.reason)
+            return None
+        self._drop_session(session)
+        self.context.sessions[session.index] = session
+        link = chat.confirm(session)
+        if link is None:
+            self.context.sessions.pop(session.index, None)
+        return link
 
+    def _bye_unconfirmed(self, session: Session, reason: int) -> None:
+        chat: Chat = session.chat
+        self._drop_session(session)
+        link = chat.links.get((session.key, session.run))
+        if link is not None and (link.own_epoch, link.peer_epoch) == (session.own_epoch, session.peer_epoch):
+            chat.received_bye(link, reason)
 
-def fail(status: int, text: str) -> NoReturn:
-    print(f"{Path(sys.argv[0]).name}: {text}", file=sys.stderr)
-    sys.exit(status)
-
-
-def main(loop_type: Type[Loop] = Loop, usage: str = USAGE, needs_chat: bool = True) -> None:
-    try:
-        arguments = Arguments(sys.argv[1:], needs_chat)
-    except UsageError as error:
-        fail(64, f"{error}. {usage}")
-    try:
-        loop = loop_type(arguments)
-    except OSError as error:
-        fail(1, str(error))
-    try:
-        loop.run()
-    except BrokenPipeError:
-        os._exit(0)
-
-
-if __name__ == "__main__":
-    main()
+    def _will(self, session: Session, datagram: Sealed) -> None:
+        """W-21."""
+        plaintext = session.open(datagram)
+        frames = None if plaintext is None else self._frames(plaintext)
+        if frames is None or len(frames) != 1 or not isinstance(frames[0], Bye):
+            return self.context.drop("lastWill")
+        if session.link is None:
+            return self._bye_unconfirmed(session, WILL)
+        session.chat.received_bye(session.link, WILL)

@@ -1,361 +1,402 @@
-"""Openings: attempts, pauses, and who gives way (L-1 to L-7, L-13 to L-15, L-35, L-37, D-11, D-12, D-14)."""
+"""Openings: how a node makes a link with a key, or brings it up again (L-1 to L-7, L-35, L-91, L-101, D-11, D-24)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Optional
+from typing import Any, Callable, Optional
 
 from clock import Timer, cancel
-from handshake import HandshakeError, Initiator
-from limits import (AFTER_BYE_BY_HAND, AFTER_BYE_FOUND, ASK_INTERVAL, ASK_STEPS, ATTEMPT, ATTEMPT_STEPS,
-                    FAST_OPENING, HELLO_TIMEOUT, JITTER, LARGER_KEY_DELAY, OWN_ASK_INTERVAL, PAUSES,
-                    PENDING_INITIATIONS, PENDING_TO_STRANGERS, REKEY_REPEAT, RESPONSES_OPENED, SLOW_OPENING, UNCONFIRMED_TURNS, WAIT_ATTEMPT, WAIT_GAVE_WAY, WAIT_TRANSMISSION)
-from names import key_is_valid, masked, user_id
-from session import Session
-from wire import Ask, Initiation, Response, Retry, Tell
+from context import Context
+from limits import (ASK_STEP, ASK_STEPS, ATTEMPT, ATTEMPT_STEPS, ATTEMPT_WAIT, FAST_PERIOD, JOIN_TIME, LARGER_KEY_WAIT,
+                    MAX_CANDIDATES, MAX_INSTANCES, OWN_ASK_STEP, PAUSES, RESPONSES_OPENED, REST, REST_BY_HAND,
+                    SLOW_STEP, SPREAD, TRANSMISSION_WAIT)
+from noise import HandshakeError, Initiator
+from session import Address
+from wire import ZEROS, Ask, Initiation
 
-if TYPE_CHECKING:
-    from chat import Chat
-    from core import Node
-    from link import Link
-    from session import Address
+
+class Instance:
+    """A place where a peer may be: found by discovery, or added by hand. A hand-added one may lack a key."""
+
+    def __init__(self, name: str, key: Optional[bytes], candidates: list[Address], by_hand: bool = False) -> None:
+        self.name, self.key, self.by_hand = name, key, by_hand
+        self.candidates = candidates[:MAX_CANDIDATES]           # D-9
+        self.rests_until = 0                                    # L-35
+        self.failed = 0                                         # D-22
 
 
 class Attempt:
-    """One handshake of this node that awaits its response (L-4)."""
+    """One handshake of an opening, or one for a link (L-101). Its transmissions have the same bytes (L-4).
 
-    def __init__(self, opening: "Opening") -> None:
-        node, chat = opening.node, opening.chat
-        self.opening, self.node = opening, node
-        self.index = node.new_index()
-        header = Initiation(self.index, chat.tag, b"").header()
-        self.noise = Initiator(node.identity, node.random.randbytes(32), opening.key or b"", chat.psk, header)
-        self.bytes = header + self.noise.message
-        self.targets: list["Address"] = []
-        self._may_retry: set["Address"] = set()
-        self._responses_left: dict["Address", int] = {}
+    The gate holds the limits on what this node begins: `may_begin` and `may_send`, in admission.py.
+    """
+
+    def __init__(self, context: Context, host: Any, gate: Any, key: bytes, epoch: int,
+                 targets: Callable[[], list[Address]], ended: Callable[[], None], is_for_link: bool,
+                 number: int = 1) -> None:
+        self.context, self.host, self._gate = context, host, gate
+        self.key, self.epoch, self.is_for_link = key, epoch, is_for_link
+        self._targets, self._ended, self.number = targets, ended, number
+        self.is_stranger = host.is_stranger(key) and not is_for_link
+        self.index = context.new_index()
+        self.noise = Initiator(context.identity, context.random.randbytes(32), key, host.keys.psk,
+                               host.keys.prologue(self.index), host.run, epoch)
+        check = host.keys.initiation_check(self.index, self.noise.message)
+        self._initiation = Initiation(self.index, check, self.noise.message, b"")
+        self.caused_handshake = False                           # L-65, L-66
+        self.opened_from: dict[Address, int] = {}               # L-49: responses that may still be opened
+        self._retries: dict[Address, int] = {}                  # L-13
+        self._begun_at = context.clock.now
+        self._timers: list[Timer] = []
         self._steps = list(ATTEMPT_STEPS)
-        self._began = node.now
-        node.pending[self.index] = self
-        self._end = node.at(node.now + ATTEMPT, self._over)
-        self._next: Optional[Timer] = None
+
+    def start(self) -> None:
+        self.context.pending[self.index] = self
+        self._timers = [self.context.clock.after(ATTEMPT, self.give_up)]
         self._transmit()
 
     def _transmit(self) -> None:
-        """L-2: the same bytes to all candidates."""
-        node = self.node
-        targets = node.may_send(self.opening.targets(), self.opening.favoured())
-        if not targets:
-            self._next = node.at(node.now + WAIT_TRANSMISSION, self._transmit)  # L-6, L-54
-            return
-        self.targets = targets
-        for address in self.targets:
-            self._send(address, self.bytes)
-        self._may_retry = set(self.targets)
-        if self._steps:
-            due = node.now + node.jittered(self._steps.pop(0), JITTER)
-            self._next = node.at(due, self._transmit) if due < self._began + ATTEMPT else None
+        clock, data = self.context.clock, self._initiation.encode()
+        addresses = [a for a in dict.fromkeys(self._targets()) if self._gate.may_send(a, self.is_stranger)]
+        for address in addresses:
+            self.context.transmit(address, data)
+            self._note(address)
+        if not addresses:                                       # it waits (L-54)
+            self._timers.append(clock.after(TRANSMISSION_WAIT, self._transmit))
+        elif self._steps:
+            step = self.context.spread(self._steps.pop(0), SPREAD)
+            self._timers.append(clock.after(step, self._transmit))
 
-    def retry(self, retry: Retry, source: "Address") -> None:
-        """L-13: once for each transmission, to that address alone."""
-        if source in self._may_retry and self.node.may_send([source], self.opening.favoured()):
-            self._may_retry.discard(source)
-            self._send(source, self.bytes + retry.cookie)
+    def _note(self, address: Address) -> None:
+        self.opened_from[address] = self.opened_from.get(address, 0) + RESPONSES_OPENED
+        self._retries[address] = self._retries.get(address, 0) + 1
 
-    def _send(self, address: "Address", data: bytes) -> None:
-        self._responses_left[address] = self._responses_left.get(address, 0) + RESPONSES_OPENED
-        self.node.send(address, data)
-
-    def _may_open(self, source: "Address") -> bool:
-        """L-49."""
-        if source not in self._responses_left:
-            return self.node.stray_responses.take(self.node.now)
-        if self._responses_left[source] == 0:
+    def retry(self, address: Address, cookie: bytes, via: Any) -> bool:
+        """L-13."""
+        if self._retries.get(address, 0) < 1 or not self._gate.may_send(address, self.is_stranger):
             return False
-        self._responses_left[source] -= 1
+        self._retries[address] -= 1
+        data = Initiation(self.index, self._initiation.check, self.noise.message, cookie).encode()
+        self.context.transmit(address, data, via)
+        self.opened_from[address] += RESPONSES_OPENED
         return True
 
-    def response(self, response: Response, source: "Address") -> None:
-        """L-7: one that does not open leaves everything as it was."""
-        if not self._may_open(source):
-            return
-        try:
-            remote, send, receive, _ = self.noise.finish(response.noise)
-        except HandshakeError:
-            return
-        self.abandon()
-        node, opening = self.node, self.opening
-        node.destinations.answered(source)
-        if source not in self._responses_left:
-            source = self.targets[0]  # L-24
-        session = Session(opening.chat, opening.key or b"", True, self.index, remote, send, receive, node.now, source)
-        session.opening = opening
-        node.add_session(session)
-        opening.opened(session)
-        node.completed(session)
+    def give_up(self) -> None:
+        self.stop()
+        self._ended()
 
-    def _over(self) -> None:
-        self.abandon()
-        self.opening.attempt = None
-        self.opening.failed()
-
-    def abandon(self) -> None:
-        self.node.pending.pop(self.index, None)
-        cancel(self._end)
-        cancel(self._next)
+    def stop(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        if self.context.pending.get(self.index) is self:
+            del self.context.pending[self.index]
 
 
 class Opening:
-    """What makes attempts, one after the other, to reach one peer."""
+    """The attempts for one key of a chat, while there is something to open to."""
 
-    def __init__(self, node: "Node", chat: "Chat", key: Optional[bytes]) -> None:
-        self.node, self.chat, self.key = node, chat, key
-        self.by_hand = False
-        self.timer: Optional[Timer] = None
+    def __init__(self, openings: "Openings", key: bytes) -> None:
+        self._openings, self.key = openings, key
+        self._context, self._host = openings.context, openings.host
         self.attempt: Optional[Attempt] = None
-        self.session: Optional[Session] = None     # its own, that awaits the peer's hello
-        self.first_at: Optional[int] = None
-        self.last_at = 0
-        self.attempts = 0
-        self.turns = 0    # L-55: initiations of the peer in a row for which no session was confirmed
+        self._timer: Optional[Timer] = None
+        self.attempts = self._started_at = self._attempt_at = 0
+        self._awaits_up = False
+        self._known: set[Address] = set()
+        self.begin()
 
-    def leaves_opening(self) -> bool:
-        """L-55."""
-        return self.turns <= UNCONFIRMED_TURNS
-
-    def favoured(self) -> bool:
-        """L-6: whether it is to no stranger."""
-        return self.by_hand or self.chat.secret is not None
-
-    def targets(self) -> list["Address"]:
-        raise NotImplementedError
-
-    def may_open(self) -> bool:
-        raise NotImplementedError
-
-    def stop(self) -> None:
-        cancel(self.timer)
-        if self.attempt:
-            self.attempt.abandon()
-        self.timer = self.attempt = self.session = None
-
-    def begin(self, at_once: bool = False) -> None:
-        """L-1: the smaller key at once, the larger one after 300 ms."""
+    def begin(self) -> None:
+        """Begins (again) with the first attempt."""
         self.stop()
-        self.first_at, self.attempts = None, 0
-        if at_once or self.key is None or self.node.identity.public < self.key:
-            self.due()
-        else:
-            self._wait(LARGER_KEY_DELAY)
+        self._attempt_at, self.attempts = 0, 0
+        self._known = set(self._openings.targets(self.key))
+        waits = self._context.identity.public > self.key        # L-1
+        self._at(LARGER_KEY_WAIT if waits else 0)
 
-    def _wait(self, delay: int) -> None:
-        cancel(self.timer)
-        self.timer = self.node.at(self.node.now + delay, self.due)
+    def _at(self, delay: int) -> None:
+        cancel(self._timer)
+        self._timer = self._context.clock.after(delay, self._next)
 
-    def due(self) -> None:
-        """The next attempt, unless something stands in its way."""
-        cancel(self.timer)
-        self.timer = None
-        if self.key is None or not self.may_open():
-            return
-        left_until = self.chat.left_to_peer_until(self.key)
-        if self.node.identity.public > self.key and self.leaves_opening() and left_until > self.node.now:
-            self._wait(left_until - self.node.now)  # L-1
-            return
-        if any(other is not self and (other.attempt or other.session) and set(other.targets()) & set(self.targets())
-               for other in self.chat.openings_to(self.key)):
-            self._wait(LARGER_KEY_DELAY)  # L-3
-            return
-        if not self._make_room():
-            self._wait(WAIT_ATTEMPT)  # L-6
-            return
-        self.attempts += 1
-        self.last_at = self.node.now
-        if self.first_at is None:
-            self.first_at = self.node.now
-        self.before_attempt()
+    def _next(self) -> None:
+        """Begins an attempt, waits for the end of a rest, or ends the opening."""
+        if not self._openings.is_wanted(self.key):
+            return self._openings.end(self)
+        if not self._openings.targets(self.key):
+            return                                              # until a rest ends (L-102)
         try:
-            self.attempt = Attempt(self)
+            attempt = Attempt(self._context, self._host, self._openings.gate, self.key,
+                              self._host.epoch_to_name(self.key), self._transmission_targets, self.failed, False,
+                              self.attempts + 1)
         except HandshakeError:
-            self.key = None  # W-4: nobody can have this key
+            return self._openings.end(self)                     # W-4: nobody has such a key
+        if not self._openings.gate.may_begin(attempt):
+            return self._at(ATTEMPT_WAIT)
+        self.attempts += 1
+        self._attempt_at, self.attempt = self._context.clock.now, attempt
+        if self.attempts == 1:
+            self._started_at = self._attempt_at
+        attempt.start()
+        self._openings.ask_beside(self.key)                     # D-24
 
-    def before_attempt(self) -> None:
-        """By hand, an ask goes out with each attempt (D-11)."""
-
-    def _make_room(self) -> bool:
-        """L-6: with too many pending the one tried most often gives way to one never tried."""
-        pending = [attempt.opening for attempt in self.node.pending.values()]
-        strangers = [opening for opening in pending if not opening.favoured()]
-        if len(pending) < PENDING_INITIATIONS and (self.favoured() or len(strangers) < PENDING_TO_STRANGERS):
-            return True
-        most = max(pending if self.favoured() else strangers, key=lambda o: o.attempts, default=None)
-        if self.attempts or most is None or most.attempts <= 1:
-            return False
-        most.stop()
-        most._wait(WAIT_GAVE_WAY)
-        return True
-
-    def opened(self, session: Session) -> None:
-        """The response came; the session awaits the peer's hello (L-19)."""
-        self.attempt, self.session = None, session
-        session.timer = self.node.at(self.node.now + HELLO_TIMEOUT, lambda: self.node.forget_session(session))
-
-    def session_gone(self, session: Session) -> None:
-        """L-14, L-19: a session without a hello was dropped."""
-        if session is self.session:
-            self.session = None
-            self.failed()
+    def _transmission_targets(self) -> list[Address]:
+        targets = self._openings.targets(self.key)
+        self._known |= set(targets)
+        return targets
 
     def failed(self) -> None:
-        raise NotImplementedError
+        """L-5, L-91."""
+        self.attempt, self._awaits_up = None, False
+        for instance in self._openings.uncovered(self.key):
+            instance.failed += 1
+        now = self._context.clock.now
+        if now - self._started_at >= FAST_PERIOD:
+            due = self._attempt_at + self._context.spread(SLOW_STEP, SPREAD)
+            return self._at(max(0, due - now))
+        self._at(self._context.spread(PAUSES[min(self.attempts - 1, len(PAUSES) - 1)], SPREAD))
 
-    def give_way(self, time: int) -> None:
-        """L-14, L-15: the next attempt comes after so long, if it is still wanted."""
-        self.stop()
-        self._wait(time)
+    def answered(self) -> None:
+        """A response made a session join; 3 s later a link is up, or the attempt has failed (L-91)."""
+        if self.attempt is not None:
+            self.attempt.stop()
+        self.attempt, self._awaits_up = None, True
+        cancel(self._timer)
+        self._timer = self._context.clock.after(JOIN_TIME, self.failed)
 
+    def link_came_up(self) -> None:
+        """After a success the next begins at once, if an instance is uncovered."""
+        if self._awaits_up:
+            self._awaits_up, self.attempts = False, 0
+            self._at(0)
+        elif not self._openings.is_wanted(self.key):
+            self._openings.end(self)
 
-class Instance(Opening):
-    """One place where a peer may be: added by hand, found, or the last address of a silent link."""
-
-    def __init__(self, node: "Node", chat: "Chat", key: Optional[bytes], candidates: list["Address"], *,
-                 by_hand: bool = False, until: Optional[int] = None) -> None:
-        super().__init__(node, chat, key)
-        self.candidates = candidates
-        self.by_hand = by_hand
-        self.until = until            # L-35: how long the last address of a silent link is tried
-        self.held_back = False        # L-35: after a bye
-        self._token: Optional[int] = None
-        self._asks = 0
-        self._own_told = False        # D-14
-
-    def targets(self) -> list["Address"]:
-        return self.candidates
-
-    def may_open(self) -> bool:
-        """L-3, L-35, L-36."""
-        if self.held_back or (self.key is not None and user_id(self.key) in self.node.blocked):
-            return False
-        return self.chat.link_covering(self) is None
+    def update(self, begins_again: bool) -> None:
+        """L-102: a new or rested candidate, or a link that went down."""
+        if not self._openings.is_wanted(self.key):
+            return self._openings.end(self)
+        if not begins_again and set(self._openings.targets(self.key)) <= self._known:
+            return
+        if self.attempt is None and not self._awaits_up:
+            return self.begin()
+        self._known |= set(self._openings.targets(self.key))
+        self.attempts, self._started_at = 1, self._attempt_at
 
     def stop(self) -> None:
-        super().stop()
-        self.held_back = False
+        cancel(self._timer)
+        if self.attempt is not None:
+            self.attempt.stop()
+        self.attempt, self._awaits_up = None, False
 
-    def begin(self, at_once: bool = False) -> None:
-        if self.key is None:
-            self.stop()
-            self._asks = 0
-            self._ask_alone()
-        elif self.chat.link_covering(self) is not None:
-            self.stop()
-        else:
-            super().begin(at_once)
 
-    def failed(self) -> None:
-        """L-5: the pause before the next attempt."""
-        now = self.node.now
-        if self.first_at is None or now - self.first_at < FAST_OPENING:
-            start = now + self.node.jittered(PAUSES[min(self.attempts, len(PAUSES)) - 1], JITTER)
-        else:
-            start = max(now, self.last_at + self.node.jittered(SLOW_OPENING, JITTER))
-        if self.until is not None and start >= self.until:
-            self.chat.remove_instance(self)
+class Openings:
+    """The instances of a chat, and what is opened to them.
+
+    The chat is their host: it knows its keys and run, epochs (L-64), ranks, blocks, and what its links cover.
+    """
+
+    def __init__(self, context: Context, host: Any, gate: Any) -> None:
+        self.context, self.host, self.gate = context, host, gate
+        self.instances: list[Instance] = []
+        self._openings: dict[bytes, Opening] = {}
+        self._for_links: dict[Any, Attempt] = {}
+        self._asks: dict[Instance, "Asking"] = {}
+
+    def listed(self, name: str, key: bytes, candidates: list[Address]) -> None:
+        """Discovery lists an instance, perhaps again (D-7 to D-9)."""
+        net = self.context.net
+        usable = [a for a in candidates if net.is_unicast(a) and net.is_on_link(a) and not net.is_own(a)]
+        if key == self.context.identity.public:
             return
-        cancel(self.timer)
-        if start == now:
-            self.due()
+        known = next((i for i in self.instances if i.name == name and not i.by_hand), None)
+        if known is not None and known.key == key:
+            known.candidates = usable[:MAX_CANDIDATES]
         else:
-            self.timer = self.node.at(start, self.due)
+            if known is not None:
+                self.instances.remove(known)
+            self._add(Instance(name, key, usable))
+        self.update(key)
 
-    def listed(self, candidates: list["Address"]) -> None:
-        """L-5: discovery lists it again."""
-        if candidates == self.candidates:
+    def vanished(self, name: str) -> None:
+        for instance in [i for i in self.instances if i.name == name and not i.by_hand]:
+            self.instances.remove(instance)
+            self.update(instance.key or b"")
+
+    def _add(self, instance: Instance) -> None:
+        """D-9, D-22."""
+        same = [i for i in self.instances if i.key == instance.key and not i.by_hand]
+        tried = [i for i in same if i.failed and not self.host.is_covered(i)]
+        if len(same) >= MAX_INSTANCES and tried:
+            self.instances.remove(max(tried, key=lambda i: i.failed))
+        if len(same) < MAX_INSTANCES or tried:
+            self.instances.append(instance)
+
+    def add_by_hand(self, address: Address, key: Optional[bytes] = None) -> None:
+        """D-11, D-24."""
+        if any(i.by_hand and i.candidates == [address] for i in self.instances):
             return
-        self.candidates = candidates
-        if not (self.attempt or self.session or self.held_back):
-            self.begin()
+        instance = Instance(f"{address[0]}:{address[1]}", key, [address], by_hand=True)
+        self.instances.append(instance)
+        self._asks[instance] = asking = Asking(self, instance)
+        if key is None:
+            asking.start()
+        else:
+            self.update(key)
 
-    def hold_back(self) -> None:
-        """L-35: after a bye; then at once, with the second attempt if by hand, or else once every 60 s."""
+    def told(self, asking: "Asking", key: bytes) -> None:
+        """D-12, D-14."""
+        instance, former = asking.instance, asking.instance.key
+        if key == self.context.identity.public:
+            instance.key = None
+            asking.told_own()
+        elif key != former:
+            instance.key, instance.failed, instance.rests_until = key, 0, 0
+            asking.stop()
+            self.update(key)
+        if former is not None and former != key:
+            self.update(former)
+
+    def asking_for(self, address: Address, token: bytes) -> Optional["Asking"]:
+        return next((a for a in self._asks.values() if a.token == token and a.instance.candidates == [address]), None)
+
+    def ask_beside(self, key: bytes) -> None:
+        for instance in self.uncovered(key):
+            if instance in self._asks and instance.rests_until <= self.context.clock.now:
+                self._asks[instance].send()
+
+    def uncovered(self, key: bytes) -> list[Instance]:
+        return [i for i in self.instances if i.key == key and not self.host.is_covered(i)]
+
+    def is_wanted(self, key: bytes) -> bool:
+        if self.host.is_blocked(key):
+            return False
+        return bool(self.uncovered(key)) or bool(self.host.addresses(key, are_down=True))
+
+    def targets(self, key: bytes) -> list[Address]:
+        """L-2, L-3."""
+        now, live = self.context.clock.now, self.host.addresses(key, are_down=False)
+        addresses = [a for i in self.uncovered(key) if i.rests_until <= now for a in i.candidates]
+        addresses += self.host.addresses(key, are_down=True)
+        return [a for a in dict.fromkeys(addresses) if a not in live]
+
+    def update(self, key: bytes, begins_again: bool = False) -> None:
+        """Instances, links or blocks of a key changed."""
+        opening = self._openings.get(key)
+        if opening is not None:
+            opening.update(begins_again)
+        elif self.is_wanted(key):
+            self._openings[key] = Opening(self, key)
+
+    def end(self, opening: Opening) -> None:
+        opening.stop()
+        if self._openings.get(opening.key) is opening:
+            del self._openings[opening.key]
+
+    def begin_again(self, key: bytes) -> None:
+        """L-87."""
+        if not self.is_wanted(key):
+            if key in self._openings:
+                self.end(self._openings[key])
+        elif key in self._openings:
+            self._openings[key].begin()
+        else:
+            self._openings[key] = Opening(self, key)
+
+    def begin_all_again(self) -> None:
+        """L-40, L-42."""
+        for key in list(self._openings):
+            self.begin_again(key)
+
+    def answered(self, attempt: Attempt) -> None:
+        """A response completed an attempt: a session joined."""
+        attempt.stop()
+        for link, own in list(self._for_links.items()):
+            if own is attempt:
+                del self._for_links[link]
+        opening = self._openings.get(attempt.key)
+        if opening is not None and opening.attempt is attempt:
+            opening.answered()
+
+    def dropped(self, key: bytes) -> None:
+        """L-91: the session of an attempt was dropped."""
+        if key in self._openings:
+            self._openings[key].failed()
+
+    def link_came_up(self, key: bytes) -> None:
+        if key in self._openings:
+            self._openings[key].link_came_up()
+        self.update(key)
+
+    def handshake(self, mark: Any, key: bytes, epoch: int, targets: list[Address],
+                  caused_by: Optional[Attempt] = None) -> None:
+        """Begins a handshake for a link, or for the attempt that caused it (L-101). There is one for each mark."""
+        former, opening = self._for_links.pop(mark, None), self._openings.get(key)
+        if former is not None and former is not caused_by:
+            former.stop()
+        is_of_opening = caused_by is not None and opening is not None and opening.attempt is caused_by
+        if caused_by is not None:
+            caused_by.stop()
+
+        def ended() -> None:
+            self._for_links.pop(mark, None)
+            if opening is not None and opening.attempt is attempt:
+                opening.failed()
+        attempt = Attempt(self.context, self.host, self.gate, key, epoch, lambda: targets, ended, True)
+        attempt.caused_handshake = caused_by is not None
+        if is_of_opening and opening is not None:
+            opening.attempt = attempt
+        self._for_links[mark] = attempt
+        attempt.start()
+
+    def drop_pending(self, key: bytes) -> None:
+        """L-87."""
+        for mark, attempt in list(self._for_links.items()):
+            if attempt.key == key:
+                attempt.stop()
+                del self._for_links[mark]
+
+    def rest(self, instances: list[Instance], key: bytes) -> None:
+        """L-35."""
+        for instance in instances:
+            instance.rests_until = self.context.clock.now + (REST_BY_HAND if instance.by_hand else REST)
+            self.context.clock.at(instance.rests_until, lambda: self.update(key))
+        self.begin_again(key)
+
+    def close(self) -> None:
+        for opening in list(self._openings.values()):
+            self.end(opening)
+        for attempt in self._for_links.values():
+            attempt.stop()
+        for asking in self._asks.values():
+            asking.stop()
+        self.instances.clear()
+
+
+class Asking:
+    """The asks to an address by hand (D-11 to D-14)."""
+
+    def __init__(self, openings: Openings, instance: Instance) -> None:
+        self._openings, self.instance = openings, instance
+        self.token: Optional[bytes] = None
+        self._steps = list(ASK_STEPS)
+        self._timer: Optional[Timer] = None
+        self._has_told_own = False
+
+    def start(self) -> None:
+        self.send()
+        context = self._openings.context
+        step = OWN_ASK_STEP if self._has_told_own else context.spread(self._steps.pop(0) if self._steps else ASK_STEP,
+                                                                      SPREAD)
+        self._timer = context.clock.after(step, self.start)
+
+    def send(self) -> None:
+        context = self._openings.context
+        self.token = context.random.randbytes(8)
+        ask = Ask(self.token, self._openings.host.keys.ask_check(self.token), ZEROS)
+        context.transmit(self.instance.candidates[0], ask.encode())
+
+    def told_own(self) -> None:
+        if not self._has_told_own:
+            self._openings.host.own_key_told(self.instance.candidates[0])
+        self._has_told_own = True
         self.stop()
-        self.held_back = True
-        wait = AFTER_BYE_BY_HAND if self.by_hand else AFTER_BYE_FOUND
-        self.timer = self.node.at(self.node.now + wait, self._return)
+        self._timer = self._openings.context.clock.after(OWN_ASK_STEP, self.start)
 
-    def _return(self) -> None:
-        self.held_back = False
-        if self.by_hand:
-            self.first_at, self.attempts = None, 1
-        else:
-            self.first_at = self.node.now - FAST_OPENING
-        self.due()
-
-    # By hand: asks and tells
-
-    def _ask(self) -> None:
-        self._token = self.node.random.getrandbits(32)
-        self.node.send(self.candidates[0], Ask(self.chat.tag, self._token).encode())
-
-    def before_attempt(self) -> None:
-        if self.by_hand:
-            self._ask()
-
-    def _ask_alone(self) -> None:
-        """D-11: while the key is not known."""
-        self.timer = None
-        if self.key is not None:
-            return
-        self._ask()
-        step = ASK_STEPS[self._asks] if self._asks < len(ASK_STEPS) else ASK_INTERVAL
-        self._asks += 1
-        self.timer = self.node.at(self.node.now + self.node.jittered(step, JITTER), self._ask_alone)
-
-    def tell(self, tell: Tell, source: "Address") -> None:
-        """D-12: only with the token of the latest ask, from where it went, once, and with a valid key."""
-        if not self.by_hand or tell.token != self._token or source != self.candidates[0]:
-            return
-        key = masked(tell.key, self.chat.secret, tell.nonce)
-        if not key_is_valid(key):
-            return
-        self._token = None
-        self.node.destinations.answered(source)
-        if key == self.node.identity.public:
-            self._is_own()
-        elif key != self.key:
-            self.chat.uncover(self)
-            self.key = key
-            self.begin()
-
-    def _is_own(self) -> None:
-        """D-14."""
-        self.stop()
-        self.key = None
-        if not self._own_told:
-            self._own_told = True
-            host, port = self.candidates[0]
-            self.node.notice("own-address", f"{host}:{port} is a device with your own identity", self.chat)
-        self.timer = self.node.at(self.node.now + OWN_ASK_INTERVAL, self._ask_alone)
-        self._asks = len(ASK_STEPS)
-
-
-class Renewal(Opening):
-    """A new handshake for a link that is there (L-37, L-42, L-45)."""
-
-    def __init__(self, node: "Node", link: "Link") -> None:
-        super().__init__(node, link.chat, link.key)
-        self.link = link
-
-    def favoured(self) -> bool:
-        return True
-
-    def targets(self) -> list["Address"]:
-        """L-37."""
-        return self.link.all_addresses() if self.link.suspected else [self.link.address]
-
-    def may_open(self) -> bool:
-        return self.link.renewal is self
-
-    def failed(self) -> None:
-        """L-19, L-37: 60 s after the last attempt began."""
-        cancel(self.timer)
-        self.timer = self.node.at(self.last_at + REKEY_REPEAT, self.due)
+    def stop(self) -> None:
+        cancel(self._timer)

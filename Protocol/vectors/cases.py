@@ -1,375 +1,396 @@
-"""The cases of the byte vectors. Every case names itself in a sentence and the clauses that it shows."""
+"""The cases of `derivations.json`, `datagrams.json` and `frames.json`."""
+
+import hashlib
+import unicodedata
 
 import reference as ref
-from reference import Side
+from reference import Chat, Side
 
-ALICE, BOB = sorted((Side("alice", 0x01020304), Side("bob", 0xA1B2C3D4)), key=lambda side: side.static)
-SECRET = bytes(range(16))
-OTHER_SECRET = bytes.fromhex("fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0")
-NONCE = bytes.fromhex("0123456789abcdef")
-NON_CANONICAL = [ref.FIELD_PRIME.to_bytes(32, "little"), (ref.FIELD_PRIME + 1).to_bytes(32, "little"), b"\xff" * 32]
-LOW_ORDER = [
-    ("zero", "00" * 32),
-    ("one", "01" + "00" * 31),
-    ("of order eight, the first", "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800"),
-    ("of order eight, the second", "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157"),
-    ("p - 1", "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f"),
-    ("p, another form of zero", "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f"),
-    ("p + 1, another form of one", "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f"),
-]
-# Characters that no chat's name has (W-2).
+RUN_A, RUN_B = "0123456789abcdef", "fedcba9876543210"
+ALICE, BOB = sorted((Side("alice", 0x01020304, RUN_A, 5), Side("bob", 0xA1B2C3D4, RUN_B, 2)), key=lambda s: s.static)
+SECRET, NONCE, TOKEN = bytes(range(16)), bytes.fromhex("0123456789abcdef"), bytes.fromhex("f0e1d2c3b4a59687")
+OPEN, CLOSED, OWNED = Chat("lobby"), Chat(secret=SECRET), Chat(secret=SECRET, owner=ALICE.static)
+CHATS = [("an open chat", OPEN), ("a secret chat", CLOSED), ("a secret chat with an owner", OWNED)]
+PRIME = ref.FIELD_PRIME
+BAD_KEYS = [("32 zero bytes", bytes(32)), ("p", PRIME.to_bytes(32, "little")), ("p + 1", (PRIME + 1).to_bytes(32, "little")),
+            ("32 bytes of 0xff", b"\xff" * 32), ("its top bit set", ALICE.static[:31] + bytes([ALICE.static[31] | 0x80]))]
 REFUSED = [("a line feed", "\n"), ("a zero byte", "\0"), ("an escape character", "\x1b"), ("a C1 control", "\x9b"),
            ("a soft hyphen", "\u00ad"), ("a zero-width space", "\u200b"), ("a zero-width joiner", "\u200d"),
-           ("a bidirectional override", "\u202e"), ("a bidirectional isolate", "\u2067"), ("a byte order mark", "\ufeff"),
-           ("a tag character", "\U000e0041"), ("a line separator", "\u2028"), ("a paragraph separator", "\u2029"),
-           ("a no-break space", "\u00a0"), ("an ideographic space", "\u3000")]
-assert all(ref.unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp", "Zs") for _, c in REFUSED)
-LOREM = "All quiet on the wire, and still somebody types. "
+           ("a bidirectional override", "\u202e"), ("a bidirectional isolate", "\u2067"),
+           ("a byte order mark", "\ufeff"), ("a tag character", "\U000e0041"), ("a line separator", "\u2028"),
+           ("a paragraph separator", "\u2029"), ("a no-break space", "\u00a0"), ("an ideographic space", "\u3000")]
+assert all(unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp", "Zs") for _, c in REFUSED)
+NOT_UTF8 = [("a lone continuation byte", b"a\x80"), ("an overlong slash", b"\xc0\xaf"), ("a surrogate", b"\xed\xa0\x80"),
+            ("a scalar cut off", b"ab\xf0\x9f\x91"), ("a scalar above U+10FFFF", b"\xf4\x90\x80\x80"),
+            ("the byte 0xff", b"\xff")]
+LOREM = ("All quiet on the wire, and somebody still types. " * 30).encode()
+
+
+KEY_ERRORS = {error: "W-6" for error in ("length", "alphabet", "spareBits")} | {"key": "W-3"}
+NAME_ERRORS = {error: "D-21" for error in ("length", "alphabet", "spareBits")} | {"check": "W-37"}
+RECORD_ERRORS = {error: "D-5" for error in ("length", "format", "version", "text")} | {"seal": "D-5 W-37", "key": "D-5 W-3"}
+DATAGRAM_ERRORS = {error: "W-12" for error in ("empty", "version", "kind")} | {"length": "W-13", "zeros": "W-14"}
+FRAME_ERRORS = {"empty": "W-24", "truncated": "W-24", "unknownType": "W-25", "duplicate": "W-25", "twoStatuses": "W-27",
+                "emptyText": "W-28", "notUTF8": "W-28 W-33", "flags": "W-40"}
+FRAME_CLAUSES = {"heartbeat": "T-2", "typing": "T-2", "record": "W-28 W-40", "ack": "M-15", "ping": "L-28", "pong": "L-28",
+                 "bye": "L-32", "forward": "M-37", "unknown": "W-26 X-3"}
+
+
+def plain(value):
+    return value.hex() if isinstance(value, bytes) else value.json if isinstance(value, Chat) else value
 
 
 def case(name, clauses, **fields):
-    fields = {key: value.hex() if isinstance(value, bytes) else value for key, value in fields.items()}
-    return {"name": name, "clauses": clauses, **fields}
+    return {"name": name, "clauses": clauses.split(), **{key: plain(value) for key, value in fields.items()}}
 
 
-def percent(text):
-    return "".join(f"%{byte:02X}" for byte in text.encode("utf-8"))
+def table(prefix, clauses, fields, rows):
+    """Cases whose rows hold the end of the name, and then the values of `fields`; `clauses` may depend on the error."""
+    cases = []
+    for name, *values in rows:
+        values = dict(zip(fields.split(), values, strict=True))
+        cases.append(case(f"{prefix}: {name}", clauses if isinstance(clauses, str) else clauses[values["error"]], **values))
+    return cases
 
 
-def top_bit(key):
-    return key[:31] + bytes([key[31] | 0x80])
+def flipped(data, index, bit=0):
+    return data[:index] + bytes([data[index] ^ 1 << bit]) + data[index + 1:]
+
+
+def filler(label, count):
+    return hashlib.shake_256(b"inkling vectors " + label.encode()).digest(count)
 
 
 # derivations.json
 
 def derivations():
-    keys = [("zeroes and a nine", bytes([9]) + bytes(31)), ("Alice's", ALICE.static), ("Bob's", BOB.static)]
-    names = [("a name in ASCII", "lobby"), ("a name with blanks and capitals", "Team Lunch"),
-             ("a name of one byte", "x"), ("a name beyond ASCII", "caf\u00e9 \U0001f95e"),
-             ("a name of 64 bytes", "n" * 64)]
-    secrets = [("counting bytes", SECRET), ("other bytes", OTHER_SECRET), ("zeroes", bytes(16))]
+    named = [("9 and zeros", bytes([9]) + bytes(31)), ("Alice's", ALICE.static), ("Bob's", BOB.static)]
+    secrets = [("counting bytes", SECRET), ("zeros", bytes(16)), ("bytes of 0xff", b"\xff" * 16)]
+    chats = CHATS + [("an open chat with blanks and capitals", Chat("Team Lunch")),
+                     ("an open chat beyond ASCII", Chat("caf\u00e9 \U0001f95e")), ("another owner", Chat(secret=SECRET, owner=BOB.static)),
+                     ("a decomposed name has the keys of the composed one", Chat("cafe\u0301")),
+                     ("another secret", Chat(secret=b"\xff" * 16, owner=ALICE.static))]
+    seals = [(f"{chat_name}, {use}, {key_name}", chat, token, NONCE, key, chat.sealed_key(key, NONCE, token))
+             for chat_name, chat in CHATS for use, token in (("an instance key", None), ("a tell key", TOKEN))
+             for key_name, key in named[1:]]
     return {
-        "userIDs": [case(f"the user ID of the key {n}", ["W-5"], publicKey=k, userID=ref.user_id(k)) for n, k in keys],
-        "openChats": [case(f"an open chat: {n}", ["W-1", "W-8"], chatName=c, tag=ref.open_tag(c), psk=ref.open_psk(c))
-                      for n, c in names]
-        + [case("a decomposed name is composed first", ["W-2", "W-8"], chatName="cafe\u0301",
-                tag=ref.open_tag("caf\u00e9"), psk=ref.open_psk("caf\u00e9"))],
-        "secretChats": [case(f"a secret chat: {n}", ["W-9"], secret=s, tag=ref.secret_tag(s), psk=ref.secret_psk(s))
-                        for n, s in secrets],
-        "keyMasks": [case(f"a masked key under nonce {n.hex()} and the secret of {w}", ["W-10"], secret=s, nonce=n,
-                          mask=ref.key_mask(s, n), publicKey=ALICE.static,
-                          maskedKey=ref.xor(ALICE.static, ref.key_mask(s, n)))
-                     for w, s in secrets[:2] for n in (NONCE, bytes(8), b"\xff" * 8)],
-        "invalidChatNames": [case(n, ["W-2"], chatName=c) for n, c in (
-            ("an empty name", ""), ("a name of 65 bytes", "n" * 65), ("a name of 66 bytes in 33 characters", "\u00e9" * 33))]
-        + [case(f"a name with {n}", ["W-2"], chatName=f"a{c}b") for n, c in REFUSED],
-        "secrets": [case(f"the text of a secret: {n}", ["W-7"], text=ref.base32(s), bytes=s) for n, s in secrets],
+        "userIDs": table("user ID", "W-5", "publicKey userID", [(n, k, ref.user_id(k)) for n, k in named]),
+        "fingerprints": [case(f"the fingerprint of two people, {order}", "W-36", publicKeys=[k.hex() for k in keys],
+                              digits=ref.fingerprint(*keys))
+                         for order, keys in (("the smaller key first", (ALICE.static, BOB.static)),
+                                             ("the larger key first", (BOB.static, ALICE.static)))]
+        + [leading_zero()],
+        "chats": table("keys of a chat", "W-8 W-9 W-36", "chat chatKey psk prologueKey sealKey initiationKey askKey nameKey",
+                       [(n, c, c.chat_key, c.psk, c.prologue_key, c.seal_key, c.initiation_key, c.ask_key, c.name_key)
+                        for n, c in chats]),
+        "chatNames": chat_names(),
+        "invalidChatNames": invalid_chat_names(),
+        "secrets": table("secret", "W-7", "text bytes", [(n, ref.base32(s), s) for n, s in secrets]),
         "invalidSecrets": invalid_secrets(),
-        "keys": [case(f"the text of a key: {n}", ["W-6"], text=ref.base64url(k), bytes=k) for n, k in keys],
+        "keys": table("key", "W-6", "text bytes", [(n, ref.base64url(k), k) for n, k in named]),
         "invalidKeys": invalid_keys(),
         "invites": invites(),
         "invalidInvites": invalid_invites(),
+        "askChecks": table("ask check", "W-36 D-13", "chat token check", [(n, c, TOKEN, c.ask_check(TOKEN)) for n, c in CHATS]),
+        "invalidAskChecks": table("invalid ask check", "W-36 W-37", "chat token check", [
+            ("a flipped bit", OPEN, TOKEN, flipped(OPEN.ask_check(TOKEN), 7)),
+            ("the check of another token", OPEN, TOKEN, OPEN.ask_check(NONCE)),
+            ("the check of another chat", CLOSED, TOKEN, OWNED.ask_check(TOKEN)),
+            ("the check of an instance name", OPEN, NONCE, ref.check(OPEN.name_key, NONCE))]),
+        "sealedKeys": table("sealed key", "W-10 D-3 D-13", "chat token nonce publicKey sealedKey", seals),
+        "invalidSealedKeys": invalid_sealed_keys(),
+        "instanceNames": instance_names(),
+        "invalidInstanceNames": invalid_instance_names(),
         "serviceRecords": service_records(),
         "invalidServiceRecords": invalid_service_records(),
     }
 
 
+def leading_zero():
+    keys = next(pair for pair in ((ALICE.static, filler(f"key {i}", 31) + b"\x01") for i in range(1_000))
+                if ref.fingerprint(*pair)[0] == "0")
+    return case("a fingerprint with a leading zero", "W-36", publicKeys=[k.hex() for k in keys], digits=ref.fingerprint(*keys))
+
+
+def chat_names():
+    names = [("ASCII", "lobby"), ("blanks and capitals", "Team Lunch"), ("one byte", "x"), ("64 bytes", "n" * 64),
+             ("beyond ASCII", "caf\u00e9 \U0001f95e"), ("96 bytes that compose to 64", "e\u0301" * 32),
+             ("inkling without a colon", "inkling"), ("inkling: with a dotless i", "\u0131nkling:x"),
+             ("inkling: behind a blank", " inkling:x")]
+    return table("chat name", "W-2 W-35", "chatName bytes", [(n, c, ref.nfc(c).encode()) for n, c in names])
+
+
+def invalid_chat_names():
+    rows = [("empty", ""), ("65 bytes", "n" * 65), ("66 bytes in 33 characters", "\u00e9" * 33),
+            ("33 bytes that normalise to 66", "\u0958" * 11), ("an invite", f"inkling:lobby#{ref.base32(SECRET)}"),
+            ("inkling: alone", "inkling:"), ("inkling: in capitals", "INKLING:x"),
+            ("inkling: with a Kelvin sign, which normalises to K", "in\u212aling:x")]
+    return table("invalid chat name", "W-2 W-35", "chatName", rows + [(n, f"a{c}b") for n, c in REFUSED])
+
+
 def invalid_secrets():
     good = ref.base32(SECRET)
-    rows = [("empty", "", "length"), ("one character short", good[:25], "length"),
-            ("one character long", good + "a", "length"), ("padded", good + "======", "length"),
-            ("in capitals", good.upper(), "alphabet"), ("with the digit 1", "1" + good[1:], "alphabet"),
-            ("with a blank", good[:12] + " " + good[13:], "alphabet"),
-            ("with a character beyond ASCII", good[:25] + "\u00e4", "alphabet"),
-            ("the lower spare bit set", ref.base32(bytes(16))[:25] + "b", "spareBits"),
-            ("the upper spare bit set", ref.base32(bytes(16))[:25] + "c", "spareBits"),
-            ("a passphrase", "correct horse battery stap", "alphabet"),
-            ("a short passphrase", "sesame", "length")]
-    return [case(f"no secret: {n}", ["W-7"], text=t, error=e) for n, t, e in rows]
+    return table("invalid secret", "W-7", "text error", [
+        ("empty", "", "length"), ("25 characters", good[:25], "length"), ("27 characters", good + "a", "length"),
+        ("padding", good + "======", "length"), ("capitals", good.upper(), "alphabet"),
+        ("the digit 1", "1" + good[1:], "alphabet"), ("a blank", good[:12] + " " + good[13:], "alphabet"),
+        ("a character beyond ASCII", good[:25] + "\u00e4", "alphabet"),
+        ("the lower unused bit set", "a" * 25 + "b", "spareBits"), ("the upper unused bit set", "a" * 25 + "c", "spareBits"),
+        ("a passphrase", "correct horse battery stap", "alphabet")])
 
 
 def invalid_keys():
     good = ref.base64url(ALICE.static)
-    standard = ref.base64url(b"\xfb\xff" * 16)
-    assert "-" in standard or "_" in standard
-    last = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-    spare = good[:42] + last[last.index(good[42]) + 1]
-    rows = [("empty", "", "length"), ("one character short", good[:42], "length"),
-            ("one character long", good + "A", "length"), ("padded", good + "=", "length"),
-            ("the standard alphabet", "+/" + good[2:], "alphabet"), ("with a blank", " " + good[1:], "alphabet"),
-            ("a spare bit set", spare, "spareBits"), ("32 zero bytes", ref.base64url(bytes(32)), "key"),
-            ("the top bit set", ref.base64url(top_bit(ALICE.static)), "key")]
-    rows += [(f"not below the field prime: {k.hex()[:4]}", ref.base64url(k), "key") for k in NON_CANONICAL]
-    return [case(f"no key: {n}", ["W-3" if e == "key" else "W-6"], text=t, error=e) for n, t, e in rows]
+    digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    rows = [("empty", "", "length"), ("42 characters", good[:42], "length"), ("44 characters", good + "A", "length"),
+            ("padding", good + "=", "length"), ("the standard alphabet", "+/" + good[2:], "alphabet"),
+            ("a blank", " " + good[1:], "alphabet")]
+    rows += [(f"unused bits {bits}", good[:42] + digits[digits.index(good[42]) + bits], "spareBits") for bits in (1, 2, 3)]
+    return table("invalid key", KEY_ERRORS, "text error", rows + [(n, ref.base64url(k), "key") for n, k in BAD_KEYS])
 
 
 def invites():
-    secret = ref.base32(SECRET)
-    rows = [("a plain name", "lobby", "lobby", True),
-            ("a name with a blank, a percent sign and a hash", "a%20b%25%23c", "a b%#c", True),
-            ("a name beyond ASCII", "caf%C3%A9", "caf\u00e9", True),
-            ("all characters that need no escape", "aZ0-._~", "aZ0-._~", True),
-            ("escapes in lower case", "caf%c3%a9", "caf\u00e9", False),
-            ("a needless escape", "%6cobby", "lobby", False),
-            ("a decomposed name", "cafe%CC%81", "caf\u00e9", False),
-            ("a name beyond ASCII that is not escaped", "caf\u00e9", "caf\u00e9", False),
-            ("a name of 64 bytes", "n" * 64, "n" * 64, True)]
-    valid = [case(f"an invite: {n}", ["W-11"], text=f"inkling:{t}#{secret}", chatName=c, secret=secret, canonical=k)
-             for n, t, c, k in rows]
-    valid.append(case("an invite: the scheme in capitals", ["W-11"], text=f"INKLING:lobby#{secret}", chatName="lobby",
-                      secret=secret, canonical=False))
-    return valid
+    secret, owner = ref.base32(SECRET), ref.base64url(ALICE.static)
+    rows = [("ASCII", "lobby", "lobby", True), ("a blank, a percent sign, a hash and an at sign", "a%20b%25%23%40c", "a b%#@c", True),
+            ("beyond ASCII", "caf%C3%A9", "caf\u00e9", True), ("all characters without an escape", "aZ0-._~", "aZ0-._~", True),
+            ("64 bytes", "n" * 64, "n" * 64, True), ("escapes in lower case", "caf%c3%a9", "caf\u00e9", False),
+            ("an escape without need", "%6cobby", "lobby", False), ("a decomposed name", "cafe%CC%81", "caf\u00e9", False),
+            ("unescaped bytes", "caf\u00e9 a:b@c", "caf\u00e9 a:b@c", False)]
+    cases = [(n, f"inkling:{t}#{secret}", c, secret, None, k) for n, t, c, k in rows]
+    cases += [(f"{n}, with an owner", f"inkling:{t}#{secret}@{owner}", c, secret, owner, k) for n, t, c, k in rows]
+    cases += [("the scheme in capitals", f"INKLING:lobby#{secret}@{owner}", "lobby", secret, owner, False)]
+    return table("invite", "W-11 W-34", "text chatName secret owner canonical", cases)
 
 
 def invalid_invites():
-    secret = ref.base32(SECRET)
-    rows = [("empty", ""), ("a name alone", "inkling:lobby"), ("no secret", "inkling:lobby#"),
-            ("no name", f"inkling:#{secret}"), ("another scheme", f"http:lobby#{secret}"),
-            ("no scheme", f"lobby#{secret}"), ("a cut escape", f"inkling:a%4#{secret}"),
-            ("a bad escape", f"inkling:a%zz#{secret}"), ("an escape that is not UTF-8", f"inkling:%ff#{secret}"),
-            ("an overlong escape", f"inkling:%c0%af#{secret}"), ("a name of 65 bytes", f"inkling:{'n' * 65}#{secret}"),
-            ("a bad secret", f"inkling:lobby#{secret[:25]}"), ("a secret in capitals", f"inkling:lobby#{secret.upper()}"),
-            ("a second hash", f"inkling:a#b#{secret}")]
-    rows += [(f"a name with {n}", f"inkling:a{percent(c)}b#{secret}") for n, c in REFUSED]
-    return [case(f"no invite: {n}", ["W-11"], text=t) for n, t in rows]
+    secret, owner = ref.base32(SECRET), ref.base64url(ALICE.static)
+    escaped = [(n, "".join(f"%{byte:02X}" for byte in c.encode())) for n, c in REFUSED]
+    rows = [("empty", ""), ("a name alone", "inkling:lobby"), ("no secret", "inkling:lobby#"), ("no name", f"inkling:#{secret}"),
+            ("another scheme", f"http:lobby#{secret}"), ("no scheme", f"lobby#{secret}"),
+            ("a cut escape", f"inkling:a%4#{secret}"), ("an escape without hex", f"inkling:a%zz#{secret}"),
+            ("an escape that is not UTF-8", f"inkling:%ff#{secret}"), ("an overlong escape", f"inkling:%c0%af#{secret}"),
+            ("a name of 65 bytes", f"inkling:{'n' * 65}#{secret}"), ("a secret of 25 characters", f"inkling:lobby#{secret[:25]}"),
+            ("a secret in capitals", f"inkling:lobby#{secret.upper()}"), ("a second hash", f"inkling:a#b#{secret}"),
+            ("an empty owner", f"inkling:lobby#{secret}@"), ("an owner of 42 characters", f"inkling:lobby#{secret}@{owner[:42]}"),
+            ("two owners", f"inkling:lobby#{secret}@{owner}@{owner}"), ("an owner without a secret", f"inkling:lobby#@{owner}"),
+            ("a blank at the end", f"inkling:lobby#{secret} "), ("an owner behind another sign", f"inkling:lobby#{secret}#{owner}")]
+    rows += [(f"an owner's key: {n}", f"inkling:lobby#{secret}@{ref.base64url(k)}") for n, k in BAD_KEYS]
+    return table("invalid invite", "W-2 W-3 W-33 W-34", "text",
+                 rows + [(f"a name with {n}", f"inkling:a{c}b#{secret}") for n, c in escaped])
 
 
-def in_open_chat(name, clauses, record, **fields):
-    return case(name, clauses, chat={"open": "lobby"}, bytes=record, **fields)
+def invalid_sealed_keys():
+    rows = []
+    for use, token in (("an instance key", None), ("a tell key", TOKEN)):
+        good = OWNED.sealed_key(ALICE.static, NONCE, token)
+        rows += [(f"{use}, bit {bit} of byte {index} flipped", OWNED, token, NONCE, flipped(good, index, bit), "seal")
+                 for index, bit in ((0, 0), (31, 7), (32, 0), (47, 7))]
+        rows += [(f"{use}, another nonce", OWNED, token, TOKEN, good, "seal"),
+                 (f"{use}, another chat", CLOSED, token, NONCE, good, "seal")]
+        rows += [(f"{use}: {n}", OWNED, token, NONCE, OWNED.sealed_key(key, NONCE, token), "key") for n, key in BAD_KEYS]
+    rows += [("a tell key, another token", OWNED, NONCE, NONCE, OWNED.sealed_key(ALICE.static, NONCE, TOKEN), "seal"),
+             ("an instance key as a tell key", OWNED, TOKEN, NONCE, OWNED.sealed_key(ALICE.static, NONCE), "seal"),
+             ("a tell key as an instance key", OWNED, None, NONCE, OWNED.sealed_key(ALICE.static, NONCE, TOKEN), "seal")]
+    return table("invalid sealed key", {"seal": "W-10 W-37", "key": "W-3 D-12"}, "chat token nonce sealedKey error", rows)
 
 
-def in_secret_chat(name, clauses, record, **fields):
-    return case(name, clauses, chat={"secret": ref.base32(SECRET)}, bytes=record, **fields)
+def instance_names():
+    good = OPEN.instance_name(NONCE)
+    rows = [(n, c, NONCE, c.instance_name(NONCE), True) for n, c in CHATS]
+    rows += [("a nonce of zeros", OPEN, bytes(8), OPEN.instance_name(bytes(8)), True), ("capitals", OPEN, NONCE, good.upper(), False),
+             ("a renamed instance", OPEN, NONCE, good + " (2)", False), ("a dot behind it", OPEN, NONCE, good + ".x", False)]
+    return table("instance name", "D-2 D-21", "chat nonce text canonical", rows)
 
 
-def masked_text(key, nonce=NONCE, secret=SECRET):
-    return ref.base64url(ref.xor(key, ref.key_mask(secret, nonce)))
+def invalid_instance_names():
+    good = OPEN.instance_name(NONCE)
+    kelvin = next(name for name in (OPEN.instance_name(bytes([i] * 8)) for i in range(256)) if "k" in name)
+    last = "abcdefghijklmnopqrstuvwxyz234567"
+    return table("invalid instance name", NAME_ERRORS, "chat text error", [
+        ("empty", OPEN, "", "length"), ("25 characters", OPEN, good[:25], "length"), ("a blank first", OPEN, " " + good, "alphabet"),
+        ("the digit 1", OPEN, "1" + good[1:], "alphabet"),
+        ("a Kelvin sign in place of k", OPEN, kelvin.replace("k", "\u212a"), "alphabet"),
+        ("an unused bit set", OPEN, good[:25] + last[last.index(good[25]) + 1], "spareBits"),
+        ("an altered nonce", OPEN, ref.base32(flipped(NONCE, 0) + ref.check(OPEN.name_key, NONCE)), "check"),
+        ("an altered check", OPEN, ref.base32(NONCE + flipped(ref.check(OPEN.name_key, NONCE), 7)), "check"),
+        ("another chat", OWNED, CLOSED.instance_name(NONCE), "check"),
+        ("the check of an ask", OPEN, ref.base32(NONCE + OPEN.ask_check(NONCE)), "check")])
+
+
+def full_record(key, size):
+    record = ref.txt("txtvers=2", key, *[f"x{i}=" + "y" * 200 for i in range(5)])
+    return record + ref.txt("z=" + "y" * (size - len(record) - 3))
 
 
 def service_records():
-    k, masked, n = "k=" + ref.base64url(ALICE.static), "k=" + masked_text(ALICE.static), "n=" + NONCE.hex()
-    filler = ["x" + str(i) + "=" + "y" * 200 for i in range(5)]
-    full = ref.txt("txtvers=1", k, *filler)
-    full += ref.txt("z=" + "y" * (1_300 - len(full) - 3))
-    assert len(full) == 1_300
-    return [
-        in_open_chat("a record of an open chat", ["D-3"], ref.txt("txtvers=1", k), publicKey=ALICE.static.hex(), canonical=True),
-        in_secret_chat("a record of a secret chat", ["D-3", "W-10"], ref.txt("txtvers=1", masked, n), nonce=NONCE.hex(),
-                       publicKey=ALICE.static.hex(), canonical=True),
-    ] + [in_open_chat(name, ["D-6"], record, publicKey=ALICE.static.hex(), canonical=False) for name, record in (
-        ("unknown keys are ignored", ref.txt("txtvers=1", "q=1", k, "flag", "n=zz")),
-        ("the order is free", ref.txt(k, "txtvers=1")),
-        ("keys are compared without regard to case", ref.txt("TxtVers=1", "K" + k[1:])),
-        ("of a doubled key the first counts", ref.txt("txtvers=1", k, "k=" + ref.base64url(BOB.static), "txtvers=2")),
-        ("an empty string means nothing", ref.txt("", "txtvers=1", "", k)),
-        ("a string without a key means nothing", ref.txt("txtvers=1", "=k", k)),
-        ("a value that is not UTF-8 in an unknown key", ref.txt("txtvers=1", b"q=\xff\xfe", k)),
-    )] + [
-        in_open_chat("a record of 1,300 bytes", ["D-5"], full, publicKey=ALICE.static.hex(), canonical=False),
-        in_secret_chat("the nonce before the key", ["D-6"], ref.txt("txtvers=1", n, masked), nonce=NONCE.hex(),
-                       publicKey=ALICE.static.hex(), canonical=False),
-    ]
+    key, other = (f"k={ref.base64url(OPEN.sealed_key(side.static, NONCE))}" for side in (ALICE, BOB))
+    rows = [(n, c, NONCE, ref.txt("txtvers=2", f"k={ref.base64url(c.sealed_key(ALICE.static, NONCE))}"), ALICE.static, True)
+            for n, c in CHATS]
+    rows += [(name, OPEN, NONCE, record, ALICE.static, False) for name, record in (
+        ("unknown keys", ref.txt("txtvers=2", "q=1", key, "flag", "n=zz")), ("another order", ref.txt(key, "txtvers=2")),
+        ("keys in the other case", ref.txt("TxtVers=2", "K" + key[1:])),
+        ("repeated keys", ref.txt("txtvers=2", key, other, "k", "txtvers=3")),
+        ("empty strings", ref.txt("", "txtvers=2", "", key)), ("strings without a key", ref.txt("=3", "txtvers=2", "=k", key)),
+        ("an unknown key whose value is not UTF-8", ref.txt("txtvers=2", b"q=\xff\xfe", key)),
+        ("1,300 bytes", full_record(key, 1_300)))]
+    return table("service record", "D-3 D-5 D-6", "chat nonce bytes publicKey canonical", rows)
 
 
 def invalid_service_records():
-    k, masked, n = "k=" + ref.base64url(ALICE.static), "k=" + masked_text(ALICE.static), "n=" + NONCE.hex()
-    long = ref.txt("txtvers=1", k, *["x" + str(i) + "=" + "y" * 200 for i in range(5)])
-    long += ref.txt("z=" + "y" * (1_301 - len(long) - 3))
-    good = ref.txt("txtvers=1", k)
-    bad_key = ref.FIELD_PRIME.to_bytes(32, "little")
-    rows = [("an empty record", b"", "version"), ("one empty string", b"\0", "version"),
-            ("1,301 bytes", long, "length"), ("a string that runs over the end", good[:-1], "format"),
-            ("a length byte alone at the end", good + b"\x05", "format"),
-            ("no version", ref.txt(k), "version"), ("version 2", ref.txt("txtvers=2", k), "version"),
-            ("version 01", ref.txt("txtvers=01", k), "version"), ("a version without a value", ref.txt("txtvers", k), "version"),
-            ("no key", ref.txt("txtvers=1"), "key"), ("a key without a value", ref.txt("txtvers=1", "k"), "key"),
-            ("an empty key", ref.txt("txtvers=1", "k="), "key"), ("a short key", ref.txt("txtvers=1", k[:-1]), "key"),
-            ("a padded key", ref.txt("txtvers=1", k + "="), "key"),
-            ("a bad key before a good one", ref.txt("txtvers=1", "k=AAAA", k), "key"),
-            ("a key of zeroes", ref.txt("txtvers=1", "k=" + ref.base64url(bytes(32))), "key"),
-            ("a key not below the field prime", ref.txt("txtvers=1", "k=" + ref.base64url(bad_key)), "key")]
-    secret_rows = [("no nonce", ref.txt("txtvers=1", masked), "nonce"),
-                   ("a short nonce", ref.txt("txtvers=1", masked, n[:-1]), "nonce"),
-                   ("a long nonce", ref.txt("txtvers=1", masked, n + "0"), "nonce"),
-                   ("a nonce in capitals", ref.txt("txtvers=1", masked, "n=" + NONCE.hex().upper()), "nonce"),
-                   ("a nonce that is not hex", ref.txt("txtvers=1", masked, "n=" + "g" * 16), "nonce"),
-                   ("a key that is not below the field prime when unmasked",
-                    ref.txt("txtvers=1", "k=" + masked_text(bad_key), n), "key"),
-                   ("a key of zeroes when unmasked", ref.txt("txtvers=1", "k=" + masked_text(bytes(32)), n), "key")]
-    return [in_open_chat(f"no record of an open chat: {name}", ["D-5"], r, error=e) for name, r, e in rows] + [
-        in_secret_chat(f"no record of a secret chat: {name}", ["D-5"], r, error=e) for name, r, e in secret_rows]
+    sealed = OPEN.sealed_key(ALICE.static, NONCE)
+    key = "k=" + ref.base64url(sealed)
+    good = ref.txt("txtvers=2", key)
+    rows = [("empty", b"", "version"), ("one empty string", b"\0", "version"), ("1,301 bytes", full_record(key, 1_301), "length"),
+            ("a string beyond the end", good[:-1], "format"), ("a length byte at the end", good + b"\x05", "format"),
+            ("no version", ref.txt(key), "version"), ("version 1", ref.txt("txtvers=1", key), "version"),
+            ("version 02", ref.txt("txtvers=02", key), "version"), ("a version without a value", ref.txt("txtvers", key), "version"),
+            ("another version first", ref.txt("txtvers=1", "txtvers=2", key), "version"),
+            ("no key", ref.txt("txtvers=2"), "text"), ("a key without a value", ref.txt("txtvers=2", "k"), "text"),
+            ("an empty key", ref.txt("txtvers=2", "k="), "text"), ("a key of 63 characters", ref.txt("txtvers=2", key[:-1]), "text"),
+            ("a key with padding", ref.txt("txtvers=2", key + "="), "text"),
+            ("the standard alphabet", ref.txt("txtvers=2", "k=+/" + key[4:]), "text"),
+            ("a key that is not sealed", ref.txt("txtvers=2", "k=" + ref.base64url(ALICE.static)), "text"),
+            ("a bad key before a good one", ref.txt("txtvers=2", "k=AAAA", key), "text"),
+            ("a flipped bit", ref.txt("txtvers=2", "k=" + ref.base64url(flipped(sealed, 20))), "seal"),
+            ("another chat", ref.txt("txtvers=2", "k=" + ref.base64url(CLOSED.sealed_key(ALICE.static, NONCE))), "seal")]
+    rows += [(f"a key: {n}", ref.txt("txtvers=2", "k=" + ref.base64url(OPEN.sealed_key(k, NONCE))), "key") for n, k in BAD_KEYS]
+    return table("invalid service record", RECORD_ERRORS, "chat nonce bytes error", [(n, OPEN, NONCE, r, e) for n, r, e in rows])
 
 
 # datagrams.json
 
-def filler(label, count):
-    block = ref.hashlib.shake_256(b"inkling vectors " + label.encode()).digest(count)
-    return block
+NOISE1, NOISE2, COOKIE = filler("noise 1", 108), filler("noise 2", 64), filler("cookie", 16)
+INITIATION, CHECK = OPEN.initiation(0x01020304, NOISE1), OPEN.ask_check(TOKEN)
+EXACT = [("initiation", INITIATION), ("initiation with a cookie", INITIATION + COOKIE), ("response", ref.response(1, NOISE2)),
+         ("retry", ref.retry(1, COOKIE)), ("ask", ref.ask(TOKEN, CHECK)),
+         ("tell", ref.tell(TOKEN, NONCE, OPEN.sealed_key(BOB.static, NONCE, TOKEN)))]
 
 
 def datagrams():
-    tag, noise1, noise2 = ref.open_tag("lobby"), filler("noise 1", 96), filler("noise 2", 52)
-    cookie, key = filler("cookie", 16), ALICE.static
-    sealed = [("the shortest", 18), ("one byte longer", 19), ("the longest", 1_191)]
-    valid = [
-        case("an initiation", ["W-1", "W-12"], bytes=ref.initiation(0x01020304, tag, noise1), kind="initiation",
-             senderIndex=0x01020304, tag=tag, noise=noise1, cookie=None),
-        case("an initiation with a cookie", ["W-12", "W-13"], bytes=ref.initiation(2**32 - 1, tag, noise1, cookie),
-             kind="initiation", senderIndex=2**32 - 1, tag=tag, noise=noise1, cookie=cookie),
-        case("an initiation of index 0", ["W-16"], bytes=ref.initiation(0, tag, noise1), kind="initiation",
-             senderIndex=0, tag=tag, noise=noise1, cookie=None),
-        case("a response", ["W-1", "W-12"], bytes=ref.response(0x01020304, noise2), kind="response",
-             receiverIndex=0x01020304, noise=noise2),
-    ] + [
-        case(f"a sealed datagram: {n}", ["W-1", "W-13"], bytes=ref.sealed_header(0xA1B2C3D4, c) + filler("sealed", count),
-             kind="sealed", receiverIndex=0xA1B2C3D4, counter=c, ciphertext=filler("sealed", count))
-        for (n, count), c in zip(sealed, (0, 1, ref.LAST_WILL_COUNTER))
-    ] + [
-        case("a retry", ["W-12"], bytes=ref.retry(0x01020304, cookie), kind="retry", receiverIndex=0x01020304, cookie=cookie),
-        case("an ask", ["W-12", "W-14"], bytes=ref.ask(tag, 0x0A0B0C0D), kind="ask", tag=tag, token=0x0A0B0C0D),
-        case("a tell in an open chat", ["W-12"], bytes=ref.tell(0x0A0B0C0D, bytes(8), key), kind="tell",
-             token=0x0A0B0C0D, nonce=bytes(8), key=key),
-        case("a tell in a secret chat", ["W-10", "W-12"], kind="tell", token=1, nonce=NONCE,
-             bytes=ref.tell(1, NONCE, ref.xor(key, ref.key_mask(SECRET, NONCE))),
-             key=ref.xor(key, ref.key_mask(SECRET, NONCE))),
-    ]
-    return {"valid": valid, "invalid": invalid_datagrams(tag, noise1, noise2, cookie, key)}
+    valid = []
+    for name, index, cookie in (("without a cookie", 0x01020304, b""), ("with a cookie", 2**32 - 1, COOKIE), ("of index 0", 0, b"")):
+        whole = OPEN.initiation(index, NOISE1)
+        valid.append(case(f"an initiation {name}", "W-1 W-13 W-16", bytes=whole + cookie, kind="initiation", senderIndex=index,
+                          check=whole[5:13], noise=NOISE1, cookie=cookie or None))
+    for name, count, counter in (("the shortest", 18, 0), ("one byte more", 19, 1), ("the longest", 1_191, ref.WILL)):
+        text = filler("sealed", count)
+        valid.append(case(f"a sealed datagram: {name}", "W-1 W-13", bytes=ref.sealed_header(0xA1B2C3D4, counter) + text,
+                          kind="sealed", receiverIndex=0xA1B2C3D4, counter=counter, ciphertext=text))
+    key = EXACT[5][1][17:]
+    return {"valid": valid + [
+        case("a response", "W-1 W-13", bytes=ref.response(1, NOISE2), kind="response", receiverIndex=1, noise=NOISE2),
+        case("a retry", "W-13", bytes=ref.retry(1, COOKIE), kind="retry", receiverIndex=1, cookie=COOKIE),
+        case("an ask", "W-13 W-14", bytes=EXACT[4][1], kind="ask", token=TOKEN, check=CHECK),
+        case("a tell", "W-13", bytes=EXACT[5][1], kind="tell", token=TOKEN, nonce=NONCE, key=key),
+    ], "invalid": table("invalid datagram", DATAGRAM_ERRORS, "bytes error", invalid_datagrams())}
 
 
-def invalid_datagrams(tag, noise1, noise2, cookie, key):
-    whole = ref.initiation(1, tag, noise1)
-    rows = [("an empty datagram", b"", "empty", "W-12")]
-    rows += [(f"version {v}", bytes([v << 4 | 1]) + whole[1:], "version", "W-12") for v in (0, 2, 15)]
-    rows += [(f"version {v} alone", bytes([v << 4 | 1]), "version", "W-12") for v in (0, 2)]
-    rows += [(f"kind {k}", bytes([0x10 | k]) + whole[1:], "kind", "W-12") for k in (0, 7, 8, 15)]
-    exact = [("initiation", whole), ("initiation with a cookie", whole + cookie), ("response", ref.response(1, noise2)),
-             ("retry", ref.retry(1, cookie)), ("ask", ref.ask(tag, 1)), ("tell", ref.tell(1, bytes(8), key))]
-    for name, datagram in exact:
-        rows += [(f"{name}: one byte short", datagram[:-1], "length", "W-13"),
-                 (f"{name}: one byte long", datagram + b"\0", "length", "W-13"),
-                 (f"{name}: the first byte alone", datagram[:1], "length", "W-13")]
-    rows += [("initiation: half a cookie", whole + cookie[:8], "length", "W-13"),
-             ("sealed: the header alone", ref.sealed_header(1, 0), "length", "W-13"),
-             ("sealed: a tag alone", ref.sealed_header(1, 0) + filler("sealed", 16), "length", "W-13"),
-             ("sealed: a frame of one byte", ref.sealed_header(1, 0) + filler("sealed", 17), "length", "W-13"),
-             ("sealed: 1,201 bytes", ref.sealed_header(1, 0) + filler("sealed", 1_192), "length", "W-13"),
-             ("ask: the first zero is one", ref.ask(tag, 1)[:13] + b"\x01" + bytes(31), "padding", "W-14"),
-             ("ask: the last zero has its top bit set", ref.ask(tag, 1)[:-1] + b"\x80", "padding", "W-14")]
-    return [case(n, [c], bytes=d, error=e) for n, d, e, c in rows]
+def invalid_datagrams():
+    rows = [("empty", b"", "empty")]
+    rows += [(f"version {v}", bytes([v << 4 | 1]) + INITIATION[1:], "version") for v in (0, 1, 3, 15)]
+    rows += [(f"version {v} alone", bytes([v << 4 | 1]), "version") for v in (1, 3)]
+    rows += [("another version and kind", b"\x10" + INITIATION[1:], "version")]
+    rows += [(f"kind {k}", bytes([0x20 | k]) + INITIATION[1:], "kind") for k in (0, 7, 8, 15)]
+    for name, datagram in EXACT:
+        rows += [(f"{name}, one byte short", datagram[:-1], "length"), (f"{name}, one byte long", datagram + b"\0", "length"),
+                 (f"{name}, the first byte alone", datagram[:1], "length")]
+    rows += [("initiation, half a cookie", INITIATION + COOKIE[:8], "length"),
+             ("sealed, the header alone", ref.sealed_header(1, 0), "length"),
+             *((f"sealed, {n + 9} bytes", ref.sealed_header(1, 0) + filler("sealed", n), "length") for n in (16, 17, 1_192))]
+    ask = EXACT[4][1]
+    return rows + [("ask, one in place of the first zero", ask[:17] + b"\x01" + ask[18:], "zeros"),
+                   ("ask, the top bit of the last zero set", ask[:-1] + b"\x80", "zeros")]
 
 
 # frames.json
 
-def heartbeat(typing=False, away=False, interval=10):
-    return {"type": "heartbeat", "typing": typing, "away": away, "interval": interval}
+def heartbeat(typing=False, away=False, unheard=False, interval=10):
+    return {"type": "heartbeat", "typing": typing, "away": away, "unheard": unheard, "interval": interval}
 
 
-def typing(on=False, away=False):
-    return {"type": "typing", "typing": on, "away": away}
+def typing(on=False, away=False, unheard=False):
+    return {"type": "typing", "typing": on, "away": away, "unheard": unheard}
 
 
-def hello(name="Alice", run="0123456789abcdef", stream=0x11223344, held=0, next=0):
-    return {"type": "hello", "run": run, "stream": stream, "held": held, "next": next, "name": name}
+def record(number, body, first=True, last=True, kind=0):
+    body = body.encode() if isinstance(body, str) else body
+    return {"type": "record", "number": number, "recordType": kind, "first": first, "last": last, "body": body.hex()}
 
 
-def message(text, stream=0x11223344, record=0, first=True, last=True):
-    return {"type": "message", "stream": stream, "record": record, "first": first, "last": last, "text": text}
+def ack(following, bitmap=0):
+    return {"type": "ack", "next": following, "bitmap": bitmap}
 
 
-def ack(stream=0x55667788, next=1, bitmap=0):
-    return {"type": "ack", "stream": stream, "next": next, "bitmap": bitmap}
+def small(kind, value):
+    return {"type": kind, {"bye": "reason", "forward": "next"}.get(kind, "token"): value}
+
+
+def unknown(code, body=b""):
+    return {"type": "unknown", "code": code, "body": body.hex()}
 
 
 def frames():
-    plain = [
-        ("a heartbeat", ["T-2", "W-24"], [heartbeat()]),
-        ("a heartbeat while typing", ["T-2"], [heartbeat(typing=True)]),
-        ("a heartbeat while away", ["T-2"], [heartbeat(away=True)]),
-        ("a heartbeat with both bits and the longest interval", ["T-2"], [heartbeat(True, True, 255)]),
-        ("a heartbeat with interval 0", ["T-12"], [heartbeat(interval=0)]),
-        ("typing on", ["T-2"], [typing(True)]),
-        ("typing off", ["T-2"], [typing()]),
-        ("typing off and away", ["T-2"], [typing(False, True)]),
-        ("a first hello", ["W-1", "M-4"], [hello()]),
-        ("a hello that holds a stream, with a heartbeat", ["M-4"],
-         [hello("Bob", "fedcba9876543210", 1, 0x11223344, 7), heartbeat()]),
-        ("a hello with no name", ["W-29"], [hello("")]),
-        ("a hello with a name of 64 bytes", ["W-29"], [hello("\u00e9" * 32)]),
-        ("a hello with the highest numbers", ["W-1"], [hello("x", "f" * 16, 2**32 - 1, 2**32 - 1, 2**32 - 1)]),
-        ("a name with control characters is taken as it is", ["W-29"], [hello("a\u0000\u001b[2J\u202e")]),
-        ("a message of one record", ["M-1", "W-28"], [message("Hello, Bob!")]),
-        ("a message behind its typing frame", ["M-9", "W-28"], [typing(), message("h\u00e9llo \U0001f44b")]),
-        ("the first of several records", ["M-1"], [message("One ", last=False)]),
-        ("a record in the middle", ["M-1"], [message("two ", record=1, first=False, last=False)]),
-        ("the last of several records", ["M-1"], [message("three", record=2, first=False)]),
-        ("the highest record", ["W-1"], [message("x", 2**32 - 1, 2**32 - 1)]),
-        ("a text of one byte", ["W-28"], [message("x")]),
-        ("a text with a byte order mark, a zero and a noncharacter", ["W-28"], [message("\ufeff\u0000\uffff")]),
-        ("a text that looks like frames", ["W-28"], [message("\u0001\u0000\n\b\u0000")]),
-        ("the longest text behind a typing frame", ["M-1", "W-28"], [typing(), message((LOREM * 30)[:1_163])]),
-        ("an ack", ["M-15"], [ack()]),
-        ("an ack with records received beyond", ["M-15"], [ack(next=5, bitmap=0b101)]),
-        ("an ack with all bits", ["M-15"], [ack(next=2**32 - 1, bitmap=0xFFFF)]),
-        ("a ping", ["L-28"], [{"type": "ping", "token": 0xBEEF}]),
-        ("a pong with its heartbeat", ["L-28"], [heartbeat(), {"type": "pong", "token": 0xBEEF}]),
-        ("a status, an ack and a message", ["W-24", "W-28"], [typing(True), ack(), message("and")]),
-        ("one of each frame that can stand together", ["W-24"],
-         [typing(), hello(), ack(), {"type": "ping", "token": 0}, {"type": "pong", "token": 65_535},
-          {"type": "bye", "reason": "quit"}, {"type": "unknown", "code": 0x40, "body": ""}, message("end")]),
-        ("an unknown extension without a body", ["W-26"], [{"type": "unknown", "code": 0x40, "body": ""}, heartbeat()]),
-        ("an unknown extension with a body", ["W-26", "X-3"],
-         [typing(True), {"type": "unknown", "code": 0xFF, "body": "0102030405"}]),
-        ("two unknown extensions of one type", ["W-25", "W-26"],
-         [{"type": "unknown", "code": 0x41, "body": "aa"}, {"type": "unknown", "code": 0x41, "body": "bb"}]),
-        ("an unknown extension before a message", ["X-3"],
-         [typing(), {"type": "unknown", "code": 0xF0, "body": "00" * 300}, message("x")]),
-    ] + [(f"a bye, reason {i}", ["L-32"], [{"type": "bye", "reason": r}]) for i, r in enumerate(ref.REASONS)]
-    valid = [case(n, c, bytes=b"".join(map(ref.encode, f)), frames=f) for n, c, f in plain]
-    loose = [
-        ("the reserved bits of a heartbeat's status", ["X-1"], b"\x01\xff\x0a", [heartbeat(True, True)]),
-        ("the reserved bits of a typing status", ["X-1"], b"\x02\xfc", [typing()]),
-        ("the reserved flags of a message", ["X-1"], ref.message(1, 2, 0, 0, "x")[:9] + b"\xfdx",
-         [message("x", 1, 2, True, False)]),
-    ] + [(f"the unassigned bye reason {r}", ["X-2"], ref.bye(r), [{"type": "bye", "reason": "quit"}]) for r in (6, 64, 255)]
-    valid += [case(n, c, bytes=b, frames=f, reencodes=False) for n, c, b, f in loose]
-    return {"valid": valid, "invalid": invalid_frames()}
+    on, all_bits = typing(True), {"typing": True, "away": True, "unheard": True}
+    rows = [(f"the status of {name} with the bits {bits:03b}", [make(bool(bits & 1), bool(bits & 2), bool(bits & 4))])
+            for name, make in (("a heartbeat", heartbeat), ("a typing frame", typing)) for bits in range(8)]
+    rows += [(f"a heartbeat with the interval {i}", [heartbeat(interval=i)]) for i in (0, 9, 255)]
+    rows += [(f"a bye for the reason {r}", [small("bye", r)]) for r in ref.REASONS]
+    rows += [
+        ("a text of one record", [typing(), record(1, "h\u00e9llo \U0001f44b")]), ("a text without a typing frame", [record(1, "x")]),
+        ("the first record of a text", [record(1, "One ", last=False)]), ("a record within a text", [record(2, "two ", False, False)]),
+        ("the last record of a text", [record(3, "three", False)]), ("the highest number", [record(2**32 - 1, "x")]),
+        ("a text with a byte order mark, a zero and a noncharacter", [record(1, "\ufeff\0\uffff")]),
+        ("a text that reads as frames", [record(1, "\1\0\n\b\0")]), ("the longest text", [typing(), record(1, LOREM[:1_167])]),
+        ("a name", [typing(), record(0, "Alice", kind=1)]), ("an empty name", [typing(), record(0, "", kind=1)]),
+        ("a name of 65 bytes", [typing(), record(0, "n" * 65, kind=1)]), ("a name that is not UTF-8", [record(0, b"\xff", kind=1)]),
+        ("an invite", [record(4, "inkling:lobby#", kind=2)]), ("a successor", [record(4, bytes(54), kind=3)]),
+        ("an unassigned record type without flags", [record(4, b"\xff", False, False, 4)]),
+        ("a greasing record without a body", [record(4, "", kind=14)]), ("an experimental record", [record(4, "x", kind=15)]),
+        ("an ack", [ack(1)]), ("an ack with a bitmap", [ack(5, 0b101)]), ("an ack with all bits", [ack(2**32 - 1, 0xFFFF)]),
+        ("a ping", [small("ping", 0xBEEF)]), ("a heartbeat and a pong", [heartbeat(), small("pong", 0xBEEF)]),
+        ("a forward", [small("forward", 0x01020304)]), ("a status, an ack and a record", [on, ack(1), record(1, "and")]),
+        ("all frames that can stand together",
+         [on, *(small(t, v) for t, v in (("ping", 0), ("pong", 65_535), ("forward", 9), ("bye", "quit"))),
+                                               ack(1), unknown(0x40), record(1, "end")]),
+        ("an unknown frame without a body", [unknown(0x40), heartbeat()]),
+        ("an unknown frame behind a status", [on, unknown(0xFF, b"\1\2\3")]),
+        ("two unknown frames of one type", [unknown(0x5A, b"a"), unknown(0x5A, b"b")]),
+        ("an unknown frame before a record", [typing(), unknown(0xF0, bytes(300)), record(1, "x")]),
+        ("an unknown frame alone", [unknown(0xDA)])]
+    valid = [case(n, " ".join(dict.fromkeys(FRAME_CLAUSES[frame["type"]] for frame in f)), bytes=ref.plaintext(*f), frames=f,
+                  reencodes=True) for n, f in rows]
+    loose = [("unassigned bits of a heartbeat's status", b"\x01\xff\x0a", [{"type": "heartbeat", **all_bits, "interval": 10}]),
+             ("unassigned bits of a typing frame's status", b"\x02\xf8", [typing()]),
+             ("unassigned flags of a text", b"\x04\0\0\0\1\x0dx", [record(1, "x", True, False)]),
+             ("unassigned flags of a name", b"\x04\0\0\0\0\x1fx", [record(0, "x", kind=1)])]
+    loose += [(f"the bye reason {r}", bytes([8, r]), [small("bye", "quit")]) for r in (4, 5, 6, 255)]
+    valid += [case(n, "X-1 X-2", bytes=b, frames=f, reencodes=False) for n, b, f in loose]
+    names = [("64 bytes", "\u00e9".encode() * 32, "\u00e9" * 32), ("65 bytes", b"n" * 65, ""), ("no byte", b"", ""),
+             ("control characters", b"a\0\x1b[2J", "a\0\x1b[2J"), ("a decomposed name", "e\u0301".encode(), "e\u0301")]
+    return {"valid": valid, "invalid": invalid_frames(),
+            "names": table("display name", "M-25", "body displayName", names + [(n, b, "") for n, b in NOT_UTF8])}
 
 
 def invalid_frames():
-    on, beat, greeting = ref.typing_frame(True), ref.heartbeat(), ref.hello(1, 2, 0, 0, "Al")
-    rows = [("no frame", b"", "empty", 0, "W-24")]
-    kinds = [("heartbeat", beat), ("typing", on), ("hello", greeting), ("ack", ref.ack(1, 2, 3)), ("ping", ref.ping(1)),
-             ("pong", ref.pong(1)), ("bye", ref.bye(0)), ("extension", ref.extension(0x40, b"\x01\x02"))]
+    on, beat, ping = ref.encode(typing(True)), ref.encode(heartbeat()), ref.encode(small("ping", 1))
+    kinds = [("heartbeat", beat), ("typing", on), ("ack", ref.encode(ack(2, 3))), ("ping", ping), ("pong", ref.encode(small("pong", 1))),
+             ("bye", ref.encode(small("bye", "quit"))), ("forward", ref.encode(small("forward", 7))),
+             ("unknown", ref.encode(unknown(0x40, b"ab")))]
+    rows = [("empty", b"", "empty", 0)]
     for name, frame in kinds:
-        rows += [(f"{name}: the type alone", frame[:1], "truncated", 0, "W-24"),
-                 (f"{name}: one byte short", frame[:-1], "truncated", 0, "W-24")]
-    rows += [
-        ("hello: cut within its numbers", greeting[:20], "truncated", 0, "W-24"),
-        ("hello: cut before the name's length", greeting[:21], "truncated", 0, "W-24"),
-        ("extension: half a length", b"\x40\x00", "truncated", 0, "W-24"),
-        ("extension: longer than the datagram", b"\x40\xff\xff" + bytes(10), "truncated", 0, "W-24"),
-        ("message: cut before its flags", ref.message(1, 2, 1, 1, "")[:9], "truncated", 0, "W-24"),
-        ("a good frame before one cut off", on + ref.ping(1)[:2], "truncated", 2, "W-24"),
-    ]
-    rows += [(f"the unassigned type 0x{t:02x}", bytes([t]) + bytes(8), "unknownType", 0, "W-25") for t in (0, 9, 0x3F)]
-    rows += [("an unassigned type behind a good frame", beat + b"\x10\x00", "unknownType", 3, "W-25")]
-    rows += [(f"{name}: twice", frame * 2, "duplicate", len(frame), "W-25")
-             for name, frame in kinds[2:7]]
-    rows += [
-        ("ping: twice with frames between", ref.ping(1) + on + ref.ack(1, 2, 3) + ref.ping(2), "duplicate", 16, "W-25"),
-        ("heartbeat and typing", beat + on, "twoStatuses", 3, "W-27"),
-        ("typing and heartbeat", on + beat, "twoStatuses", 2, "W-27"),
-        ("typing, ping and heartbeat", on + ref.ping(1) + beat, "twoStatuses", 5, "W-27"),
-        ("hello: a name of 65 bytes", ref.hello(1, 2, 0, 0, "n" * 65), "nameTooLong", 0, "W-29"),
-        ("hello: a name of 255 bytes", ref.hello(1, 2, 0, 0, "n" * 255), "nameTooLong", 0, "W-29"),
-        ("hello: own stream 0", ref.hello(1, 0, 0, 0, "Al"), "zeroStream", 0, "W-29"),
-        ("hello: own stream 0, behind a heartbeat", beat + ref.hello(1, 0, 0, 0, "Al"), "zeroStream", 3, "W-29"),
-        ("message: no text", ref.message(1, 2, 1, 1, ""), "emptyMessage", 0, "W-28"),
-        ("message: no text behind a typing frame", on + ref.message(1, 2, 1, 1, ""), "emptyMessage", 2, "W-28"),
-    ]
-    for name, text in (("a lone continuation", b"a\x80"), ("an overlong slash", b"\xc0\xaf"),
-                       ("a surrogate", b"\xed\xa0\x80"), ("a scalar cut off", b"ab\xf0\x9f\x91"),
-                       ("above U+10FFFF", b"\xf4\x90\x80\x80"), ("the byte 0xff", b"\xff")):
-        rows += [(f"message: {name}", on + ref.message(1, 2, 1, 1, text), "invalidText", 2, "W-28"),
-                 (f"hello: {name}", ref.hello(1, 2, 0, 0, text), "invalidText", 0, "W-29")]
-    return [case(n, [c], bytes=b, error=e, offset=o) for n, b, e, o, c in rows]
+        rows += [(f"{name}, the type alone", frame[:1], "truncated", 0), (f"{name}, one byte short", frame[:-1], "truncated", 0)]
+    rows += [("unknown, half a length", b"\x40\0", "truncated", 0),
+             ("unknown, longer than the datagram", b"\x40\xff\xff" + bytes(9), "truncated", 0),
+             ("record, the type alone", b"\x04", "truncated", 0), ("record, no flags", b"\x04\0\0\0\1", "truncated", 0),
+             ("a cut frame behind a whole one", on + ping[:2], "truncated", 2)]
+    rows += [(f"type 0x{t:02x}", bytes([t]) + bytes(8), "unknownType", 0) for t in (0, 3, 0x0A, 0x3F)]
+    rows += [("an unlisted type behind a heartbeat", beat + b"\x10\0", "unknownType", 3)]
+    rows += [(f"{name}, twice", frame * 2, "duplicate", len(frame)) for name, frame in kinds[2:7]]
+    rows += [("ping, twice with a frame between", ping + on + ping, "duplicate", 5), ("heartbeat, twice", beat * 2, "twoStatuses", 3),
+             ("typing, twice", on * 2, "twoStatuses", 2), ("heartbeat and typing", beat + on, "twoStatuses", 3),
+             ("typing, ping and heartbeat", on + ping + beat, "twoStatuses", 5),
+             ("text, no body", on + ref.encode(record(1, "")), "emptyText", 2)]
+    rows += [(f"text, {n}", on + ref.encode(record(1, b)), "notUTF8", 2) for n, b in NOT_UTF8]
+    rows += [(f"{name} with the flags {f | l << 1:02b}", on + ref.encode(record(1, "x", bool(f), bool(l), kind)), "flags", 2)
+             for name, kind in (("name", 1), ("invite", 2), ("successor", 3)) for f, l in ((0, 0), (1, 0), (0, 1))]
+    return table("invalid frames", FRAME_ERRORS, "bytes error offset", rows)

@@ -1,13 +1,10 @@
-"""The encodings and derivations of the Inkling protocol, written from the specification alone.
-
-Needs the packages `cryptography` and `noiseprotocol` (0.3.1).
-"""
+"""Encodings and derivations of the Inkling protocol, version 2, written from its texts alone."""
 
 import base64
 import hashlib
+import hmac
 import struct
 import unicodedata
-import warnings
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives import hashes
@@ -15,35 +12,35 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from noise.backends.default import noise_backend
-from noise.connection import Keypair, NoiseConnection
-from noise.noise_protocol import NoiseProtocol
-from noise.state import SymmetricState
 
-PROTOCOL_NAME = b"Noise_IKpsk2_25519_ChaChaPoly_SHA256"
+NOISE_NAME = b"Noise_IKpsk2_25519_ChaChaPoly_SHA256"
 FIELD_PRIME = 2**255 - 19
-LAST_WILL_COUNTER = 2**32 - 1
-HIGHEST_ORDINARY_COUNTER = 2**32 - 3
-REASONS = ["quit", "left", "suspended", "lastWill", "removed", "unheard"]
+WILL, HIGHEST = 2**32 - 1, 2**32 - 3
+REASONS = ["quit", "left", "suspended", "lastWill"]
+TYPES = {"typing": 0x02, "heartbeat": 0x01, "record": 0x04, "ack": 0x05, "ping": 0x06, "pong": 0x07, "bye": 0x08,
+         "forward": 0x09}
 
 
-# Keys and what is derived from them
+# Keys and texts
 
-def labelled_hash(label, data):
-    return hashlib.sha256(label.encode("ascii") + b"\0" + data).digest()
-
-
-def hkdf(secret, salt, info):
-    return HKDF(hashes.SHA256(), 32, salt or None, info.encode("ascii")).derive(secret)
+def sha256(data):
+    return hashlib.sha256(data).digest()
 
 
-def private_key(label):
-    return hashlib.sha256(b"inkling vectors " + label.encode("ascii")).digest()
+def hkdf(key, salt, info, length=32):
+    return HKDF(hashes.SHA256(), length, salt or None, info).derive(key)
+
+
+def kdf(key, salt, label):
+    return hkdf(key, salt, label.encode("ascii"))
+
+
+def check(key, data):
+    return hmac.digest(key, data, "sha256")[:8]
 
 
 def public_key(private):
-    key = X25519PrivateKey.from_private_bytes(private).public_key()
-    return key.public_bytes(Encoding.Raw, PublicFormat.Raw)
+    return X25519PrivateKey.from_private_bytes(private).public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
 
 
 def exchange(private, public):
@@ -59,35 +56,17 @@ def base64url(data):
 
 
 def user_id(public):
-    return base32(hashlib.sha256(public).digest()[:10])
+    return base32(sha256(public)[:10])
 
 
-def open_tag(name):
-    return labelled_hash("inkling/1 open chat tag", nfc(name))[:8]
-
-
-def open_psk(name):
-    return labelled_hash("inkling/1 open chat psk", nfc(name))
-
-
-def secret_tag(secret):
-    return labelled_hash("inkling/1 secret chat tag", secret)[:8]
-
-
-def secret_psk(secret):
-    return hkdf(secret, b"", "inkling/1 secret chat psk")
-
-
-def key_mask(secret, nonce):
-    return hkdf(secret, nonce, "inkling/1 key mask")
+def fingerprint(one, other):
+    smaller, larger = sorted((one, other))
+    number = int.from_bytes(sha256(b"inkling fingerprint 1 pair" + smaller + larger), "big")
+    return f"{number % 10**60:060}"
 
 
 def nfc(name):
-    return unicodedata.normalize("NFC", name).encode("utf-8")
-
-
-def xor(left, right):
-    return bytes(a ^ b for a, b in zip(left, right, strict=True))
+    return unicodedata.normalize("NFC", name)
 
 
 def txt(*strings):
@@ -95,26 +74,47 @@ def txt(*strings):
     return b"".join(bytes([len(s)]) + s for s in strings)
 
 
+class Chat:
+    """The keys of an open chat with a name, or of a secret chat with a secret and perhaps an owner's key."""
+
+    def __init__(self, name=None, secret=None, owner=b""):
+        if secret is None:
+            self.json = {"open": name}
+            self.chat_key = sha256(b"inkling/2 open chat\0" + nfc(name).encode("utf-8"))
+        else:
+            self.json = {"secret": base32(secret), **({"owner": base64url(owner)} if owner else {})}
+            self.chat_key = kdf(secret, owner, "inkling/2 secret chat")
+        labels = ["psk", "prologue", "seal", "check initiation", "check ask", "check name"]
+        self.psk, self.prologue_key, self.seal_key, self.initiation_key, self.ask_key, self.name_key = (
+            kdf(self.chat_key, b"", f"inkling/2 {label}") for label in labels)
+
+    def prologue(self, index):
+        return b"inkling/2\0\x21" + struct.pack(">I", index) + self.prologue_key
+
+    def initiation(self, index, noise):
+        data = b"\x21" + struct.pack(">I", index) + noise
+        return data[:5] + check(self.initiation_key, data) + noise
+
+    def ask_check(self, token):
+        return check(self.ask_key, token)
+
+    def instance_name(self, nonce):
+        return base32(nonce + check(self.name_key, nonce))
+
+    def sealed_key(self, public, nonce, token=None):
+        """The instance key, or with a token the tell key."""
+        label = "inkling/2 instance" if token is None else "inkling/2 tell"
+        return ChaCha20Poly1305(kdf(self.seal_key, (token or b"") + nonce, label)).encrypt(bytes(12), public, b"")
+
+
 # Datagrams
 
-def initiation(index, tag, noise, cookie=b""):
-    return b"\x11" + struct.pack(">I", index) + tag + noise + cookie
-
-
-def initiation_header(index, tag):
-    return initiation(index, tag, b"")
-
-
-def prologue(header):
-    return b"inkling/1\0" + header
-
-
 def response(index, noise):
-    return b"\x12" + struct.pack(">I", index) + noise
+    return b"\x22" + struct.pack(">I", index) + noise
 
 
 def sealed_header(index, counter):
-    return b"\x13" + struct.pack(">II", index, counter)
+    return b"\x23" + struct.pack(">II", index, counter)
 
 
 def nonce(counter):
@@ -127,187 +127,127 @@ def seal(key, index, counter, plaintext):
 
 
 def opens(key, datagram):
-    """The frames of a sealed datagram, or None if it does not authenticate."""
-    counter = struct.unpack(">I", datagram[5:9])[0]
     try:
-        return ChaCha20Poly1305(key).decrypt(nonce(counter), datagram[9:], datagram[:9])
+        ChaCha20Poly1305(key).decrypt(nonce(struct.unpack(">I", datagram[5:9])[0]), datagram[9:], datagram[:9])
+        return True
     except InvalidTag:
-        return None
+        return False
 
 
 def retry(index, cookie):
-    return b"\x14" + struct.pack(">I", index) + cookie
+    return b"\x24" + struct.pack(">I", index) + cookie
 
 
-def ask(tag, token):
-    return b"\x15" + tag + struct.pack(">I", token) + bytes(32)
+def ask(token, check_bytes):
+    return b"\x25" + token + check_bytes + bytes(48)
 
 
 def tell(token, nonce_bytes, key):
-    return b"\x16" + struct.pack(">I", token) + nonce_bytes + key
+    return b"\x26" + token + nonce_bytes + key
 
 
 # Frames
 
-def status(typing=False, away=False):
-    return typing | away << 1
-
-
-def heartbeat(typing=False, away=False, interval=10):
-    return bytes([0x01, status(typing, away), interval])
-
-
-def typing_frame(typing=False, away=False):
-    return bytes([0x02, status(typing, away)])
-
-
-def hello(run, stream, held, next_record, name):
-    name = name.encode("utf-8") if isinstance(name, str) else name
-    return b"\x03" + struct.pack(">QIIIB", run, stream, held, next_record, len(name)) + name
-
-
-def message(stream, record, first, last, text):
-    text = text.encode("utf-8") if isinstance(text, str) else text
-    return b"\x04" + struct.pack(">IIB", stream, record, first | last << 1) + text
-
-
-def ack(stream, next_record, bitmap):
-    return b"\x05" + struct.pack(">IIH", stream, next_record, bitmap)
-
-
-def ping(token):
-    return b"\x06" + struct.pack(">H", token)
-
-
-def pong(token):
-    return b"\x07" + struct.pack(">H", token)
-
-
-def bye(reason):
-    return bytes([0x08, reason])
-
-
-def extension(code, body):
-    return bytes([code]) + struct.pack(">H", len(body)) + body
-
-
 def encode(frame):
-    """The bytes of a frame given as in `frames.json`."""
-    kind = frame["type"]
-    if kind == "heartbeat":
-        return heartbeat(frame["typing"], frame["away"], frame["interval"])
-    if kind == "typing":
-        return typing_frame(frame["typing"], frame["away"])
-    if kind == "hello":
-        return hello(int(frame["run"], 16), frame["stream"], frame["held"], frame["next"], frame["name"])
-    if kind == "message":
-        return message(frame["stream"], frame["record"], frame["first"], frame["last"], frame["text"])
-    if kind == "ack":
-        return ack(frame["stream"], frame["next"], frame["bitmap"])
-    if kind == "ping":
-        return ping(frame["token"])
-    if kind == "pong":
-        return pong(frame["token"])
-    if kind == "bye":
-        return bye(REASONS.index(frame["reason"]))
-    return extension(frame["code"], bytes.fromhex(frame["body"]))
+    """The bytes of a frame with the fields of `frames.json`."""
+    if frame["type"] == "unknown":
+        body = bytes.fromhex(frame["body"])
+        return struct.pack(">BH", frame["code"], len(body)) + body
+    head = bytes([TYPES[frame["type"]]])
+    match frame["type"]:
+        case "heartbeat" | "typing":
+            status = frame["typing"] | frame["away"] << 1 | frame["unheard"] << 2
+            return head + bytes([status, frame["interval"]] if "interval" in frame else [status])
+        case "record":
+            flags = frame["first"] | frame["last"] << 1 | frame["recordType"] << 4
+            return head + struct.pack(">IB", frame["number"], flags) + bytes.fromhex(frame["body"])
+        case "ack":
+            return head + struct.pack(">IH", frame["next"], frame["bitmap"])
+        case "ping" | "pong":
+            return head + struct.pack(">H", frame["token"])
+        case "bye":
+            return head + bytes([REASONS.index(frame["reason"])])
+        case "forward":
+            return head + struct.pack(">I", frame["next"])
+
+
+def plaintext(*frames):
+    return b"".join(map(encode, frames))
 
 
 # The handshake
 
 class Side:
-    """One side's keys in a handshake."""
+    """The keys, index, run and epoch of one side of a handshake."""
 
-    def __init__(self, label, index):
-        self.index = index
-        self.static_private = private_key(label + " static")
-        self.static = public_key(self.static_private)
-        self.ephemeral_private = private_key(label + " ephemeral")
-        self.ephemeral = public_key(self.ephemeral_private)
-
-    def json(self):
-        return {
-            "index": self.index,
-            "staticPrivate": self.static_private.hex(),
-            "staticPublic": self.static.hex(),
-            "ephemeralPrivate": self.ephemeral_private.hex(),
-            "ephemeralPublic": self.ephemeral.hex(),
-        }
+    def __init__(self, name, index, run, epoch, handshake=""):
+        self.index, self.run, self.epoch = index, bytes.fromhex(run), epoch
+        self.static_private = sha256(b"inkling vectors " + name.encode() + b" static")
+        self.ephemeral_private = sha256(b"inkling vectors " + name.encode() + b" ephemeral" + handshake.encode())
+        self.static, self.ephemeral = public_key(self.static_private), public_key(self.ephemeral_private)
+        self.json = {
+            "index": index, "staticPrivate": self.static_private.hex(), "staticPublic": self.static.hex(),
+            "ephemeralPrivate": self.ephemeral_private.hex(), "ephemeralPublic": self.ephemeral.hex(), "run": run,
+            "epoch": epoch}
 
 
-def connection(side, psk, prologue_bytes, remote=None):
-    noise = NoiseConnection.from_name(PROTOCOL_NAME)
-    noise.set_psks(psk)
-    noise.set_prologue(prologue_bytes)
-    if remote is None:
-        noise.set_as_responder()
-    else:
-        noise.set_as_initiator()
-        noise.set_keypair_from_public_bytes(Keypair.REMOTE_STATIC, remote)
-    noise.set_keypair_from_private_bytes(Keypair.STATIC, side.static_private)
-    noise.set_keypair_from_private_bytes(Keypair.EPHEMERAL, side.ephemeral_private)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        noise.start_handshake()
-    return noise
+class Symmetric:
+    """The SymmetricState of Noise (revision 34, section 5.2)."""
+
+    def __init__(self, prologue, responder):
+        self.chaining = self.hash = sha256(NOISE_NAME)
+        self.mix_hash(prologue)
+        self.mix_hash(responder)
+
+    def mix_hash(self, data):
+        self.hash = sha256(self.hash + data)
+
+    def mix_key(self, *inputs):
+        for data in inputs:
+            keys = hkdf(data, self.chaining, b"", 64)
+            self.chaining, self.key, self.count = keys[:32], keys[32:], 0
+
+    def mix_psk(self, psk):
+        keys = hkdf(psk, self.chaining, b"", 96)
+        self.chaining, self.key, self.count = keys[:32], keys[64:], 0
+        self.mix_hash(keys[32:64])
+
+    def encrypt(self, text):
+        sealed = ChaCha20Poly1305(self.key).encrypt(nonce(self.count), text, self.hash)
+        self.count += 1
+        self.mix_hash(sealed)
+        return sealed
+
+    def split(self):
+        keys = hkdf(b"", self.chaining, b"", 64)
+        return keys[:32], keys[32:]
 
 
 class Handshake:
-    """A whole handshake between two sides, done by the package `noiseprotocol`."""
+    """A handshake in a chat. `forged` replaces keys, X25519 results, the prologue, the psk or payloads by name."""
 
-    def __init__(self, initiator, responder, tag, psk):
-        self.initiator, self.responder, self.tag, self.psk = initiator, responder, tag, psk
-        self.header = initiation_header(initiator.index, tag)
-        self.prologue = prologue(self.header)
-        opener = connection(initiator, psk, self.prologue, responder.static)
-        answerer = connection(responder, psk, self.prologue)
-        self.message1 = bytes(opener.write_message())
-        assert bytes(answerer.read_message(self.message1)) == b""
-        self.payload2 = struct.pack(">I", responder.index)
-        self.message2 = bytes(answerer.write_message(self.payload2))
-        assert bytes(opener.read_message(self.message2)) == self.payload2
-        self.hash = opener.get_handshake_hash()
-        assert self.hash == answerer.get_handshake_hash()
-        self.forward = opener.noise_protocol.cipher_state_encrypt.k
-        self.backward = opener.noise_protocol.cipher_state_decrypt.k
-        assert self.forward == answerer.noise_protocol.cipher_state_decrypt.k
-        assert self.backward == answerer.noise_protocol.cipher_state_encrypt.k
-        self.initiation = initiation(initiator.index, tag, self.message1)
+    def __init__(self, chat, initiator, responder, **forged):
+        self.chat, self.initiator, self.responder = chat, initiator, responder
+
+        def result(name, private, public):
+            return forged[name] if name in forged else exchange(private, public)
+
+        self.prologue = forged.get("prologue", chat.prologue(initiator.index))
+        self.payload1 = initiator.run + struct.pack(">I", initiator.epoch)
+        self.payload2 = struct.pack(">I", responder.index) + responder.run + struct.pack(">I", responder.epoch)
+        ephemeral1, static1 = forged.get("ephemeral1", initiator.ephemeral), forged.get("static1", initiator.static)
+        ephemeral2 = forged.get("ephemeral2", responder.ephemeral)
+        state = Symmetric(self.prologue, responder.static)
+        state.mix_hash(ephemeral1)
+        state.mix_key(ephemeral1, result("es", initiator.ephemeral_private, responder.static))
+        self.message1 = ephemeral1 + state.encrypt(static1)
+        state.mix_key(result("ss", initiator.static_private, responder.static))
+        self.message1 += state.encrypt(self.payload1)
+        self.initiation = chat.initiation(initiator.index, self.message1)
+        state.mix_hash(ephemeral2)
+        state.mix_key(ephemeral2, result("ee", responder.ephemeral_private, initiator.ephemeral),
+                      result("se", responder.ephemeral_private, initiator.static))
+        state.mix_psk(forged.get("psk", chat.psk))
+        self.message2 = ephemeral2 + state.encrypt(self.payload2)
         self.response = response(initiator.index, self.message2)
-
-
-def symmetric_state(prologue_bytes, responder_static):
-    noise = NoiseProtocol(PROTOCOL_NAME, noise_backend)
-    state = SymmetricState.initialize_symmetric(noise)
-    state.mix_hash(prologue_bytes)
-    state.mix_hash(responder_static)
-    return state
-
-
-def forged_message1(prologue_bytes, responder_static, ephemeral, es, static, ss):
-    """Message 1 with keys and shared secrets of the forger's choice, and the state after it."""
-    state = symmetric_state(prologue_bytes, responder_static)
-    state.mix_hash(ephemeral)
-    state.mix_key(ephemeral)
-    state.mix_key(es)
-    message1 = ephemeral + state.encrypt_and_hash(static)
-    state.mix_key(ss)
-    return message1 + state.encrypt_and_hash(b""), state
-
-
-def forged_message2(state, psk, ephemeral, ee, se, payload):
-    """Message 2 after `forged_message1`, with shared secrets of the forger's choice."""
-    state.mix_hash(ephemeral)
-    state.mix_key(ephemeral)
-    state.mix_key(ee)
-    state.mix_key(se)
-    state.mix_key_and_hash(psk)
-    return ephemeral + state.encrypt_and_hash(payload)
-
-
-def accepts_message1(responder, psk, prologue_bytes, message1):
-    try:
-        connection(responder, psk, prologue_bytes).read_message(message1)
-        return True
-    except (InvalidTag, ValueError):
-        return False
+        self.hash, (self.forward, self.backward) = state.hash, state.split()

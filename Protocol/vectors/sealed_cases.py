@@ -1,280 +1,260 @@
 """The cases of `handshake.json`, `sealed.json` and `replay.json`."""
 
+import struct
+import warnings
+
+from noise.connection import Keypair, NoiseConnection
+
 import reference as ref
-from cases import ALICE, BOB, LOREM, LOW_ORDER, SECRET, case, filler, top_bit
+from cases import (ALICE, BAD_KEYS, BOB, CHATS, COOKIE, LOREM, OPEN, OWNED, RUN_A, RUN_B, ack, case, filler, flipped, heartbeat,
+                   record, small, table, typing, unknown)
 from reference import Handshake, Side
 
-RUN_A, RUN_B, STREAM_A, STREAM_B = 0x0123456789ABCDEF, 0xFEDCBA9876543210, 0x11223344, 0x55667788
-STREAM_CROSSED = 0x99AABBCC
+LOW_ORDER = [
+    ("0", bytes(32)), ("1", b"\1" + bytes(31)),
+    ("the first of order 8", bytes.fromhex("e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800")),
+    ("the second of order 8", bytes.fromhex("5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157"))]
+LOW_ORDER += [(name, (ref.FIELD_PRIME + i).to_bytes(32, "little")) for i, name in enumerate(("p - 1", "p", "p + 1"), -1)]
+ZERO = bytes(32)
 
 
 # handshake.json
 
-def conversation(shake, where):
-    """A first contact, typing, a message and a bye, sealed in both directions."""
-    sealed = sealed_steps(shake, where, [
-        ("the initiator's hello", "initiator", ref.hello(RUN_A, STREAM_A, 0, 0, "Alice") + ref.heartbeat()),
-        ("the responder's hello", "responder", ref.hello(RUN_B, STREAM_B, STREAM_A, 0, "Bob") + ref.heartbeat()),
-        ("the hello that holds the other's stream", "initiator",
-         ref.hello(RUN_A, STREAM_A, STREAM_B, 0, "Alice") + ref.heartbeat()),
-        ("typing begins", "initiator", ref.typing_frame(True)),
-        ("the first copy", "initiator", ref.typing_frame(True)),
-        ("the second copy", "initiator", ref.typing_frame(True)),
-        ("the heartbeat while typing", "initiator", ref.heartbeat(typing=True)),
-        ("the message, behind the stop", "initiator",
-         ref.typing_frame() + ref.message(STREAM_A, 0, 1, 1, "Hello, Bob!")),
-        ("the ack", "responder", ref.ack(STREAM_A, 1, 0)),
-        ("a ping", "responder", ref.ping(0xBEEF)),
-        ("its pong", "initiator", ref.heartbeat() + ref.pong(0xBEEF)),
-        ("the bye", "responder", ref.bye(0)),
-    ])
-    will = ref.bye(3)
-    sealed.append(case(f"{where}: the initiator's last will", ["W-21", "L-33"], **{"from": "initiator"}, counter=ref.LAST_WILL_COUNTER,
-                       plaintext=will, bytes=ref.seal(shake.forward, shake.responder.index, ref.LAST_WILL_COUNTER, will)))
+def package(shake, side, psk=None):
+    """The same handshake by the package `noiseprotocol`, at one side."""
+    noise = NoiseConnection.from_name(ref.NOISE_NAME)
+    noise.set_psks(psk or shake.chat.psk)
+    noise.set_prologue(shake.chat.prologue(shake.initiator.index))
+    if side is shake.initiator:
+        noise.set_as_initiator()
+        noise.set_keypair_from_public_bytes(Keypair.REMOTE_STATIC, shake.responder.static)
+    else:
+        noise.set_as_responder()
+    noise.set_keypair_from_private_bytes(Keypair.STATIC, side.static_private)
+    noise.set_keypair_from_private_bytes(Keypair.EPHEMERAL, side.ephemeral_private)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        noise.start_handshake()
+    return noise
+
+
+def refuses(noise, message):
+    try:
+        noise.read_message(message)
+    except (ref.InvalidTag, ValueError):
+        return True
+    return False
+
+
+def check_by_package(shake):
+    initiator, responder = package(shake, shake.initiator), package(shake, shake.responder)
+    assert initiator.write_message(shake.payload1) == shake.message1
+    assert responder.read_message(shake.message1) == shake.payload1
+    assert responder.write_message(shake.payload2) == shake.message2
+    assert initiator.read_message(shake.message2) == shake.payload2
+    assert initiator.get_handshake_hash() == responder.get_handshake_hash() == shake.hash
+    assert initiator.noise_protocol.cipher_state_encrypt.k == shake.forward
+    assert initiator.noise_protocol.cipher_state_decrypt.k == shake.backward
+
+
+def conversation(shake, where, counters, lines):
+    """Sealed datagrams of both sides of a handshake, under counters that go on over all sessions of a state."""
+    sealed = []
+    for name, sender, *frames in lines:
+        key, index = (shake.forward, shake.responder.index) if sender == "initiator" else (shake.backward, shake.initiator.index)
+        side = shake.initiator if sender == "initiator" else shake.responder
+        is_will = frames == [small("bye", "lastWill")]
+        counter = ref.WILL if is_will else counters[side.static]
+        counters[side.static] += not is_will
+        text = ref.plaintext(*frames)
+        sealed.append(case(f"{where}: {name}", "W-19 W-21" if is_will else "W-19 W-20", **{"from": sender}, counter=counter,
+                           plaintext=text, bytes=ref.seal(key, index, counter, text)))
     return sealed
 
 
-def late_hello(shake, where):
-    """All that is said on a session that comes second: its initiator's hello, which names a stream of its own."""
-    return sealed_steps(shake, where, [
-        ("the initiator's hello", "initiator", ref.hello(RUN_B, STREAM_CROSSED, 0, 0, "Bob") + ref.heartbeat())])
+FIRST_CONTACT = [
+    ("the initiator's first ping", "initiator", heartbeat(unheard=True), small("ping", 0xA1)),
+    ("the responder's first ping", "responder", heartbeat(unheard=True), small("ping", 0xB1)),
+    ("the pong of the responder", "responder", heartbeat(unheard=True), small("pong", 0xA1)),
+    ("the pong of the initiator", "initiator", heartbeat(unheard=True), small("pong", 0xB1)),
+    ("the name of the initiator", "initiator", typing(), record(0, "Alice", kind=1)),
+    ("the heartbeat of the responder", "responder", heartbeat()),
+    ("the name of the responder, behind an ack", "responder", typing(), ack(1), record(0, "Bob", kind=1)),
+    ("the ack of the initiator", "initiator", ack(1)), ("a start", "initiator", typing(True)),
+    ("a heartbeat while typing", "initiator", heartbeat(typing=True)),
+    ("a text behind the stop", "initiator", typing(), record(1, "Hello, Bob!")), ("the ack of the text", "responder", ack(2)),
+    ("a forward", "responder", small("forward", 3))]
+WILLS = [("the last will of the initiator", "initiator", small("bye", "lastWill")),
+         ("the last will of the responder", "responder", small("bye", "lastWill"))]
+LATER = [("a ping of the second session", "initiator", heartbeat(), small("ping", 0xC1)),
+         ("the pong of the second session", "responder", heartbeat(), small("pong", 0xC1)),
+         ("a bye on the second session", "initiator", small("bye", "quit"))]
 
 
-def sealed_steps(shake, where, steps):
-    """Datagrams of both sides, each under its sender's next counter."""
-    counters, sealed = {"initiator": 0, "responder": 0}, []
-    for name, sender, plaintext in steps:
-        from_initiator = sender == "initiator"
-        key = shake.forward if from_initiator else shake.backward
-        index = shake.responder.index if from_initiator else shake.initiator.index
-        counter = counters[sender]
-        counters[sender] += 1
-        datagram = ref.seal(key, index, counter, plaintext)
-        sealed.append(case(f"{where}: {name}", ["W-19", "W-20"], **{"from": sender}, counter=counter, plaintext=plaintext, bytes=datagram))
-    return sealed
-
-
-def handshake_case(where, chat, shake, talk=conversation):
-    cookie = filler("handshake cookie", 16)
+def valid_handshake(name, shake, sealed):
     return case(
-        f"a handshake {where}", ["W-1", "W-17", "W-18"], chat=chat, tag=shake.tag, psk=shake.psk, initiator=shake.initiator.json(),
-        responder=shake.responder.json(), header=shake.header, prologue=shake.prologue, message1=shake.message1,
-        message2Payload=shake.payload2, message2=shake.message2, initiation=shake.initiation, cookie=cookie,
-        initiationWithCookie=shake.initiation + cookie, response=shake.response, handshakeHash=shake.hash,
-        initiatorToResponderKey=shake.forward, responderToInitiatorKey=shake.backward, sealed=talk(shake, where))
-
-
-def open_handshake():
-    return Handshake(ALICE, BOB, ref.open_tag("lobby"), ref.open_psk("lobby"))
-
-
-def crossed_handshake():
-    """Bob's own opening, which crosses Alice's: the same static keys, other ephemeral ones."""
-    bob, alice = Side("bob", 0xC3D4E5F6), Side("alice", 0x05060708)
-    for label, side in (("bob crossed", bob), ("alice crossed", alice)):
-        side.ephemeral_private = ref.private_key(label + " ephemeral")
-        side.ephemeral = ref.public_key(side.ephemeral_private)
-    assert (alice.static, bob.static) == (ALICE.static, BOB.static)
-    return Handshake(bob, alice, ref.open_tag("lobby"), ref.open_psk("lobby"))
-
-
-def secret_handshake():
-    return Handshake(BOB, ALICE, ref.secret_tag(SECRET), ref.secret_psk(SECRET))
+        name, "W-17 W-18 W-36 W-38", chat=shake.chat, initiator=shake.initiator.json, responder=shake.responder.json,
+        prologue=shake.prologue, message1Payload=shake.payload1, message1=shake.message1, check=shake.initiation[5:13],
+        initiation=shake.initiation, cookie=COOKIE, initiationWithCookie=shake.initiation + COOKIE,
+        message2Payload=shake.payload2, message2=shake.message2, response=shake.response, handshakeHash=shake.hash,
+        initiatorToResponderKey=shake.forward, responderToInitiatorKey=shake.backward, sealed=sealed)
 
 
 def handshakes():
-    opened, secret = open_handshake(), secret_handshake()
-    return {
-        "valid": [handshake_case("in the open chat lobby", {"open": "lobby"}, opened),
-                  handshake_case("in a secret chat", {"secret": ref.base32(SECRET)}, secret),
-                  handshake_case("that crosses the first one", {"open": "lobby"}, crossed_handshake(), late_hello)],
-        "invalid": invalid_initiations(opened) + invalid_responses(opened),
-    }
+    valid = []
+    for name, chat in CHATS:
+        shake = Handshake(chat, ALICE, BOB)
+        check_by_package(shake)
+        counters = {ALICE.static: 0, BOB.static: 0}
+        valid.append(valid_handshake(f"a handshake in {name}", shake,
+                                     conversation(shake, f"in {name}", counters, FIRST_CONTACT + WILLS)))
+        if chat is OPEN:
+            second = Handshake(OPEN, Side("bob", 0xC3D4E5F6, RUN_B, 2, " 2"), Side("alice", 0x05060708, RUN_A, 5, " 2"))
+            check_by_package(second)
+            sealed = conversation(second, "on a second session", counters, LATER)
+    valid.append(valid_handshake("a second handshake of the first state, begun by the other side", second, sealed))
+    top_bit = ALICE.ephemeral[:31] + bytes([ALICE.ephemeral[31] | 0x80])
+    shake = Handshake(OPEN, ALICE, BOB, ephemeral1=top_bit)
+    assert not refuses(package(shake, BOB), shake.message1)
+    valid.append({**valid_handshake("an ephemeral key that is not canonical", shake, []), "clauses": ["W-3", "W-38"]})
+    good = Handshake(OPEN, ALICE, BOB)
+    return {"valid": valid, "invalid": invalid_initiations(good) + invalid_responses(good)}
 
 
-def flipped(data, index, bit=0):
-    return data[:index] + bytes([data[index] ^ 1 << bit]) + data[index + 1:]
+def refused(rows, field):
+    return [case(f"invalid {field}: {n}", c, of=0, **{field: d}, stage=s, error=e) for n, c, d, s, e in rows]
 
 
-def invalid_initiations(shake):
-    """What the responder of `shake` refuses; sealed and parsed otherwise as the good initiation."""
-    rows = [
-        ("a version of 2", ["W-12"], b"\x21" + shake.initiation[1:], "parse", "version"),
-        ("one byte cut off", ["W-13"], shake.initiation[:-1], "parse", "length"),
-        ("a sender index altered", ["W-17"], flipped(shake.initiation, 4), "initiation", "authentication"),
-        ("a chat tag altered", ["W-17"], flipped(shake.initiation, 12, 7), "initiation", "authentication"),
-        ("an ephemeral key altered", ["W-17"], flipped(shake.initiation, 13), "initiation", "authentication"),
-        ("the encrypted static key altered", ["W-17"], flipped(shake.initiation, 45), "initiation", "authentication"),
-        ("the static key's tag altered", ["W-17"], flipped(shake.initiation, 77, 3), "initiation", "authentication"),
-        ("the payload's tag altered", ["W-17"], flipped(shake.initiation, 108, 7), "initiation", "authentication"),
-        ("an initiation for another responder", ["W-17"],
-         Handshake(ALICE, ALICE, shake.tag, shake.psk).initiation, "initiation", "authentication"),
-    ]
-    header, target = shake.header, shake.responder.static
-    for name, point in LOW_ORDER:
-        point = bytes.fromhex(point)
-        es = bytes(32)
-        ss = ref.exchange(shake.initiator.static_private, target)
-        forged, _ = ref.forged_message1(shake.prologue, target, point, es, shake.initiator.static, ss)
-        rows.append((f"an ephemeral key of low order: {name}", ["W-4"], header + forged, "initiation", "invalidKey"))
-    es = ref.exchange(shake.initiator.ephemeral_private, target)
-    for name, point in LOW_ORDER:
-        point = bytes.fromhex(point)
-        forged, _ = ref.forged_message1(shake.prologue, target, shake.initiator.ephemeral, es, point, bytes(32))
-        rows.append((f"a static key of low order: {name}", ["W-4"], header + forged, "initiation", "invalidKey"))
-    static = top_bit(shake.initiator.static)
-    ss = ref.exchange(shake.initiator.static_private, target)
-    forged, _ = ref.forged_message1(shake.prologue, target, shake.initiator.ephemeral, es, static, ss)
-    rows.append(("a static key with its top bit set", ["W-3"], header + forged, "initiation", "invalidKey"))
-    cases = []
-    for name, clauses, datagram, stage, error in rows:
-        # The package does not refuse the non-canonical key: the exchange itself is sound.
-        if stage == "initiation" and clauses != ["W-3"]:
-            assert not ref.accepts_message1(shake.responder, shake.psk, ref.prologue(datagram[:13]), datagram[13:]), name
-        cases.append(case(f"no initiation: {name}", clauses, of=0, initiation=datagram, stage=stage, error=error))
-    forged, _ = ref.forged_message1(shake.prologue, target, shake.initiator.ephemeral, es, shake.initiator.static, ss)
-    assert forged == shake.message1
-    return cases
+def invalid_initiations(good):
+    data, index = good.initiation, ALICE.index
+    rows = [("version 1", "W-12", b"\x11" + data[1:], "parse", "version"), ("one byte short", "W-13", data[:-1], "parse", "length")]
+    rows += [(f"bit 0 of byte {i} ({part}) flipped", "W-37", flipped(data, i), "check", "check")
+             for part, i in (("index", 4), ("check", 5), ("check", 12), ("ephemeral key", 13), ("static key", 45), ("payload", 93))]
+    rows += [("the check of another chat", "W-37", OWNED.initiation(index, good.message1), "check", "check"),
+             ("the check under the key for asks", "W-36", data[:5] + ref.check(OPEN.ask_key, data[:5] + data[13:]) + data[13:],
+              "check", "check")]
+    forged = [(f"bit 7 of byte {i} flipped, with its check", "W-17", OPEN.initiation(index, flipped(good.message1, i, 7)))
+              for i in (0, 32, 79, 80, 107)]
+    forged += [(name, "W-17", Handshake(OPEN, ALICE, BOB, prologue=prologue).initiation) for name, prologue in (
+        ("the prologue of another chat", OWNED.prologue(index)), ("the prologue of another index", OPEN.prologue(index + 1)),
+        ("an empty prologue", b""))]
+    forged += [("a message for another responder", "W-38", Handshake(OPEN, ALICE, ALICE).initiation)]
+    rows += [(n, c, d, "initiation", "authentication") for n, c, d in forged]
+    bad = [(f"an ephemeral key of low order: {n}", "W-4", {"ephemeral1": p, "es": ZERO}) for n, p in LOW_ORDER]
+    bad += [(f"a static key of low order: {n}", "W-4", {"static1": p, "ss": ZERO}) for n, p in LOW_ORDER]
+    bad += [("a static key with its top bit set", "W-3", {"static1": BAD_KEYS[-1][1]})]
+    rows += [(n, c, Handshake(OPEN, ALICE, BOB, **f).initiation, "initiation", "invalidKey") for n, c, f in bad]
+    rows += [("the responder's own static key", "D-7", Handshake(OPEN, Side("bob", index, RUN_A, 5, " 2"), BOB).initiation,
+              "initiation", "ownKey")]
+    for name, clauses, datagram, stage, _ in rows:
+        assert stage != "initiation" or clauses in ("W-3", "D-7") or refuses(package(good, BOB), datagram[13:]), name
+    return refused(rows, "initiation")
 
 
-def answer_under(shake, psk):
-    """A response of a responder that holds another pre-shared key."""
-    noise = ref.connection(shake.responder, psk, shake.prologue)
-    noise.read_message(shake.message1)
-    return ref.response(shake.initiator.index, bytes(noise.write_message(shake.payload2)))
-
-
-def forged_response(shake, ephemeral, ee, se):
-    target = shake.responder.static
-    es = ref.exchange(shake.initiator.ephemeral_private, target)
-    ss = ref.exchange(shake.initiator.static_private, target)
-    _, state = ref.forged_message1(
-        shake.prologue, target, shake.initiator.ephemeral, es, shake.initiator.static, ss)
-    message2 = ref.forged_message2(state, shake.psk, ephemeral, ee, se, shake.payload2)
-    return ref.response(shake.initiator.index, message2)
-
-
-def invalid_responses(shake):
-    """What the initiator of `shake` refuses."""
-    responder, initiator = shake.responder, shake.initiator
-    ee = ref.exchange(responder.ephemeral_private, initiator.ephemeral)
-    se = ref.exchange(responder.ephemeral_private, initiator.static)
-    assert forged_response(shake, responder.ephemeral, ee, se) == shake.response
-    rows = [
-        ("a kind of 9", ["W-12"], b"\x19" + shake.response[1:], "parse", "kind"),
-        ("one byte cut off", ["W-13"], shake.response[:-1], "parse", "length"),
-        ("an ephemeral key altered", ["L-7"], flipped(shake.response, 5), "response", "authentication"),
-        ("the encrypted index altered", ["L-7"], flipped(shake.response, 37), "response", "authentication"),
-        ("the tag altered", ["L-7"], flipped(shake.response, 56, 7), "response", "authentication"),
-        ("another pre-shared key at the responder", ["W-8", "L-7"],
-         answer_under(shake, ref.open_psk("Lobby")), "response", "authentication"),
-    ]
-    for name, point in LOW_ORDER:
-        forged = forged_response(shake, bytes.fromhex(point), bytes(32), bytes(32))
-        rows.append((f"an ephemeral key of low order: {name}", ["W-4"], forged, "response", "invalidKey"))
-    return [case(f"no response: {n}", c, of=0, response=d, stage=s, error=e) for n, c, d, s, e in rows]
+def invalid_responses(good):
+    data = good.response
+    rows = [("version 1", "W-12", b"\x12" + data[1:], "parse", "version"), ("one byte short", "W-13", data[:-1], "parse", "length"),
+            ("another index", "L-7", flipped(data, 4), "index", "notPending")]
+    forged = [(f"bit 0 of byte {i} ({part}) flipped", "L-7", flipped(data, i))
+              for part, i in (("ephemeral key", 5), ("payload", 37), ("tag", 68))]
+    forged += [("another pre-shared key", "W-17 L-7", Handshake(OPEN, ALICE, BOB, psk=OWNED.psk).response),
+               ("a pre-shared key of zeros", "W-17 L-7", Handshake(OPEN, ALICE, BOB, psk=ZERO).response),
+               ("the response to another initiation", "L-7", Handshake(OPEN, Side("alice", ALICE.index, RUN_A, 5, " 2"), BOB).response)]
+    rows += [(n, c, d, "response", "authentication") for n, c, d in forged]
+    rows += [(f"an ephemeral key of low order: {n}", "W-4 L-7", Handshake(OPEN, ALICE, BOB, ephemeral2=p, ee=ZERO, se=ZERO).response,
+              "response", "invalidKey") for n, p in LOW_ORDER]
+    for name, _, datagram, stage, _ in rows:
+        initiator = package(good, ALICE)
+        initiator.write_message(good.payload1)
+        assert stage != "response" or refuses(initiator, datagram[5:]), name
+    return refused(rows, "response")
 
 
 # sealed.json
 
+SEALED_ERRORS = {"length": "W-13", "authentication": "W-19 W-23", "counter": "W-20", "lastWill": "W-21", "frames": "W-24"}
+KEY, INDEX = filler("transport key", 32), 0xA1B2C3D4
+
+
 def sealed():
-    key, index = filler("transport key", 32), 0xA1B2C3D4
-    greeting = ref.hello(RUN_A, STREAM_A, STREAM_B, 0, "Alice")
-    rows = [
-        ("typing, the shortest datagram", 3, ref.typing_frame(True)),
-        ("a heartbeat", 4, ref.heartbeat(typing=True)),
-        ("a hello with a heartbeat", 0, greeting + ref.heartbeat()),
-        ("a message behind a typing frame", 5, ref.typing_frame() + ref.message(STREAM_A, 0, 1, 1, "Hello, Bob!")),
-        ("an ack", 6, ref.ack(STREAM_B, 3, 0b10)),
-        ("a ping", 7, ref.ping(0xBEEF)),
-        ("a heartbeat and a pong", 8, ref.heartbeat() + ref.pong(0xBEEF)),
-        ("a bye", 9, ref.bye(1)),
-        ("the counter above 16 bits", 65_536, ref.typing_frame()),
-        ("the counter at which a new handshake is due", 2**31, ref.heartbeat()),
-        ("the highest ordinary counter", ref.HIGHEST_ORDINARY_COUNTER, ref.heartbeat()),
-        ("the longest datagram", 10, ref.typing_frame() + ref.message(STREAM_A, 1, 1, 0, (LOREM * 30)[:1_163])),
-    ]
-    valid = [case(n, ["W-19"], key=key, receiverIndex=index, counter=c, plaintext=p, bytes=ref.seal(key, index, c, p))
+    rows = [("an edge, the shortest datagram", 3, [typing(True)]), ("a heartbeat", 4, [heartbeat(typing=True)]),
+            ("a text", 5, [typing(), record(1, "Hello, Bob!")]), ("a name", 0, [typing(), record(0, "Alice", kind=1)]),
+            ("an ack", 6, [ack(3, 0b10)]), ("a ping", 7, [heartbeat(), small("ping", 0xBEEF)]), ("a bye", 9, [small("bye", "left")]),
+            ("a forward", 11, [small("forward", 5)]), ("a counter above 16 bits", 65_536, [typing()]),
+            ("a counter with each byte set", 0x01020304, [heartbeat()]), ("the highest ordinary counter", ref.HIGHEST, [heartbeat()]),
+            ("the longest datagram", 10, [typing(), record(1, LOREM[:1_167], last=False)]),
+            ("the last will", ref.WILL, [small("bye", "lastWill")])]
+    rows = [(n, c, ref.plaintext(*f)) for n, c, f in rows] + [("a last will of another reason, taken for 3", ref.WILL, b"\x08\0")]
+    cases = [case(n, "W-21" if c == ref.WILL else "W-19", key=KEY, receiverIndex=INDEX, counter=c, plaintext=p,
+                  bytes=ref.seal(KEY, INDEX, c, p))
              for n, c, p in rows]
-    will = ref.bye(3)
-    valid.append(case("the last will", ["W-21"], key=key, receiverIndex=index, counter=ref.LAST_WILL_COUNTER, plaintext=will,
-                      bytes=ref.seal(key, index, ref.LAST_WILL_COUNTER, will)))
-    other = ref.bye(5)
-    valid.append(case("a last will, whatever its reason byte", ["W-21"], key=key, receiverIndex=index,
-                      counter=ref.LAST_WILL_COUNTER, plaintext=other,
-                      bytes=ref.seal(key, index, ref.LAST_WILL_COUNTER, other)))
-    assert len(bytes.fromhex(valid[0]["bytes"])) == 27 and len(bytes.fromhex(valid[1]["bytes"])) == 28
-    assert max(len(entry["bytes"]) for entry in valid) == 2_400
-    return {"valid": valid, "invalid": invalid_sealed(key, index)}
+    assert [len(entry["bytes"]) // 2 for entry in cases[:2] + cases[11:12]] == [27, 28, 1_200]
+    return {"valid": cases, "invalid": invalid_sealed()}
 
 
-def invalid_sealed(key, index):
-    good = ref.seal(key, index, 3, ref.typing_frame(True))
-    rows = [
-        ("the tag altered", "W-23", flipped(good, 26), "authentication"),
-        ("the first byte of the tag altered", "W-23", flipped(good, 11, 7), "authentication"),
-        ("a frame altered", "W-23", flipped(good, 10), "authentication"),
-        ("the receiver index altered", "W-19", flipped(good, 4), "authentication"),
-        ("the counter altered", "W-19", flipped(good, 8), "authentication"),
-        ("the frames cut by one byte and the tag kept", "W-23", good[:9] + good[10:], "length"),
-        ("one byte inserted", "W-23", good[:9] + b"\0" + good[9:], "authentication"),
-        ("sealed under another key", "W-19", ref.seal(filler("another key", 32), index, 3, ref.typing_frame(True)),
-         "authentication"),
-        ("a big-endian nonce", "W-19", good[:9] + ref.ChaCha20Poly1305(key).encrypt(
-            bytes(8) + b"\0\0\0\3", ref.typing_frame(True), good[:9]), "authentication"),
-        ("no associated data", "W-19", good[:9] + ref.ChaCha20Poly1305(key).encrypt(
-            ref.nonce(3), ref.typing_frame(True), b""), "authentication"),
-    ]
-    under = [
-        ("the counter 2^32 - 2", "W-20", ref.LAST_WILL_COUNTER - 1, ref.heartbeat(), "counter"),
-        ("a heartbeat under the last will's counter", "W-21", ref.LAST_WILL_COUNTER, ref.heartbeat(), "lastWill"),
-        ("a bye with a typing frame under the last will's counter", "W-21", ref.LAST_WILL_COUNTER,
-         ref.typing_frame() + ref.bye(3), "lastWill"),
-        ("a bye with an extension under the last will's counter", "W-21", ref.LAST_WILL_COUNTER,
-         ref.bye(3) + ref.extension(0x40, b""), "lastWill"),
-        ("two statuses, well sealed", "W-24", 3, ref.typing_frame(True) + ref.heartbeat(), "frames"),
-        ("a cut frame, well sealed", "W-24", 3, ref.typing_frame(True) + b"\x06", "frames"),
-    ]
-    rows += [(n, c, ref.seal(key, index, counter, p), e) for n, c, counter, p, e in under]
-    for name, _, datagram, error in rows:
-        assert (ref.opens(key, datagram) is None) == (error in ("authentication", "length")), name
-    return [case(n, [c], key=key, bytes=d, error=e) for n, c, d, e in rows]
+def invalid_sealed():
+    text = ref.plaintext(typing(True))
+    good = ref.seal(KEY, INDEX, 3, text)
+    seal = ref.ChaCha20Poly1305(KEY).encrypt
+    rows = [(f"bit 0 of byte {i} ({part}) flipped", flipped(good, i), "authentication") for part, i in (
+        ("index", 1), ("index", 4), ("counter", 8), ("frame", 9), ("frame", 10), ("tag", 11), ("tag", 26))]
+    rows += [("one byte cut out", good[:9] + good[10:], "length"), ("one byte more", good[:9] + b"\0" + good[9:], "authentication"),
+             ("another key", ref.seal(filler("another key", 32), INDEX, 3, text), "authentication"),
+             ("a big-endian nonce", good[:9] + seal(struct.pack(">IQ", 0, 3), text, good[:9]), "authentication"),
+             ("no associated data", good[:9] + seal(ref.nonce(3), text, b""), "authentication")]
+    rows += [(n, ref.seal(KEY, INDEX, c, p), e) for n, c, p, e in (
+        ("the counter 2^32 - 2", ref.WILL - 1, ref.plaintext(heartbeat()), "counter"),
+        ("a heartbeat as last will", ref.WILL, ref.plaintext(heartbeat()), "lastWill"),
+        ("a typing frame and a bye as last will", ref.WILL, ref.plaintext(typing(), small("bye", "lastWill")), "lastWill"),
+        ("a bye and an unknown frame as last will", ref.WILL, ref.plaintext(small("bye", "lastWill"), unknown(0x40)), "lastWill"),
+        ("two byes as last will", ref.WILL, ref.plaintext(small("bye", "lastWill")) * 2, "lastWill"),
+        ("two statuses, well sealed", 3, text + ref.plaintext(heartbeat()), "frames"),
+        ("a cut frame, well sealed", 3, text + b"\x06", "frames"))]
+    for name, datagram, error in rows:
+        assert ref.opens(KEY, datagram) == (error not in ("authentication", "length")), name
+    return table("invalid sealed datagram", SEALED_ERRORS, "key bytes error", [(n, KEY, d, e) for n, d, e in rows])
 
 
 # replay.json
 
-HIGHEST = ref.HIGHEST_ORDINARY_COUNTER
-REPLAYS = [
-    ("counters in order", [(0, 1), (1, 1), (2, 1), (3, 1)]),
-    ("a doubled counter", [(0, 1), (0, 0), (1, 1), (1, 0), (0, 0)]),
-    ("reordered counters, each once", [(5, 1), (3, 1), (4, 1), (0, 1), (3, 0), (4, 0), (5, 0), (0, 0), (6, 1)]),
-    ("the first counter need not be 0", [(77, 1), (76, 1), (77, 0)]),
-    ("at the edge of the window from a first counter of 1,024", [(1_024, 1), (1, 1), (0, 0), (1, 0)]),
-    ("at the edge of the window from a first counter of 1,023", [(1_023, 1), (0, 1), (0, 0)]),
-    ("too old by one, and just not", [(5_000, 1), (3_976, 0), (3_977, 1), (3_977, 0), (3_978, 1)]),
-    ("the window moves with the highest", [(0, 1), (1_000, 1), (1, 1), (1_025, 1), (1, 0), (2, 1), (1_026, 1), (3, 1), (2, 0)]),
-    ("a far jump forgets no counter within the window", [(10, 1), (1_000, 1), (1_033, 1), (10, 0), (11, 1), (1_000, 0), (999, 1)]),
-    ("a far jump leaves nothing behind in the window",
-     [(c, 1) for c in range(8)] + [(1_024, 1)] + [(c, 0) for c in range(8)] + [(8, 1)] + [(2_048 + c, 1) for c in range(8)]
-     + [(1_032 + c, 1) for c in range(8)]),
-    ("a jump of many windows", [(3, 1), (1_000_000, 1), (3, 0), (999_999, 1), (998_977, 1), (998_976, 0), (1_000_000, 0)]),
-    ("a jump by exactly one window", [(100, 1), (1_124, 1), (100, 0), (101, 1), (1_124, 0)]),
-    ("across a word of 64 bits", [(63, 1), (64, 1), (65, 1), (62, 1), (64, 0), (63, 0), (128, 1), (127, 1), (127, 0)]),
-    ("up to the highest ordinary counter", [(HIGHEST - 1, 1), (HIGHEST, 1), (HIGHEST - 1_023, 1), (HIGHEST - 1_024, 0),
-                                          (HIGHEST, 0), (0, 0)]),
-    ("a counter refused for its age changes nothing", [(2_000, 1), (900, 0), (977, 1), (900, 0), (2_001, 1), (977, 0)]),
-]
+HIGH = ref.HIGHEST
+WINDOW = [
+    ("counters in order", "0+ 1+ 2+ 3+"), ("doubled counters", "0+ 0- 1+ 1- 0-"), ("another order", "5+ 3+ 4+ 0+ 3- 4- 5- 0- 6+"),
+    ("a first counter above 0", "77+ 76+ 77-"), ("the oldest counter below 1,024", "1024+ 1+ 0- 1-"),
+    ("the oldest counter below 1,023", "1023+ 0+ 0-"), ("too old by one", "5000+ 3976- 3977+ 3977- 3978+"),
+    ("a window that moves", "0+ 1000+ 1+ 1025+ 1- 2+ 1026+ 3+ 2-"), ("a jump within the window", "10+ 1000+ 1033+ 10- 11+ 1000- 999+"),
+    ("a jump by one window", "100+ 1124+ 100- 101+ 1124-"), ("a jump by many windows", "3+ 1000000+ 3- 999999+ 998977+ 998976- 1000000-"),
+    ("a word of 64 bits", "63+ 64+ 65+ 62+ 64- 63- 128+ 127+ 127-"),
+    ("a counter too old changes nothing", "2000+ 900- 977+ 900- 2001+ 977-"),
+    ("the highest ordinary counters", f"{HIGH - 1}+ {HIGH}+ {HIGH - 1023}+ {HIGH - 1024}- {HIGH}- 0-"),
+    ("the counter 2^32 - 2 leaves the window in place", f"5+ {HIGH + 1}- 4+ 6+"),
+    ("a heartbeat as last will marks nothing", f"5+ {HIGH + 2}- 4+ 6+"), ("an altered datagram marks nothing", "5+ 2000x 6x 6+ 4+"),
+    ("a datagram whose frames do not parse marks its counter", "5+ 6g 6- 7+ 2000g 976- 977+"),
+    ("two sessions share the window", "0+ 1+ b:2+ 1- 2- b:1- 3+ b:4+"),
+    ("a datagram outside the window completes a session", "2000+ b:5- b:2001+ b:5- 6-"),
+    ("a session that completes with a marked counter ends the link", "0+ 1+ b:0!"),
+    ("a datagram that does not parse completes a session", "0+ b:1g b:1- b:2+"),
+    ("the counter 2^32 - 2 completes a session", f"0+ b:{HIGH + 1}- b:1+"), ("an altered datagram completes no session", "0+ b:1x b:1+"),
+    ("a heartbeat as last will completes no session", f"0+ b:{HIGH + 2}- b:1+")]
+STEPS = {"+": ("good", "accept"), "-": ("good", "drop"), "x": ("altered", "drop"), "g": ("unparsable", "drop"), "!": ("good", "forget")}
 
 
 def replays():
     cases = []
-    for name, steps in REPLAYS:
-        seen, highest = set(), -1
-        for counter, accept in steps:
-            fits = counter not in seen and highest - counter < 1_024
-            assert fits == bool(accept), (name, counter)
-            if fits:
-                seen.add(counter)
-                highest = max(highest, counter)
-        cases.append(case(name, ["W-22"], counters=[{"counter": c, "accept": bool(a)} for c, a in steps]))
+    for name, text in WINDOW:
+        marked, complete, steps = set(), {"a"}, []
+        for word in text.split():
+            session, _, number = word.rpartition(":")
+            session, counter, (datagram, outcome) = session or "a", int(number[:-1]), STEPS[number[-1]]
+            opens = datagram != "altered"
+            completes = session not in complete and opens and counter != ref.WILL
+            complete |= {session} if completes else set()
+            fits = counter <= HIGH and counter not in marked and counter > max(marked, default=-1) - 1_024
+            assert (datagram == "good" and fits) == (outcome == "accept"), (name, word)
+            assert (completes and counter in marked) == (outcome == "forget"), (name, word)
+            marked |= {counter} if fits and opens else set()
+            steps.append({"session": session, "counter": counter, "datagram": datagram, "outcome": outcome, "completes": completes})
+        clauses = [("W-22", ""), ("W-39", "b:"), ("W-23", "x"), ("W-23 W-24", "g"), ("W-20", str(HIGH + 1)), ("W-21", str(HIGH + 2)),
+                   ("L-93", "!")]
+        cases.append(case(name, " ".join(clause for clause, sign in clauses if sign in text), steps=steps))
     return {"sequences": cases}

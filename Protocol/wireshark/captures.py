@@ -1,5 +1,6 @@
-"""Writes captures of given datagrams, and reads what tshark shows of a capture."""
+"""Writes captures of given datagrams, and reads tshark's output for a capture."""
 
+import re
 import struct
 import subprocess
 import sys
@@ -9,47 +10,6 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 INFO = ["-T", "fields", "-e", "_ws.col.Info"]
 
-
-# Sealing, as of RFC 8439
-
-def chacha20_block(key, counter, nonce):
-    start = struct.unpack("<16I", b"expand 32-byte k" + key + struct.pack("<I", counter) + nonce)
-    state = list(start)
-
-    def step(a, b, d, bits):
-        state[a] = state[a] + state[b] & 0xFFFFFFFF
-        state[d] ^= state[a]
-        state[d] = (state[d] << bits | state[d] >> 32 - bits) & 0xFFFFFFFF
-
-    columns = [(0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15)]
-    diagonals = [(0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14)]
-    for a, b, c, d in (columns + diagonals) * 10:
-        step(a, b, d, 16)
-        step(c, d, b, 12)
-        step(a, b, d, 8)
-        step(c, d, b, 7)
-    return struct.pack("<16I", *((x + y) & 0xFFFFFFFF for x, y in zip(state, start)))
-
-
-def poly1305(key, message):
-    r = int.from_bytes(key[:16], "little") & 0x0FFFFFFC0FFFFFFC0FFFFFFC0FFFFFFF
-    total = 0
-    for at in range(0, len(message), 16):
-        total = (total + int.from_bytes(message[at : at + 16] + b"\1", "little")) * r % (2**130 - 5)
-    return (total + int.from_bytes(key[16:32], "little") & 2**128 - 1).to_bytes(16, "little")
-
-
-def sealed(key, index, counter, plaintext):
-    header = struct.pack(">BII", 0x13, index, counter)
-    nonce = bytes(4) + struct.pack("<Q", counter)
-    stream = b"".join(chacha20_block(key, 1 + at, nonce) for at in range((len(plaintext) + 63) // 64))
-    ciphertext = bytes(x ^ y for x, y in zip(plaintext, stream))
-    padded = b"".join(part + bytes(-len(part) % 16) for part in (header, ciphertext))
-    lengths = struct.pack("<QQ", len(header), len(ciphertext))
-    return header + ciphertext + poly1305(chacha20_block(key, 0, nonce)[:32], padded + lengths)
-
-
-# Captures
 
 def ip_header(source, destination, protocol, length):
     addresses = bytes((10, 0, *source[0])) + bytes((10, 0, *destination[0]))
@@ -73,7 +33,7 @@ class Capture:
         self.pause = 0
 
     def add(self, source, destination, payload, snap_length=None):
-        """Gives the number of its frame. An end is (last two numbers of the address, port)."""
+        """Returns the number of its frame. An end is (last two numbers of the address, port)."""
         return self.add_ip(ip_packet(source, destination, payload), snap_length)
 
     def add_quoted(self, source, destination, payload):
@@ -98,6 +58,20 @@ class Capture:
         path.write_bytes(pcap_header() + b"".join(self.records()))
 
 
+def dns_name(name):
+    return b"".join(bytes([len(label)]) + label.encode() for label in name.split(".")) + b"\0"
+
+
+def dns_record(name, kind, data):
+    """A PTR (12) or TXT (16) record."""
+    data = dns_name(data) if kind == 12 else data
+    return dns_name(name) + struct.pack(">HHIH", kind, 1, 120, len(data)) + data
+
+
+def dns_response(records):
+    return struct.pack(">HHHHHH", 0, 0x8400, 0, len(records), 0, 0) + b"".join(records)
+
+
 class Field:
     def __init__(self, element):
         self.show = element.get("show")
@@ -105,15 +79,16 @@ class Field:
 
 
 class Packet:
-    """What tshark shows of one frame: the fields of Inkling in their order, with those of its own tree."""
+    """One frame in tshark's output: the fields of Inkling in their order, with those of its own tree."""
 
     def __init__(self, element):
         protocols = {proto.get("name"): proto for proto in element.findall("proto")}
         self.inkling = protocols.get("inkling")
+        own = [proto for proto in element.findall("proto") if proto.get("name") in ("inkling", "inkling_discovery")]
         self.udp = protocols.get("udp")
         self.is_quoted = "icmp" in protocols
         self.fields = {}
-        for field in self.inkling.iter("field") if self.inkling is not None else ():
+        for field in (one for proto in own for one in proto.iter("field")):
             self.fields.setdefault(field.get("name"), []).append(Field(field))
         self.lua_error = next((field.get("showname") for field in element.iter("field")
                                if field.get("name") == "_ws.lua.error"), None)
@@ -156,7 +131,9 @@ def dissected(path, *arguments, **preferences):
     """All packets of a capture."""
     # With two passes, a frame also shows what came after it.
     output = tshark(path, ["-2", "-T", "pdml", *arguments], preferences)
-    packets = [Packet(element) for element in ElementTree.fromstring(output).findall("packet")]
+    # tshark writes the characters of texts as they are; XML lacks some.
+    text = re.sub("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "?", output.decode("utf-8", "replace"))
+    packets = [Packet(element) for element in ElementTree.fromstring(text).findall("packet")]
     for number, packet in enumerate(packets, 1):
         if packet.lua_error:
             sys.exit(f"{path.name}, frame {number}: {packet.lua_error}")
@@ -164,7 +141,7 @@ def dissected(path, *arguments, **preferences):
 
 
 def shown(path, number, **preferences):
-    """What tshark shows of Inkling in one packet, as lines of text."""
+    """The lines of tshark for Inkling in one packet."""
     lines = tshark(path, ["-2", "-O", "inkling", "-Y", f"frame.number == {number}"], preferences).decode().splitlines()
     first = next(at for at, line in enumerate(lines) if line.startswith("Inkling"))
     return [line for line in lines[first:] if line]

@@ -1,117 +1,117 @@
--- A Wireshark dissector for Inkling, written from ../wire.md and ../registry.md. README.md says how to use it.
--- This file has the datagrams; beside it lie the frames, the sessions, the keys and the cryptography.
+-- A Wireshark dissector for Inkling, written from wire.md and registry.md. README.md says how to use it.
+-- This file has the datagrams and the instances of discovery; beside it lie the frames, the sessions, the keys and the
+-- cryptography.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*[/\\])") or ""
-local crypto = dofile(here .. "inkling_crypto.lua")
-local frames = dofile(here .. "inkling_frames.lua")()
-local key_files = dofile(here .. "inkling_keys.lua")(crypto)
+local key_files = dofile(here .. "inkling_keys.lua")(dofile(here .. "inkling_crypto.lua"))
 local sessions = dofile(here .. "inkling_sessions.lua")
 
-local inkling = Proto("inkling", "Inkling")
--- To be made before any dissector is registered.
+local inkling, discovery = Proto("inkling", "Inkling"), Proto("inkling_discovery", "Inkling discovery")
+-- These must be made before any dissector is registered.
 local icmp, icmpv6 = Field.new("icmp"), Field.new("icmpv6")
+local question_names, record_names = Field.new("dns.qry.name"), Field.new("dns.resp.name")
+local pointers, texts = Field.new("dns.ptr.domain_name"), Field.new("dns.txt")
 
-local VERSION = 1
+local VERSION = 2
 local INITIATION, RESPONSE, SEALED, RETRY, ASK, TELL = 1, 2, 3, 4, 5, 6
-local KINDS = {
-    [INITIATION] = "initiation", [RESPONSE] = "response", [SEALED] = "sealed", [RETRY] = "retry", [ASK] = "ask",
-    [TELL] = "tell",
-}
--- The lengths of each kind, and what of it an index, counter, tag or token takes.
-local LENGTHS = {
-    [INITIATION] = { 109, 125 }, [RESPONSE] = { 57 }, [RETRY] = { 21 }, [ASK] = { 45 }, [TELL] = { 45 },
-}
-local HEADERS = { [INITIATION] = 13, [RESPONSE] = 5, [SEALED] = 9, [RETRY] = 5, [ASK] = 13, [TELL] = 5 }
-local MINIMUM_SEALED_SIZE, MAXIMUM_DATAGRAM_SIZE = 27, 1200
-local SEALED_HEADER_SIZE, AUTHENTICATION_TAG_SIZE = 9, 16
+local KINDS = { "initiation", "response", "sealed", "retry", "ask", "tell" }
+-- The lengths of each kind, and the bytes of its header: first byte, index, counter, check, token.
+local LENGTHS = { { 121, 137 }, { 69, 69 }, { 27, 1200 }, { 21, 21 }, { 65, 65 }, { 65, 65 } }
+local HEADERS = { 13, 5, 9, 5, 17, 17 }
 local LAST_WILL_COUNTER, UNUSED_COUNTER = 0xffffffff, 0xfffffffe
 -- Below this, a counter of an unknown index is taken for a counter.
 local USUAL_COUNTERS = 0x1000000
-
 local DIRECTIONS = { [0] = "not known", [1] = "from the initiator", [2] = "from the responder" }
 
+local function bytes(name, label) return ProtoField.bytes("inkling." .. name, label) end
+local function decimal(name, label) return ProtoField.uint32("inkling." .. name, label, base.DEC) end
+local function hex(name, label) return ProtoField.uint32("inkling." .. name, label, base.HEX) end
+local function text(name, label) return ProtoField.string("inkling." .. name, label) end
+local function frame(name, label, kind)
+    return ProtoField.framenum("inkling." .. name .. "_frame", label .. " in frame", base.NONE, kind)
+end
 local f = {
     version = ProtoField.uint8("inkling.version", "Version", base.DEC, nil, 0xf0),
     kind = ProtoField.uint8("inkling.kind", "Kind", base.DEC, KINDS, 0x0f),
-    sender_index = ProtoField.uint32("inkling.sender_index", "Sender index", base.HEX),
-    receiver_index = ProtoField.uint32("inkling.receiver_index", "Receiver index", base.HEX),
-    tag = ProtoField.uint64("inkling.tag", "Chat tag", base.HEX),
-    chat = ProtoField.string("inkling.chat", "Chat"),
-    noise = ProtoField.bytes("inkling.noise", "Noise message"),
-    ephemeral = ProtoField.bytes("inkling.noise.ephemeral", "Ephemeral key"),
-    static = ProtoField.bytes("inkling.noise.static", "Encrypted static key"),
-    index = ProtoField.bytes("inkling.noise.index", "Encrypted index of the responder"),
-    noise_tag = ProtoField.bytes("inkling.noise.tag", "Authentication tag"),
-    cookie = ProtoField.bytes("inkling.cookie", "Cookie"),
-    counter = ProtoField.uint32("inkling.counter", "Counter", base.DEC),
-    sealed = ProtoField.bytes("inkling.frames.sealed", "Encrypted frames"),
-    size = ProtoField.uint16("inkling.frames.length", "Length of the frames", base.DEC),
-    seal = ProtoField.bytes("inkling.authentication_tag", "Authentication tag"),
-    token = ProtoField.uint32("inkling.token", "Token", base.HEX),
-    zero = ProtoField.bytes("inkling.zero", "Zero"),
-    nonce = ProtoField.bytes("inkling.nonce", "Nonce of the key mask"),
-    key = ProtoField.bytes("inkling.key", "Static key"),
-    user = ProtoField.string("inkling.user_id", "User ID"),
-    unparsed = ProtoField.bytes("inkling.unparsed", "Not parsed"),
-    session = ProtoField.uint32("inkling.session", "Session", base.DEC),
+    sender_index = hex("sender_index", "Sender index"), receiver_index = hex("receiver_index", "Receiver index"),
+    check = bytes("check", "Check"), cookie = bytes("cookie", "Cookie"), noise = bytes("noise", "Noise message"),
+    ephemeral = bytes("noise.ephemeral", "Ephemeral key"), static = bytes("noise.static", "Encrypted static key"),
+    payload = bytes("noise.payload", "Encrypted payload"),
+    counter = decimal("counter", "Counter"), sealed = bytes("frames.sealed", "Encrypted frames"),
+    seal = bytes("authentication_tag", "Authentication tag"), size = decimal("frames.length", "Length of the frames"),
+    token = bytes("token", "Token"), nonce = bytes("nonce", "Nonce"), zero = bytes("zero", "Zeros"),
+    sealed_key = bytes("sealed_key", "Sealed static key"), unparsed = bytes("unparsed", "Not parsed"),
+    chat = text("chat", "Chat"), key = bytes("key", "Static key"), user = text("user_id", "User ID"),
+    sender = text("sender", "User ID of the sender"), index = hex("responder_index", "Responder's index"),
+    run = bytes("run", "Run"), epoch = decimal("epoch", "Epoch"), session = decimal("session", "Session"),
+    state = decimal("state", "State"), instance = text("instance", "Instance"),
     direction = ProtoField.uint8("inkling.direction", "Direction", base.DEC, DIRECTIONS),
-    initiation_frame = ProtoField.framenum("inkling.initiation_frame", "Initiation in frame", base.NONE,
-        frametype.REQUEST),
-    response_frame = ProtoField.framenum("inkling.response_frame", "Response in frame", base.NONE, frametype.RESPONSE),
-    retry_frame = ProtoField.framenum("inkling.retry_frame", "Retry in frame", base.NONE),
-    ask_frame = ProtoField.framenum("inkling.ask_frame", "Ask in frame", base.NONE, frametype.REQUEST),
-    tell_frame = ProtoField.framenum("inkling.tell_frame", "Tell in frame", base.NONE, frametype.RESPONSE),
-    repeat_of = ProtoField.framenum("inkling.repeat_of", "First sent in frame", base.NONE),
+    initiation_frame = frame("initiation", "Initiation", frametype.REQUEST),
+    response_frame = frame("response", "Response", frametype.RESPONSE), retry_frame = frame("retry", "Retry"),
+    ask_frame = frame("ask", "Ask", frametype.REQUEST), tell_frame = frame("tell", "Tell", frametype.RESPONSE),
+    first_frame = frame("first", "First sent"),
+}
+-- The fields of each kind in their order, after the first byte, with their sizes. A field without a size takes the
+-- rest but the tag. A third member has the fields within a field.
+local LAYOUTS = {
+    { { f.sender_index, 4 }, { f.check, 8 },
+        { f.noise, 108, { { f.ephemeral, 32 }, { f.static, 48 }, { f.payload, 28 } } }, { f.cookie, 16 } },
+    { { f.receiver_index, 4 }, { f.noise, 64, { { f.ephemeral, 32 }, { f.payload, 32 } } } },
+    { { f.receiver_index, 4 }, { f.counter, 4 }, { f.sealed }, { f.seal, 16 } },
+    { { f.receiver_index, 4 }, { f.cookie, 16 } },
+    { { f.token, 8 }, { f.check, 8 }, { f.zero, 48 } },
+    { { f.token, 8 }, { f.nonce, 8 }, { f.sealed_key, 48 } },
 }
 
-local function malformed(name, text)
-    return ProtoExpert.new("inkling.error." .. name, text, expert.group.MALFORMED, expert.severity.ERROR)
+local function malformed(name, words, group)
+    return ProtoExpert.new("inkling.error." .. name, words, group or expert.group.MALFORMED, expert.severity.ERROR)
 end
-local function noted(name, text, group, severity)
-    return ProtoExpert.new("inkling.note." .. name, text, group or expert.group.SEQUENCE,
-        severity or expert.severity.NOTE)
+local function noted(name, words)
+    return ProtoExpert.new("inkling.note." .. name, words, expert.group.SEQUENCE, expert.severity.NOTE)
 end
+local frames = dofile(here .. "inkling_frames.lua")(malformed, noted)
 local e = {
-    version = malformed("version", "Not version 1: a node drops it (W-12)"),
+    version = malformed("version", "Not version 2: a node drops it (W-12)"),
     kind = malformed("kind", "An unassigned kind: a node drops it (W-12)"),
     length = malformed("length", "No datagram of this kind has this length: a node drops it (W-13)"),
-    padding = malformed("padding", "The last 32 bytes of an ask are not all zero: a node drops it (W-14)"),
+    zeros = malformed("zeros", "The last 48 bytes of an ask are not all zero: a node drops it (W-14)"),
     counter = malformed("counter", "No datagram has the counter 2^32 - 2: a node drops it (W-20)"),
-    key = malformed("key", "Not a valid static key: a node refuses it (W-3)"),
-    authentication = ProtoExpert.new("inkling.error.authentication", "No key that is given for the index opens it",
-        expert.group.UNDECODED, expert.severity.WARN),
+    key = malformed("key", "A static key that is not valid, or a result of zero: a node refuses it (W-3, W-4)"),
+    authentication = malformed("authentication", "No key that is given for the index opens it", expert.group.UNDECODED),
+    seal = malformed("seal", "The sealed key does not open: a node ignores it (W-37)", expert.group.UNDECODED),
+    own_key = noted("own_key", "Both ends have the same static key: they share no link (D-7)"),
     last_will = noted("last_will", "The last will: another process says that its sender died (W-21)"),
-    again = noted("repeated", "The counter occurred before: a node drops it (W-22)"),
+    repeated = noted("repeated", "The counter occurred before: a node drops it (W-22)"),
     old = noted("old", "The counter lies 1,024 or more below the highest one: a node drops it (W-22)"),
+    new_run = noted("new_run", "Another run than before: the sender has started again (L-58)"),
+    new_epoch = noted("new_epoch", "A higher epoch than before: the sender forgot a link, and its state (L-60)"),
+    old_epoch = noted("old_epoch", "A lower epoch than before: the datagram is old (L-63)"),
     ambiguous = noted("ambiguous", "Several handshakes were made at once: the session is that of one of them"),
-    cut = noted("cut", "Not all of the datagram was captured", expert.group.UNDECODED),
+    cut = noted("cut", "Not all of the datagram was captured"),
 }
 
-do
-    local fields, experts = {}, {}
-    for _, part in ipairs({ f, frames.fields }) do
-        for _, field in pairs(part) do fields[#fields + 1] = field end
-    end
-    for _, part in ipairs({ e, frames.experts }) do
-        for _, one in pairs(part) do experts[#experts + 1] = one end
-    end
-    inkling.fields, inkling.experts = fields, experts
-end
+for name, field in pairs(frames.fields) do f["frames." .. name] = field end
+for name, one in pairs(frames.experts) do e["frames." .. name] = one end
+inkling.fields, inkling.experts = f, e
 
 -- Preferences
 
 inkling.prefs.ports = Pref.range("UDP ports", "", "All datagrams of these ports are taken for Inkling, malformed ones "
     .. "too, e.g. 40000-40010. Without a port, datagrams are recognised by their form.", 65535)
-inkling.prefs.chats = Pref.string("Names of open chats", "", "Names of open chats, with commas between them; their "
-    .. "tags are computed. NAME=TAG names the chat of a tag of 16 hex digits. In a name, write %2C for a comma, %3D "
-    .. "for = and %25 for %.")
-inkling.prefs.key_file = Pref.string("Key file", "", "A file of transport keys, by which sealed datagrams are opened. "
-    .. "Each line has a receiver index (8 hex digits) and the key (64 hex digits) of what is sent to it.")
+inkling.prefs.chats = Pref.string("Chats", "", "Names of open chats, and invites of secret ones, with commas between "
+    .. "them. In a name, write %2C for a comma and %25 for %.")
+inkling.prefs.key_file = Pref.string("Key file", "", "A file of keys of 64 hex digits, one a line. Before a transport "
+    .. "key stands the receiver index that it is for, as 8 hex digits; before another, `private` or `public`.")
 
 local udp_ports = DissectorTable.get("udp.port")
-local ports = ""
--- Names by the 8 bytes of their tag; keys by receiver index.
-local chat_names, keys = {}, key_files.open("")
+local ports, chats, keys = "", {}, key_files.open("")
+-- `tracker` ties the datagrams of the capture together, `asks` has those by token and asker; `known` holds the
+-- results of the first look at each datagram.
+local tracker, known, asks
+
+local function begin()
+    tracker, known, asks, keys = sessions.new(), {}, {}, key_files.open(inkling.prefs.key_file)
+end
 
 local function apply_preferences()
     if inkling.prefs.ports ~= ports then
@@ -119,287 +119,272 @@ local function apply_preferences()
         ports = inkling.prefs.ports
         if ports ~= "" then udp_ports:add(ports, inkling) end
     end
-    chat_names = key_files.chat_names(inkling.prefs.chats)
-    keys:close()
-    keys = key_files.open(inkling.prefs.key_file)
+    chats = key_files.chats_of(inkling.prefs.chats)
+    begin()
 end
 
--- What is known of the datagrams of the capture: `known` holds what was found when a datagram was first seen.
-local tracker, known = sessions.new(), {}
+inkling.init, inkling.prefs_changed = begin, apply_preferences
 
-function inkling.prefs_changed() apply_preferences() end
-
-function inkling.init()
-    tracker, known = sessions.new(), {}
-    keys:close()
-    keys = key_files.open(inkling.prefs.key_file)
-end
-
--- What `find` gives for this datagram when it is first seen; the same for all later looks at it.
+-- Calls `find` when a datagram is first seen, and returns its result then and later.
 local function remembered(tvb, pinfo, find)
     local key = pinfo.number .. ":" .. tvb:raw(0, math.min(tvb:len(), 13))
     if known[key] == nil then
         local source = tostring(pinfo.src) .. " " .. pinfo.src_port
         local destination = tostring(pinfo.dst) .. " " .. pinfo.dst_port
-        known[key] = find(source, destination)
+        known[key] = find(source, destination, tonumber(tostring(pinfo.abs_ts)))
     end
     return known[key]
 end
 
 -- Drawing
 
--- Adds a field if its bytes were captured.
-local function add(tree, field, tvb, offset, size)
-    if offset + size <= tvb:len() then return tree:add(field, tvb(offset, size)) end
-end
+local function is_whole(tvb) return tvb:len() == tvb:reported_len() end
 
-local function add_generated(tree, field, value) tree:add(field, value):set_generated() end
-
-local function add_chat_name(tree, tag)
-    if chat_names[tag] then add_generated(tree, f.chat, chat_names[tag]) end
-end
-
--- Adds the tag that another datagram gave.
-local function add_chat(tree, tag)
-    local bytes = { tag:byte(1, 8) }
-    local function word(at) return ((bytes[at] * 256 + bytes[at + 1]) * 256 + bytes[at + 2]) * 256 + bytes[at + 3] end
-    add_generated(tree, f.tag, UInt64.new(word(5), word(1)))
-    add_chat_name(tree, tag)
-end
-
-local function chat_words(tag)
-    local hex = tag:gsub(".", function(byte) return ("%02x"):format(byte:byte()) end)
-    return chat_names[tag] and ("chat %s (%s)"):format(hex, chat_names[tag]) or "chat " .. hex
-end
-
--- Adds the frames of a handshake, but for the one that shows it.
-local function add_handshake(tree, handshake, own_frame)
-    for _, frame in ipairs(handshake.initiations) do
-        if frame ~= own_frame then
-            add_generated(tree, f.initiation_frame, frame)
-            break
-        end
+-- Adds the fields of a layout whose bytes were captured; returns their items by field.
+local function add_layout(tree, layout, tvb, offset, items)
+    for _, part in ipairs(layout) do
+        local field, size, inner = part[1], part[2] or tvb:reported_len() - offset - 16, part[3]
+        if offset + size > tvb:len() then break end
+        items[field] = tree:add(field, tvb(offset, size))
+        add_layout(items[field], inner or {}, tvb, offset, items)
+        offset = offset + size
     end
-    if handshake.responses[1] and handshake.responses[1] ~= own_frame then
-        add_generated(tree, f.response_frame, handshake.responses[1])
-    end
+    return items
 end
 
+-- Adds a value that is not in the datagram itself: a number, a text, or a byte string for a field of bytes.
+local function add(tree, field, value)
+    local is_bytes = field == f.run or field == f.key or field == f.nonce
+    return tree:add(field, is_bytes and ByteArray.new(value, true):tvb("Opened bytes")() or value):set_generated()
+end
+
+local function add_frame(tree, field, number, own_number)
+    if number and number ~= own_number then add(tree, field, number) end
+end
+
+local function add_chat(tree, chat)
+    if not chat then return end
+    local item = add(tree, f.chat, chat.name)
+    if chat.is_secret then item:append_text(" (secret)") end
+end
+
+local function chat_words(chat)
+    return not chat and "a chat that is not known" or (chat.is_secret and "secret chat " or "chat ") .. chat.name
+end
+
+local function add_key(tree, key)
+    local item = add(tree, f.key, key)
+    add(item, f.user, key_files.user_id(key))
+    if not key_files.is_valid_key(key) then item:add_proto_expert_info(e.key) end
+end
+
+-- Adds the run and epoch in a payload of a handshake (W-18); returns the words for them.
+local function add_payload(item, opened)
+    add(item, f.run, opened.run)
+    local epoch = add(item, f.epoch, opened.epoch)
+    if opened.has_zero then item:add_proto_expert_info(e.key) end
+    if opened.change then epoch:add_proto_expert_info(e[opened.change]) end
+    return (", epoch %.0f"):format(opened.epoch)
+end
+
+local function add_handshake(tree, handshake, own_number)
+    if not handshake then return end
+    add(tree, f.session, handshake.number)
+    if handshake.state then add(tree, f.state, handshake.state) end
+    add_frame(tree, f.initiation_frame, handshake.frame, own_number)
+    add_frame(tree, f.response_frame, handshake.responses[1], own_number)
+    add_chat(tree, handshake.chat)
+end
+
+-- Opens message 1 of a handshake, if that has not been done.
+local function open_first(handshake)
+    local message = handshake.bytes
+    if not handshake.chat or handshake.first then return end
+    local first = keys:open_first(handshake.chat, message:sub(2, 5), message:sub(14))
+    handshake.first = first
+    if not first then return end
+    first.change = tracker:compare_epoch(first.chat, first.initiator, first.responder, first.run, first.epoch)
+end
+
+-- Returns the contents of message 2, or nil. The first valid response decides on the session.
+local function open_second(handshake, datagram)
+    open_first(handshake)
+    local first, second = handshake.first, handshake.second
+    if not first or second and second.datagram == datagram then return second end
+    second = keys:open_second(first, datagram:sub(2, 5), datagram:sub(6))
+    if not second or handshake.second or second.has_zero then return second end
+    second.datagram, handshake.second = datagram, second
+    second.change = tracker:compare_epoch(first.chat, first.responder, first.initiator, second.run, second.epoch)
+    tracker:opened(handshake)
+    return second
+end
+
+-- For each kind: adds the values that are not in the datagram itself, and returns the words for the column Info.
+-- `items` has the items by field.
 local draw = {}
 
-draw[INITIATION] = function(tvb, pinfo, tree)
-    local index, tag, with_cookie = tvb(1, 4):uint(), tvb(5, 8):raw(), tvb:reported_len() == 125
-    local found = remembered(tvb, pinfo, function(source, destination)
-        return tracker:initiation(pinfo.number, source, destination, index, tag, tvb:raw())
+draw[INITIATION] = function(tvb, pinfo, tree, items)
+    local index, datagram = tvb(1, 4):uint(), tvb:raw()
+    local handshake = remembered(tvb, pinfo, function(source, destination)
+        local handshake, is_new = tracker:initiation(pinfo.number, source, destination, index, datagram)
+        if is_new and is_whole(tvb) then
+            local checked = datagram:sub(1, 5) .. datagram:sub(14, 121)
+            handshake.chat = key_files.chat_by_check(chats, "initiation", checked, datagram:sub(6, 13))
+            open_first(handshake)
+        end
+        return handshake
     end)
-    add(tree, f.sender_index, tvb, 1, 4)
-    add(tree, f.tag, tvb, 5, 8)
-    add_chat_name(tree, tag)
-    local noise = add(tree, f.noise, tvb, 13, 96)
-    if noise then
-        add(noise, f.ephemeral, tvb, 13, 32)
-        add(noise, f.static, tvb, 45, 48)
-        add(noise, f.noise_tag, tvb, 93, 16)
+    local first, words = handshake.first, chat_words(handshake.chat)
+    add_handshake(tree, handshake, handshake.frame)
+    add_frame(tree, f.retry_frame, handshake.retries[datagram:sub(122)])
+    add_frame(tree, f.first_frame, handshake.frame, pinfo.number)
+    if first and items[f.payload] then
+        add_key(items[f.static], first.initiator)
+        words = words .. add_payload(items[f.payload], first)
+        if first.initiator == first.responder then items[f.static]:add_proto_expert_info(e.own_key) end
     end
-    if with_cookie then add(tree, f.cookie, tvb, 109, 16) end
-    add_generated(tree, f.session, found.handshake.number)
-    if found.cookie_of then add_generated(tree, f.retry_frame, found.cookie_of) end
-    if found.first ~= pinfo.number then add_generated(tree, f.repeat_of, found.first) end
-    local response = found.handshake.responses[1]
-    if response then add_generated(tree, f.response_frame, response) end
-    return ("initiation from 0x%08x, %s%s"):format(index, chat_words(tag), with_cookie and ", with a cookie" or "")
+    return ("initiation from 0x%08x, %s"):format(index, words) .. (items[f.cookie] and ", with a cookie" or "")
 end
 
-draw[RESPONSE] = function(tvb, pinfo, tree)
+draw[RESPONSE] = function(tvb, pinfo, tree, items)
     local index = tvb(1, 4):uint()
-    local found = remembered(tvb, pinfo, function(source, destination)
-        return tracker:response(pinfo.number, tonumber(tostring(pinfo.abs_ts)), source, destination, index)
+    local found = remembered(tvb, pinfo, function(source, destination, time)
+        local handshake = tracker:response(pinfo.number, time, source, destination, index)
+        return { handshake = handshake, second = handshake and is_whole(tvb) and open_second(handshake, tvb:raw()) }
     end)
-    add(tree, f.receiver_index, tvb, 1, 4)
-    local noise = add(tree, f.noise, tvb, 5, 52)
-    if noise then
-        add(noise, f.ephemeral, tvb, 5, 32)
-        add(noise, f.index, tvb, 37, 4)
-        add(noise, f.noise_tag, tvb, 41, 16)
-    end
-    if found.handshake then
-        add_generated(tree, f.session, found.handshake.number)
-        add_chat(tree, found.handshake.tag)
-        add_handshake(tree, found.handshake, pinfo.number)
-    end
-    return ("response → 0x%08x"):format(index)
+    add_handshake(tree, found.handshake, pinfo.number)
+    local words, second = ("response → 0x%08x"):format(index), found.second
+    if not second then return words end
+    add(items[f.payload], f.index, second.index)
+    return words .. (", gives index 0x%08x"):format(second.index) .. add_payload(items[f.payload], second)
 end
 
 draw[RETRY] = function(tvb, pinfo, tree)
     local index = tvb(1, 4):uint()
-    local found = remembered(tvb, pinfo, function(source, destination)
-        return tracker:retry(pinfo.number, source, destination, index, tvb:raw(5))
+    local handshake = remembered(tvb, pinfo, function(source, destination)
+        local handshake = tracker:handshake_of(source, destination, index)
+        if handshake then handshake.retries[tvb:raw(5)] = pinfo.number end
+        return handshake or false
     end)
-    add(tree, f.receiver_index, tvb, 1, 4)
-    add(tree, f.cookie, tvb, 5, 16)
-    if found.handshake then
-        add_generated(tree, f.session, found.handshake.number)
-        add_chat(tree, found.handshake.tag)
-        add_handshake(tree, found.handshake, pinfo.number)
-    end
+    add_handshake(tree, handshake)
     return ("retry → 0x%08x"):format(index)
 end
 
--- Adds what the capture tells of the session of a sealed datagram.
+-- Adds the session of a sealed datagram, as the capture shows it.
 local function add_session(tree, found)
     local direction = found.direction
-    if direction.number then add_generated(tree, f.session, direction.number) end
-    local way = #direction.handshakes == 0 and 0 or direction.to_initiator and 2 or 1
-    add_generated(tree, f.direction, way)
-    for _, handshake in ipairs(direction.handshakes) do
-        add_handshake(tree, handshake)
-        add_chat(tree, handshake.tag)
+    local handshakes = direction.handshakes
+    if #handshakes == 1 then
+        add_handshake(tree, handshakes[1])
+        local first = handshakes[1].second and handshakes[1].first
+        if first then
+            add(tree, f.sender, key_files.user_id(direction.to_initiator and first.responder or first.initiator))
+        end
+    elseif direction.number then
+        add(tree, f.session, direction.number)
+    else
+        for _, handshake in ipairs(handshakes) do add_frame(tree, f.initiation_frame, handshake.frame) end
+        tree:add_proto_expert_info(e.ambiguous)
     end
-    if #direction.handshakes > 1 then tree:add_proto_expert_info(e.ambiguous) end
-    if found.repeats then
-        add_generated(tree, f.repeat_of, found.repeats)
-        tree:add_proto_expert_info(e.again)
-    elseif found.is_old then
-        tree:add_proto_expert_info(e.old)
-    end
+    add(tree, f.direction, #handshakes == 0 and 0 or direction.to_initiator and 2 or 1)
+    add_frame(tree, f.first_frame, found.repeats)
+    if found.repeats or found.is_old then tree:add_proto_expert_info(found.repeats and e.repeated or e.old) end
 end
 
-draw[SEALED] = function(tvb, pinfo, tree)
+draw[SEALED] = function(tvb, pinfo, tree, items)
     local index, counter = tvb(1, 4):uint(), tvb(5, 4):uint()
-    local size = tvb:reported_len() - SEALED_HEADER_SIZE - AUTHENTICATION_TAG_SIZE
-    local is_whole = tvb:len() == tvb:reported_len()
-    local found = remembered(tvb, pinfo, function(source, destination)
-        local found = tracker:sealed(tonumber(tostring(pinfo.abs_ts)), source, destination, index, counter)
-        if is_whole then found.plaintext, found.has_key = keys:unseal(tvb:raw(), index, counter) end
+    local size, is_last_will = tvb:reported_len() - 25, counter == LAST_WILL_COUNTER
+    local found = remembered(tvb, pinfo, function(source, destination, time)
+        local found = tracker:sealed(time, source, destination, index, counter)
+        if is_whole(tvb) then found.plaintext, found.has_key = keys:unseal(tvb:raw(), index, counter) end
         -- Without a key, each datagram is taken for an authentic one.
-        if found.plaintext or not found.has_key then tracker:mark(pinfo.number, found.direction, counter) end
+        if found.plaintext or not found.has_key then tracker:mark(pinfo.number, found.marks, counter) end
         return found
     end)
-    add(tree, f.receiver_index, tvb, 1, 4)
-    local counter_item = add(tree, f.counter, tvb, 5, 4)
-    if counter == UNUSED_COUNTER then counter_item:add_proto_expert_info(e.counter) end
-    if counter == LAST_WILL_COUNTER then counter_item:add_proto_expert_info(e.last_will) end
-    add(tree, f.sealed, tvb, SEALED_HEADER_SIZE, size)
-    add_generated(tree, f.size, size)
-    add(tree, f.seal, tvb, SEALED_HEADER_SIZE + size, AUTHENTICATION_TAG_SIZE)
+    if is_last_will then items[f.counter]:add_proto_expert_info(e.last_will) end
+    if counter == UNUSED_COUNTER then items[f.counter]:add_proto_expert_info(e.counter) end
+    add(tree, f.size, size)
     add_session(tree, found)
-
-    local name = counter == LAST_WILL_COUNTER and "last will" or ("#%.0f"):format(counter)
     local words = size == 1 and "1 byte of frames" or size .. " bytes of frames"
     if found.plaintext then
-        words = frames.dissect(ByteArray.new(found.plaintext, true):tvb("Opened frames"), tree,
-            counter == LAST_WILL_COUNTER)
+        words = frames.dissect(ByteArray.new(found.plaintext, true):tvb("Opened frames"), tree, is_last_will)
     elseif found.has_key then
         tree:add_proto_expert_info(e.authentication)
         words = words .. ", no key fits"
     end
     if counter == UNUSED_COUNTER then words = words .. ", malformed: counter" end
-    return ("sealed %s → 0x%08x, %s"):format(name, index, words)
+    return ("sealed %s → 0x%08x, %s"):format(is_last_will and "last will" or ("#%.0f"):format(counter), index, words)
 end
 
-local function is_zero(bytes) return not bytes:find("[^%z]") end
+local function is_zero(data) return not data:find("[^%z]") end
 
-draw[ASK] = function(tvb, pinfo, tree)
-    local tag, token = tvb(1, 8):raw(), tvb(9, 4):uint()
-    local found = remembered(tvb, pinfo, function(source) return tracker:ask(pinfo.number, source, token, tag) end)
-    add(tree, f.tag, tvb, 1, 8)
-    add_chat_name(tree, tag)
-    add(tree, f.token, tvb, 9, 4)
-    local zero = add(tree, f.zero, tvb, 13, 32)
-    if found.first ~= pinfo.number then add_generated(tree, f.repeat_of, found.first) end
-    if found.ask.tells[1] then add_generated(tree, f.tell_frame, found.ask.tells[1]) end
-    local words = ("ask, %s, token 0x%08x"):format(chat_words(tag), token)
-    if not is_zero(tvb:raw(13)) then
-        (zero or tree):add_proto_expert_info(e.padding)
-        words = words .. ", malformed: padding"
-    end
-    return words
-end
-
--- The user ID of a key (W-5).
-local function user_id(key)
-    local alphabet, digits = "abcdefghijklmnopqrstuvwxyz234567", {}
-    local bits, value = 0, 0
-    for _, byte in ipairs({ crypto.sha256(key):byte(1, 10) }) do
-        bits, value = bits + 8, value * 256 + byte
-        while bits >= 5 do
-            bits = bits - 5
-            local digit = math.floor(value / 2 ^ bits)
-            value = value % 2 ^ bits
-            digits[#digits + 1] = alphabet:sub(digit + 1, digit + 1)
-        end
-    end
-    return table.concat(digits)
-end
-
--- Whether W-3 allows a static key: not zero, and below 2^255 - 19 as a little-endian number.
-local function is_valid_key(key)
-    local first, between, last = key:byte(1), key:sub(2, 31), key:byte(32)
-    return not is_zero(key) and (last < 0x7f or last == 0x7f and (first < 0xed or between:find("[^\255]") ~= nil))
-end
-
-draw[TELL] = function(tvb, pinfo, tree)
-    local token = tvb(1, 4):uint()
-    local found = remembered(tvb, pinfo, function(_, destination)
-        return tracker:tell(pinfo.number, destination, token)
+draw[ASK] = function(tvb, pinfo, tree, items)
+    local token, check = tvb:raw(1, 8), tvb:raw(9, 8)
+    local ask = remembered(tvb, pinfo, function(source)
+        local ask = asks[token .. source]
+        if ask and ask.check == check then return ask end
+        local chat = key_files.chat_by_check(chats, "ask", token, check)
+        asks[token .. source] = { check = check, frame = pinfo.number, tells = {}, chat = chat }
+        return asks[token .. source]
     end)
-    add(tree, f.token, tvb, 1, 4)
-    add(tree, f.nonce, tvb, 5, 8)
-    local key = add(tree, f.key, tvb, 13, 32)
-    if found.ask then
-        add_generated(tree, f.ask_frame, found.ask.frame)
-        add_chat(tree, found.ask.tag)
-    end
-    -- In a secret chat the nonce is random, and the key is masked with it.
-    if key and is_zero(tvb:raw(5, 8)) then
-        if is_valid_key(tvb:raw(13, 32)) then
-            add_generated(key, f.user, user_id(tvb:raw(13, 32)))
-        else
-            key:add_proto_expert_info(e.key)
+    add_chat(tree, ask.chat)
+    add_frame(tree, f.first_frame, ask.frame, pinfo.number)
+    add_frame(tree, f.tell_frame, ask.tells[1])
+    if is_zero(tvb:raw(17)) then return "ask, " .. chat_words(ask.chat) end
+    (items[f.zero] or tree):add_proto_expert_info(e.zeros)
+    return "ask, malformed: zeros"
+end
+
+draw[TELL] = function(tvb, pinfo, tree, items)
+    local token = tvb:raw(1, 8)
+    local found = remembered(tvb, pinfo, function(_, destination)
+        local ask = asks[token .. destination]
+        local found = { ask = ask, chat = ask and ask.chat }
+        if ask then table.insert(ask.tells, pinfo.number) end
+        for _, chat in ipairs(not is_whole(tvb) and {} or found.chat and { found.chat } or chats) do
+            local key = key_files.open_static(chat, tvb:raw(17), tvb:raw(9, 8), token)
+            if key then
+                found.key, found.chat = key, chat
+                keys:add_public(key)
+            end
         end
-    end
-    return ("tell, token 0x%08x"):format(token)
+        return found
+    end)
+    add_frame(tree, f.ask_frame, found.ask and found.ask.frame)
+    add_chat(tree, found.chat)
+    local item, words = items[f.sealed_key], "tell, " .. chat_words(found.chat)
+    if found.chat and item and not found.key then item:add_proto_expert_info(e.seal) end
+    if not found.key then return words end
+    add_key(item, found.key)
+    return words .. ", key of " .. key_files.user_id(found.key)
 end
 
 -- Datagrams
 
-local function kind_of(tvb)
-    local first = tvb(0, 1):uint()
-    return math.floor(first / 16), first % 16
+-- The version and kind of a datagram, and whether it has the length of such a kind.
+local function form_of(tvb)
+    local first, length = tvb(0, 1):uint(), tvb:reported_len()
+    local version, kind = math.floor(first / 16), first % 16
+    local lengths = version == VERSION and LENGTHS[kind]
+    local is_between = kind == SEALED and lengths and length >= lengths[1] and length <= lengths[2]
+    return version, kind, is_between or lengths and (length == lengths[1] or length == lengths[2])
 end
 
-local function has_valid_length(kind, length)
-    if kind == SEALED then return length >= MINIMUM_SEALED_SIZE and length <= MAXIMUM_DATAGRAM_SIZE end
-    for _, one in ipairs(LENGTHS[kind] or {}) do
-        if length == one then return true end
-    end
-    return false
-end
-
--- Draws a datagram of which at least its first byte was captured; gives the words for it.
+-- Draws a datagram of which at least its first byte was captured; returns the words for the column Info.
 local function draw_datagram(tvb, pinfo, tree)
-    local version, kind = kind_of(tvb)
-    add(tree, f.version, tvb, 0, 1)
-    local kind_item
-    local problem, words
-    if version ~= VERSION then
-        problem, words = e.version, ("malformed: version %d"):format(version)
-    else
-        kind_item = add(tree, f.kind, tvb, 0, 1)
-        if not KINDS[kind] then
-            problem, words = e.kind, ("malformed: kind %d"):format(kind)
-        elseif not has_valid_length(kind, tvb:reported_len()) then
-            problem, words = e.length, ("malformed: %s of length %d"):format(KINDS[kind], tvb:reported_len())
-        end
-    end
-    if problem then
-        (problem == e.kind and kind_item or tree):add_proto_expert_info(problem)
+    local version, kind, has_form = form_of(tvb)
+    local item = tree:add(f.version, tvb(0, 1))
+    if version == VERSION then item = tree:add(f.kind, tvb(0, 1)) end
+    if not has_form then
+        item:add_proto_expert_info(version ~= VERSION and e.version or not KINDS[kind] and e.kind or e.length)
         if tvb:len() > 1 then tree:add(f.unparsed, tvb(1)) end
-        return words
+        return version ~= VERSION and "malformed: version " .. version or not KINDS[kind] and "malformed: kind " .. kind
+            or ("malformed: %s of length %d"):format(KINDS[kind], tvb:reported_len())
     end
-    if tvb:len() < tvb:reported_len() then tree:add_proto_expert_info(e.cut) end
+    local items = add_layout(tree, LAYOUTS[kind], tvb, 1, {})
+    if not is_whole(tvb) then tree:add_proto_expert_info(e.cut) end
     if tvb:len() < HEADERS[kind] then return KINDS[kind] .. ", cut off by the capture" end
-    return draw[kind](tvb, pinfo, tree)
+    return draw[kind](tvb, pinfo, tree, items)
 end
 
 -- Whether these bytes are only quoted by an ICMP error: they were shown when they were sent.
@@ -415,29 +400,15 @@ function inkling.dissector(tvb, pinfo, root)
     return tvb:reported_len()
 end
 
--- Recognition
-
--- The records of DTLS begin with some of the same bytes.
-local function is_dtls(tvb)
-    return tvb:len() >= 13 and tvb(1, 1):uint() == 0xfe and tvb(2, 1):uint() >= 0xfc
-        and tvb(11, 2):uint() <= tvb:reported_len() - 13
-end
-
 -- Whether a datagram has the form of one of Inkling's, and whether this is past doubt.
 local function recognised(tvb)
-    local version, kind = kind_of(tvb)
-    if version ~= VERSION or not has_valid_length(kind, tvb:reported_len()) then return false end
-    if tvb:len() < HEADERS[kind] or is_dtls(tvb) then return false end
-    if kind == ASK then
-        local zero = is_zero(tvb:raw(13))
-        return zero, zero
-    end
-    if kind == SEALED then
-        local index, counter = tvb(1, 4):uint(), tvb(5, 4):uint()
-        if tracker:knows(index) or keys:has(index) then return true, true end
-        return counter < USUAL_COUNTERS or counter == LAST_WILL_COUNTER, false
-    end
-    return true, kind == INITIATION
+    local _, kind, has_form = form_of(tvb)
+    if not has_form or tvb:len() < HEADERS[kind] then return false end
+    if kind == ASK then return is_zero(tvb:raw(17)), true end
+    if kind ~= SEALED then return true, kind == INITIATION end
+    local index, counter = tvb(1, 4):uint(), tvb(5, 4):uint()
+    local is_known = tracker.directions[index] or keys.transport[index]
+    return is_known or counter < USUAL_COUNTERS or counter == LAST_WILL_COUNTER, is_known
 end
 
 local function recognise(tvb, pinfo, root)
@@ -450,6 +421,53 @@ local function recognise(tvb, pinfo, root)
     return true
 end
 
+-- Discovery: the instances of the given chats in a packet of multicast DNS, with the keys of their TXT records.
+
+local function find_instances()
+    local found, by_name = {}, {}
+    for _, field in ipairs({ question_names, pointers, record_names }) do
+        for _, one in ipairs({ field() }) do
+            local name = tostring(one.value)
+            local is_service = not by_name[name] and name:lower():find("%._inkling%._udp%.")
+            local nonce, chat = nil, nil
+            if is_service then nonce, chat = key_files.read_instance_name(chats, name) end
+            if chat then
+                by_name[name] = { name = name, nonce = nonce, chat = chat }
+                table.insert(found, by_name[name])
+            end
+        end
+    end
+    for _, one in ipairs({ texts() }) do
+        -- A text belongs to the last record before it.
+        local instance
+        for _, name in ipairs({ record_names() }) do
+            if name.offset < one.offset then instance = by_name[tostring(name.value)] end
+        end
+        local value = tostring(one.value):match("^[kK]=(.*)$") or tostring(one.value):match("^[kK]$")
+        if instance and value and instance.key == nil then
+            local sealed = key_files.decode_base64(value, 64)
+            instance.key = sealed and key_files.open_static(instance.chat, sealed, instance.nonce) or false
+            if instance.key then keys:add_public(instance.key) end
+        end
+    end
+    return found
+end
+
+function discovery.dissector(_, pinfo, root)
+    local key = pinfo.number .. ":discovery"
+    if not known[key] or #known[key] == 0 then known[key] = find_instances() end
+    for _, instance in ipairs(known[key]) do
+        local tree = root:add(discovery)
+        tree:append_text(", instance of " .. chat_words(instance.chat))
+        add(tree, f.instance, instance.name)
+        add(tree, f.nonce, instance.nonce)
+        add_chat(tree, instance.chat)
+        if instance.key then add_key(tree, instance.key) end
+        if instance.key == false then tree:add_proto_expert_info(e.seal) end
+    end
+end
+
 inkling:register_heuristic("udp", recognise)
 udp_ports:add_for_decode_as(inkling)
+register_postdissector(discovery)
 apply_preferences()

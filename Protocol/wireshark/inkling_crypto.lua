@@ -1,8 +1,7 @@
--- What the dissector needs of cryptography: ChaCha20-Poly1305 (RFC 8439) to open sealed datagrams, and SHA-256 for chat
--- tags and user IDs. Wireshark gives scripts neither in all of its versions, so both are here in plain Lua 5.2 to 5.4.
--- Byte strings are Lua strings.
+-- The dissector's cryptography in plain Lua 5.2 to 5.4, because not all versions of Wireshark offer it to scripts:
+-- ChaCha20-Poly1305 (RFC 8439), SHA-256, HMAC, HKDF (RFC 5869) and X25519 (RFC 7748). Byte strings are Lua strings.
 
-local WORD = 0x100000000
+local WORD, LIMB = 0x100000000, 0x10000
 local floor, char = math.floor, string.char
 
 -- bxor, band and rotate (to the left) of 32-bit words.
@@ -10,21 +9,9 @@ local bxor, band, rotate
 if bit32 then
     bxor, band, rotate = bit32.bxor, bit32.band, bit32.lrotate
 else
-    -- Operators that Lua 5.2 can't parse.
-    bxor, band, rotate = load([[
-        local function bxor(a, b) return a ~ b end
-        local function band(a, b) return a & b end
-        local function rotate(a, n) return (a << n | a >> (32 - n)) & 0xffffffff end
-        return bxor, band, rotate]])()
-end
-
-local function little_endian_words(bytes)
-    local words = {}
-    for at = 1, #bytes, 4 do
-        local a, b, c, d = bytes:byte(at, at + 3)
-        words[#words + 1] = a + b * 0x100 + c * 0x10000 + d * 0x1000000
-    end
-    return words
+    -- Lua 5.2 can't parse these operators.
+    bxor, band, rotate = load([[return function(a, b) return a ~ b end, function(a, b) return a & b end,
+        function(a, n) return (a << n | a >> (32 - n)) & 0xffffffff end]])()
 end
 
 local function little_endian(number, size)
@@ -36,178 +23,179 @@ local function little_endian(number, size)
     return table.concat(bytes)
 end
 
+-- At least `count` numbers of `size` bytes each, the lowest byte first.
+local function numbers(bytes, size, count)
+    local list = {}
+    for at = 1, math.max(#bytes, size * count), size do
+        local number = 0
+        for i = at + size - 1, at, -1 do number = number * 256 + (bytes:byte(i) or 0) end
+        list[#list + 1] = number
+    end
+    return list
+end
+
 -- ChaCha20
 
-local CONSTANTS = little_endian_words("expand 32-byte k")
-
 local function quarter_round(s, a, b, c, d)
-    s[a] = (s[a] + s[b]) % WORD
-    s[d] = rotate(bxor(s[d], s[a]), 16)
-    s[c] = (s[c] + s[d]) % WORD
-    s[b] = rotate(bxor(s[b], s[c]), 12)
-    s[a] = (s[a] + s[b]) % WORD
-    s[d] = rotate(bxor(s[d], s[a]), 8)
-    s[c] = (s[c] + s[d]) % WORD
-    s[b] = rotate(bxor(s[b], s[c]), 7)
+    for _, bits in ipairs({ 16, 8 }) do
+        s[a] = (s[a] + s[b]) % WORD
+        s[d] = rotate(bxor(s[d], s[a]), bits)
+        s[c] = (s[c] + s[d]) % WORD
+        s[b] = rotate(bxor(s[b], s[c]), bits == 16 and 12 or 7)
+    end
 end
 
 -- 64 bytes of the key stream: a key of 32 bytes, a nonce of 12.
 local function chacha20_block(key, nonce, number)
-    local start = {}
-    for _, word in ipairs(CONSTANTS) do start[#start + 1] = word end
-    for _, word in ipairs(little_endian_words(key)) do start[#start + 1] = word end
-    start[#start + 1] = number
-    for _, word in ipairs(little_endian_words(nonce)) do start[#start + 1] = word end
-    local s = {}
-    for at = 1, 16 do s[at] = start[at] end
+    local start = numbers("expand 32-byte k" .. key .. little_endian(number, 4) .. nonce, 4, 16)
+    local s = { table.unpack(start) }
     for _ = 1, 10 do
-        quarter_round(s, 1, 5, 9, 13)
-        quarter_round(s, 2, 6, 10, 14)
-        quarter_round(s, 3, 7, 11, 15)
-        quarter_round(s, 4, 8, 12, 16)
-        quarter_round(s, 1, 6, 11, 16)
-        quarter_round(s, 2, 7, 12, 13)
-        quarter_round(s, 3, 8, 9, 14)
-        quarter_round(s, 4, 5, 10, 15)
+        for i = 1, 4 do quarter_round(s, i, i + 4, i + 8, i + 12) end
+        for i = 0, 3 do quarter_round(s, i + 1, (i + 1) % 4 + 5, (i + 2) % 4 + 9, (i + 3) % 4 + 13) end
     end
     for at = 1, 16 do s[at] = little_endian((s[at] + start[at]) % WORD, 4) end
     return table.concat(s)
 end
 
-local function chacha20(key, nonce, text)
-    local output = {}
-    for at = 1, #text, 64 do
-        local stream = chacha20_block(key, nonce, (at - 1) / 64 + 1)
-        local piece = text:sub(at, at + 63)
-        for i = 1, #piece do output[#output + 1] = char(bxor(piece:byte(i), stream:byte(i))) end
-    end
-    return table.concat(output)
+-- Large numbers: n limbs of 16 bits, the lowest first. 2^(16 n) is the same as `fold` modulo the prime. All sums below
+-- stay under 2^53.
+
+-- Brings each limb into its range.
+local function carry(x, n, fold)
+    local rest = 0
+    repeat
+        for at = 1, n do
+            rest = rest + x[at]
+            x[at] = rest % LIMB
+            rest = floor(rest / LIMB)
+        end
+        rest = rest * fold
+    until rest == 0
+    return x
 end
 
--- Poly1305, with numbers as 17 limbs of 8 bits, the lowest first: every sum below stays far under 2^53.
-
-local function limbs(bytes)
-    local numbers = { bytes:byte(1, -1) }
-    for at = #numbers + 1, 17 do numbers[at] = 0 end
-    return numbers
+-- a + sign * b, not carried
+local function combine(a, b, sign)
+    local sum = {}
+    for at = 1, #a do sum[at] = a[at] + sign * b[at] end
+    return sum
 end
 
--- h + c, not reduced
-local function add(h, c)
-    local carry = 0
-    for at = 1, 17 do
-        carry = carry + h[at] + c[at]
-        h[at] = carry % 256
-        carry = floor(carry / 256)
+local function multiply(a, b, n, fold)
+    local product = {}
+    for i = 1, n do
+        local low, high = 0, 0
+        for j = 1, i do low = low + a[j] * b[i - j + 1] end
+        for j = i + 1, n do high = high + a[j] * b[i + n + 1 - j] end
+        product[i] = low + fold * high
     end
+    return carry(product, n, fold)
 end
 
--- h * r modulo 2^130 - 5, up to a last subtraction
-local function multiply(h, r)
-    local x = {}
-    for i = 1, 17 do
-        local sum = 0
-        for j = 1, i do sum = sum + h[j] * r[i - j + 1] end
-        -- 2^136 is 320 modulo 2^130 - 5.
-        for j = i + 1, 17 do sum = sum + 320 * h[j] * r[i + 18 - j] end
-        x[i] = sum
-    end
-    local carry = 0
-    for at = 1, 16 do
-        carry = carry + x[at]
-        h[at] = carry % 256
-        carry = floor(carry / 256)
-    end
-    carry = carry + x[17]
-    h[17] = carry % 4
-    carry = 5 * floor(carry / 4)
-    for at = 1, 17 do
-        carry = carry + h[at]
-        h[at] = carry % 256
-        carry = floor(carry / 256)
-    end
+-- The least remainder by the prime 2^(16 (n - 1)) * top - small.
+local function remainder(x, n, fold, top, small)
+    x[1], x[n] = x[1] + floor(x[n] / top) * small, x[n] % top
+    local reduced = { table.unpack(carry(x, n, fold)) }
+    reduced[1] = reduced[1] + small
+    if carry(reduced, n, fold)[n] < top then return x end
+    reduced[n] = reduced[n] - top
+    return reduced
 end
 
+local function bytes_of(x, count)
+    local bytes = {}
+    for at = 1, count do bytes[at] = little_endian(x[at], 2) end
+    return table.concat(bytes)
+end
+
+-- 9 limbs: 2^144 is 5 * 2^14 modulo 2^130 - 5.
 local function poly1305(key, message)
-    local r = limbs(key:sub(1, 16))
-    for _, at in ipairs({ 4, 8, 12, 16 }) do r[at] = band(r[at], 15) end
-    for _, at in ipairs({ 5, 9, 13 }) do r[at] = band(r[at], 252) end
-    local h = limbs("")
+    local r, h = numbers(key:sub(1, 16), 2, 9), numbers("", 2, 9)
+    for at = 2, 8 do r[at] = band(r[at], at % 2 == 0 and 0x0fff or 0xfffc) end
     for at = 1, #message, 16 do
-        add(h, limbs(message:sub(at, at + 15) .. "\1"))
-        multiply(h, r)
+        h = combine(h, numbers(message:sub(at, at + 15) .. "\1", 2, 9), 1)
+        h = multiply(carry(h, 9, 81920), r, 9, 81920)
     end
-    -- If h is 2^130 - 5 or more, h + 5 reaches 2^130.
-    local reduced = { table.unpack(h) }
-    add(reduced, limbs("\5"))
-    if reduced[17] >= 4 then h = reduced end
-    add(h, limbs(key:sub(17, 32)))
-    return char(table.unpack(h, 1, 16))
+    h = combine(remainder(h, 9, 81920, 4, 5), numbers(key:sub(17, 32), 2, 9), 1)
+    return bytes_of(carry(h, 9, 81920), 8)
 end
 
--- The AEAD
-
-local function padding(bytes) return ("\0"):rep(-#bytes % 16) end
-
--- The plaintext of a ciphertext with its tag; nil where the tag is not the right one. Whoever reads a capture has all
--- of it, so the comparison may take any time.
+-- Opens a ciphertext with its tag (AEAD); nil if the tag differs. The reader of a capture has all of it, so the
+-- comparison may take any time.
 local function open(key, nonce, associated, sealed)
-    local ciphertext, tag = sealed:sub(1, -17), sealed:sub(-16)
-    local authenticated = associated .. padding(associated) .. ciphertext .. padding(ciphertext)
-        .. little_endian(#associated, 8) .. little_endian(#ciphertext, 8)
+    local function padded(bytes) return bytes .. ("\0"):rep(-#bytes % 16) end
+    local ciphertext, tag, text = sealed:sub(1, -17), sealed:sub(-16), {}
+    local authenticated = padded(associated) .. padded(ciphertext) .. little_endian(#associated, 8)
+        .. little_endian(#ciphertext, 8)
     if poly1305(chacha20_block(key, nonce, 0):sub(1, 32), authenticated) ~= tag then return nil end
-    return chacha20(key, nonce, ciphertext)
+    for at = 1, #ciphertext, 64 do
+        local stream = chacha20_block(key, nonce, (at - 1) / 64 + 1)
+        for i = at, math.min(at + 63, #ciphertext) do
+            text[i] = char(bxor(ciphertext:byte(i), stream:byte(i - at + 1)))
+        end
+    end
+    return table.concat(text)
 end
 
--- SHA-256
-
-local function bits_of_root(root)
-    return floor(root % 1 * WORD)
+-- 16 limbs: 2^256 is 38 modulo 2^255 - 19.
+local function x25519(private, public)
+    local function times(a, b) return multiply(a, b, 16, 38) end
+    local scalar = { private:byte(1, 32) }
+    scalar[1], scalar[32] = band(scalar[1], 0xf8), band(scalar[32], 0x3f) + 0x40
+    local u, factor = numbers(public, 2, 16), numbers("\x41\xdb\1", 2, 16)
+    u[16] = u[16] % 0x8000
+    local x2, z2, x3, z3, swapped = numbers("\1", 2, 16), numbers("", 2, 16), u, numbers("\1", 2, 16), 0
+    for at = 254, 0, -1 do
+        local bit = floor(scalar[floor(at / 8) + 1] / 2 ^ (at % 8)) % 2
+        if bit ~= swapped then x2, z2, x3, z3 = x3, z3, x2, z2 end
+        swapped = bit
+        local a, b = combine(x2, z2, 1), combine(x2, z2, -1)
+        local da, cb = times(combine(x3, z3, -1), a), times(combine(x3, z3, 1), b)
+        local aa, bb = times(a, a), times(b, b)
+        local e, sum, difference = combine(aa, bb, -1), combine(da, cb, 1), combine(da, cb, -1)
+        x3, z3 = times(sum, sum), times(u, times(difference, difference))
+        x2, z2 = times(aa, bb), times(e, combine(aa, times(factor, e), 1))
+    end
+    if swapped == 1 then x2, z2 = x3, z3 end
+    -- z2 to the power of 2^255 - 21, of which only the bits 2 and 4 are 0.
+    local inverse = z2
+    for bit = 253, 0, -1 do
+        inverse = times(inverse, inverse)
+        if bit ~= 2 and bit ~= 4 then inverse = times(inverse, z2) end
+    end
+    return bytes_of(remainder(times(x2, inverse), 16, 38, 0x8000, 19), 16)
 end
 
--- The first 64 primes give the constants: the first 32 bits of the fractions of their cube roots, and of the square
--- roots of the first eight.
+-- SHA-256. The constants are the first 32 bits of the fractions of roots: of the cube roots of the first 64 primes, and
+-- of the square roots of the first eight.
 local ROUND_CONSTANTS, FIRST_STATE = {}, {}
-do
-    local candidate = 2
-    while #ROUND_CONSTANTS < 64 do
-        local prime = true
-        for divisor = 2, floor(candidate ^ 0.5) do
-            if candidate % divisor == 0 then prime = false end
-        end
-        if prime then
-            ROUND_CONSTANTS[#ROUND_CONSTANTS + 1] = bits_of_root(candidate ^ (1 / 3))
-            if #FIRST_STATE < 8 then FIRST_STATE[#FIRST_STATE + 1] = bits_of_root(candidate ^ 0.5) end
-        end
-        candidate = candidate + 1
+for candidate = 2, 311 do
+    local is_prime = true
+    for divisor = 2, floor(candidate ^ 0.5) do is_prime = is_prime and candidate % divisor ~= 0 end
+    if is_prime then
+        ROUND_CONSTANTS[#ROUND_CONSTANTS + 1] = floor(candidate ^ (1 / 3) % 1 * WORD)
+        if #FIRST_STATE < 8 then FIRST_STATE[#FIRST_STATE + 1] = floor(candidate ^ 0.5 % 1 * WORD) end
     end
 end
-
-local function big_endian(number, size) return little_endian(number, size):reverse() end
 
 local function rotated(word, first, second, third)
     return bxor(bxor(rotate(word, 32 - first), rotate(word, 32 - second)), third)
 end
 
-local function schedule(block)
-    local w = {}
-    for at = 1, 16 do
-        local a, b, c, d = block:byte(at * 4 - 3, at * 4)
-        w[at] = a * 0x1000000 + b * 0x10000 + c * 0x100 + d
-    end
-    for at = 17, 64 do
-        local low = rotated(w[at - 15], 7, 18, floor(w[at - 15] / 8))
-        local high = rotated(w[at - 2], 17, 19, floor(w[at - 2] / 1024))
-        w[at] = (w[at - 16] + low + w[at - 7] + high) % WORD
-    end
-    return w
-end
-
 local function sha256(text)
-    local message = text .. "\128" .. ("\0"):rep((-#text - 9) % 64) .. big_endian(#text * 8, 8)
+    local message = text .. "\128" .. ("\0"):rep((-#text - 9) % 64) .. little_endian(#text * 8, 8):reverse()
     local state = { table.unpack(FIRST_STATE) }
     for start = 1, #message, 64 do
-        local w = schedule(message:sub(start, start + 63))
+        local w = {}
+        for at = 1, 64 do
+            if at <= 16 then
+                w[at] = numbers(message:sub(start + 4 * at - 4, start + 4 * at - 1):reverse(), 4, 1)[1]
+            else
+                local low = rotated(w[at - 15], 7, 18, floor(w[at - 15] / 8))
+                local high = rotated(w[at - 2], 17, 19, floor(w[at - 2] / 1024))
+                w[at] = (w[at - 16] + low + w[at - 7] + high) % WORD
+            end
+        end
         local a, b, c, d, e, f, g, h = table.unpack(state)
         for at = 1, 64 do
             local choice = bxor(band(e, f), band(WORD - 1 - e, g))
@@ -218,8 +206,26 @@ local function sha256(text)
         end
         for at, word in ipairs({ a, b, c, d, e, f, g, h }) do state[at] = (state[at] + word) % WORD end
     end
-    for at = 1, 8 do state[at] = big_endian(state[at], 4) end
+    for at = 1, 8 do state[at] = little_endian(state[at], 4):reverse() end
     return table.concat(state)
 end
 
-return { open = open, poly1305 = poly1305, sha256 = sha256, little_endian = little_endian }
+-- All keys here are at most 64 bytes long.
+local function hmac(key, text)
+    local function padded(byte)
+        return (key .. ("\0"):rep(64 - #key)):gsub(".", function(c) return char(bxor(c:byte(), byte)) end)
+    end
+    return sha256(padded(0x5c) .. sha256(padded(0x36) .. text))
+end
+
+-- As many outputs of 32 bytes as `count` says.
+local function hkdf(salt, material, info, count)
+    local secret, outputs = hmac(salt, material), { [0] = "" }
+    for number = 1, count do outputs[number] = hmac(secret, outputs[number - 1] .. info .. char(number)) end
+    return table.unpack(outputs)
+end
+
+return {
+    open = open, poly1305 = poly1305, sha256 = sha256, hmac = hmac, hkdf = hkdf, x25519 = x25519,
+    little_endian = little_endian,
+}

@@ -1,36 +1,25 @@
 -- Ties the datagrams of a capture together: initiations, retries and responses into handshakes, sealed datagrams to
--- their handshake, tells to asks. It uses nothing of Wireshark. An endpoint is a string of address and port.
+-- their handshake. It uses nothing of Wireshark. An endpoint is a string of address and port.
 --
--- A response holds the responder's index encrypted. So what the responder sends is found by the initiator's index, and
--- what the initiator sends by inference: an index that first occurs on its way to the responder, soon after a response
--- and under a low counter, belongs to that handshake. Where two nodes make several handshakes at once, for several
--- chats, it may be any of these.
+-- Message 2 holds the responder's index encrypted. So an index that first occurs on its way to the responder, soon
+-- after a response, is taken for the responder's. After several responses at once, for several chats, it may belong to
+-- any of these handshakes. An opened handshake tells its indices, and the state of its session (L-58 to L-69).
 
 -- The session of a response is confirmed within this time or dropped (L-12).
 local CONFIRMATION_SECONDS = 5
--- What confirms it has one of the first counters.
-local FIRST_COUNTERS = 64
 local REPLAY_WINDOW = 1024
 local LAST_WILL_COUNTER = 0xffffffff
-local HANDSHAKE_SIZE = 109
+local INITIATION_SIZE = 121
 
 local Sessions = {}
 Sessions.__index = Sessions
 
+-- `handshakes` and `directions` hold lists by the index that was given out, `answered` handshakes by initiator and
+-- responder; `states` by chat, and key, run and epoch of both ends; `epochs` the last run and epoch by chat and keys.
 local function new()
     return setmetatable({
-        count = 0,
-        handshakes = {}, -- by the initiator's index, each a list
-        answered = {}, -- handshakes by initiator and responder, each a list
-        directions = {}, -- by the receiver's index, each a list
-        rivals = {}, -- how many directions may belong to just these handshakes
-        asks = {}, -- by token and asker
+        count = 0, handshakes = {}, directions = {}, answered = {}, states = {}, state_count = 0, epochs = {},
     }, Sessions)
-end
-
-local function append(lists, key, value)
-    lists[key] = lists[key] or {}
-    table.insert(lists[key], value)
 end
 
 -- The latest in a list that fits, or nil.
@@ -40,128 +29,108 @@ local function latest(list, fits)
     end
 end
 
+local function append(lists, key, value)
+    lists[key] = lists[key] or {}
+    table.insert(lists[key], value)
+    return value
+end
+
 function Sessions:next_number()
     self.count = self.count + 1
     return self.count - 1
 end
 
--- An initiation belongs to the handshake of the same bytes, but for the cookie: it is sent more than once (L-4).
-function Sessions:initiation(number, source, destination, index, tag, bytes)
-    local key = bytes:sub(1, HANDSHAKE_SIZE)
+-- Adds one direction of a session: the datagrams for an index. `marks` has the counters that occurred in its state
+-- (W-20).
+function Sessions:add_direction(index, receiver, handshakes, to_initiator, marks)
+    return append(self.directions, index, {
+        receiver = receiver, handshakes = handshakes, to_initiator = to_initiator, marks = marks or { seen = {} },
+        number = #handshakes == 0 and self:next_number() or nil,
+    })
+end
+
+-- The handshake of an initiation, and whether it is new: it is sent more than once, also with a cookie (L-4, L-13).
+function Sessions:initiation(number, source, destination, index, bytes)
+    local key = bytes:sub(1, INITIATION_SIZE)
     local handshake = latest(self.handshakes[index], function(one) return one.bytes == key end)
-    if not handshake then
-        handshake = {
-            number = self:next_number(), bytes = key, tag = tag, initiator = source, initiations = {}, retries = {},
-            responses = {},
-        }
-        append(self.handshakes, index, handshake)
-        append(self.directions, index, {
-            number = handshake.number, receiver = source, handshakes = { handshake }, to_initiator = true, seen = {},
+    local is_new = not handshake
+    if is_new then
+        handshake = append(self.handshakes, index, {
+            number = self:next_number(), bytes = key, frame = number, ends = {}, retries = {}, responses = {},
         })
+        handshake.back = self:add_direction(index, source, { handshake }, true)
     end
-    handshake.responder = destination
-    table.insert(handshake.initiations, number)
-    return { handshake = handshake, first = handshake.initiations[1], cookie_of = handshake.retries[bytes:sub(110)] }
+    handshake.ends[source], handshake.ends[destination] = true, true
+    return handshake, is_new
 end
 
 -- The handshake that a retry or response to this index answers.
 function Sessions:handshake_of(source, destination, index)
     local list = self.handshakes[index]
-    return latest(list, function(one) return one.initiator == destination and one.responder == source end)
-        or latest(list, function(one) return one.initiator == destination end)
-end
-
-function Sessions:retry(number, source, destination, index, cookie)
-    local handshake = self:handshake_of(source, destination, index)
-    if handshake then handshake.retries[cookie] = number end
-    return { handshake = handshake }
+    return latest(list, function(one) return one.ends[source] and one.ends[destination] end)
+        or latest(list, function(one) return one.ends[destination] end)
 end
 
 function Sessions:response(number, time, source, destination, index)
     local handshake = self:handshake_of(source, destination, index)
-    if handshake then
-        handshake.responder = source
-        if #handshake.responses == 0 then append(self.answered, destination .. ">" .. source, handshake) end
-        table.insert(handshake.responses, number)
-        handshake.answered_at = time
-    end
-    return { handshake = handshake }
+    if not handshake then return nil end
+    if #handshake.responses == 0 then append(self.answered, destination .. ">" .. source, handshake) end
+    table.insert(handshake.responses, number)
+    handshake.responder, handshake.answered_at = source, time
+    return handshake
 end
 
--- The handshakes that an index, first seen from this initiator to this responder, may belong to.
-function Sessions:candidates(time, source, destination)
-    local found = {}
-    for _, handshake in ipairs(self.answered[source .. ">" .. destination] or {}) do
-        if not handshake.claimed and time - handshake.answered_at <= CONFIRMATION_SECONDS then
-            table.insert(found, handshake)
-        end
-    end
-    return found
+-- Compares the run and epoch of a sender with its last ones for this receiver; returns the name of a note, or nil.
+function Sessions:compare_epoch(chat, sender, receiver, run, epoch)
+    local key = chat.key .. sender .. receiver
+    local last = self.epochs[key]
+    self.epochs[key] = { run = run, epoch = epoch }
+    if not last or last.run == run and last.epoch == epoch then return nil end
+    return last.run ~= run and "new_run" or last.epoch < epoch and "new_epoch" or "old_epoch"
 end
 
--- Each handshake has one index of its responder. When as many indices are found as there are handshakes that they may
--- belong to, no later index belongs to one of these.
-function Sessions:claim(handshakes)
-    local numbers = {}
-    for at, handshake in ipairs(handshakes) do numbers[at] = handshake.number end
-    local key = table.concat(numbers, ",")
-    self.rivals[key] = (self.rivals[key] or 0) + 1
-    if self.rivals[key] < #handshakes then return end
-    for _, handshake in ipairs(handshakes) do handshake.claimed = true end
+-- Both messages of a handshake were opened: its session is one of the state that they name, under two indices.
+function Sessions:opened(handshake)
+    local first, second = handshake.first, handshake.second
+    local ends = { first.initiator .. first.run .. first.epoch, first.responder .. second.run .. second.epoch }
+    table.sort(ends)
+    local key = first.chat.key .. table.concat(ends)
+    local state = self.states[key] or { number = self.state_count }
+    if not self.states[key] then
+        self.states[key], self.state_count = state, self.state_count + 1
+        state[first.initiator], state[first.responder] = { seen = {} }, { seen = {} }
+    end
+    handshake.state, handshake.claimed, handshake.back.marks = state.number, true, state[first.responder]
+    self:add_direction(second.index, handshake.responder, { handshake }, false, state[first.initiator])
 end
 
 -- The direction of a session that an index names; a new one if nothing in the capture fits.
-function Sessions:direction(time, source, destination, index, counter)
-    local list = self.directions[index]
+function Sessions:direction(time, source, destination, index)
+    local list, handshakes = self.directions[index], {}
     local direction = latest(list, function(one) return one.receiver == destination end)
     if direction then return direction end
-    local handshakes = counter < FIRST_COUNTERS and self:candidates(time, source, destination) or {}
+    for _, handshake in ipairs(self.answered[source .. ">" .. destination] or {}) do
+        local is_open = not handshake.claimed and time - handshake.answered_at <= CONFIRMATION_SECONDS
+        if is_open then table.insert(handshakes, handshake) end
+    end
     -- A node that moved has another address, but the same index (L-24).
     if #handshakes == 0 and list then return list[#list] end
-    self:claim(handshakes)
-    direction = {
-        number = #handshakes == 1 and handshakes[1].number or #handshakes == 0 and self:next_number() or nil,
-        receiver = destination, handshakes = handshakes, to_initiator = false, seen = {},
-    }
-    append(self.directions, index, direction)
-    return direction
+    if #handshakes == 1 then handshakes[1].claimed = true end
+    return self:add_direction(index, destination, handshakes, false)
 end
 
--- What the capture tells of a sealed datagram. A last will has no place among the other counters (W-21).
+-- Returns the direction of a sealed datagram, and whether a receiver drops it for its counter. A last will has no place
+-- among the other counters (W-21).
 function Sessions:sealed(time, source, destination, index, counter)
-    local direction = self:direction(time, source, destination, index, counter)
-    local result = { direction = direction }
-    if counter ~= LAST_WILL_COUNTER then
-        result.repeats = direction.seen[counter]
-        result.is_old = direction.highest ~= nil and direction.highest - counter >= REPLAY_WINDOW
-    end
-    return result
+    local direction = self:direction(time, source, destination, index)
+    local marks = counter == LAST_WILL_COUNTER and { seen = {} } or direction.marks
+    local is_old = marks.highest ~= nil and marks.highest - counter >= REPLAY_WINDOW
+    return { direction = direction, marks = marks, repeats = marks.seen[counter], is_old = is_old }
 end
 
 -- Marks the counter, as a receiver does with a datagram that authenticates (W-23).
-function Sessions:mark(number, direction, counter)
-    if counter == LAST_WILL_COUNTER then return end
-    direction.seen[counter] = direction.seen[counter] or number
-    direction.highest = math.max(direction.highest or counter, counter)
-end
-
--- Whether the capture shows that this index was given out.
-function Sessions:knows(index) return self.directions[index] ~= nil end
-
-function Sessions:ask(number, source, token, tag)
-    local key = token .. ">" .. source
-    local ask = self.asks[key]
-    if not ask or ask.tag ~= tag then
-        ask = { tag = tag, frame = number, tells = {} }
-        self.asks[key] = ask
-    end
-    return { ask = ask, first = ask.frame }
-end
-
-function Sessions:tell(number, destination, token)
-    local ask = self.asks[token .. ">" .. destination]
-    if ask then table.insert(ask.tells, number) end
-    return { ask = ask }
+function Sessions:mark(number, marks, counter)
+    marks.seen[counter], marks.highest = marks.seen[counter] or number, math.max(marks.highest or counter, counter)
 end
 
 return { new = new }

@@ -11,14 +11,15 @@ ALICE_PORT, BOB_PORT = 40123, 40124
 
 
 class Node:
-    """A node that is driven through the JSON-lines interface (api.md)."""
+    """A node that is driven through the JSON-lines interface (J)."""
 
     def __init__(self, program, folder, name, *arguments):
         state = folder / name
         state.mkdir()
         self.name = name
-        command = [program, "chat", "--json", "--no-config", "--no-discovery", "--state-dir", str(state)]
-        command += ["--name", name, *arguments, "lobby"]
+        self.identity = state / "identity"
+        start = [sys.executable, program] if program.endswith(".py") else [program, "chat", "--json", "--no-config"]
+        command = [*start, "--no-discovery", "--state-dir", str(state), "--name", name, *arguments, "lobby"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL)
         os.set_blocking(self.process.stdout.fileno(), False)
@@ -49,7 +50,7 @@ class Node:
 
 
 def talk(program, folder):
-    """Two nodes find each other, type, talk and part. Gives their exit statuses."""
+    """Two nodes find each other, type, talk and part. Returns their exit statuses, and their static private keys."""
     alice = bob = None
     try:
         alice = Node(program, folder, "Alice", "--port", str(ALICE_PORT))
@@ -69,7 +70,10 @@ def talk(program, folder):
         time.sleep(1)
         for node in (alice, bob):
             node.do("quit")
-        return [node.process.wait(timeout=10) for node in (alice, bob)]
+        statuses = [node.process.wait(timeout=10) for node in (alice, bob)]
+        # The reference keeps a key as 32 bytes.
+        keys = [node.identity.read_bytes() for node in (alice, bob) if node.identity.is_file()]
+        return statuses, [key for key in keys if len(key) == 32]
     except (TimeoutError, BrokenPipeError, subprocess.TimeoutExpired) as error:
         sys.exit(f"the two nodes did not talk: {error}")
     finally:
@@ -78,16 +82,16 @@ def talk(program, folder):
 
 
 def capture_nodes(program, folder, path):
-    """Gives the exit statuses of the two nodes whose datagrams are captured."""
+    """Captures the datagrams of two nodes that talk. Returns the result of `talk`."""
     dumpcap = subprocess.Popen(["dumpcap", "-q", "-i", "lo", "-w", str(path)], stderr=subprocess.PIPE)
     try:
         # It says so when it captures.
         while b"File:" not in (line := dumpcap.stderr.readline()):
             if not line:
                 sys.exit("dumpcap did not capture")
-        statuses = talk(program, folder)
+        result = talk(program, folder)
         time.sleep(0.5)
-        return statuses
+        return result
     finally:
         dumpcap.send_signal(signal.SIGINT)
         dumpcap.wait()

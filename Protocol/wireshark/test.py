@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Tests the Wireshark dissector with tshark; needs nothing but the standard library.
 
-    test.py                 against the vectors
-    test.py PROGRAM         and on a capture of two nodes, PROGRAM being `inkling`; needs root, unshare and ip
+    test.py                 against the vectors, and on malformed input
+    test.py PROGRAM         and on a capture of two nodes, PROGRAM being `inkling` or main.py of the reference; needs
+                            root, unshare and ip
     test.py --example FOLDER    tests nothing; writes the example of README.md as example.pcap and example.keys
 
 Exit status 0 if all is as it should be, 1 with what is not, 77 if a program that the test needs is missing.
@@ -11,22 +12,30 @@ Exit status 0 if all is as it should be, 1 with what is not, 77 if a program tha
 import hashlib
 import json
 import os
+import random
 import shutil
 import struct
 import sys
 import tempfile
+import unicodedata
 from pathlib import Path
 
-from captures import Capture, dissected, infos, infos_while, poly1305, sealed, shown, tshark
+from captures import Capture, dissected, dns_record, dns_response, infos, infos_while, shown, tshark
 from nodes import capture_nodes
+from sealing import End, OpenChat, handshake, hkdf, poly1305, sealed, x25519
 
 HERE = Path(__file__).resolve().parent
 VECTORS = HERE.parent / "vectors"
 FORCED_PORT = 7000
 LAST_WILL_COUNTER = 2**32 - 1
 KINDS = {"initiation": 1, "response": 2, "sealed": 3, "retry": 4, "ask": 5, "tell": 6}
-REASONS = ["quit", "left", "suspended", "lastWill", "removed", "unheard"]
-FRAME_TYPES = ["heartbeat", "typing", "hello", "message", "ack", "ping", "pong", "bye"]
+REASONS = ["quit", "left", "suspended", "lastWill"]
+FRAME_TYPES = {"heartbeat": 1, "typing": 2, "record": 4, "ack": 5, "ping": 6, "pong": 7, "bye": 8, "forward": 9}
+# The frame errors of the vectors by the names that the dissector has for them.
+FRAME_ERRORS = {
+    "empty": "no_frames", "truncated": "truncated", "unknownType": "unknown_type", "duplicate": "duplicate",
+    "twoStatuses": "two_statuses", "flags": "flags", "emptyText": "empty_text", "notUTF8": "not_utf8",
+}
 
 problems = []
 checks = 0
@@ -43,18 +52,26 @@ def vectors(name):
     return json.loads((VECTORS / f"{name}.json").read_text())
 
 
-# The vectors
+def entry_of(chat):
+    """A chat of the vectors as the preference `chats` has it."""
+    if "open" in chat:
+        return unicodedata.normalize("NFC", chat["open"]).replace("%", "%25").replace(",", "%2C")
+    return f"inkling:secret#{chat['secret']}" + (f"@{chat['owner']}" if "owner" in chat else "")
+
+
+# Datagrams
 
 def check_datagram(name, packet, case):
     """Compares a datagram with its vector."""
-    check(f"{name}: version", packet.number("version"), 1)
+    check(f"{name}: version", packet.number("version"), 2)
     check(f"{name}: kind", packet.number("kind"), KINDS[case["kind"]])
-    for field, key in [("sender_index", "senderIndex"), ("receiver_index", "receiverIndex"), ("counter", "counter"),
-                       ("token", "token")]:
+    for field, key in [("sender_index", "senderIndex"), ("receiver_index", "receiverIndex"), ("counter", "counter")]:
         check(f"{name}: {field}", packet.number(field), case.get(key))
-    check(f"{name}: tag", packet.number("tag"), int(case["tag"], 16) if "tag" in case else None)
-    for field in ["noise", "cookie", "nonce", "key"]:
-        check(f"{name}: {field}", packet.hex(field), [case[field]] if case.get(field) else [])
+    for field, key in [("check", "check"), ("noise", "noise"), ("cookie", "cookie"), ("token", "token"),
+                       ("nonce", "nonce"), ("sealed_key", "key")]:
+        check(f"{name}: {field}", packet.hex(field), [case[key]] if case.get(key) else [])
+    parts = "".join("".join(packet.hex(f"noise.{part}")) for part in ("ephemeral", "static", "payload"))
+    check(f"{name}: the parts of the Noise message", parts, case.get("noise", ""))
     if "ciphertext" in case:
         check(f"{name}: ciphertext", packet.hex("frames.sealed") + packet.hex("authentication_tag"),
               [case["ciphertext"][:-32], case["ciphertext"][-32:]])
@@ -85,53 +102,99 @@ def test_datagrams(folder):
                 check(f"{case['name']}: errors", packet.errors(), [case["error"]])
 
 
+def form_error(datagram):
+    """The error of a datagram as W-12 to W-14 name it, or none."""
+    lengths = {1: (121, 137), 2: (69,), 3: range(27, 1201), 4: (21,), 5: (65,), 6: (65,)}
+    version, kind = divmod(datagram[0], 16)
+    if version != 2:
+        return ["version"]
+    if kind not in lengths:
+        return ["kind"]
+    if len(datagram) not in lengths[kind]:
+        return ["length"]
+    return ["zeros"] if kind == 5 and any(datagram[17:]) else []
+
+
+def test_malformed_datagrams(folder):
+    """Truncations and flipped bits of datagrams of each kind, and datagrams that a capture cuts off."""
+    random.seed(1)
+    capture, expected = Capture(), []
+
+    def add(payload, errors, captured=None):
+        capture.add(((1, 1), 20000), ((1, 2), FORCED_PORT), payload, captured)
+        expected.append((payload, errors, captured is not None))
+
+    for case in vectors("datagrams")["valid"]:
+        datagram = bytes.fromhex(case["bytes"])
+        for size in range(1, min(len(datagram), 140)):
+            add(datagram[:size], form_error(datagram[:size]))
+            if size < 20 or size % 16 < 2:
+                add(datagram, [], 42 + size)
+        for bit in random.sample(range(8 * min(len(datagram), 150)), 70):
+            changed = bytearray(datagram)
+            changed[bit // 8] ^= 1 << bit % 8
+            add(bytes(changed), form_error(changed))
+    path = folder / "malformed.pcap"
+    capture.write(path)
+    for (payload, errors, is_cut), packet in zip(expected, dissected(path, ports=FORCED_PORT, chats="lobby"),
+                                                 strict=True):
+        # A counter of 2^32 - 2 and zeros that were not captured aside.
+        found = [error for error in packet.errors() if error != "counter"]
+        check(f"{len(payload)} bytes from {payload[:12].hex()}: errors", found, errors)
+        check(f"{len(payload)} bytes from {payload[:12].hex()}: cut", "cut" in packet.notes(), is_cut)
+
+
+# Frames
+
 def check_frames(name, packet, frames):
     """Compares opened frames with those of a vector."""
-    codes = [frame["code"] if frame["type"] == "unknown" else 1 + FRAME_TYPES.index(frame["type"]) for frame in frames]
+    codes = [frame["code"] if frame["type"] == "unknown" else FRAME_TYPES[frame["type"]] for frame in frames]
     check(f"{name}: types", [int(show, 0) for show in packet.shown("frame.type")], codes)
 
     def of(*types):
         return [frame for frame in frames if frame["type"] in types]
 
     def numbers(field, expected):
-        check(f"{name}: {field}", [int(show, 0) for show in packet.shown(field)], expected)
+        check(f"{name}: {field}", [int(show, 0) for show in packet.shown(field)], [int(one) for one in expected])
 
-    def values(field, expected):
-        check(f"{name}: {field}", packet.hex(field), expected)
-
-    def flags(field, expected):
-        check(f"{name}: {field}", [int(show, 0) for show in packet.shown(field)], [int(flag) for flag in expected])
-
-    flags("status.typing", [frame["typing"] for frame in of("heartbeat", "typing")])
-    flags("status.away", [frame["away"] for frame in of("heartbeat", "typing")])
+    for bit in ["typing", "away", "unheard"]:
+        numbers(f"status.{bit}", [frame[bit] for frame in of("heartbeat", "typing")])
     numbers("interval", [frame["interval"] for frame in of("heartbeat")])
-    values("hello.run", [frame["run"] for frame in of("hello")])
-    for field in ["stream", "held", "next"]:
-        numbers(f"hello.{field}", [frame[field] for frame in of("hello")])
-    values("hello.name", [frame["name"].encode().hex() for frame in of("hello")])
-    for field in ["stream", "record"]:
-        numbers(f"message.{field}", [frame[field] for frame in of("message")])
-    for field in ["first", "last"]:
-        flags(f"message.{field}", [frame[field] for frame in of("message")])
-    values("message.text", [frame["text"].encode().hex() for frame in of("message")])
-    for field in ["stream", "next", "bitmap"]:
+    numbers("record", [frame["number"] for frame in of("record")])
+    numbers("record.type", [frame["recordType"] for frame in of("record")])
+    for flag in ["first", "last"]:
+        numbers(f"record.{flag}", [frame[flag] for frame in of("record")])
+    for record in of("record"):
+        field = {0: "text", 1: "name", 2: "invite"}.get(record["recordType"], "body")
+        body = packet.hex(f"record.{field}")
+        if record["recordType"] == 3 and not body:
+            body = ["".join(body) + "".join("".join(packet.hex(f"successor.{part}")) for part in
+                                            ("generation", "secret", "owner", "count", "removed"))]
+        check(f"{name}: body", "".join(body), record["body"])
+    for field in ["next", "bitmap"]:
         numbers(f"ack.{field}", [frame[field] for frame in of("ack")])
     for kind in ["ping", "pong"]:
         numbers(f"{kind}.token", [frame["token"] for frame in of(kind)])
+    numbers("forward.next", [frame["next"] for frame in of("forward")])
     # An unassigned reason counts as quit.
     reasons = [int(show, 0) for show in packet.shown("bye.reason")]
     check(f"{name}: reason", [REASONS[reason] if reason < len(REASONS) else "quit" for reason in reasons],
           [frame["reason"] for frame in of("bye")])
-    values("unknown.body", [frame["body"] for frame in of("unknown") if frame["body"]])
+    check(f"{name}: body", packet.hex("unknown.body"), [frame["body"] for frame in of("unknown") if frame["body"]])
     check(f"{name}: errors", packet.errors(), [])
 
 
-# The errors of frames.json by the names that the dissector has for them.
-FRAME_ERRORS = {
-    "empty": "no_frames", "truncated": "truncated", "unknownType": "unknown_type", "duplicate": "duplicate",
-    "twoStatuses": "two_statuses", "nameTooLong": "name_too_long", "invalidText": "invalid_text",
-    "zeroStream": "zero_stream", "emptyMessage": "empty_message",
-}
+def displayed(body):
+    """Whether a name is shown as it is (M-25)."""
+    return len(body) <= 64 and is_utf8(body)
+
+
+def notes_of(case):
+    """The notes of valid frames: something unassigned or passed over, and a name that is taken as empty."""
+    is_skipped = any(frame["type"] == "unknown" or frame.get("recordType", 0) > 1 for frame in case["frames"])
+    names = [bytes.fromhex(frame["body"]) for frame in case["frames"] if frame.get("recordType") == 1]
+    return (["no_name"] if not all(map(displayed, names)) else []) + (
+        ["unassigned"] if is_skipped or not case["reencodes"] else [])
 
 
 def test_frames(folder):
@@ -141,22 +204,93 @@ def test_frames(folder):
     capture = Capture()
     # The shortest frames are 2 bytes; a datagram of less is not one of this kind.
     everything = [case for case in cases["valid"] + cases["invalid"] if len(case["bytes"]) >= 4]
-    for counter, case in enumerate(everything):
-        capture.add(((1, 1), 20000), ((1, 2), 30000), sealed(key, index, counter, bytes.fromhex(case["bytes"])))
+    # A successor whose bytes all differ, and one with another count of removed keys.
+    for count, name in [(2, "a successor with two removed keys"), (3, "a successor of another form")]:
+        body = bytes(range(52)) + count.to_bytes(2, "big") + bytes(range(100, 164))
+        record = {"type": "record", "number": 4, "recordType": 3, "first": True, "last": True, "body": body.hex()}
+        everything.append({"name": name, "bytes": "040000000433" + body.hex(), "frames": [record], "reencodes": True})
+    plaintexts = [case["bytes"] for case in everything] + ["040000000013" + case["body"] for case in cases["names"]]
+    for counter, plaintext in enumerate(plaintexts):
+        capture.add(((1, 1), 20000), ((1, 2), 30000), sealed(key, index, counter, bytes.fromhex(plaintext)))
     path, key_file = folder / "frames.pcap", folder / "frames.keys"
     capture.write(path)
     others = "".join(f"{index:08x} {bytes([number] * 32).hex()}\n" for number in range(3))
     key_file.write_text(f"# a comment\n\n{others}{index:08X}  {key.hex().upper()} # what Alice gets\n")
-    for case, packet in zip(everything, dissected(path, key_file=key_file), strict=True):
+    packets = dissected(path, key_file=key_file)
+    for case, packet in zip(everything, packets):
+        if case["name"].startswith("a successor "):
+            has_form = "two" in case["name"]
+            check(f"{case['name']}: keys", len(packet.hex("successor.removed")), 2 if has_form else 0)
+            owner = bytes(range(20, 52)).hex()
+            check(f"{case['name']}: owner", packet.hex("successor.owner"), [owner] if has_form else [])
         if "frames" in case:
             check_frames(case["name"], packet, case["frames"])
-            unassigned = case.get("reencodes", True) is False or any(f["type"] == "unknown" for f in case["frames"])
-            check(f"{case['name']}: notes", packet.notes(), ["unassigned"] if unassigned else [])
+            check(f"{case['name']}: notes", packet.notes(), notes_of(case))
         else:
             check(f"{case['name']}: errors", packet.errors(), [FRAME_ERRORS[case["error"]]])
             check(f"{case['name']}: offset", len("".join(packet.hex("frame")[:-1])) // 2, case["offset"])
+    for case, packet in zip(cases["names"], packets[len(everything):], strict=True):
+        body = bytes.fromhex(case["body"])
+        check(f"{case['name']}: shown", packet.hex("record.name"), [case["body"]])
+        check(f"{case['name']}: taken", "no_name" not in packet.notes(), body.decode("utf-8", "replace") ==
+              case["displayName"] if displayed(body) else False)
     for info in infos(path):
         check("frames without a key", info.endswith("of frames"), True)
+
+
+def frame_error(plaintext):
+    """The error of a plaintext and the offset of its frame (W-24 to W-28, W-40), or no error and its length."""
+    sizes = {1: 3, 2: 2, 4: 6, 5: 7, 6: 3, 7: 3, 8: 2, 9: 5}
+    seen, at = set(), 0
+    while at < len(plaintext):
+        kind, left = plaintext[at], plaintext[at:]
+        if kind < 0x40 and kind not in sizes:
+            return "unknownType", at
+        if kind <= 2 and seen & {1, 2}:
+            return "twoStatuses", at
+        if kind < 0x40 and kind in seen:
+            return "duplicate", at
+        size = sizes[kind] if kind < 0x40 else 3 + int.from_bytes(left[1:3], "big")
+        if len(left) < max(size, 3 if kind >= 0x40 else 0):
+            return "truncated", at
+        if kind == 4:
+            size, record_type = len(left), left[5] >> 4
+            if record_type in (1, 2, 3) and left[5] & 3 != 3:
+                return "flags", at
+            if record_type == 0 and size == 6:
+                return "emptyText", at
+            if record_type == 0 and not is_utf8(left[6:]):
+                return "notUTF8", at
+        seen.add(kind)
+        at += size
+    return None, at
+
+
+def test_malformed_frames(folder):
+    """Truncations and flipped bits of all frames of the vectors, and frames of random bytes."""
+    random.seed(2)
+    plaintexts = []
+    for case in vectors("frames")["valid"]:
+        frames = bytes.fromhex(case["bytes"])[:80]
+        plaintexts += [frames[:size] for size in range(2, len(frames))]
+        for bit in range(8 * len(frames)) if len(frames) < 8 else random.sample(range(8 * len(frames)), 8):
+            changed = bytearray(frames)
+            changed[bit // 8] ^= 1 << bit % 8
+            plaintexts.append(bytes(changed))
+    starts = [1, 2, 4, 5, 6, 7, 8, 9, 0x40, 0xff]
+    for _ in range(500):
+        plaintexts.append(bytes([random.choice(starts)]) + random.randbytes(random.randrange(1, 12)))
+    key, index, capture = bytes(range(32)), 7, Capture()
+    for counter, plaintext in enumerate(plaintexts):
+        capture.add(((1, 1), 20000), ((1, 2), 30000), sealed(key, index, counter, plaintext.ljust(2, b"\0")))
+    path, key_file = folder / "malformed.pcap", folder / "malformed.keys"
+    capture.write(path)
+    key_file.write_text(f"{index:08x} {key.hex()}")
+    for plaintext, packet in zip(plaintexts, dissected(path, key_file=key_file), strict=True):
+        name = f"the frames {plaintext.hex()}"
+        error, offset = frame_error(plaintext.ljust(2, b"\0"))
+        check(f"{name}: errors", packet.errors(), [FRAME_ERRORS[error]] if error else [])
+        check(f"{name}: offset", len("".join(packet.hex("frame")[: -1 if error else None])) // 2, offset)
 
 
 def is_utf8(text):
@@ -172,45 +306,160 @@ def test_texts(folder):
     leads = bytes.fromhex("7f 80 bf c0 c1 c2 df e0 e1 ec ed ee ef f0 f1 f3 f4 f5 ff")
     seconds = [0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0]
     texts = [bytes([lead, second]) + b"\x80" * more for lead in leads for second in seconds for more in range(3)]
-    texts += [b"\xe1\x80\x7f", b"\xf1\x80\x80\xc0", b"\xc2", b"\xe1\x80", b"\xf1\x80\x80", b"a\xc3\xa9b"]
+    texts += [b"\xe1\x80\x7f", b"\xf1\x80\x80\xc0", b"\xc2", b"\xe1\x80", b"\xf1\x80\x80", b"a\xc3\xa9b", b"a\0b"]
     key, index = bytes(32), 1
     capture = Capture()
     for counter, text in enumerate(texts):
-        plaintext = bytes.fromhex("04000000010000000003") + text
-        capture.add(((1, 1), 5001), ((1, 2), 5002), sealed(key, index, counter, plaintext))
+        capture.add(((1, 1), 5001), ((1, 2), 5002), sealed(key, index, counter, bytes.fromhex("040000000003") + text))
     path, key_file = folder / "texts.pcap", folder / "texts.keys"
     capture.write(path)
     key_file.write_text(f"{index:08x} {key.hex()}")
     for text, packet in zip(texts, dissected(path, key_file=key_file), strict=True):
-        check(f"the text {text.hex()}", packet.errors(), [] if is_utf8(text) else ["invalid_text"])
+        check(f"the text {text.hex()}", packet.errors(), [] if is_utf8(text) else ["not_utf8"])
 
 
-def test_crypto(folder):
-    """The cryptography by itself, on what the vectors don't reach: numbers about 2^130 - 5, and all lengths."""
-    no, full = bytes(16), b"\xff" * 16
-    one, two = (bytes([number]) + bytes(15) for number in (1, 2))
-    cases = [(two + no, full), (two + full, two), (one + no, full + b"\xf0" + full[1:] + b"\x11" + no[1:]),
-             (one + no, full + b"\xfb" + b"\xfe" * 15 + b"\1" * 16), (two + no, b"\xfd" + full[1:]),
-             (one + no, full * 5), (full + full, full * 5 + b"\1")]
-    texts = [bytes(range(length)) for length in range(130)]
-    lines = [f"poly1305 {key.hex()} {message.hex()}" for key, message in cases]
-    lines += [f"sha256 {text.hex()}" for text in texts]
-    (folder / "crypto.txt").write_text("\n".join(lines))
-    (folder / "crypto.lua").write_text(f"""
+def test_acks(folder):
+    """The words for records that an ack names beyond the next one, and for a forward."""
+    key, index = bytes(32), 1
+    acks = [(1, 0, "ack 1"), (5, 5, "ack 5 and 6, 8"), (0, 0x8000, "ack 0 and 16"),
+            (2**32 - 1, 1, "ack 4294967295 and 4294967296")]
+    capture = Capture()
+    plaintexts = [struct.pack(">BIH", 5, expected, bitmap) for expected, bitmap, _ in acks]
+    for counter, plaintext in enumerate([*plaintexts, bytes.fromhex("0900000003")]):
+        capture.add(((1, 1), 5001), ((1, 2), 5002), sealed(key, index, counter, plaintext))
+    path, key_file = folder / "acks.pcap", folder / "acks.keys"
+    capture.write(path)
+    key_file.write_text(f"{index:08x} {key.hex()}")
+    found = [info.split(", ", 1)[1] for info in infos(path, key_file=key_file)]
+    check("the words for acks", found, [words for _, _, words in acks] + ["forward to 3"])
+
+
+# Cryptography
+
+def lua_results(folder, prelude, lines):
+    """Results of Lua functions of byte strings. Each line names one and its arguments in hex; nil is `-`."""
+    (folder / "calls.txt").write_text("\n".join(lines))
+    (folder / "calls.lua").write_text(f"""
         local crypto = dofile("{HERE / 'inkling_crypto.lua'}")
+        local keys = dofile("{HERE / 'inkling_keys.lua'}")(crypto)
         local function unhex(text)
             return (text:gsub("..", function(digits) return string.char(tonumber(digits, 16)) end))
         end
-        for line in io.lines("{folder / 'crypto.txt'}") do
-            local name, first, second = line:match("^(%w+) (%x*) ?(%x*)$")
-            local result = crypto[name](unhex(first), unhex(second))
-            print("= " .. result:gsub(".", function(byte) return ("%02x"):format(byte:byte()) end))
+        local calls = {{}}
+        {prelude}
+        for line in io.lines("{folder / 'calls.txt'}") do
+            local name, rest = line:match("^(%w+)(.*)$")
+            local arguments = {{}}
+            for word in rest:gmatch(" (%x*)") do arguments[#arguments + 1] = unhex(word) end
+            local result = (calls[name] or crypto[name])(table.unpack(arguments))
+            print("= " .. (result and result:gsub(".", function(byte) return ("%02x"):format(byte:byte()) end) or "-"))
         end""")
     Capture().write(folder / "empty.pcap")
-    output = tshark(folder / "empty.pcap", ["-X", f"lua_script:{folder / 'crypto.lua'}"], {}).decode()
-    expected = [poly1305(key, message).hex() for key, message in cases]
-    expected += [hashlib.sha256(text).hexdigest() for text in texts]
-    check("cryptography", [line[2:] for line in output.splitlines() if line.startswith("= ")], expected)
+    output = tshark(folder / "empty.pcap", ["-X", f"lua_script:{folder / 'calls.lua'}"], {}).decode()
+    return [line[2:] for line in output.splitlines() if line.startswith("= ")]
+
+
+def check_lua(what, folder, prelude, cases):
+    """Compares the results of calls, of which each is (name, line, result)."""
+    found = lua_results(folder, prelude, [line for _, line, _ in cases])
+    check(f"{what}: the count of results", len(found), len(cases))
+    for (name, _, expected), result in zip(cases, found):
+        check(f"{what}: {name}", result, expected)
+
+
+def test_crypto(folder):
+    """The cryptography by itself, with numbers about each prime and all lengths."""
+    no, full = bytes(16), b"\xff" * 16
+    one, two = (bytes([number]) + bytes(15) for number in (1, 2))
+    tags = [(two + no, full), (two + full, two), (one + no, full + b"\xf0" + full[1:] + b"\x11" + no[1:]),
+            (one + no, full + b"\xfb" + b"\xfe" * 15 + b"\1" * 16), (two + no, b"\xfd" + full[1:]),
+            (one + no, full * 5), (full + full, full * 5 + b"\1")]
+    texts = [bytes(range(length)) for length in range(130)]
+    p = 2**255 - 19
+    numbers = [0, 1, 2, 9, p - 2, p - 1, p, p + 1, p + 18, 2**255 - 1, 2**255, 2**255 + 9, 2**256 - 1,
+               *(int.from_bytes(hashlib.sha256(text).digest(), "little") for text in texts[:8])]
+    points = [number.to_bytes(32, "little") for number in numbers]
+    scalars = [bytes(32), b"\xff" * 32, *(hashlib.sha256(text).digest() for text in texts[8:10])]
+    cases = [("Poly1305", f"poly1305 {key.hex()} {message.hex()}", poly1305(key, message).hex())
+             for key, message in tags]
+    cases += [("SHA-256", f"sha256 {text.hex()}", hashlib.sha256(text).hexdigest()) for text in texts]
+    cases += [("X25519", f"x25519 {scalar.hex()} {point.hex()}", x25519(scalar, point).hex())
+              for scalar in scalars for point in points]
+    cases += [("HKDF", f"hkdf {salt.hex()} {text.hex()} {text[:9].hex()}",
+               "".join(output.hex() for output in hkdf(salt, text, text[:9], 3)))
+              for salt in (b"", texts[32], texts[64]) for text in (b"", texts[1], texts[32], texts[100])]
+    prelude = """
+        calls.hkdf = function(salt, material, info) return table.concat({ crypto.hkdf(salt, material, info, 3) }) end"""
+    check_lua("cryptography", folder, prelude, cases)
+
+
+def test_derivations(folder):
+    """Keys of chats, texts, checks and sealed keys."""
+    cases = vectors("derivations")
+    prelude = """
+        local chats = {}
+        local function chat(entry)
+            if not chats[entry] then chats[entry] = keys.chats_of(entry) end
+            return chats[entry][1]
+        end
+        calls.count = function(entry) return tostring(#keys.chats_of(entry)) end
+        calls.name = function(entry) return chat(entry).name end
+        calls.derived = function(entry)
+            local c = chat(entry)
+            return c.key .. c.psk .. c.prologue .. c.seal .. c["check initiation"] .. c["check ask"] .. c["check name"]
+        end
+        calls.ask = function(entry, token, check)
+            return keys.chat_by_check({ chat(entry) }, "ask", token, check) and "yes"
+        end
+        calls.opened = function(entry, ...) return keys.open_static(chat(entry), ...) end
+        calls.instance = function(entry, name) return (keys.read_instance_name({ chat(entry) }, name)) end
+        calls.user = keys.user_id
+        calls.valid = function(key) return keys.is_valid_key(key) and "yes" end"""
+
+    def call(name, *arguments):
+        return " ".join([name, *((one.encode() if isinstance(one, str) else one).hex() for one in arguments)])
+
+    expected = []
+    for case in cases["userIDs"]:
+        expected.append((case["name"], call("user", bytes.fromhex(case["publicKey"])), case["userID"].encode().hex()))
+    keys = ["chatKey", "psk", "prologueKey", "sealKey", "initiationKey", "askKey", "nameKey"]
+    for case in cases["chats"]:
+        expected.append((case["name"], call("derived", entry_of(case["chat"])), "".join(case[key] for key in keys)))
+    for case in cases["invites"]:
+        chat = {"secret": case["secret"], **({"owner": case["owner"]} if case["owner"] else {})}
+        # The dissector doesn't normalise a name.
+        if "decomposed" not in case["name"]:
+            expected.append((case["name"], call("name", case["text"]), case["chatName"].encode().hex()))
+        same = next((one for one in cases["chats"] if one["chat"] == chat), None)
+        if same:
+            expected.append((case["name"], call("derived", case["text"]), "".join(same[key] for key in keys)))
+    # It checks secrets and owners, but not the characters of a name.
+    for case in cases["invalidInvites"]:
+        is_name = any(word in case["name"] for word in ("a name with", "a name of 65", "escape", "blank"))
+        if case["text"].startswith("inkling:") and not is_name:
+            expected.append((case["name"], call("count", case["text"]), b"0".hex()))
+    for case in cases["askChecks"] + cases["invalidAskChecks"]:
+        line = call("ask", entry_of(case["chat"]), bytes.fromhex(case["token"]), bytes.fromhex(case["check"]))
+        expected.append((case["name"], line, b"yes".hex() if case in cases["askChecks"] else "-"))
+    bad_keys = []
+    for case in cases["sealedKeys"] + cases["invalidSealedKeys"]:
+        fields = [bytes.fromhex(case[field]) for field in ("sealedKey", "nonce", "token") if case[field]]
+        line = call("opened", entry_of(case["chat"]), *fields)
+        if "publicKey" in case:
+            expected.append((case["name"], line, case["publicKey"]))
+        elif case["error"] == "seal":
+            expected.append((case["name"], line, "-"))
+        else:
+            bad_keys.append((case["name"], line))
+    for (name, _), opened in zip(bad_keys, lua_results(folder, prelude, [line for _, line in bad_keys])):
+        check(f"{name}: opens", len(opened), 64)
+        expected.append((name, call("valid", bytes.fromhex(opened)), "-"))
+    for case in cases["instanceNames"] + cases["invalidInstanceNames"]:
+        expected.append((case["name"], call("instance", entry_of(case["chat"]), case["text"]), case.get("nonce", "-")))
+    # Commas stand between chats, and blanks around them mean nothing.
+    expected.append(("chats", call("count", " a b ,, c,inkling:x#aaaqeayeaudaocajbifqydiob4 , inkling:y"), b"3".hex()))
+    expected.append(("chats", call("name", " a%2Cb %2541 , c"), b"a,b %41".hex()))
+    check_lua("derivations", folder, prelude, expected)
 
 
 def test_sealed(folder):
@@ -236,70 +485,209 @@ def test_sealed(folder):
         elif case["error"] == "frames":
             check(f"{name}: errors", len(packet.errors()) == 1 and packet.errors()[0] in FRAME_ERRORS.values(), True)
         else:
-            check(f"{name}: errors", packet.errors(), ["last_will" if case["error"] == "lastWill" else case["error"]])
+            # Two byes are an error in any datagram.
+            error = "last_will" if case["error"] == "lastWill" else case["error"]
+            check(f"{name}: errors", packet.errors(), ["duplicate" if "two byes" in name else error])
+
+
+# Handshakes
+
+def private_lines(*ends):
+    """Lines of a key file, for ends of a handshake of the vectors."""
+    return "".join(f"private {end[key]}\n" for end in ends for key in ("staticPrivate", "ephemeralPrivate"))
+
+
+def handshake_capture():
+    """The valid handshakes and the datagrams after them. Each datagram has its case, the fields that are always shown,
+    and those that private keys open.
+    """
+    capture, expected = Capture(), []
+    users = {case["publicKey"]: case["userID"] for case in vectors("derivations")["userIDs"]}
+    for session, case in enumerate(vectors("handshake")["valid"]):
+        initiator, responder = ((2 + session, 1), 5001), ((2 + session, 2), 5002)
+        state = {3: 0, 4: 0}.get(session, session)
+        opened_initiator, opened_responder = (
+            {"run": case[end]["run"], "epoch": case[end]["epoch"]} for end in ("initiator", "responder"))
+
+        def add(is_initiator, payload, opened=None, **fields):
+            ends = (initiator, responder) if is_initiator else (responder, initiator)
+            expected.append((case, {"session": session, **fields}, {"state": state, **(opened or {})}))
+            return capture.add(*ends, bytes.fromhex(payload))
+
+        index, first = case["initiator"]["index"], len(capture.packets) + 1
+        frames = {"initiation_frame": first, "response_frame": first + 3}
+        opened_initiator |= {"key": case["initiator"]["staticPublic"], "user_id": users.get(
+            case["initiator"]["staticPublic"])}
+        add(True, case["initiation"], opened_initiator, kind=1, sender_index=index, response_frame=first + 3)
+        add(False, struct.pack(">BI", 0x24, index).hex() + case["cookie"], kind=4, receiver_index=index, **frames)
+        add(True, case["initiationWithCookie"], opened_initiator, kind=1, sender_index=index, first_frame=first,
+            retry_frame=first + 1, response_frame=first + 3)
+        add(False, case["response"], {**opened_responder, "responder_index": case["responder"]["index"]}, kind=2,
+            receiver_index=index, initiation_frame=first)
+        for datagram in case["sealed"]:
+            is_initiator = datagram["from"] == "initiator"
+            sender, receiver = (case[end] for end in (("initiator", "responder") if is_initiator else
+                                                      ("responder", "initiator")))
+            add(is_initiator, datagram["bytes"], {"sender": users.get(sender["staticPublic"])}, kind=3,
+                receiver_index=receiver["index"], counter=datagram["counter"], direction=1 if is_initiator else 2,
+                plaintext=datagram["plaintext"], **frames)
+    return capture, expected
+
+
+CHATS = "lobby, inkling:Team%20Lunch#aaaqeayeaudaocajbifqydiob4," \
+    "inkling:a%2Cb#aaaqeayeaudaocajbifqydiob4@zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE"
+CHAT_NAMES = {"lobby": "lobby", "aaaqeayeaudaocajbifqydiob4": "Team Lunch"}
+
+
+def check_handshakes(name, packets, expected, is_opened, has_keys):
+    for number, ((case, fields, opened), packet) in enumerate(zip(expected, packets), 1):
+        what = f"{name}, {case['name']}, frame {number}"
+        for field in ["kind", "session", "sender_index", "receiver_index", "counter", "direction", "initiation_frame",
+                      "response_frame", "retry_frame", "first_frame"]:
+            check(f"{what}: {field}", packet.number(field), fields.get(field))
+        for field in ["state", "epoch", "responder_index"]:
+            check(f"{what}: {field}", packet.number(field), opened.get(field) if is_opened else None)
+        for field in ["run", "key"]:
+            check(f"{what}: {field}", packet.hex(field), [opened[field]] if is_opened and field in opened else [])
+        for field in ["user_id", "sender"]:
+            if opened.get(field):
+                check(f"{what}: {field}", packet.shown(field), [opened[field]] if is_opened else [])
+        chat = case["chat"].get("open") or ("a,b" if "owner" in case["chat"] else "Team Lunch")
+        check(f"{what}: chat", packet.shown("chat"), [chat])
+        check(f"{what}: frames", "".join(packet.hex("frame")), fields.get("plaintext", "") if has_keys else "")
+        check(f"{what}: errors", packet.errors(), [])
 
 
 def test_handshakes(folder):
-    """Whole sessions: the datagrams of each are tied to its handshake, though the indices of two repeat."""
-    capture, expected, keys = Capture(), [], []
-    for session, case in enumerate(vectors("handshake")["valid"]):
-        initiator, responder = ((2 + session, 1), 5001), ((2 + session, 2), 5002)
-
-        def add(is_initiator, payload, **fields):
-            ends = (initiator, responder) if is_initiator else (responder, initiator)
-            frame = capture.add(*ends, bytes.fromhex(payload))
-            expected.append((case, {"session": session, "tag": int(case["tag"], 16), **fields}))
-            return frame
-
-        first = len(capture.packets) + 1
-        frames = {"initiation_frame": first, "response_frame": first + 3}
-        add(True, case["initiation"], kind=1, sender_index=case["initiator"]["index"], response_frame=first + 3)
-        retry = struct.pack(">BI", 0x14, case["initiator"]["index"]).hex() + case["cookie"]
-        add(False, retry, kind=4, receiver_index=case["initiator"]["index"], **frames)
-        add(True, case["initiationWithCookie"], kind=1, sender_index=case["initiator"]["index"], repeat_of=first,
-            retry_frame=first + 1, response_frame=first + 3)
-        add(False, case["response"], kind=2, receiver_index=case["initiator"]["index"], initiation_frame=first)
-        for datagram in case["sealed"]:
-            is_initiator = datagram["from"] == "initiator"
-            receiver = case["responder" if is_initiator else "initiator"]
-            add(is_initiator, datagram["bytes"], kind=3, receiver_index=receiver["index"],
-                counter=datagram["counter"], direction=1 if is_initiator else 2, plaintext=datagram["plaintext"],
-                **frames)
-        keys.append((case["responder"]["index"], case["initiatorToResponderKey"]))
-        keys.append((case["initiator"]["index"], case["responderToInitiatorKey"]))
+    """Whole sessions, though the indices of two repeat: without keys, with transport keys, and with private keys."""
+    capture, expected = handshake_capture()
     # A datagram again, and one that is cut off by the capture.
-    last_case, last_fields = expected[-1]
-    last = bytes.fromhex(last_case["sealed"][-1]["bytes"])
-    capture.add(initiator, responder, last)
+    cases = vectors("handshake")["valid"]
+    last = bytes.fromhex(cases[0]["sealed"][4]["bytes"])
+    ends = ((2, 1), 5001), ((2, 2), 5002)
+    capture.add(*ends, last)
     again = len(capture.packets)
     for captured in (12, 8):
-        capture.add(initiator, responder, last, snap_length=14 + 20 + 8 + captured)
+        capture.add(*ends, last, 14 + 20 + 8 + captured)
     path, key_file = folder / "handshakes.pcap", folder / "handshakes.keys"
     capture.write(path)
-    key_file.write_text("".join(f"{index:08x} {key}\n" for index, key in keys))
-    # The name of the second chat, which is secret, is that of its tag.
-    tag = vectors("handshake")["valid"][1]["tag"]
-    packets = dissected(path, key_file=key_file, chats=f"Team Lunch, lobby, a %3D b={tag}")
-    for number, ((case, fields), packet) in enumerate(zip(expected, packets), 1):
-        name = f"{case['name']}, frame {number}"
-        for field in ["kind", "session", "tag", "sender_index", "receiver_index", "counter", "direction",
-                      "initiation_frame", "response_frame", "retry_frame", "repeat_of"]:
-            check(f"{name}: {field}", packet.number(field), fields.get(field))
-        chat = case["chat"].get("open", "a = b")
-        check(f"{name}: chat", packet.shown("chat"), [chat])
-        check(f"{name}: frames", "".join(packet.hex("frame")), fields.get("plaintext", ""))
-        check(f"{name}: errors", packet.errors(), [])
+    check_handshakes("without keys", dissected(path, chats=CHATS), expected, False, False)
+    transport = "".join(f"{case['responder']['index']:08x} {case['initiatorToResponderKey']}\n"
+                        f"{case['initiator']['index']:08x} {case['responderToInitiatorKey']}\n" for case in cases)
+    key_file.write_text(transport)
+    packets = dissected(path, key_file=key_file, chats=CHATS)
+    check_handshakes("with transport keys", packets, expected, False, True)
     check("a datagram again: notes", packets[again - 1].notes(), ["repeated"])
-    check("a datagram again: its first frame", packets[again - 1].number("repeat_of"), again - 1)
+    check("a datagram again: counter", packets[again - 1].number("counter"),
+          packets[packets[again - 1].number("first_frame") - 1].number("counter"))
     check("a datagram cut off: notes", packets[again].notes(), ["cut", "repeated"])
-    check("a datagram cut off: counter", packets[again].number("counter"), last_fields["counter"])
+    check("a datagram cut off: counter", packets[again].number("counter"), packets[again - 1].number("counter"))
     check("a datagram cut off in its header: notes", packets[again + 1].notes(), ["cut"])
     check("a datagram cut off in its header: counter", packets[again + 1].number("counter"), None)
     check("the count of packets", len(packets), again + 2)
+    # All private keys; those of the initiators, with the static keys of the responders; and those of the responders.
+    everything = "".join(private_lines(case["initiator"], case["responder"]) for case in cases)
+    one_side = "".join(f"{private_lines(case['initiator'])}public {case['responder']['staticPublic']}\n"
+                       for case in cases)
+    other_side = "".join(private_lines(case["responder"]) for case in cases)
+    for name, text in [("with all private keys", everything), ("with the initiators' private keys", one_side),
+                       ("with the responders' private keys", other_side)]:
+        key_file.write_text(text)
+        # A private key gives a canonical public key, which the last handshake lacks.
+        left_out = cases[-1]["name"] if text == one_side else None
+        count = len([case for case, *_ in expected if case["name"] != left_out])
+        packets = dissected(path, key_file=key_file, chats=CHATS)
+        check_handshakes(name, packets[:count], expected[:count], True, True)
+    # The static key of the responder opens message 1 alone.
+    key_file.write_text(f"private {cases[0]['responder']['staticPrivate']}\n")
+    packets = dissected(path, key_file=key_file, chats=CHATS)
+    check("a static key: the epoch of message 1", packets[0].number("epoch"), cases[0]["initiator"]["epoch"])
+    check("a static key: the epoch of message 2", packets[3].number("epoch"), None)
+    check("a static key: frames", packets[4].hex("frame"), [])
+    # Without the chat, no key helps.
+    key_file.write_text(everything)
+    packets = dissected(path, key_file=key_file, chats="another")
+    check("without the chat", {(packet.number("epoch"), *packet.shown("chat")) for packet in packets}, {(None,)})
+
+
+def test_invalid_handshakes(folder):
+    cases = vectors("handshake")
+    valid, capture, everything = cases["valid"], Capture(), []
+    for number, case in enumerate(cases["invalid"]):
+        initiator, responder = ((20 + number, 1), 5001), ((20 + number, 2), FORCED_PORT)
+        if "response" in case:
+            capture.add(initiator, responder, bytes.fromhex(valid[case["of"]]["initiation"]))
+            everything.append(None)
+            capture.add(responder, initiator, bytes.fromhex(case["response"]))
+        else:
+            capture.add(initiator, responder, bytes.fromhex(case["initiation"]))
+        everything.append(case)
+    path, key_file = folder / "invalid.pcap", folder / "invalid.keys"
+    capture.write(path)
+    key_file.write_text(private_lines(valid[0]["initiator"], valid[0]["responder"]))
+    packets = dissected(path, key_file=key_file, chats="lobby", ports=FORCED_PORT)
+    for case, packet in zip(everything, packets, strict=True):
+        if case is None:
+            check("the initiation of an invalid response", packet.number("epoch"), valid[0]["initiator"]["epoch"])
+            continue
+        name, error = case["name"], case["error"]
+        errors = {"parse": [error], "initiation": ["key"], "response": ["key"]}.get(case["stage"], [])
+        if error in ("authentication", "ownKey"):
+            errors = []
+        # One message is for the initiator itself, whose key is in the file too.
+        is_own = error == "ownKey" or "another responder" in name
+        check(f"{name}: errors", packet.errors(), errors)
+        check(f"{name}: opened", packet.number("epoch") is not None, error == "invalidKey" or is_own)
+        check(f"{name}: chat", packet.shown("chat"), ["lobby"] if case["stage"] in ("initiation", "response") else [])
+        check(f"{name}: own key", "own_key" in packet.notes(), is_own)
+
+
+def test_epochs(folder):
+    """Runs and epochs of handshakes that follow each other; sessions of one state share its counters."""
+    chat, capture = OpenChat("lobby"), Capture()
+    alice, bob = ((9, 1), 5001), ((9, 2), 5002)
+    lines, expected = set(), []
+
+    def meet(index, run, epoch, bob_epoch, state, notes, bob_notes, *datagrams):
+        ends = End("Alice", index, bytes([run] * 8), epoch), End("Bob", index + 1, b"bob's ru", bob_epoch)
+        lines.update(f"private {key.hex()}" for end in ends for key in (end.static_private, end.ephemeral_private))
+        initiation, response, keys = handshake(chat, *ends)
+        capture.add(alice, bob, initiation)
+        capture.add(bob, alice, response)
+        expected.extend([(state, notes), (state, bob_notes)])
+        for counter, note in datagrams:
+            capture.add(alice, bob, sealed(keys[0], index + 1, counter, b"\2\1"))
+            expected.append((state, note))
+            # What Bob sends has counters of its own.
+            if counter < 1000:
+                capture.add(bob, alice, sealed(keys[1], index, counter + 100, b"\2\1"))
+                expected.append((state, note if note == ["repeated"] else []))
+
+    meet(10, 1, 0, 4, 0, [], [], (0, []), (1, []), (2000, []))
+    # Another session of the state: its window goes on.
+    meet(20, 1, 0, 4, 0, [], [], (2000, ["repeated"]), (0, ["repeated"]), (976, ["old"]), (977, []),
+         (2001, []))
+    # Alice forgot a link; then both did; then Alice started again.
+    meet(30, 1, 1, 4, 1, ["new_epoch"], [], (0, []), (2000, []))
+    meet(40, 1, 2, 6, 2, ["new_epoch"], ["new_epoch"], (2000, []))
+    meet(50, 2, 0, 7, 3, ["new_run"], ["new_epoch"], (2000, []))
+    # An initiation of long ago, which somebody repeats.
+    meet(60, 2, 1, 7, 4, ["new_epoch"], [])
+    meet(70, 2, 0, 7, 3, ["old_epoch"], [], (2000, ["repeated"]))
+    # Bob alone forgot the link.
+    meet(80, 2, 0, 8, 5, [], ["new_epoch"], (2000, []))
+    path, key_file = folder / "epochs.pcap", folder / "epochs.keys"
+    capture.write(path)
+    key_file.write_text("\n".join(sorted(lines)))
+    for number, ((state, notes), packet) in enumerate(zip(expected, dissected(path, key_file=key_file, chats="lobby"),
+                                                          strict=True), 1):
+        check(f"epochs, frame {number}: state", packet.number("state"), state)
+        check(f"epochs, frame {number}: notes", packet.notes(), notes)
+        check(f"epochs, frame {number}: errors", packet.errors(), [])
 
 
 def write_example(folder):
-    """The first handshake of the vectors, and what follows it."""
+    """The first handshake of the vectors, and the datagrams after it."""
     case = vectors("handshake")["valid"][0]
     alice, bob = ((0, 1), 40123), ((0, 2), 40124)
     capture = Capture()
@@ -309,14 +697,14 @@ def write_example(folder):
         ends = (alice, bob) if datagram["from"] == "initiator" else (bob, alice)
         capture.add(*ends, bytes.fromhex(datagram["bytes"]))
     capture.write(folder / "example.pcap")
-    (folder / "example.keys").write_text(
-        f"# what Alice sends to Bob, then what Bob sends to Alice\n"
-        f"{case['responder']['index']:08x} {case['initiatorToResponderKey']}\n"
-        f"{case['initiator']['index']:08x} {case['responderToInitiatorKey']}\n")
+    lines = []
+    for name, end in [("Alice", case["initiator"]), ("Bob", case["responder"])]:
+        lines += [f"# {name}'s static key, and the ephemeral one of the handshake", *private_lines(end).splitlines()]
+    (folder / "example.keys").write_text("\n".join(lines) + "\n")
 
 
 def test_example(folder):
-    """README.md shows what tshark shows of the example."""
+    """README.md shows tshark's output for the example."""
     write_example(folder)
     blocks = (HERE / "README.md").read_text().split("```")[1::2]
     texts = {block.split("\n")[0]: block.splitlines()[1:] for block in blocks}
@@ -325,11 +713,12 @@ def test_example(folder):
     sealed_infos, opened_infos = infos(path, chats="lobby"), infos(path, chats="lobby", key_file=key_file)
     check("README.md: without keys", [line.split("  ", 1)[1] for line in texts["sealed"]], sealed_infos)
     check("README.md: with keys", [line.split("  ", 1)[1] for line in texts["opened"]], opened_infos)
-    check("README.md: a datagram", texts["datagram"], shown(path, 10, chats="lobby", key_file=key_file))
+    for name, number in [("handshake", 1), ("datagram", 13)]:
+        check(f"README.md: {name}", texts[name], shown(path, number, chats="lobby", key_file=key_file))
 
 
 def test_counters(folder):
-    """What a receiver would drop, with a key that opens each datagram, and without."""
+    """Counters that a receiver drops, with a key that opens each datagram, and without."""
     key, index = bytes(range(32)), 0x01020304
     capture = Capture()
     # (counter, whether it is sealed with the key, notes with the key, notes without)
@@ -355,53 +744,49 @@ def test_ambiguity(folder):
     """Two handshakes between the same nodes at once: either may be the session of the initiator's datagrams."""
     capture = Capture()
     alice, bob = ((9, 1), 5001), ((9, 2), 5002)
-    first, other, third = (vectors("handshake")["valid"][number] for number in (0, 1, 2))
+    first, other, third = (vectors("handshake")["valid"][number] for number in (0, 3, 1))
     for case in (first, other):
         capture.add(alice, bob, bytes.fromhex(case["initiation"]))
     for case in (first, other):
         capture.add(bob, alice, bytes.fromhex(case["response"]))
-    for case in (first, other):
-        index = case["responder"]["index"] ^ 0xFF
-        capture.add(alice, bob, sealed(bytes(32), index, 0, b"\2\1"))
-    # Both are taken now, so the third is no longer in doubt.
+    capture.add(alice, bob, sealed(bytes(32), 0x11111111, 0, b"\2\1"))
+    # By now these are over, so the third is not in doubt.
+    capture.pause = 6
     capture.add(alice, bob, bytes.fromhex(third["initiation"]))
     capture.add(bob, alice, bytes.fromhex(third["response"]))
-    capture.add(alice, bob, sealed(bytes(32), 0x77777777, 0, b"\2\1"))
+    capture.add(alice, bob, sealed(bytes(32), 0x77777777, 5000, b"\2\1"))
     # The old index goes on from a new address, as when a node moved.
-    capture.add(((9, 3), 5003), ((9, 4), 5004), sealed(bytes(32), 0x77777777, 1, b"\2\1"))
+    capture.add(((9, 3), 5003), ((9, 4), 5004), sealed(bytes(32), 0x77777777, 5001, b"\2\1"))
     path = folder / "ambiguity.pcap"
     capture.write(path)
     packets = dissected(path)
-    for number in (5, 6):
-        packet = packets[number - 1]
-        check(f"two at once, frame {number}: session", packet.shown("session"), [])
-        check(f"two at once, frame {number}: initiations", packet.shown("initiation_frame"), ["1", "2"])
-        check(f"two at once, frame {number}: notes", packet.notes(), ["ambiguous"])
-    for number in (9, 10):
-        packet = packets[number - 1]
-        check(f"after two at once, frame {number}: session", packet.shown("session"), ["2"])
-        check(f"after two at once, frame {number}: initiations", packet.shown("initiation_frame"), ["7"])
-        check(f"after two at once, frame {number}: notes", packet.notes(), [])
+    check("two at once: session", packets[4].shown("session"), [])
+    check("two at once: initiations", packets[4].shown("initiation_frame"), ["1", "2"])
+    check("two at once: notes", packets[4].notes(), ["ambiguous"])
+    for packet in packets[7:]:
+        check("after two at once: session", packet.shown("session"), ["2"])
+        check("after two at once: initiations", packet.shown("initiation_frame"), ["6"])
+        check("after two at once: notes", packet.notes(), [])
 
 
 def test_other_sessions(folder):
-    """What goes to the responder of a handshake, but is of an older session, or comes when its own is dropped."""
+    """Indices that first occur when the session of a handshake is over, or has an index."""
     capture = Capture()
     alice, bob = ((9, 1), 5001), ((9, 2), 5002)
     case = vectors("handshake")["valid"][0]
     capture.add(alice, bob, bytes.fromhex(case["initiation"]))
     capture.add(bob, alice, bytes.fromhex(case["response"]))
-    capture.add(alice, bob, sealed(bytes(32), 0x11111111, 64, b"\2\1"))
     capture.pause = 6
     capture.add(alice, bob, sealed(bytes(32), 0x22222222, 0, b"\2\1"))
     capture.add(bob, alice, bytes.fromhex(case["response"]))
     capture.add(alice, bob, sealed(bytes(32), 0x33333333, 63, b"\2\1"))
+    capture.add(alice, bob, sealed(bytes(32), 0x44444444, 63, b"\2\1"))
     path = folder / "others.pcap"
     capture.write(path)
     packets = dissected(path)
     sessions, directions = ([packet.shown(field) for packet in packets] for field in ("session", "direction"))
-    check("other sessions", sessions, [["0"], ["0"], ["1"], ["2"], ["0"], ["0"]])
-    check("other sessions: directions", directions, [[], [], ["0"], ["0"], [], ["1"]])
+    check("other sessions", sessions, [["0"], ["0"], ["1"], ["0"], ["0"], ["2"]])
+    check("other sessions: directions", directions, [[], [], ["0"], [], ["1"], ["0"]])
 
 
 def test_growing_keys(folder):
@@ -424,73 +809,121 @@ def test_growing_keys(folder):
     check("a file of keys that grows", [info.split(", ", 1)[-1] for info in found], expected)
 
 
+# Discovery
+
 def test_asks(folder):
     cases = {case["name"]: case for case in vectors("datagrams")["valid"]}
     asker, node = ((3, 1), 5001), ((3, 2), 5002)
-    ask, tell = cases["an ask"], cases["a tell in an open chat"]
+    ask, tell = (bytes.fromhex(cases[name]["bytes"]) for name in ("an ask", "a tell"))
+    derivations = vectors("derivations")
+    key = next(case["publicKey"] for case in derivations["sealedKeys"] if case["sealedKey"] == tell[17:].hex())
+    bad_keys = [case for case in derivations["invalidSealedKeys"] if case["error"] == "key" and case["token"]]
     capture = Capture()
-    capture.add(asker, node, bytes.fromhex(ask["bytes"]))
-    capture.add(asker, node, bytes.fromhex(ask["bytes"]))
-    capture.add(node, asker, bytes.fromhex(tell["bytes"]))
-    capture.add(node, ((3, 9), 5001), bytes.fromhex(tell["bytes"]))
-    # A key that is not valid, in an open chat: 2^255 - 19.
-    capture.add(node, asker, bytes.fromhex(tell["bytes"])[:13] + (2**255 - 19).to_bytes(32, "little"))
+    capture.add(asker, node, ask)
+    capture.add(asker, node, ask)
+    capture.add(node, asker, tell)
+    capture.add(node, ((3, 9), 5001), tell)
+    capture.add(node, asker, tell[:-1] + b"\0")
     # After an ask, datagrams of these endpoints are Inkling's even if they are malformed.
-    capture.add(asker, node, bytes.fromhex(ask["bytes"])[:-1])
+    capture.add(asker, node, ask[:-1])
     # An ICMP error quotes a datagram that the capture has already.
-    capture.add_quoted(asker, node, bytes.fromhex(ask["bytes"]))
+    capture.add_quoted(asker, node, ask)
+    for case in bad_keys:
+        capture.add(node, ((3, 9), 5001), b"\x26" + bytes.fromhex(case["token"] + case["nonce"] + case["sealedKey"]))
     path = folder / "asks.pcap"
     capture.write(path)
-    packets = dissected(path)
+    packets = dissected(path, chats="another," + CHATS)
     tellers = [packet.number("tell_frame") for packet in packets]
     askers = [packet.number("ask_frame") for packet in packets]
     check("tells of asks", tellers[:3], [3, 3, None])
-    check("asks of tells", askers[:4], [None, None, 1, None])
-    check("an ask again", packets[1].number("repeat_of"), 1)
-    check("the tag of a tell", packets[2].number("tag"), int(ask["tag"], 16))
-    users = {case["publicKey"]: case["userID"] for case in vectors("derivations")["userIDs"]}
-    check("the user of a tell", packets[2].shown("user_id"), [users[tell["key"]]])
-    check("a key that is not valid", packets[4].errors(), ["key"])
+    check("asks of tells", askers[:5], [None, None, 1, None, 1])
+    check("an ask again", packets[1].number("first_frame"), 1)
+    check("the chats", [packet.shown("chat") for packet in packets[:5]], [["lobby"]] * 5)
+    users = {case["publicKey"]: case["userID"] for case in derivations["userIDs"]}
+    for number in (2, 3):
+        check("the key of a tell", packets[number].hex("key"), [key])
+        check("the user of a tell", packets[number].shown("user_id"), [users[key]])
+    check("a tell that does not open", (packets[4].errors(), packets[4].hex("key")), (["seal"], []))
     check("an ask cut short", packets[5].errors(), ["length"])
     check("quoted", (packets[6].is_quoted, packets[6].inkling is not None), (True, False))
-    check("the count of packets", len(packets), 7)
+    for packet in packets[7:]:
+        check("a key that is not valid", packet.errors(), ["key"])
+    check("the count of packets", len(packets), 7 + len(bad_keys))
+    for packet in dissected(path, chats="another"):
+        check("asks and tells of a chat that is not known", packet.shown("chat") + packet.hex("key"), [])
+
+
+def test_instances(folder):
+    """Instances in packets of multicast DNS, with the TXT records of the vectors."""
+    derivations = vectors("derivations")
+    names = {(entry_of(case["chat"]), case["nonce"]): case["text"] for case in derivations["instanceNames"]
+             if case["canonical"]}
+    cases = [case for case in derivations["serviceRecords"] + derivations["invalidServiceRecords"]
+             if case.get("error") in (None, "seal", "key", "text") and (entry_of(case["chat"]), case["nonce"]) in names]
+    check("instances: cases", len(cases) > 15, True)
+    capture = Capture()
+    service = "_inkling._udp.local"
+    for case in cases:
+        name = f"{names[entry_of(case['chat']), case['nonce']]}.{service}"
+        other = f"{'a' * 26}.{service}"
+        records = [dns_record(service, 12, other), dns_record(service, 12, name),
+                   dns_record(other, 16, b"\x09txtvers=2\x04k=AA"), dns_record(name, 16, bytes.fromhex(case["bytes"]))]
+        capture.add(((1, 1), 5353), ((1, 2), 5353), dns_response(records))
+    path = folder / "instances.pcap"
+    capture.write(path)
+    for case, packet in zip(cases, dissected(path, chats=CHATS), strict=True):
+        name = case["name"]
+        check(f"{name}: chat", packet.shown("chat"), [case["chat"].get("open") or (
+            "a,b" if "owner" in case["chat"] else "Team Lunch")])
+        check(f"{name}: nonce", packet.hex("nonce"), [case["nonce"]])
+        error = case.get("error")
+        if error is None:
+            check(f"{name}: key", packet.hex("key"), [case["publicKey"]])
+        missing = error == "text" and packet.errors() == [] and packet.hex("key") == []
+        check(f"{name}: errors", ["seal"] if missing else packet.errors(),
+              {None: [], "key": ["key"]}.get(error, ["seal"]))
+    for packet in dissected(path, chats="another"):
+        check("instances of other chats", packet.fields, {})
 
 
 def test_recognition(folder):
-    """What is taken for Inkling by its form alone."""
+    """Datagrams that are taken for Inkling by their form alone."""
     capture = Capture()
-    # Records of DTLS with the lengths of a tell and a retry.
-    records = [bytes.fromhex("16fefd00000000000000000020") + bytes(32),
-               bytes.fromhex("14fefd00000000000000000008") + bytes(8)]
     datagrams = [(sealed(bytes(32), 1, LAST_WILL_COUNTER, b"\x08\3"), True),
                  (sealed(bytes(32), 2, 2**24, b"\2\1"), False),
                  (sealed(bytes(32), 3, 2**24 - 1, b"\2\1"), True),
                  # The index is known by now.
                  (sealed(bytes(32), 3, 2**24, b"\2\1"), True),
-                 *((record, False) for record in records)]
+                 # An initiation of version 1, and a record of DTLS.
+                 (b"\x11" + bytes(108), False), (bytes.fromhex("16fefd00000000000000000008") + bytes(8), False)]
     for number, (datagram, _) in enumerate(datagrams):
         capture.add(((3, 3), 6000 + number), ((3, 4), 6100 + number), datagram)
     path = folder / "recognition.pcap"
     capture.write(path)
-    packets = dissected(path, "--disable-heuristic", "dtls_udp")
-    for number, ((datagram, expected), packet) in enumerate(zip(datagrams, packets, strict=True), 1):
+    for number, ((datagram, expected), packet) in enumerate(zip(datagrams, dissected(path), strict=True), 1):
         check(f"recognised by form, frame {number} of {len(datagram)} bytes", packet.inkling is not None, expected)
 
 
 def test_nodes(program, folder):
-    path = folder / "nodes.pcapng"
-    check("exit statuses of the nodes", capture_nodes(program, folder, path), [0, 0])
-    packets = [packet for packet in dissected(path, chats="lobby") if packet.udp is not None and not packet.is_quoted]
-    counters = {}
-    kinds = set()
+    path, key_file = folder / "nodes.pcapng", folder / "nodes.keys"
+    statuses, identities = capture_nodes(program, folder, path)
+    check("exit statuses of the nodes", statuses, [0, 0])
+    key_file.write_text("".join(f"private {key.hex()}\n" for key in identities))
+    packets = [packet for packet in dissected(path, chats="lobby", key_file=key_file)
+               if packet.udp is not None and not packet.is_quoted]
+    counters, kinds, epochs, seen = {}, set(), 0, set()
     for number, packet in enumerate(packets, 1):
         check(f"datagram {number} of the nodes is recognised", packet.inkling is not None, True)
         check(f"datagram {number} of the nodes: errors", packet.errors(), [])
-        check(f"datagram {number} of the nodes: notes", packet.notes(), [])
         if packet.inkling is None:
             continue
+        # Copies of byes are the same bytes (L-32).
+        tag = "".join(packet.hex("authentication_tag"))
+        check(f"datagram {number} of the nodes: notes", packet.notes(), ["repeated"] if tag in seen else [])
+        seen |= {tag} - {""}
         kind = packet.number("kind")
         kinds.add(kind)
+        epochs += packet.number("epoch") is not None
         check(f"datagram {number} of the nodes: chat", packet.shown("chat"), ["lobby"])
         if kind == KINDS["sealed"]:
             counters.setdefault(packet.number("receiver_index"), []).append(packet.number("counter"))
@@ -498,8 +931,10 @@ def test_nodes(program, folder):
                   len(packet.shown("initiation_frame") + packet.shown("response_frame")), 2)
     check("kinds of the nodes", kinds, {KINDS[kind] for kind in ("ask", "tell", "initiation", "response", "sealed")})
     check("indices of the nodes", len(counters) >= 2, True)
+    if identities:
+        check("initiations are opened with the identities", epochs > 0, True)
     for index, list_of_counters in counters.items():
-        check(f"counters under 0x{index:08x}", list_of_counters, list(range(len(list_of_counters))))
+        check(f"counters under 0x{index:08x} grow", list_of_counters, sorted(list_of_counters))
     print(f"two nodes: {len(packets)} datagrams, {sum(map(len, counters.values()))} of them sealed under "
           f"{len(counters)} indices")
 
@@ -525,13 +960,14 @@ def main(arguments):
                    {**os.environ, "INKLING_OWN_NETWORK": "1"})
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        for test in (test_crypto, test_datagrams, test_frames, test_texts, test_sealed, test_handshakes,
-                     test_example, test_counters, test_ambiguity, test_other_sessions, test_growing_keys, test_asks,
-                     test_recognition):
+        for test in (test_crypto, test_derivations, test_datagrams, test_malformed_datagrams, test_frames,
+                     test_malformed_frames, test_texts, test_acks, test_sealed, test_handshakes,
+                     test_invalid_handshakes, test_epochs, test_example, test_counters, test_ambiguity,
+                     test_other_sessions, test_growing_keys, test_asks, test_instances, test_recognition):
             test(folder)
         if program:
             test_nodes(program, folder)
-    for problem in problems:
+    for problem in problems[:100]:
         print(problem)
     print(f"{checks} checks, {len(problems)} failed")
     return 1 if problems else 0

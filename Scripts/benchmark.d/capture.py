@@ -17,7 +17,8 @@ class Capture:
         self.socket.setblocking(False)
 
     def datagrams(self):
-        """(source port, destination port, time in nanoseconds since 1970) of each datagram since the last call."""
+        """(source port, destination port, nanoseconds since 1970, bytes of payload) of each datagram since the last
+        call."""
         found = []
         while True:
             try:
@@ -27,8 +28,8 @@ class Capture:
             header = (packet[0] & 15) * 4
             if packet[9] != socket.IPPROTO_UDP:
                 continue
-            source, destination = struct.unpack_from("!HH", packet, header)
+            source, destination, length = struct.unpack_from("!HHH", packet, header)
             for level, kind, content in ancillary:
                 if level == socket.SOL_SOCKET and kind == SO_TIMESTAMPNS:
                     seconds, nanoseconds = struct.unpack("qq", content[:16])
-                    found.append((source, destination, seconds * 1_000_000_000 + nanoseconds))
+                    found.append((source, destination, seconds * 1_000_000_000 + nanoseconds, length - 8))

@@ -260,12 +260,11 @@ def crowd(alice, bob, build, table):
         table.text(group, f"{build.name}: messages a second", f"{MESSAGES / took:,.0f}")
         size = proc.status(alice.process.pid, "VmRSS")
         table.text(group, f"{build.name}: resident, the daemon", f"{size / 1024:.1f} MiB")
-        left = b""
-        front_ends[0].socket.settimeout(12)
-        while content := front_ends[0].socket.recv(1 << 20):
-            left += content
-        last = json.loads(left.strip().split(b"\n")[-1])
-        table.text(group, f"{build.name}: what the other one reads at the end", f"`{last.get('code')}`")
+        missed = 0
+        while (line := front_ends[0].next(2)[0]) and line["on"] != "error":
+            missed += line["messages"] if line["on"] == "missed" else 0
+        text = f"{missed:,}" if not line else f"{missed:,}, and then `{line['code']}`"
+        table.text(group, f"{build.name}: messages that the other one missed", text)
     finally:
         for front_end in front_ends:
             front_end.stop()

@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import daemons
+import links
 import proc
 from capture import Capture
 from processes import Failure, Nodes, Pair, Program, Terminal, chat, is_online, is_typing, nobody_types
@@ -31,6 +32,7 @@ PARTS = {
     "zenoh": "Zenoh, by its Python binding",
     "cyclonedds": "Cyclone DDS, by its Python binding",
     "key": "a key at the terminal, and a line on standard input → its datagram on loopback",
+    **links.PARTS,
     "memory": "memory and threads of a node with ten peers, memory of its helper",
     "start": "exec → prompt, and exec → `ready`",
     "kill": "kill -9 while typing → cleared at the other node",
@@ -90,6 +92,7 @@ class Benchmark:
             self.starts()
         if self.wants("kill"):
             self.kills()
+        links.Links(self).measure()
         if self.wants("memory"):
             self.memory()
         if self.wants("daemon"):
@@ -214,7 +217,7 @@ class Benchmark:
 
         def note(nodes, _):
             """When the datagram that brought the event went out, and how long it took from there."""
-            on_wire = [time for source, destination, time in capture.datagrams()
+            on_wire = [time for source, destination, time, _ in capture.datagrams()
                        if (source, destination) == nodes.ports and nodes.began <= time <= nodes.at]
             return ((on_wire[-1] - nodes.began) / 1000, (nodes.at - on_wire[-1]) / 1000) if on_wire else None
 
@@ -344,7 +347,7 @@ class Benchmark:
         paths = {  # the path, its function, what one run of it is, and how many datagrams that are
             "heartbeat": ("measuredHeartbeat", "a heartbeat received", 1),
             "edge": ("measuredEdge", "a typing edge sent to ten peers", 10),
-            "handshake": ("measuredHandshake", "a handshake and hellos, both sides", None),
+            "handshake": ("measuredHandshake", "a handshake, both sides", None),
         }
         group = "instructions of the core"
         for build in self.builds:
@@ -381,10 +384,10 @@ measuring program is about to write a line or a key. Zenoh and Cyclone DDS are m
 some tens of microseconds at either end.
 
 Needs root, and the packages gcc, iproute2, libc6-dev and python3; mosquitto and libmosquitto-dev for MQTT; binutils and
-valgrind for instructions; avahi-daemon and dbus for discovery in starts and memory; python3-venv, and eclipse-zenoh and
-cyclonedds from PyPI, for those two. What is missing after the first four is left out, and the table says so. --install
-installs all of it, those from PyPI in .build/benchmark/venv; where an init system runs, the package mosquitto starts a
-broker of its own, which is not used here.""")
+valgrind for instructions; nftables for found, cut and loss; avahi-daemon and dbus for discovery in found, start and
+memory; python3-venv, and eclipse-zenoh and cyclonedds from PyPI, for those two. What is missing after the first four is
+left out, and the table says so. --install installs all of it, those from PyPI in .build/benchmark/venv; where an init
+system runs, the package mosquitto starts a broker of its own, which is not used here.""")
     parser.add_argument("--only", metavar="PARTS", type=lambda text: text.split(","), default=list(PARTS),
                         help="measure only these parts, separated by commas")
     parser.add_argument("--samples", metavar="N", type=int, default=300,

@@ -76,7 +76,7 @@ def measure(folder, program):
                 # Nobody reads what it says from here on: in a pipe there is room for it.
             if len(node.online) < size:
                 node.until("peer", lambda: len(node.online) == size)
-            time.sleep(3)  # Handshakes and hellos have passed.
+            time.sleep(3)  # Handshakes and names have passed.
             results.append((size, node.measure(False), node.measure(True)))
     finally:
         for each in [node, *peers]:

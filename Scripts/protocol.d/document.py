@@ -57,7 +57,8 @@ def slug(text):
 
 def order():
     """The texts, in the order of the table in the README, which comes first."""
-    listed = re.findall(r"^\| \[\w[\w.]*\]\(([\w/]+\.md)\)", texts.read("README.md"), re.MULTILINE)
+    rows = re.findall(r"^\|\[.*", texts.read("README.md"), re.MULTILINE)
+    listed = [name for row in rows for name in re.findall(r"\]\(([\w/]+\.md)\)", row)]
     there = {path.name for path in texts.FOLDER.glob("*.md")} | set(FOLDERS)
     missing = there - {"README.md"} - set(listed)
     if missing:

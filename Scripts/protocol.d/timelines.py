@@ -1,7 +1,5 @@
-"""Times as pictures: a peer that falls silent, a user who types, and a first contact. The times come from limits.md, and the
-sizes from wire.md."""
+"""Times as pictures: a peer that falls silent, and a user who types. The times come from limits.md."""
 
-import layouts
 import svg
 import texts
 
@@ -57,7 +55,7 @@ class Line:
 
 def silence():
     factor = texts.numbers(texts.limit("suspicion"))[0]
-    count, step = texts.numbers(texts.limit("suspicion pings"))
+    count, step = texts.numbers(texts.limit("pings"))[:2]
     step /= 1_000
     idle = texts.numbers(texts.limit("idle interval"))[0]
     suspect = factor * idle
@@ -79,7 +77,7 @@ def silence():
     y = line.lane("the link")
     line.bar(y, -1, suspect, "shown", "up")
     line.bar(y, suspect, down, "doubt", "suspect")
-    line.mark(down + 0.05, y, "gone (L-27)", anchor="start")
+    line.mark(down + 0.05, y, "down (L-27)", anchor="start")
     y = line.lane("the user sees")
     line.bar(y, -1, down, "shown", "online")
     line.mark(down + 0.05, y, "offline", anchor="start")
@@ -88,10 +86,9 @@ def silence():
 
 
 def typing():
-    start = texts.numbers(texts.limit("typing heartbeat interval"))[0] / 1_000
-    copies = [value / 1_000 for value in texts.numbers(texts.limit("edge copies"))]
-    idle = texts.numbers(texts.limit("typing idle stop"))[0]
-    expiry = texts.numbers(texts.limit("typing expiry"))[0]
+    start = texts.numbers(texts.limit("typing heartbeat"))[0] / 1_000
+    copies = [value / 1_000 for value in texts.numbers(texts.limit("copies of edges, byes, unheard"))]
+    expiry, idle = texts.numbers(texts.limit("typing expiry; idle stop"))
     edits = [0, 0.25, 0.45, 0.8, 1.1]
     stop = edits[-1] + idle
     beats = [start * index for index in range(1, int(stop / start) + 1) if start * index < stop]
@@ -123,60 +120,6 @@ def typing():
     return line.picture
 
 
-def contact():
-    """Two nodes, from the initiation to the link."""
-    datagrams, frames = texts.layouts("wire.md")
-    size = {title.split(" 0x")[0].strip(): texts.numbers(total)[0] for title, _, total in datagrams + frames}
-    overhead = sum(
-        layouts.Field(text, place == 0).low for place, text in enumerate(datagrams[2][1]) if "frames" not in text
-    )
-    hello = f"{overhead + size['hello'] + size['heartbeat']:g} bytes and the name"
-    steps = [
-        (True, "initiation", f"{size['initiation']:g} bytes"),
-        (False, "response", f"{size['response']:g} bytes"),
-        (True, "hello: holds no stream; heartbeat", hello),
-        (False, "hello: holds A’s stream; heartbeat", hello),
-        (True, "hello: holds B’s stream; heartbeat", hello),
-    ]
-    states = {
-        0: ("attempt (L-4)", None),
-        1: (None, "session unconfirmed (L-12)"),
-        2: ("session complete: awaits the hello", None),
-        3: (None, "session complete, link up (L-48)"),
-        4: ("link up", None),
-        5: (None, None),
-    }
-    picture = svg.Picture(
-        "contact",
-        "A first contact",
-        "A sequence of datagrams. "
-        + "; ".join(f"{'A to B' if forth else 'B to A'}: {what}" for forth, what, _ in steps)
-        + ". Then messages may follow both ways.",
-    )
-    left, right, step = 220, 620, 66
-    bottom = 50 + step * len(steps) + 34
-    for x, name in ((left, "A, which opens"), (right, "B, which answers")):
-        picture.box(x - 75, 0, 150, 32, radius=8, what=name)
-        picture.text(x, 16, name, kind="strong", owned=True)
-        picture.path(f"M{x} 32 L{x} {bottom}", [(x, 32), (x, bottom)], tip=False)
-    for index, (forth, what, bytes_) in enumerate(steps):
-        y = 70 + index * step
-        begin, end = (left, right) if forth else (right, left)
-        shift = 4 if forth else -4
-        picture.path(f"M{begin + shift} {y} L{end - shift} {y + 16}", [(begin + shift, y), (end - shift, y + 16)])
-        picture.text((left + right) / 2, y - 14, [what], kind="strong")
-        picture.text((left + right) / 2, y + 24, [bytes_], kind="faint")
-    for index, (at_a, at_b) in states.items():
-        y = 62 + index * step
-        if at_a:
-            picture.text(left - 14, y, svg.wrapped(at_a, 24), anchor="end")
-        if at_b:
-            picture.text(right + 14, y + 14, svg.wrapped(at_b, 24), anchor="start")
-    picture.text((left + right) / 2, bottom - 10, "messages both ways (M-5)", kind="faint")
-    return picture
-
-
 def pictures():
     yield silence()
     yield typing()
-    yield contact()

@@ -3,7 +3,7 @@ import InklingWire
 
 /// How a node is set up. ``Node/start(_:logger:)`` checks it; changes after that have no effect.
 public struct Configuration: Sendable {
-    /// The display name. Trimmed and in NFC, it must have 1 to 64 bytes of UTF-8 and no control characters (W-29). It need not
+    /// The display name. Trimmed and in NFC, it must have 1 to 64 bytes of UTF-8 and no control characters (M-25). It need not
     /// be unique.
     public var name: String
     /// The directory where the identity and the known peers are kept; nil for ``defaultStateDirectory``. It is made if it is
@@ -74,7 +74,7 @@ public struct Configuration: Sendable {
     /// - Throws: ``NodeError/name(_:)``.
     package static func checked(name: String) throws(NodeError) -> String {
         let normal = Blanks.trimmed(NormalForm.canonical(name))
-        if let fault = NameFault(of: normal, maximumSize: Limits.maximumNameSize) { throw .name(fault) }
+        if let fault = NameFault(of: normal, maximumSize: Limits.maximumDisplayNameSize) { throw .name(fault) }
         return normal
     }
 }

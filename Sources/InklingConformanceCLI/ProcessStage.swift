@@ -23,7 +23,12 @@ final class ProcessStage: Stage {
         directory = mkdtemp(&template).map { String(cString: $0) } ?? temporaryDirectory()
     }
 
-    var now: Duration { ContinuousClock.now - beginning }
+    var now: Duration {
+        seen = ContinuousClock.now - beginning
+        return seen
+    }
+    /// The latest time that a case has seen.
+    private var seen = Duration.zero
 
     /// Ends the programs, closes the sockets and removes the programs' state.
     func end() {
@@ -58,6 +63,8 @@ final class ProcessStage: Stage {
 
     func closeInput(of program: ProgramID) { children[program.number].closeInput() }
 
+    func setHopLimit(_ limit: Int, of address: UDPAddress) { sockets[address]?.setHopLimit(limit) }
+
     func signal(_ signal: ProgramSignal, to program: ProgramID) {
         let number =
             switch signal {
@@ -85,7 +92,7 @@ final class ProcessStage: Stage {
 
     func withdraw(instance: String) throws(StageError) { try bench().withdraw(instance: instance) }
 
-    func browse(subtype: String) throws(StageError) { try bench().browse(subtype: subtype) }
+    func browse() throws(StageError) { try bench().browse() }
 
     private func bench() throws(StageError) -> ServiceBench {
         guard usesDiscovery else { throw StageError("discovery is tested with --discovery alone") }
@@ -115,14 +122,19 @@ final class ProcessStage: Stage {
         if let services { entries += services.descriptors }
         // Rounded up, so that the last millisecond is waited for and not spun through.
         _ = poll(&entries, nfds_t(entries.count), Int32(wait.milliseconds + (wait > .zero ? 1 : 0)))
+        let known = seen
         let at = now
+        var events: [StageEvent] = []
         for socket in sockets {
-            for (bytes, source) in socket.receive() {
-                waiting.append(.datagram(bytes: bytes, from: source, to: socket.address, at: at))
+            for (bytes, source, age) in socket.receive() {
+                // Read late on a busy machine, a datagram has the time of its arrival, but none that the case is past.
+                let came = min(max(known, ContinuousClock.now - beginning - age), at)
+                events.append(.datagram(bytes: bytes, from: source, to: socket.address, at: came))
             }
         }
-        for child in children { waiting += child.collect(at: at) }
-        if let services { waiting += services.collect(at: at) }
+        for child in children { events += child.collect(at: at) }
+        if let services { events += services.collect(at: at) }
+        waiting += events.sorted { $0.at < $1.at }
     }
 }
 

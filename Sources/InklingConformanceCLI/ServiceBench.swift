@@ -13,7 +13,6 @@ final class ServiceBench {
     }
 
     private struct Browser {
-        let subtype: String
         let operation: ServiceOperation
         /// How often each instance is listed: once for each interface and address family.
         var listed: [String: Int] = [:]
@@ -21,7 +20,6 @@ final class ServiceBench {
 
     private struct Resolve {
         let instance: String
-        let subtype: String
         let interface: UInt32
         var operation: ServiceOperation
         var due: Duration
@@ -63,10 +61,10 @@ final class ServiceBench {
         registrations.remove(at: index).operation?.free()
     }
 
-    /// Finds the instances of a subtype from now on, but those that it advertises itself.
-    func browse(subtype: String) throws(StageError) {
+    /// Finds instances from now on, but those that it advertises itself.
+    func browse() throws(StageError) {
         do {
-            browsers.append(Browser(subtype: subtype, operation: try .browse(subtype: subtype)))
+            browsers.append(Browser(operation: try .browse()))
         } catch {
             throw error.asStageError
         }
@@ -129,16 +127,16 @@ final class ServiceBench {
                 guard isAdded, count == 0, !registrations.contains(where: { $0.service.instance == name }) else {
                     continue
                 }
-                begin(name, subtype: browsers[index].subtype, interface: interface, at: now, triesLeft: 5)
+                begin(name, interface: interface, at: now, triesLeft: 5)
             }
         }
     }
 
-    private func begin(_ instance: String, subtype: String, interface: UInt32, at now: Duration, triesLeft: Int) {
+    private func begin(_ instance: String, interface: UInt32, at now: Duration, triesLeft: Int) {
         guard let operation = try? ServiceOperation.resolve(instance, interface: interface) else { return }
         resolves.append(
             Resolve(
-                instance: instance, subtype: subtype, interface: interface, operation: operation,
+                instance: instance, interface: interface, operation: operation,
                 due: now + ServiceBench.resolveTime, triesLeft: triesLeft))
     }
 
@@ -152,7 +150,7 @@ final class ServiceBench {
                 guard case .resolved(let port, let txt) = answer, !isOver else { continue }
                 isOver = true
                 let service = FoundService(
-                    instance: resolve.instance, subtype: resolve.subtype, port: Int(port), txt: txt)
+                    instance: resolve.instance, port: Int(port), txt: txt)
                 events.append(.found(service, at: now))
             }
             if isOver || resolve.due <= now {
@@ -165,7 +163,7 @@ final class ServiceBench {
         resolves = waiting
         for resolve in again {
             begin(
-                resolve.instance, subtype: resolve.subtype, interface: resolve.interface, at: now,
+                resolve.instance, interface: resolve.interface, at: now,
                 triesLeft: resolve.triesLeft - 1)
         }
         return events

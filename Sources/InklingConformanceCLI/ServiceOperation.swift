@@ -61,7 +61,7 @@ final class ServiceOperation {
         }
         return try ServiceOperation { reference, context in
             DNSServiceRegister(
-                &reference, 0, 0, service.instance, "\(type),_\(service.subtype)", domain, nil, port.bigEndian, length,
+                &reference, 0, 0, service.instance, type, domain, nil, port.bigEndian, length,
                 service.txt,
                 { _, _, code, name, _, _, context in
                     let isDone = code == kDNSServiceErr_NoError && name != nil
@@ -70,10 +70,10 @@ final class ServiceOperation {
         }
     }
 
-    static func browse(subtype: String) throws(ServiceError) -> ServiceOperation {
+    static func browse() throws(ServiceError) -> ServiceOperation {
         try ServiceOperation { reference, context in
             DNSServiceBrowse(
-                &reference, 0, 0, "\(type),_\(subtype)", domain,
+                &reference, 0, 0, type, domain,
                 { _, flags, interface, code, name, _, _, context in
                     guard code == kDNSServiceErr_NoError, let name, let text = String(validatingCString: name) else {
                         return ServiceOperation.tell(context, .failed)

@@ -26,15 +26,34 @@ struct UDPSocket {
         }
         self.descriptor = descriptor
         address = UDPAddress(host: host, port: UDPSocket.address(of: storage).port)
+        setHopLimit(255)
+        // The first question makes the kernel note when datagrams come.
+        _ = age()
+    }
+
+    /// How long ago the datagram came that was read last, by the kernel.
+    private func age() -> Duration {
+        var (stamp, now) = (timespec(), timespec())
+        // SIOCGSTAMPNS, which Swift does not import.
+        guard ioctl(descriptor, 0x8907, &stamp) == 0, clock_gettime(CLOCK_REALTIME, &now) == 0 else { return .zero }
+        return .seconds(now.tv_sec - stamp.tv_sec) + .nanoseconds(now.tv_nsec - stamp.tv_nsec)
+    }
+
+    /// Sets the hop limit (IPv4: time to live) of what it sends: 255 at first (L-56).
+    func setHopLimit(_ limit: Int) {
+        var value = Int32(limit)
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        setsockopt(descriptor, Int32(IPPROTO_IP), IP_TTL, &value, size)
+        setsockopt(descriptor, Int32(IPPROTO_IPV6), Int32(IPV6_UNICAST_HOPS), &value, size)
     }
 
     func send(_ bytes: [UInt8], to destination: UDPAddress) {
         _ = UDPSocket.withSocketAddress(destination) { sendto(descriptor, bytes, bytes.count, 0, $0, $1) }
     }
 
-    /// All that has come.
-    func receive() -> [(bytes: [UInt8], source: UDPAddress)] {
-        var received: [(bytes: [UInt8], source: UDPAddress)] = []
+    /// All that has come, and how long ago.
+    func receive() -> [(bytes: [UInt8], source: UDPAddress, age: Duration)] {
+        var received: [(bytes: [UInt8], source: UDPAddress, age: Duration)] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             var storage = sockaddr_storage()
@@ -45,7 +64,7 @@ struct UDPSocket {
                 }
             }
             guard count >= 0 else { return received }
-            received.append((Array(buffer[0..<count]), UDPSocket.address(of: storage)))
+            received.append((Array(buffer[0..<count]), UDPSocket.address(of: storage), age()))
         }
     }
 

@@ -245,7 +245,10 @@ package final class JSONInterface {
         case .named(let name, let secret):
             let secret = try secret.map { text throws(NodeError) in try Secret(text) }
             chat = try Chat(name, secret: secret)
-        case .invite(let invite): chat = try Chat(invite: invite)
+        case .invite(let invite):
+            // People copy blanks along, programs don't (W-34).
+            guard Blanks.trimmed(invite, lineEnds: true) == invite else { throw NodeError.invite(.scheme) }
+            chat = try Chat(invite: invite)
         }
         let isConfirmed = join.isConfirmed
         ask(

@@ -2,17 +2,18 @@ import InklingWire
 
 /// The secret of a chat: 128 random bits, known only to its members.
 public struct Secret: Hashable, Sendable {
-    let wire: ChatSecret
+    package let wire: ChatSecret
 
     /// Reads a secret: 26 lower-case base32 characters (RFC 4648, no padding, spare bits zero).
     ///
     /// - Throws: ``NodeError/secret(_:)`` for anything else. A passphrase that people make up is refused: anybody who
     ///   completes one exchange could guess at it offline.
     public init(_ text: String) throws(NodeError) {
-        guard let wire = ChatSecret(base32: text) else {
-            throw .secret(text.utf8.count == SecretFault.length ? .characters : .length(text.count))
+        do {
+            wire = try ChatSecret(base32: text)
+        } catch {
+            throw .secret(error == .length ? .length(text.count) : .characters)
         }
-        self.wire = wire
     }
 
     /// A new secret.
@@ -34,12 +35,14 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A chat: a name and, unless it is open, a secret.
+/// A chat: a name and, unless it is open, a secret and perhaps an owner.
 public struct Chat: Hashable, Sendable {
     /// The name in NFC: 1 to 64 bytes of UTF-8, without control, format and separator characters other than the space.
     public let name: String
     /// Nil for an open chat, which anybody on the network may join.
     public let secret: Secret?
+    /// The owner's static key, where the invite names one: another owner makes another chat (W-9).
+    package let owner: PublicKey?
 
     /// A chat of that name, open if there is no secret. Members of a secret chat can each call it by another name (W-9).
     ///
@@ -49,16 +52,17 @@ public struct Chat: Hashable, Sendable {
     /// - Throws: ``NodeError/chatName(_:)`` for a name that is empty or too long, holds a control, format or separator
     ///   character other than the space, or is an invite.
     public init(_ name: String, secret: Secret? = nil) throws(NodeError) {
+        try self.init(name, secret: secret, owner: nil)
+    }
+
+    init(_ name: String, secret: Secret?, owner: PublicKey?) throws(NodeError) {
         let normal = NormalForm.canonical(name)
         // An open chat that was named after an invite would reveal its secret to everybody.
         guard !Self.isInvite(normal) else { throw .chatName(.invite) }
-        try self.init(normal: normal, secret: secret)
-    }
-
-    init(normal: String, secret: Secret?) throws(NodeError) {
         if let fault = NameFault(ofChat: normal) { throw .chatName(fault) }
-        name = normal
+        self.name = normal
         self.secret = secret
+        self.owner = owner
     }
 
     /// Whether anybody on the network may join it and read it. Whoever shows such a chat to a user has to say so (S-4).
@@ -66,6 +70,12 @@ public struct Chat: Hashable, Sendable {
 
     /// What the protocol derives from it.
     package var keys: ChatKeys {
-        if let secret { ChatKeys(secret: secret.wire) } else { ChatKeys(openName: name) }
+        if let secret { ChatKeys(secret: secret.wire, owner: owner) } else { ChatKeys(openName: wireName) }
+    }
+
+    /// The name, which was checked.
+    var wireName: ChatName {
+        guard let name = try? ChatName(name) else { preconditionFailure("a chat has a name that fits") }
+        return name
     }
 }

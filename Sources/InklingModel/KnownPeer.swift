@@ -35,4 +35,4 @@ public struct KnownPeer: Hashable, Sendable {
 }
 
 /// Whether a text is a static public key in base64url: 43 characters, in the canonical form alone (W-6).
-package func isStaticKey(_ text: String) -> Bool { PublicKey(base64url: text) != nil }
+package func isStaticKey(_ text: String) -> Bool { (try? PublicKey(base64url: text)) != nil }

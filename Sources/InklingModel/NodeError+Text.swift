@@ -11,10 +11,10 @@ extension NodeError: CustomStringConvertible {
         case .unknownChat(let name): "This node is not in the chat \"\(name)\"."
         case .chatExists(let name):
             "This node is already in a chat called \"\(name)\", or in one with the same secret."
-        case .tooManyChats: "This node is in \(Limits.chatsPerNode) chats, which is the maximum."
+        case .tooManyChats: "This node is in \(Limits.chats) chats, which is the maximum."
         case .messageEmpty: "There is nothing to send: the message is empty."
         case .messageTooLong(let bytes):
-            "The message has \(bytes) bytes; the maximum is \(Limits.maximumMessageSize)."
+            "The message has \(bytes) bytes; the maximum is \(Limits.messageSizes.upperBound)."
         case .queueFull(let user): "Too many messages are already waiting for \(user): nothing was sent."
         case .portTaken(let port): "Can't bind UDP port \(port): another program is using it."
         case .portNotAllowed(let port): "This user may not use UDP port \(port)."
@@ -102,6 +102,7 @@ extension InviteFault {
         case .scheme: "it does not begin with \"\(Chat.scheme)\""
         case .separator: "there is no \"#\" before the secret"
         case .encoding: "its name is not percent-encoded UTF-8"
+        case .owner: "what stands behind the @ is not a public key of 43 characters"
         }
     }
 }

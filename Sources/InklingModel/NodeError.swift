@@ -5,7 +5,7 @@ import InklingWire
 /// ``fact`` says what happened, and ``advice`` what to do about it. A program that has its own option for the problem
 /// can name that instead of the advice. Both are safe to print.
 public enum NodeError: Error, Hashable, Sendable {
-    /// A text can't be a display name, for this reason (W-29).
+    /// A text can't be a display name, for this reason (M-25).
     case name(NameFault)
     /// A text can't be the name of a chat, for this reason (W-2).
     case chatName(NameFault)
@@ -76,7 +76,7 @@ public enum NameFault: Hashable, Sendable {
     /// What is wrong with a chat's name in NFC, if anything is: two names that look the same would be two chats, and
     /// some characters reverse the text next to them (W-2).
     init?(ofChat name: String) {
-        if let fault = NameFault(of: name, maximumSize: Limits.maximumChatNameSize) {
+        if let fault = NameFault(of: name, maximumSize: Limits.chatNameSizes.upperBound) {
             self = fault
         } else if let scalar = name.unicodeScalars.first(where: Self.isInvisible) {
             self = .invisibleCharacter(scalar)
@@ -93,7 +93,7 @@ public enum NameFault: Hashable, Sendable {
         }
     }
 
-    /// What is wrong with a name in NFC, if anything is (W-2, W-29).
+    /// What is wrong with a name in NFC, if anything is (W-2, M-25).
     package init?(of name: String, maximumSize: Int) {
         if name.isEmpty {
             self = .empty
@@ -126,6 +126,8 @@ public enum InviteFault: Hashable, Sendable {
     case separator
     /// Its name is not percent-encoded UTF-8.
     case encoding
+    /// What stands behind its `@` is not a static key.
+    case owner
 }
 
 /// Why a text is not the address of a peer.

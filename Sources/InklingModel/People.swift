@@ -4,7 +4,7 @@
 public struct Person: Hashable, Sendable {
     /// Whose identity it is.
     public let user: UserID
-    /// The display name: valid UTF-8 of at most 64 bytes (W-29), otherwise as sent. It may be empty.
+    /// The display name: valid UTF-8 of at most 64 bytes (M-25), otherwise as sent. It may be empty.
     public let name: String
 
     /// Somebody with that identity and name.

@@ -34,9 +34,9 @@ public struct Statistics: Codable, Sendable, Hashable {
     public var messagesFailed: Int = 0
     /// Handshakes that were completed, by either side.
     public var handshakesCompleted: Int = 0
-    /// Links that came up.
+    /// Links that were made.
     public var linksMade: Int = 0
-    /// Links that ended because the peer fell silent.
+    /// How often a link went down because the peer fell silent.
     public var linksLostToSilence: Int = 0
     /// How often this node's own timer was more than 500 ms late (L-30): the process or the machine was stopped, or too busy.
     public var lateTimers: Int = 0
@@ -80,16 +80,16 @@ extension Statistics {
         case ask
         /// The answer to an ask.
         case tell
-        /// Name and streams, on a new session or because the name changed.
-        case hello
         /// The status at regular times.
         case heartbeat
         /// A start or a stop of typing, and its copies.
         case typing
-        /// A message, or a part of one.
-        case message
-        /// What was received of the peer's messages.
+        /// A record: the name, or a message or a part of one.
+        case record
+        /// What was received of the peer's records.
         case ack
+        /// The word that records which failed will not come.
+        case forward
         /// The question whether a peer is still there, or at a new address.
         case ping
         /// The answer to a ping.
@@ -114,7 +114,7 @@ extension Statistics {
         case frames
         /// Its source is not a unicast address.
         case notUnicast
-        /// It is from a node of the same identity (T-17).
+        /// It is from a node of the same identity (D-7).
         case ownIdentity
         /// This user has blocked who sent it (L-36).
         case blocked
@@ -124,7 +124,7 @@ extension Statistics {
         case answerLimit
         /// More responses to its handshake came than are opened (L-49).
         case responseLimit
-        /// More initiations came from its source lately than may (L-10).
+        /// More initiations came from its source lately than may (L-97).
         case sourceLimit
         /// The node has as many links as it may, and none gives way (L-39, L-52, L-53).
         case linkLimit

@@ -3,7 +3,8 @@ import InklingSimulator
 /// What runs covered, as lines of text.
 func report(_ coverage: Coverage) -> String {
     [
-        "\(coverage.runs) runs: \(coverage.hosts) hosts, \(coverage.datagrams) datagrams, \(coverage.virtualSeconds) s of virtual time",
+        "\(coverage.runs) runs: \(coverage.hosts) hosts, \(coverage.datagrams) datagrams, "
+            + "\(coverage.virtualSeconds) s of virtual time",
         line("actions", coverage.actions, words), line("faults", coverage.faults, words),
         line("attacks", coverage.attacks, \.rawValue),
         line("states of a person", coverage.states, words),
@@ -25,8 +26,9 @@ private func words(_ action: Scenario.Action.Kind) -> String {
     case .comeBack: "come back"
     case .crashWithLastWill: "crash with a last will"
     case .swapAddresses: "swap addresses"
+    case .holdBack: "hold back"
     case .edit, .empty, .send, .open, .join, .leave, .rename, .block, .unblock, .quit, .crash, .start, .suspend,
-        .resume, .pause, .sleep, .unplug, .partition, .clog, .move, .flap, .doubt:
+        .resume, .pause, .sleep, .snapshot, .revert, .unplug, .partition, .clog, .move, .flap, .doubt:
         "\(action)"
     }
 }
@@ -45,13 +47,14 @@ private func words(_ state: Coverage.PersonState) -> String {
 
 private func words(_ counter: Coverage.NodeCounter) -> String {
     switch counter {
-    case .lostToSilence: "lost to silence"
+    case .linksDown: "links down"
+    case .linksForgotten: "links forgotten"
     case .staleClears: "stale clears"
     case .lateTimers: "late timers"
     case .typingStarts: "typing starts"
     case .typingStartsLimited: "typing starts limited"
     case .messagesSent: "messages sent"
     case .messagesReceived: "messages received"
-    case .handshakes, .links, .retransmissions, .delivered, .failed: "\(counter)"
+    case .handshakes, .links, .records, .delivered, .failed: "\(counter)"
     }
 }

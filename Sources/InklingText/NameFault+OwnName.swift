@@ -1,10 +1,10 @@
 import InklingModel
 
 extension NameFault {
-    /// The longest name, in bytes of UTF-8 (W-29).
+    /// The longest name, in bytes of UTF-8 (M-25).
     private static let maximumSize = 64
 
-    /// What is wrong with a name, in NFC, that the user wants to be known by: what no node can have (W-29), and what
+    /// What is wrong with a name, in NFC, that the user wants to be known by: what no node can have (M-25), and what
     /// others would not be shown. Nil if nothing is.
     public init?(ofOwnName name: String) {
         if let fault = NameFault(of: name, maximumSize: Self.maximumSize) {

@@ -1,12 +1,10 @@
-/// Reads big-endian numbers and runs of bytes from the front of an array; answers nil where the array is too short.
-///
-/// A read that answers nil has consumed nothing, and lengths are compared before anything is allocated.
+/// A reader of big-endian numbers and runs of bytes (W-1). A read beyond the end returns nil and consumes nothing.
 package struct ByteReader: Sendable {
     private let bytes: [UInt8]
     /// How many bytes have been read.
     package private(set) var offset = 0
 
-    /// A reader at the first of `bytes`.
+    /// A reader at the start of `bytes`.
     package init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
@@ -51,9 +49,9 @@ package struct ByteReader: Sendable {
     }
 }
 
-/// Appends big-endian numbers and runs of bytes to an array.
+/// A writer of big-endian numbers and runs of bytes (W-1).
 package struct ByteWriter: Sendable {
-    /// What has been written.
+    /// The bytes written so far.
     package private(set) var bytes: [UInt8] = []
 
     /// An empty writer that has room for `capacity` bytes.
@@ -82,20 +80,20 @@ extension FixedWidthInteger where Self: UnsignedInteger {
         return writer.bytes
     }
 
-    /// The number that `bytes` spell, the most significant first; nil unless there are exactly as many as it has.
+    /// The number whose big-endian bytes are given; nil for another count of bytes.
     package init?(bigEndianBytes bytes: [UInt8]) {
         guard bytes.count == Self.bitWidth / 8 else { return nil }
         self = bytes.reduce(0) { $0 << 8 | Self($1) }
     }
 }
 
-/// Whether two runs of bytes are equal, in a time that depends on their lengths alone.
+/// Compares two runs of bytes in a time that depends on their lengths alone (W-37).
 func equalInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return zip(left, right).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
 }
 
-/// `count` bytes of a random source that the caller owns.
+/// Draws `count` bytes from the caller's random source.
 func randomBytes(_ count: Int, using generator: inout some RandomNumberGenerator) -> [UInt8] {
     (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
 }

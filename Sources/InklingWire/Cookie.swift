@@ -1,34 +1,29 @@
 import Crypto
 
-/// What a node under load makes its cookies from: they prove that an initiation's sender receives at its address.
+/// The random key of a node's cookies, which show that the sender of an initiation receives at its address (L-9).
 ///
-/// The node changes it every 120 s and accepts the cookies of the one before as well (L-11).
-package struct CookieSecret: Sendable {
+/// The node draws a new key every 120 s, and accepts the cookies of the previous one (L-11).
+package struct CookieKey: Sendable {
     private let key: SymmetricKey
 
-    /// A new secret, of 32 bytes from `generator`.
+    /// A new key of 32 bytes from `generator`, which must be unpredictable (S-6).
     package init(using generator: inout some RandomNumberGenerator) {
         key = SymmetricKey(data: randomBytes(32, using: &generator))
     }
 
-    /// The cookie of an initiation, 16 bytes, over its source, its index and its ephemeral key.
+    /// Returns the cookie of an initiation, 16 bytes (L-11).
     ///
     /// - Parameters:
-    ///   - address: the 16 bytes of the IPv6 address that it came from.
-    ///   - port: the UDP port that it came from.
+    ///   - address: the 16 bytes of the IPv6 address of the source, IPv4 mapped.
+    ///   - port: the UDP port of the source.
     package func cookie(for initiation: Initiation, address: [UInt8], port: UInt16) -> [UInt8] {
         precondition(address.count == 16, "an address has 16 bytes")
-        var writer = ByteWriter(capacity: 54)
-        writer.append(address)
-        writer.append(port)
-        writer.append(initiation.senderIndex)
-        writer.append(initiation.noise.prefix(32))
-        let code = HMAC<SHA256>.authenticationCode(for: writer.bytes, using: key)
-        return Array(code.prefix(Initiation.cookieSize))
+        let data = address + port.bigEndianBytes + initiation.senderIndex.bigEndianBytes + initiation.ephemeralKey
+        return Array(HMAC<SHA256>.authenticationCode(for: data, using: key).prefix(Limits.cookieSize))
     }
 
-    /// Whether an initiation carries the cookie that this secret makes for its source.
-    package func matches(_ initiation: Initiation, address: [UInt8], port: UInt16) -> Bool {
+    /// Returns whether an initiation carries the cookie of this key for its source.
+    package func fits(_ initiation: Initiation, address: [UInt8], port: UInt16) -> Bool {
         guard let cookie = initiation.cookie else { return false }
         return equalInConstantTime(cookie, self.cookie(for: initiation, address: address, port: port))
     }

@@ -1,83 +1,85 @@
-/// What a user does, whole: a status that was lost is healed by the next.
+/// The whole announced state of a node (T-2). The next status makes up for a lost one.
 package struct Status: Hashable, Sendable {
-    /// Whether the user types, as announced.
+    /// Bit 0: the node's user types.
     package var isTyping: Bool
-    /// Whether the user said to be away.
+    /// Bit 1: the user is away.
     package var isAway: Bool
+    /// Bit 2: the node does not hear the receiver (L-44).
+    package var isUnheard: Bool
 
-    /// The status of those two facts.
-    package init(isTyping: Bool, isAway: Bool) {
+    /// A status of these facts.
+    package init(isTyping: Bool = false, isAway: Bool = false, isUnheard: Bool = false) {
         self.isTyping = isTyping
         self.isAway = isAway
+        self.isUnheard = isUnheard
     }
 
-    /// The status in a byte: bit 0 is typing, bit 1 away; the others are ignored (T-2, X-1).
+    /// The status in a byte, whose unassigned bits are ignored.
     package init(byte: UInt8) {
-        isTyping = byte & 1 != 0
-        isAway = byte & 2 != 0
+        self.init(isTyping: byte & 1 != 0, isAway: byte & 2 != 0, isUnheard: byte & 4 != 0)
     }
 
-    /// The status as a byte, its other bits 0.
-    package var byte: UInt8 { (isTyping ? 1 : 0) | (isAway ? 2 : 0) }
+    /// The status as a byte, with unassigned bits of zero.
+    package var byte: UInt8 { (isTyping ? 1 : 0) | (isAway ? 2 : 0) | (isUnheard ? 4 : 0) }
 }
 
 /// One frame of a sealed datagram.
 package enum Frame: Equatable, Sendable {
-    /// The sender lives; its status, and when to expect the next one.
+    /// The status, and the time until the next heartbeat.
     case heartbeat(Heartbeat)
-    /// The status, at an edge or before a message.
+    /// The status at an edge, or before a record.
     case typing(Status)
-    /// Who the sender is and where its streams stand.
-    case hello(Hello)
-    /// One record of the sender's stream.
-    case message(Record)
-    /// Which records of the receiver's stream have come.
+    /// A numbered record, the last frame of its datagram.
+    case record(Record)
+    /// The records that the sender has received.
     case ack(Ack)
-    /// A token that is to come back in a pong.
+    /// A token that a pong returns.
     case ping(UInt16)
     /// The token of a ping.
     case pong(UInt16)
-    /// The sender goes.
+    /// The end of the link.
     case bye(ByeReason)
-    /// A frame of a later protocol, of type 0x40 or above, skipped by its length.
+    /// The number of the sender's next record: those below come no more (M-37).
+    case forward(UInt32)
+    /// A frame of an unassigned type from 0x40 on, which a node skips (W-26).
     case unknown(type: UInt8, body: [UInt8])
 
-    /// The types of the frames, which are all below 0x40.
+    /// The types that are listed, all below 0x40.
     enum Kind: UInt8 {
         case heartbeat = 1
         case typing
-        case hello
-        case message
+        case record = 4
         case ack
         case ping
         case pong
         case bye
+        case forward
     }
 
-    /// The first type of those that carry a length of 16 bits, so that older nodes skip them (W-26).
-    package static let firstExtensionType: UInt8 = 0x40
+    /// The first type of the frames with a length of 2 bytes (W-26).
+    package static let firstUnknownType: UInt8 = 0x40
 
-    /// The frame's type byte.
+    /// The frame's first byte.
     package var type: UInt8 {
         switch self {
         case .heartbeat: Kind.heartbeat.rawValue
         case .typing: Kind.typing.rawValue
-        case .hello: Kind.hello.rawValue
-        case .message: Kind.message.rawValue
+        case .record: Kind.record.rawValue
         case .ack: Kind.ack.rawValue
         case .ping: Kind.ping.rawValue
         case .pong: Kind.pong.rawValue
         case .bye: Kind.bye.rawValue
+        case .forward: Kind.forward.rawValue
         case .unknown(let type, _): type
         }
     }
 }
 
-/// The sender lives, does this, and will be heard again within an interval.
+/// The status of a node, and its idle interval.
 package struct Heartbeat: Hashable, Sendable {
-    /// What the sender's user does.
+    /// The status of this moment.
     package var status: Status
-    /// The sender's idle interval in units of 100 ms, as the wire has it.
+    /// The sender's idle interval in units of 100 ms, as the frame has it (T-11).
     package var interval: UInt8
 
     /// A heartbeat of a status and an interval in units of 100 ms.
@@ -86,91 +88,117 @@ package struct Heartbeat: Hashable, Sendable {
         self.interval = interval
     }
 
-    /// The longest time between two heartbeats of the sender when it is idle, clamped to 1 s at least (T-12).
+    /// The idle interval that a receiver takes, 1 to 25.5 s (T-12).
     package var idleInterval: Duration {
-        max(.milliseconds(100 * Int(interval)), Limits.minimumIdleInterval)
+        max(.milliseconds(100 * Int(interval)), Limits.minimumIntervalTaken)
     }
 }
 
-/// Who the sender is, and where its stream and the receiver's stand.
-package struct Hello: Hashable, Sendable {
-    /// A random number for each start of the sender's node.
-    package var run: UInt64
-    /// The stream of the sender's records, never 0.
-    package var stream: UInt32
-    /// The stream of the receiver's records that the sender holds; 0 for none.
-    package var heldStream: UInt32
-    /// The record of that stream that the sender expects next.
-    package var nextRecord: UInt32
-    /// The sender's display name, at most 64 bytes of UTF-8, as the peer sent it: not safe to show.
-    package var name: String
+/// The type of a record, four bits.
+package enum RecordType: Hashable, Sendable {
+    /// A part of a message.
+    case text
+    /// The display name of the sender.
+    case name
+    /// An invite: reserved (M-28).
+    case invite
+    /// The chat that follows this one: reserved (M-28).
+    case successor
+    /// A type from 4 to 15, which a receiver acknowledges and passes over (M-26).
+    case unknown(UInt8)
 
-    /// A hello; a stream of 0 and a name of more than 64 bytes can't be encoded.
-    package init(run: UInt64, stream: UInt32, heldStream: UInt32, nextRecord: UInt32, name: String) {
-        self.run = run
-        self.stream = stream
-        self.heldStream = heldStream
-        self.nextRecord = nextRecord
-        self.name = name
+    /// The type in the low four bits of a code.
+    package init(code: UInt8) {
+        switch code & 0x0F {
+        case 0: self = .text
+        case 1: self = .name
+        case 2: self = .invite
+        case 3: self = .successor
+        case let other: self = .unknown(other)
+        }
+    }
+
+    /// The four bits.
+    package var code: UInt8 {
+        switch self {
+        case .text: 0
+        case .name: 1
+        case .invite: 2
+        case .successor: 3
+        case .unknown(let code): code
+        }
+    }
+
+    /// Whether this version gives the type a form (W-40).
+    package var isKnown: Bool {
+        if case .unknown = self { false } else { true }
     }
 }
 
-/// One record of a stream: a message or a part of one.
+/// One numbered record of a link's direction.
 package struct Record: Hashable, Sendable {
-    /// The sender's stream.
-    package var stream: UInt32
-    /// The record's place in it, from 0.
+    /// The place of the record in its direction, from 0.
     package var number: UInt32
-    /// Whether a message begins with it.
+    /// The type of the record.
+    package var type: RecordType
+    /// Whether a message begins with the record.
     package var isFirst: Bool
-    /// Whether a message ends with it.
+    /// Whether a message ends with the record.
     package var isLast: Bool
-    /// The text, at least 1 byte, cut at a scalar's boundary.
-    package var text: String
+    /// The content, which reaches to the end of the datagram.
+    package var body: [UInt8]
 
-    /// A record; an empty text can't be encoded.
-    package init(stream: UInt32, number: UInt32, isFirst: Bool, isLast: Bool, text: String) {
-        self.stream = stream
+    /// A record. ``Frames/encode(_:)`` refuses a body or flags against W-28 and W-40.
+    package init(number: UInt32, type: RecordType, isFirst: Bool = true, isLast: Bool = true, body: [UInt8]) {
         self.number = number
+        self.type = type
         self.isFirst = isFirst
         self.isLast = isLast
-        self.text = text
+        self.body = body
+    }
+
+    /// The body as text. The body of a text record is valid UTF-8 (W-28).
+    package var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// The display name in the body: empty if the body is over 64 bytes or is not UTF-8 (M-25). It is not safe to show.
+    package var displayName: String {
+        guard body.count <= Limits.maximumDisplayNameSize else { return "" }
+        return String(validating: body, as: UTF8.self) ?? ""
     }
 }
 
-/// Which records of the receiver's stream have come.
+/// The records of the receiver that the sender of the ack has received.
 package struct Ack: Hashable, Sendable {
-    /// The stream of the node that this goes to.
-    package var stream: UInt32
-    /// The record that is expected next: all before it have come.
+    /// The number that the sender expects. All records below are acknowledged (M-31).
     package var next: UInt32
-    /// Bit i, the least significant being 0, says that record `next` + 1 + i has come.
+    /// Bit i, bit 0 being 0x0001, says that record next + 1 + i is held.
     package var bitmap: UInt16
 
-    /// An ack of a stream.
-    package init(stream: UInt32, next: UInt32, bitmap: UInt16) {
-        self.stream = stream
+    /// An ack.
+    package init(next: UInt32, bitmap: UInt16 = 0) {
         self.next = next
         self.bitmap = bitmap
     }
+
+    /// Whether the bitmap names a record. Numbers do not wrap around.
+    package func names(_ number: UInt32) -> Bool {
+        guard number > next, number - next <= 16 else { return false }
+        return bitmap & 1 << UInt16(number - next - 1) != 0
+    }
 }
 
-/// Why the sender goes.
+/// The reason of a bye.
 package enum ByeReason: UInt8, CaseIterable, Sendable {
-    /// Its program ended.
+    /// The program ended.
     case quit = 0
-    /// It left the chat.
+    /// The user left the chat, or blocked the peer (L-32).
     case left = 1
-    /// Its program was suspended.
+    /// The program was suspended.
     case suspended = 2
-    /// It was killed, and its helper sends the bye that it had prepared.
+    /// The node died, and another process sent its last will (L-33).
     case lastWill = 3
-    /// It blocked the receiver, or removed it.
-    case removed = 4
-    /// It hears nothing of the receiver (L-44).
-    case unheard = 5
 
-    /// The reason in a byte; one that is not known counts as `quit`.
+    /// The reason in a byte; an unassigned one is taken for `quit`.
     package init(byte: UInt8) {
         self = ByeReason(rawValue: byte) ?? .quit
     }

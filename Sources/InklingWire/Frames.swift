@@ -1,30 +1,30 @@
-/// Why the content of a sealed datagram is refused, all of it, and where.
+/// The reason why a node drops the whole plaintext of a sealed datagram, and the place of the frame in error.
 package struct FrameError: Error, Hashable, Sendable {
-    /// What can be wrong with frames.
+    /// The errors of frames.
     package enum Reason: String, CaseIterable, Sendable {
         /// There is no frame (W-24).
         case empty
-        /// A frame reaches beyond the end (W-24).
+        /// A frame is cut off (W-24).
         case truncated
-        /// A type below 0x40 that is not known (W-25).
+        /// A type below 0x40 that is not listed (W-25).
         case unknownType
-        /// A type below 0x40 for the second time (W-25).
+        /// A type below 0x40 occurs twice (W-25).
         case duplicate
-        /// A heartbeat and a typing frame (W-27).
+        /// Two heartbeats or typing frames (W-27).
         case twoStatuses
-        /// A hello's name of more than 64 bytes (W-29).
-        case nameTooLong
-        /// A name or a text that is no UTF-8 (W-28, W-29).
-        case invalidText
-        /// A hello whose own stream is 0 (W-29).
-        case zeroStream
-        /// A message without text (W-28).
-        case emptyMessage
+        /// A name, invite or successor without both flags (W-40).
+        case flags
+        /// A text record with an empty body (W-28).
+        case emptyText
+        /// A text record whose body is not valid UTF-8 (W-28, W-33).
+        case notUTF8
+        /// A plaintext under the counter of the last will that is not one bye (W-21).
+        case lastWill
     }
 
-    /// What is wrong.
+    /// The first error.
     package let reason: Reason
-    /// Where the frame begins that is wrong, in bytes from the first frame.
+    /// The index of the first byte of the frame in error.
     package let offset: Int
 
     /// An error in the frame at an offset.
@@ -34,12 +34,23 @@ package struct FrameError: Error, Hashable, Sendable {
     }
 }
 
-/// The content of a sealed datagram: one or more frames, parsed as a whole before any of them applies (W-24).
+/// The plaintext of a sealed datagram: one or more frames. A node parses all before it applies one (W-24).
 package enum Frames {
-    /// The frames that `bytes` are. A message reaches to the end, so it is the last; nothing may trail any other.
-    package static func parse(_ bytes: [UInt8]) throws(FrameError) -> [Frame] {
-        guard !bytes.isEmpty else { throw FrameError(reason: .empty, offset: 0) }
-        var parser = FrameParser(bytes)
+    /// Parses a plaintext. A record reaches to the end, and nothing trails the last frame.
+    ///
+    /// - Parameter counter: that of the datagram; under the last will's, only one bye parses, with reason 3 (W-21).
+    package static func parse(_ plaintext: [UInt8], counter: UInt32) throws(FrameError) -> [Frame] {
+        guard counter == Limits.lastWillCounter else { return try parse(plaintext) }
+        guard plaintext.count == 2, plaintext[0] == Frame.Kind.bye.rawValue else {
+            throw FrameError(reason: .lastWill, offset: 0)
+        }
+        return [.bye(.lastWill)]
+    }
+
+    /// Parses the plaintext of an ordinary counter.
+    package static func parse(_ plaintext: [UInt8]) throws(FrameError) -> [Frame] {
+        guard !plaintext.isEmpty else { throw FrameError(reason: .empty, offset: 0) }
+        var parser = FrameParser(plaintext)
         var frames: [Frame] = []
         while let frame = try parser.next() {
             frames.append(frame)
@@ -47,34 +58,40 @@ package enum Frames {
         return frames
     }
 
-    /// The bytes of one or more frames. Frames that `parse` would refuse are the caller's bug.
+    /// Returns the plaintext of one or more frames. Frames that `parse` refuses are the caller's bug.
     package static func encode(_ frames: [Frame]) -> [UInt8] {
         precondition(!frames.isEmpty, "a datagram has at least one frame")
         var types = FrameTypes()
         var writer = ByteWriter(capacity: Limits.maximumDatagramSize)
         for (index, frame) in frames.enumerated() {
-            precondition(types.insert(frame.type) == nil, "each type once, and one status at most")
-            if case .message = frame {
-                precondition(index == frames.count - 1, "a message is the last frame")
+            precondition(types.insert(frame.type) == nil, "each type stands once, and one status at most")
+            if case .record = frame {
+                precondition(index == frames.count - 1, "a record is the last frame")
             }
             writer.append(frame)
         }
         return writer.bytes
     }
+
+    /// Returns the frames of a datagram in the order in which a node applies them, without the unknown ones (W-30).
+    package static func inOrder(_ frames: [Frame]) -> [Frame] {
+        let kinds: [Frame.Kind] = [.heartbeat, .typing, .ping, .pong, .ack, .forward, .record, .bye]
+        return kinds.compactMap { kind in frames.first { $0.type == kind.rawValue } }
+    }
 }
 
-/// Which types below 0x40 a datagram has shown.
+/// The types below 0x40 in a datagram so far.
 private struct FrameTypes {
     private static let statuses = bit(of: Frame.Kind.heartbeat.rawValue) | bit(of: Frame.Kind.typing.rawValue)
 
     private var seen: UInt64 = 0
 
-    /// Counts a frame's type, and says which rule it breaks.
+    /// Adds a type; returns the error that it makes, if any.
     mutating func insert(_ type: UInt8) -> FrameError.Reason? {
-        guard type < Frame.firstExtensionType else { return nil }
+        guard type < Frame.firstUnknownType else { return nil }
         let bit = FrameTypes.bit(of: type)
-        guard seen & bit == 0 else { return .duplicate }
         guard bit & FrameTypes.statuses == 0 || seen & FrameTypes.statuses == 0 else { return .twoStatuses }
+        guard seen & bit == 0 else { return .duplicate }
         seen |= bit
         return nil
     }
@@ -82,7 +99,7 @@ private struct FrameTypes {
     private static func bit(of type: UInt8) -> UInt64 { 1 << UInt64(type) }
 }
 
-/// Takes frames from the front of a datagram's content.
+/// A reader of frames from the front of a plaintext.
 private struct FrameParser {
     private var reader: ByteReader
     private var types = FrameTypes()
@@ -92,29 +109,25 @@ private struct FrameParser {
         reader = ByteReader(bytes)
     }
 
-    /// The next frame; nil at the end.
+    /// Returns the next frame, or nil at the end.
     mutating func next() throws(FrameError) -> Frame? {
         start = reader.offset
         guard let type = reader.uint8() else { return nil }
-        guard type < Frame.firstExtensionType else {
+        guard type < Frame.firstUnknownType else {
             return .unknown(type: type, body: try need(reader.take(Int(try need(reader.uint16())))))
         }
         guard let kind = Frame.Kind(rawValue: type) else { throw error(.unknownType) }
-        if let broken = types.insert(type) { throw error(broken) }
+        if let reason = types.insert(type) { throw error(reason) }
         switch kind {
         case .heartbeat:
             return .heartbeat(Heartbeat(status: try status(), interval: try need(reader.uint8())))
         case .typing: return .typing(try status())
-        case .hello: return .hello(try hello())
-        case .message: return .message(try record())
-        case .ack:
-            return .ack(
-                Ack(
-                    stream: try need(reader.uint32()), next: try need(reader.uint32()),
-                    bitmap: try need(reader.uint16())))
+        case .record: return .record(try record())
+        case .ack: return .ack(Ack(next: try need(reader.uint32()), bitmap: try need(reader.uint16())))
         case .ping: return .ping(try need(reader.uint16()))
         case .pong: return .pong(try need(reader.uint16()))
         case .bye: return .bye(ByeReason(byte: try need(reader.uint8())))
+        case .forward: return .forward(try need(reader.uint32()))
         }
     }
 
@@ -122,31 +135,14 @@ private struct FrameParser {
         Status(byte: try need(reader.uint8()))
     }
 
-    private mutating func hello() throws(FrameError) -> Hello {
-        let run = try need(reader.uint64())
-        let stream = try need(reader.uint32())
-        let held = try need(reader.uint32())
-        let next = try need(reader.uint32())
-        let size = Int(try need(reader.uint8()))
-        guard stream != 0 else { throw error(.zeroStream) }
-        guard size <= Limits.maximumNameSize else { throw error(.nameTooLong) }
-        let name = try text(try need(reader.take(size)))
-        return Hello(run: run, stream: stream, heldStream: held, nextRecord: next, name: name)
-    }
-
     private mutating func record() throws(FrameError) -> Record {
-        let stream = try need(reader.uint32())
         let number = try need(reader.uint32())
         let flags = try need(reader.uint8())
-        guard reader.remaining > 0 else { throw error(.emptyMessage) }
-        return Record(
-            stream: stream, number: number, isFirst: flags & 1 != 0, isLast: flags & 2 != 0,
-            text: try text(reader.rest()))
-    }
-
-    private func text(_ bytes: [UInt8]) throws(FrameError) -> String {
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw error(.invalidText) }
-        return text
+        let record = Record(
+            number: number, type: RecordType(code: flags >> 4), isFirst: flags & 1 != 0, isLast: flags & 2 != 0,
+            body: reader.rest())
+        if let reason = record.fault { throw error(reason) }
+        return record
     }
 
     private func need<Value>(_ value: Value?) throws(FrameError) -> Value {
@@ -159,6 +155,19 @@ private struct FrameParser {
     }
 }
 
+extension Record {
+    /// The error of a record by W-28 and W-40; nil for a good one.
+    fileprivate var fault: FrameError.Reason? {
+        switch type {
+        case .text:
+            if body.isEmpty { return .emptyText }
+            return String(validating: body, as: UTF8.self) == nil ? .notUTF8 : nil
+        case .name, .invite, .successor: return isFirst && isLast ? nil : .flags
+        case .unknown: return nil
+        }
+    }
+}
+
 extension ByteWriter {
     fileprivate mutating func append(_ frame: Frame) {
         append(frame.type)
@@ -167,35 +176,22 @@ extension ByteWriter {
             append(heartbeat.status.byte)
             append(heartbeat.interval)
         case .typing(let status): append(status.byte)
-        case .hello(let hello): append(hello)
-        case .message(let record):
-            precondition(!record.text.isEmpty, "a message has text")
-            append(record.stream)
+        case .record(let record):
+            precondition(record.fault == nil, "a text is UTF-8 and not empty, and other types have both flags")
             append(record.number)
-            append((record.isFirst ? 1 : 0) | (record.isLast ? 2 : 0) as UInt8)
-            append(record.text.utf8)
+            append((record.isFirst ? 1 : 0) | (record.isLast ? 2 : 0) | record.type.code << 4 as UInt8)
+            append(record.body)
         case .ack(let ack):
-            append(ack.stream)
             append(ack.next)
             append(ack.bitmap)
         case .ping(let token), .pong(let token): append(token)
         case .bye(let reason): append(reason.rawValue)
+        case .forward(let next): append(next)
         case .unknown(let type, let body):
-            precondition(type >= Frame.firstExtensionType && body.count <= UInt16.max, "an extension carries a length")
+            precondition(
+                type >= Frame.firstUnknownType && body.count <= UInt16.max, "an unknown frame carries a length")
             append(UInt16(body.count))
             append(body)
         }
-    }
-
-    private mutating func append(_ hello: Hello) {
-        let name = Array(hello.name.utf8)
-        precondition(hello.stream != 0, "a hello's own stream is not 0")
-        precondition(name.count <= Limits.maximumNameSize, "a name has at most 64 bytes")
-        append(hello.run)
-        append(hello.stream)
-        append(hello.heldStream)
-        append(hello.nextRecord)
-        append(UInt8(name.count))
-        append(name)
     }
 }

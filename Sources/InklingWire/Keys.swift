@@ -1,26 +1,27 @@
 import Crypto
 
-/// A canonical X25519 public key, 32 bytes: what a peer's identity is and what links are compared by.
+/// A canonical X25519 public key of 32 bytes, the identity of a peer.
 ///
-/// It is canonical when, as a little-endian number, it is below 2²⁵⁵ − 19; the all-zero key is none. The order is
-/// bytewise: the smaller of two keys opens (W-3, L-1).
+/// As a little-endian number it is from 1 to 2²⁵⁵ − 20 (W-3). Keys are ordered by their bytes.
 package struct PublicKey: Hashable, Comparable, Sendable {
-    // Four big-endian words hash and compare faster than an array, in the same order.
+    // Four big-endian words hash and compare faster than an array, and have the same order.
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
-    /// The key of 32 bytes; nil for another count, the all-zero key or a key that is not canonical.
+    /// The key of 32 bytes; nil for another count, 32 zero bytes or a key that is not canonical (W-3).
     package init?(_ bytes: [UInt8]) {
-        guard bytes.count == 32, PublicKey.isCanonical(bytes), bytes.contains(where: { $0 != 0 }) else { return nil }
+        guard bytes.count == Limits.keySize, PublicKey.isCanonical(bytes) else { return nil }
         self.init(unchecked: bytes)
     }
 
-    /// The key of its 43 characters of base64url without padding, in the canonical form alone; nil for any other (W-6).
-    package init?(base64url text: String) {
-        guard let bytes = TextEncoding.base64url.decode(text.utf8, count: 32) else { return nil }
-        self.init(bytes)
+    /// The key of 43 characters of base64url (W-6); throws for any other text.
+    package init(base64url text: String) throws(TextError) {
+        guard let key = PublicKey(try TextEncoding.base64url.decode(text.utf8, count: Limits.keySize)) else {
+            throw .key
+        }
+        self = key
     }
 
-    /// The key of 32 bytes that X25519 itself has put out.
+    /// The key of 32 bytes that X25519 computed.
     fileprivate init(unchecked bytes: [UInt8]) {
         func word(_ index: Int) -> UInt64 {
             bytes[index * 8..<index * 8 + 8].reduce(0) { $0 << 8 | UInt64($1) }
@@ -29,20 +30,29 @@ package struct PublicKey: Hashable, Comparable, Sendable {
     }
 
     /// The 32 bytes.
-    package var bytes: [UInt8] {
-        var writer = ByteWriter(capacity: 32)
-        writer.append(words.0)
-        writer.append(words.1)
-        writer.append(words.2)
-        writer.append(words.3)
-        return writer.bytes
-    }
+    package var bytes: [UInt8] { [words.0, words.1, words.2, words.3].flatMap(\.bigEndianBytes) }
 
-    /// The key in base64url without padding, 43 characters.
+    /// The key in text, 43 characters of base64url (W-6).
     package var base64url: String { TextEncoding.base64url.encode(bytes) }
 
-    /// The short name of the key, for people to compare.
+    /// The user ID of the key (W-5).
     package var userID: UserID { UserID(of: self) }
+
+    /// Returns the fingerprint of two people, 60 decimal digits. The order of the two keys makes no difference.
+    package func fingerprint(with other: PublicKey) -> String {
+        let keys = self < other ? bytes + other.bytes : other.bytes + bytes
+        // Digits of a big-endian number, the lowest first: one multiplication by 256 for each byte.
+        var digits = [UInt16](repeating: 0, count: 60)
+        for byte in SHA256.hash(data: Array("inkling fingerprint 1 pair".utf8) + keys) {
+            var carry = UInt16(byte)
+            for index in digits.indices {
+                let value = digits[index] * 256 + carry
+                digits[index] = value % 10
+                carry = value / 10
+            }
+        }
+        return digits.reversed().map(String.init).joined()
+    }
 
     package static func == (left: PublicKey, right: PublicKey) -> Bool { left.words == right.words }
 
@@ -56,30 +66,29 @@ package struct PublicKey: Hashable, Comparable, Sendable {
     }
 
     private static func isCanonical(_ bytes: [UInt8]) -> Bool {
-        guard bytes[31] & 0x80 == 0 else { return false }
+        guard bytes[31] & 0x80 == 0, bytes.contains(where: { $0 != 0 }) else { return false }
         return bytes[31] != 0x7F || bytes[0] < 0xED || bytes[1...30].contains { $0 != 0xFF }
     }
 }
 
-/// The user ID of a public key: the first 80 bits of its SHA-256 in lower-case base32, 16 characters (W-5).
+/// The user ID of a public key: base32 of the first 10 bytes of its SHA-256, 16 characters (W-5).
 ///
-/// It is for people. Two keys may share one: what a program decides, it decides on whole keys. The order is that of
-/// the text.
+/// People read user IDs. Two keys may share one, so programs compare whole keys. User IDs are ordered by their text.
 public struct UserID: Hashable, Comparable, CustomStringConvertible, Sendable {
     /// The 16 characters.
     public let description: String
 
-    /// The user ID that `text` spells; nil unless it is 16 characters of lower-case base32.
+    /// The user ID in `text`; nil unless the text is 16 characters of lower-case base32.
     public init?(_ text: String) {
-        guard TextEncoding.base32.decode(text.utf8, count: 10) != nil else { return nil }
+        guard (try? TextEncoding.base32.decode(text.utf8, count: Limits.userIDSize)) != nil else { return nil }
         description = text
     }
 
     fileprivate init(of key: PublicKey) {
-        description = TextEncoding.base32.encode(Array(SHA256.hash(data: key.bytes).prefix(10)))
+        description = TextEncoding.base32.encode(Array(SHA256.hash(data: key.bytes).prefix(Limits.userIDSize)))
     }
 
-    /// By the text.
+    /// Compares the texts.
     public static func < (left: UserID, right: UserID) -> Bool { left.description < right.description }
 }
 
@@ -91,37 +100,39 @@ package struct KeyPair: Sendable, Equatable {
 
     /// The pair of a private key of 32 bytes; nil for another count.
     package init?(privateKey: [UInt8]) {
-        guard privateKey.count == 32, let key = try? Curve25519.KeyAgreement.PrivateKey(rawRepresentation: privateKey)
+        guard
+            privateKey.count == Limits.keySize,
+            let key = try? Curve25519.KeyAgreement.PrivateKey(rawRepresentation: privateKey)
         else { return nil }
         self.key = key
         publicKey = PublicKey(unchecked: Array(key.publicKey.rawRepresentation))
     }
 
-    /// A new pair, of 32 bytes from `generator`.
+    /// A new pair of 32 bytes from `generator`, which must be unpredictable (S-6).
     package init(using generator: inout some RandomNumberGenerator) {
-        guard let pair = KeyPair(privateKey: randomBytes(32, using: &generator)) else {
+        guard let pair = KeyPair(privateKey: randomBytes(Limits.keySize, using: &generator)) else {
             preconditionFailure("32 bytes are always an X25519 private key")
         }
         self = pair
     }
 
-    /// Whether all bits of the private halves are equal, in constant time.
+    /// Compares the private keys in constant time.
     package static func == (left: KeyPair, right: KeyPair) -> Bool {
         equalInConstantTime(left.privateKey, right.privateKey)
     }
 
-    /// The private half, 32 bytes, as it was given: not clamped.
+    /// The private key, 32 bytes as they were given, not clamped.
     package var privateKey: [UInt8] { Array(key.rawRepresentation) }
 
-    /// The X25519 result with a public key of 32 bytes; nil when it is all zero, as a low-order point makes it (W-4).
+    /// Returns the X25519 result with a public key of 32 bytes, or nil for a result of 32 zero bytes (W-4).
     ///
-    /// The library answers a low-order point with zeroes and no error, so this is where it is refused.
+    /// A point of low order gives this result, and the library reports no error.
     package func sharedSecret(with bytes: [UInt8]) -> [UInt8]? {
         guard
             let other = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: bytes),
             let secret = try? key.sharedSecretFromKeyAgreement(with: other)
         else { return nil }
         let shared = secret.withUnsafeBytes { Array($0) }
-        return equalInConstantTime(shared, Array(repeating: 0, count: 32)) ? nil : shared
+        return equalInConstantTime(shared, Array(repeating: 0, count: Limits.keySize)) ? nil : shared
     }
 }

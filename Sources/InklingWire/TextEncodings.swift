@@ -1,14 +1,24 @@
-/// Bits to characters and back for the three encodings of the protocol, in their one canonical form.
-///
-/// `bits` is 4 for hex, 5 for base32, 6 for base64url. Characters take the bits from the most significant end; spare
-/// bits of the last character are zero, and there is no padding.
-enum TextEncoding {
-    case hex, base32, base64url
+/// The reason why a text is not a key or a secret.
+package enum TextError: String, Error, CaseIterable, Sendable {
+    /// The text has too few or too many characters.
+    case length
+    /// A character is outside the alphabet.
+    case alphabet
+    /// An unused bit of the last character is set.
+    case spareBits
+    /// The text spells 32 bytes that are not a canonical key (W-3).
+    case key
+}
 
-    /// How many bits one character carries.
+/// The two encodings of the protocol, in their one canonical form without padding (RFC 4648).
+///
+/// Characters take the bits from the most significant end. Spare bits of the last character are zero.
+enum TextEncoding {
+    case base32, base64url
+
+    /// The bits of one character.
     private var bits: Int {
         switch self {
-        case .hex: 4
         case .base32: 5
         case .base64url: 6
         }
@@ -16,17 +26,19 @@ enum TextEncoding {
 
     private var alphabet: [UInt8] {
         switch self {
-        case .hex: Array("0123456789abcdef".utf8)
         case .base32: Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
         case .base64url: Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         }
     }
 
-    /// The text of `bytes`.
+    /// The count of characters that spell `count` bytes.
+    func size(of count: Int) -> Int { (count * 8 + bits - 1) / bits }
+
+    /// Returns the text of `bytes`.
     func encode(_ bytes: [UInt8]) -> String {
         let alphabet = alphabet
         var characters: [UInt8] = []
-        characters.reserveCapacity((bytes.count * 8 + bits - 1) / bits)
+        characters.reserveCapacity(size(of: bytes.count))
         var held: UInt32 = 0
         var count = 0
         for byte in bytes {
@@ -43,16 +55,17 @@ enum TextEncoding {
         return String(decoding: characters, as: UTF8.self)
     }
 
-    /// The `count` bytes that `text` spells; nil if it is of another length, holds another character, or its spare
-    /// bits are not zero.
-    func decode(_ text: some Collection<UInt8>, count: Int) -> [UInt8]? {
-        guard text.count == (count * 8 + bits - 1) / bits else { return nil }
+    /// Returns the `count` bytes that UTF-8 text spells.
+    func decode(_ text: some Collection<UInt8>, count: Int) throws(TextError) -> [UInt8] {
+        // Counts characters instead of bytes, so that the error of "ä" is the alphabet.
+        let characters = text.reduce(0) { $0 + ($1 & 0xC0 == 0x80 ? 0 : 1) }
+        guard characters == size(of: count) else { throw .length }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
         var held: UInt32 = 0
         var heldBits = 0
         for character in text {
-            guard let digit = value(of: character) else { return nil }
+            guard let digit = value(of: character) else { throw .alphabet }
             held = (held << UInt32(bits) | UInt32(digit)) & 0xFFFF
             heldBits += bits
             if heldBits >= 8 {
@@ -60,19 +73,17 @@ enum TextEncoding {
                 bytes.append(UInt8(truncatingIfNeeded: held >> UInt32(heldBits)))
             }
         }
-        guard held & (1 << UInt32(heldBits) - 1) == 0 else { return nil }
+        guard held & (1 << UInt32(heldBits) - 1) == 0 else { throw .spareBits }
         return bytes
     }
 
     private func value(of character: UInt8) -> UInt8? {
         switch (self, character) {
-        case (.hex, 0x30...0x39), (.base64url, 0x30...0x39):
-            self == .hex ? character - 0x30 : character - 0x30 + 52
-        case (.hex, 0x61...0x66): character - 0x61 + 10
         case (.base32, 0x61...0x7A): character - 0x61
         case (.base32, 0x32...0x37): character - 0x32 + 26
         case (.base64url, 0x41...0x5A): character - 0x41
         case (.base64url, 0x61...0x7A): character - 0x61 + 26
+        case (.base64url, 0x30...0x39): character - 0x30 + 52
         case (.base64url, 0x2D): 62
         case (.base64url, 0x5F): 63
         default: nil

@@ -1,88 +1,95 @@
 import InklingWire
 
-/// The chats of the vectors: an open and a secret one.
-private let open = ChatKeys(openName: "lobby")
-private let secret = ChatKeys(secret: vectorSecret)
-
-private let vectorSecret: ChatSecret = {
-    guard let secret = ChatSecret(base32: "aaaqeayeaudaocajbifqydiob4") else { fatalError("the secret of the vectors") }
-    return secret
+/// The three chats of the vectors: an open one, a secret one, and one with an owner.
+private let chats: [ChatKeys] = {
+    guard
+        let name = try? ChatName("lobby"), let secret = try? ChatSecret(base32: "aaaqeayeaudaocajbifqydiob4"),
+        let owner = try? PublicKey(base64url: "zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE")
+    else { fatalError("the chats of the vectors") }
+    return [ChatKeys(openName: name), ChatKeys(secret: secret), ChatKeys(secret: secret, owner: owner)]
 }()
 
-/// What a TXT record says, read a second time and without the parser: each value in its text (D-3, D-5, D-6).
-private struct Strings {
-    /// The values by name, nil for a name without one.
-    private var values: [(name: [UInt8], value: ArraySlice<UInt8>?)] = []
-    let error: ServiceRecordError?
+/// The nonce of the vectors.
+private let nonce: UInt64 = 0x0123_4567_89AB_CDEF
 
-    init(_ txt: [UInt8]) {
-        guard txt.count <= 1_300 else {
+/// The strings of a TXT record, read a second time and without the parser: each value in its text (D-5, D-6).
+private struct Strings {
+    /// The values by key; empty for a key without `=`.
+    private var values: [(key: [UInt8], value: ArraySlice<UInt8>)] = []
+    private var error: ServiceRecordError?
+
+    init(_ record: [UInt8]) {
+        guard record.count <= 1_300 else {
             error = .length
             return
         }
         var start = 0
-        while start < txt.count {
-            let end = start + 1 + Int(txt[start])
-            guard end <= txt.count else {
+        while start < record.count {
+            let end = start + 1 + Int(record[start])
+            guard end <= record.count else {
                 error = .format
                 return
             }
-            let string = txt[start + 1..<end]
-            let equals = string.firstIndex(of: UInt8(ascii: "="))
-            let name = string[..<(equals ?? end)].map { (65...90).contains($0) ? $0 + 32 : $0 }
-            if !name.isEmpty, !values.contains(where: { $0.name == name }) {
-                values.append((name, equals.map { string[($0 + 1)...] }))
+            let string = record[start + 1..<end]
+            let equals = string.firstIndex(of: UInt8(ascii: "=")) ?? end
+            let key = string[..<equals].map { (65...90).contains($0) ? $0 + 32 : $0 }
+            if !key.isEmpty, !values.contains(where: { $0.key == key }) {
+                values.append((key, string[min(equals + 1, end)...]))
             }
             start = end
         }
-        error = nil
     }
 
-    func value(_ name: String) -> [UInt8]? {
-        values.first { $0.name.elementsEqual(name.utf8) }.flatMap { $0.value.map { Array($0) } }
-    }
+    func value(_ key: String) -> ArraySlice<UInt8>? { values.first { $0.key.elementsEqual(key.utf8) }?.value }
 
-    /// The error of a record in a chat; nil if there is none but in the key itself.
-    func error(isOpen: Bool) -> ServiceRecordError? {
+    /// The error of the record up to the seal; nil for none.
+    var expectedError: ServiceRecordError? {
         if let error { return error }
-        guard value("txtvers") == [UInt8(ascii: "1")] else { return .version }
-        let digits = Array("0123456789abcdef".utf8)
-        if !isOpen {
-            guard let nonce = value("n"), nonce.count == 16, nonce.allSatisfy(digits.contains) else { return .nonce }
+        guard value("txtvers")?.elementsEqual([UInt8(ascii: "2")]) == true else { return .version }
+        guard let text = value("k"), text.count == 64 else { return .text }
+        let isBase64 = text.allSatisfy { byte in
+            (48...57).contains(byte) || (65...90).contains(byte & 0xDF) || byte == 45 || byte == 95
         }
-        return nil
+        return isBase64 ? nil : .text
     }
 }
 
-private func checkRecord(_ txt: [UInt8], _ strings: Strings, in chat: ChatKeys) {
+/// A record is refused for the first reason that applies, or read as the key that its own record gives back.
+private func checkRecord(_ record: [UInt8], _ strings: Strings, in chat: ChatKeys) {
     do {
-        let key = try ServiceRecord.parse(txt, for: chat)
-        check(strings.error(isOpen: chat.isOpen) == nil, "taken, although \(String(describing: strings.error))")
+        let key = try ServiceRecord.parse(record, nonce: nonce, for: chat)
+        check(strings.expectedError == nil, "taken, although \(String(describing: strings.expectedError))")
         check(PublicKey(key.bytes) == key, "a key that is not canonical")
-        if chat.isOpen {
-            let text = strings.value("k") ?? []
-            check(key.base64url.utf8.elementsEqual(text), "a key in another text than its own")
-        }
-        let nonce = key.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
         let encoded = ServiceRecord.encode(key: key, nonce: nonce, for: chat)
         check(encoded.count <= Limits.maximumTXTSizeSent, "a record of \(encoded.count) bytes")
-        check((try? ServiceRecord.parse(encoded, for: chat)) == key, "another key from its own record")
+        check(encoded.suffix(64).elementsEqual(strings.value("k") ?? []), "another seal of the key")
     } catch {
-        if let expected = strings.error(isOpen: chat.isOpen) {
+        if let expected = strings.expectedError {
             check(error == expected, "refused for \(error), not \(expected)")
         } else {
-            check(error == .key, "refused for \(error), not for its key")
+            check(error == .seal || error == .key, "refused for \(error), not for its seal")
         }
     }
 }
 
-/// TXT records, each in an open and in a secret chat: refused for the first reason that applies, or read as the key
-/// that its own record gives back.
+/// A name is of one chat at most, by its first 26 characters in either case (D-21).
+private func checkName(_ name: String) {
+    let nonces = chats.map { chat in (try? chat.nonce(ofInstance: name)).map { (chat, $0) } }.compactMap { $0 }
+    check(nonces.count <= 1, "an instance of \(nonces.count) chats")
+    for (chat, nonce) in nonces {
+        let characters = name.unicodeScalars.prefix(26)
+        check(characters.count == 26, "an instance name of \(characters.count) characters")
+        let lowered = String(String.UnicodeScalarView(characters)).lowercased()
+        check(chat.instanceName(nonce: nonce) == lowered, "another name of the nonce")
+    }
+}
+
+/// TXT records and instance names, each in three chats.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzRecords(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    let txt = input(data, count)
-    let strings = Strings(txt)
-    checkRecord(txt, strings, in: open)
-    checkRecord(txt, strings, in: secret)
+    let bytes = input(data, count)
+    let strings = Strings(bytes)
+    for chat in chats { checkRecord(bytes, strings, in: chat) }
+    checkName(String(decoding: bytes, as: UTF8.self))
     return 0
 }

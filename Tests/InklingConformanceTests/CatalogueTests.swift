@@ -34,8 +34,8 @@ struct CatalogueTests {
             let places = some.map { ids.firstIndex(of: $0) ?? -1 }
             return places[0] >= 0 && zip(places, places.dropFirst()).allSatisfy { $0 < $1 }
         }
-        #expect(follow(["W-1.1", "W-22.1", "W-22.4", "W-22.v1", "W-22.v2", "W-22.v10", "W-22.v101", "W-23.1"]))
-        #expect(follow(["W-30.6", "L-1.1", "D-1.1", "T-2.1", "M-1.1", "S-1.1", "X-1.1", "J-4.1", "J-9.1", "J-12.1"]))
+        #expect(follow(["W-1.1", "W-22.1", "W-22.4", "W-22.v1", "W-22.v2", "W-22.v10", "W-23.1"]))
+        #expect(follow(["W-30.5", "L-1.1", "T-2.1", "M-1.1", "D-11.1", "S-1.1", "X-1.1", "J-4.1", "J-9.1", "J-12.1"]))
         let clauses = Catalogue.all.map(\.clauses[0])
         #expect(zip(clauses, clauses.dropFirst()).allSatisfy { !Clause.isOrdered($1, $0) })
     }
@@ -46,7 +46,7 @@ struct CatalogueTests {
         let rows = lines.filter { $0.contains(" | MUST | ") || $0.contains(" | SHOULD | ") }
         let numbers = rows.map { String($0.split(separator: " ")[1]) }
         #expect(numbers == numbers.sorted(by: Clause.isOrdered) && numbers.first == "W-1" && numbers.last == "A-35")
-        #expect(try #require(rows.first).contains("| W-1.1, W-8.v1, W-15.v1, W-24.v1 |"))
+        #expect(try #require(rows.first).contains("| W-1.1, W-15.v1 |"))
     }
 
     @Test("each clause has a case or a reason why none can see it, and not both")
@@ -55,15 +55,14 @@ struct CatalogueTests {
     @Test("a clause is quoted with its level, its steps and the table that it names")
     func clauses() throws {
         let clause = try #require(Clause.all["W-14"])
-        #expect(clause.level == .must && clause.text.hasPrefix("A node MUST send the last 32 bytes"))
+        #expect(clause.level == .must && clause.text.hasPrefix("A node MUST send the last 48 bytes"))
         #expect(Clause.all["L-33"]?.level == .should)
         let steps = try #require(Clause.all["L-8"]).text.split(separator: "\n")
-        try #require(steps.count == 9)
-        #expect(steps[1] == "1. form (W-12, W-13);" && steps[8].hasPrefix("An initiation that ends in steps 1 to 3"))
-        let rows = try #require(Clause.all["L-21"]).text.split(separator: "\n")
-        #expect(rows.count == 7 && rows[6].hasPrefix("| 5 | all others"))
+        try #require(steps.count == 10)
+        #expect(steps[1] == "1. form (W-12, W-13), then source (D-15, D-16);")
+        #expect(steps[9].hasPrefix("9. room for a link"))
         #expect(try #require(Clause.all["J-12"]).text.contains("\n| `--no-discovery` |"))
-        #expect(try !#require(Clause.all["L-22"]).text.contains("\n"))
+        #expect(try !#require(Clause.all["L-23"]).text.contains("\n"))
         #expect(Clause.isOrdered("W-9", "W-10") && Clause.isOrdered("W-30", "L-1") && !Clause.isOrdered("J-1", "X-3"))
     }
 }

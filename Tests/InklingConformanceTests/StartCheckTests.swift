@@ -46,7 +46,7 @@ struct StartCheckTests {
         func signal(_ signal: ProgramSignal, to program: ProgramID) {}
         func encode(_ value: JSONValue) -> [UInt8] { [] }
         func advertise(_ service: AdvertisedService) throws(StageError) { throw StageError("no discovery here") }
-        func browse(subtype: String) throws(StageError) { throw StageError("no discovery here") }
+        func browse() throws(StageError) { throw StageError("no discovery here") }
     }
 
     /// What is found of a program whose starts go like that, how often it was started, and how long all took.

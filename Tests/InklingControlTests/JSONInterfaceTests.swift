@@ -121,7 +121,7 @@ struct JSONInterfaceTests {
         }
     }
 
-    // A-6
+    // A-6, W-34
     @Test("an invite stands for a chat and its secret, and a bad one says what is wrong with it")
     func invites() throws {
         let stage = Stage()
@@ -133,7 +133,7 @@ struct JSONInterfaceTests {
         for (text, code) in [
             ("team", "bad-invite"), ("inkling:team", "bad-invite"),
             ("inkling:#aaaaaaaaaaaaaaaaaaaaaaaaaa", "bad-chat-name"),
-            ("inkling:team#a", "bad-secret"),
+            ("inkling:team#a", "bad-secret"), (" \(invite)", "bad-invite"), ("\(invite)@a", "bad-invite"),
         ] {
             stage.write(#"{"do":"join","invite":"\#(text)","id":2}"#)
             #expect(stage.take().first?.contains(#""code":"\#(code)""#) == true)

@@ -77,7 +77,7 @@ struct WordTests {
             ])
         #expect(
             Statistics.SentKind.allCases.map(\.rawValue) == [
-                "initiation", "response", "retry", "ask", "tell", "hello", "heartbeat", "typing", "message", "ack",
+                "initiation", "response", "retry", "ask", "tell", "heartbeat", "typing", "record", "ack", "forward",
                 "ping", "pong", "bye",
             ])
         #expect(

@@ -9,6 +9,7 @@ struct InviteCase: Decodable, Sendable, CustomTestStringConvertible {
     let text: String?
     let chatName: String?
     let secret: String?
+    let owner: String?
     let canonical: Bool?
 
     var testDescription: String { "\(name) (\(clauses.joined(separator: ", ")))" }
@@ -37,19 +38,39 @@ struct InviteTests {
     }
 
     // W-2, W-7, W-11
-    @Test("an invite names its chat and secret", arguments: InviteVectors.all?.invites ?? [])
+    @Test("an invite names its chat, secret and owner", arguments: InviteVectors.all?.invites ?? [])
     func invite(_ row: InviteCase) throws {
         let chat = try Chat(invite: row.text ?? "")
         #expect(chat.name == row.chatName)
         #expect(chat.secret?.text == row.secret)
+        #expect(chat.owner?.base64url == row.owner)
         if row.canonical == true { #expect(chat.invite == row.text) }
         #expect(try Chat(invite: chat.invite ?? "") == chat)
     }
 
-    // W-11
+    // W-34. People copy blanks along, which count for programs alone: see JSONInterfaceTests.
     @Test("what is no invite is refused with a reason", arguments: InviteVectors.all?.invalidInvites ?? [])
-    func noInvite(_ row: InviteCase) {
-        #expect(throws: NodeError.self) { try Chat(invite: row.text ?? "") }
+    func noInvite(_ row: InviteCase) throws {
+        let text = try #require(row.text)
+        guard Blanks.trimmed(text, lineEnds: true) == text else { return #expect(row.name.contains("a blank")) }
+        #expect(throws: NodeError.self) { try Chat(invite: text) }
+    }
+
+    // W-34
+    @Test(
+        "the reason says what is wrong, and never repeats the secret",
+        arguments: [
+            ("lobby#SECRET", NodeError.invite(.scheme), "does not begin with \"inkling:\""),
+            ("inkling:lobby", .invite(.separator), "no \"#\""),
+            ("inkling:%zz#SECRET", .invite(.encoding), "percent-encoded"),
+            ("inkling:lobby#SECRET@", .invite(.owner), "public key"),
+            ("inkling:lobby#SECRET@SECRET", .invite(.owner), "public key"),
+            ("inkling:lobby#@SECRET", .secret(.length(0)), "26"),
+            ("inkling:#SECRET", .chatName(.empty), "empty"),
+        ])
+    func fault(_ invite: String, _ error: NodeError, _ part: String) {
+        #expect(throws: error) { try Chat(invite: invite.replacing("SECRET", with: Self.secret)) }
+        #expect(error.description.contains(part) && !error.description.contains(Self.secret), "\(error)")
     }
 
     @Test(
@@ -73,12 +94,11 @@ struct InviteTests {
         #expect(throws: NodeError.self) { try Chat(invite) }
     }
 
-    // W-11
-    @Test("a chat that others named like an invite can be joined by one")
-    func nameLikeAnInvite() throws {
-        let chat = try Chat(invite: "inkling:inkling%3Ax#" + Self.secret)
-        #expect(chat.name == "inkling:x")
-        #expect(chat.invite == "inkling:inkling%3Ax#" + Self.secret)
+    // W-35
+    @Test("no chat is named like an invite", arguments: ["inkling:x", "INKLING:", "inkling:\u{301}x"])
+    func nameLikeAnInvite(_ name: String) {
+        #expect(throws: NodeError.chatName(.invite)) { try Chat(name) }
+        #expect(throws: NodeError.chatName(.invite)) { try Chat(invite: "inkling:\(name)#" + Self.secret) }
     }
 
     // W-2

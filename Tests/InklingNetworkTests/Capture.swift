@@ -15,7 +15,7 @@ struct CapturedDatagram: Sendable {
     let frame: [UInt8]
 
     /// The protocol's kind of datagram; nil if it is of another protocol or version.
-    var kind: UInt8? { payload.first.flatMap { $0 >> 4 == 1 ? $0 & 0x0f : nil } }
+    var kind: UInt8? { payload.first.flatMap { $0 >> 4 == 2 ? $0 & 0x0f : nil } }
 
     fileprivate init?(frame: [UInt8], at: Double, isOutgoing: Bool) {
         guard frame.count > 14 else { return nil }

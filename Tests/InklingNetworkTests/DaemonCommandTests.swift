@@ -259,7 +259,7 @@ extension NetworkTests {
             }
         }
 
-        // R26, M-22, J-15
+        // R26, L-30, J-15
         @Test(
             "what is sent while the daemon stands still arrives afterwards, and what came meanwhile was written earlier"
         )

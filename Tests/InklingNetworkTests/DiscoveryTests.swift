@@ -3,42 +3,34 @@ import Testing
 
 extension NetworkTests {
     @Suite("Discovery daemon", .serialized, .sideBySide) struct DiscoveryTests {
-        // D-1, D-2, D-3, D-4
-        @Test("an open chat is advertised by its tag, a secret one under a mask, and neither by anybody's name")
+        // D-1, D-2, D-3
+        @Test("chats are advertised under random names with sealed keys, and neither by their names nor by anybody's")
         func advertisement() async throws {
             try await Network.with(hosts: 2) { network in
                 let capture = try Capture(on: network[1])
                 let alice = try await NodeProcess("Alice", on: network[0])
                 let bob = try await NodeProcess("Bob", on: network[1])
                 try await waitUntilAllOnline([alice, bob])
-                let masked = ["--secret", "abcdefghijklmnopqrstuvwxya"]
-                let carol = try await NodeProcess("Carol", on: network[0], chat: "garden", masked)
-                let dave = try await NodeProcess("Dave", on: network[1], chat: "garden", masked)
+                let secret = ["--secret", "abcdefghijklmnopqrstuvwxya"]
+                let carol = try await NodeProcess("Carol", on: network[0], chat: "garden", secret)
+                let dave = try await NodeProcess("Dave", on: network[1], chat: "garden", secret)
                 try await waitUntilAllOnline([carol, dave])
 
-                // Octets that are no ASCII become dots: labels and strings stay in one piece.
-                let texts = capture.discovery.map { datagram in
-                    String(decoding: datagram.payload.map { (0x20..<0x7f).contains($0) ? $0 : 0x2e }, as: UTF8.self)
-                }
-                let all = texts.joined(separator: "\n")
-                #expect(all.contains("_inkling"))
-                let subtypes = Set(all.matches(of: /_[0-9a-f]{16}/).map { String($0.output) })
-                #expect(subtypes.count == 2, "the tags of two chats")
-                let open = try [alice, bob].map { try #require($0.events.first?.key) }
-                let keys = Set(all.matches(of: /k=([A-Za-z0-9_-]{43})/).map { String($0.output.1) })
-                #expect(keys.count == 4)
-                #expect(keys.isSuperset(of: open))
-                for node in [carol, dave] { #expect(!keys.contains(try #require(node.events.first?.key))) }
-                #expect(Set(all.matches(of: /n=[0-9a-f]{16}/).map { String($0.output) }).count == 2)
+                let all = capture.advertised
+                #expect(all.contains("_inkling") && !all.contains("_sub"))
+                #expect(all.contains("txtvers=2"))
+                let (names, keys) = (instanceNames(in: all), sealedKeys(in: all))
+                #expect(names.count == 4 && keys.count == 4, "\(names) and \(keys)")
                 for node in [alice, bob, carol, dave] {
                     #expect(!all.contains(node.name))
                     #expect(!all.contains(try #require(node.events.first?.user)))
+                    #expect(!all.contains(try #require(node.events.first?.key)))
                 }
                 #expect(!all.contains("lobby") && !all.contains("garden"))
             }
         }
 
-        // R24
+        // D-27, R24
         @Test("Avahi killed and started again: present peers stay, and a node started afterwards is found by all")
         func restartedDaemon() async throws {
             try await Network.with(hosts: 3) { network in
@@ -70,35 +62,25 @@ extension NetworkTests {
         }
 
         // D-2, D-3
-        @Test("after its Avahi came back, a secret chat is advertised under a new nonce, mask and name")
-        func newMask() async throws {
+        @Test("after its Avahi came back, a chat is advertised under a new name and with a new sealed key")
+        func newName() async throws {
             try await Network.with(hosts: 2) { network in
                 let capture = try Capture(on: network[1])
                 let carol = try await NodeProcess(
                     "Carol", on: network[0], chat: "garden", ["--secret", "abcdefghijklmnopqrstuvwxya"])
-                /// All that was advertised until now: nonces, masked keys, instance names.
-                func advertised() -> (nonces: Set<String>, keys: Set<String>, names: Set<String>) {
-                    let all = capture.discovery.map { datagram in
-                        String(decoding: datagram.payload.map { (0x20..<0x7f).contains($0) ? $0 : 0x2e }, as: UTF8.self)
-                    }.joined(separator: "\n")
-                    return (
-                        Set(all.matches(of: /n=[0-9a-f]{16}/).map { String($0.output) }),
-                        Set(all.matches(of: /k=[A-Za-z0-9_-]{43}/).map { String($0.output) }),
-                        // A label behind its length, which is no printable byte.
-                        Set(all.matches(of: /\.[0-9a-f]{16}/).map { String($0.output) })
-                    )
-                }
                 // A registration that was slow to be listed may be followed by another.
                 var known = 0
                 for round in 1...3 {
                     let mark = carol.mark
                     let end = ContinuousClock.now + .seconds(20)
-                    while advertised().names.count <= known, ContinuousClock.now < end { try await pause(0.1) }
+                    while instanceNames(in: capture.advertised).count <= known, ContinuousClock.now < end {
+                        try await pause(0.1)
+                    }
                     try await pause(1)
-                    let (nonces, keys, names) = advertised()
-                    #expect(nonces.count > known)
-                    #expect(keys.count == nonces.count && names.count == nonces.count)
-                    known = nonces.count
+                    let names = instanceNames(in: capture.advertised)
+                    #expect(names.count > known)
+                    #expect(sealedKeys(in: capture.advertised).count == names.count)
+                    known = names.count
                     guard round < 3 else { break }
                     try await network[0].killAvahi()
                     try await carol.wait("that discovery is down", from: mark, within: 10) {
@@ -145,5 +127,26 @@ extension NetworkTests {
                 try await waitUntilAllOnline([alice, bob], within: 20)
             }
         }
+    }
+}
+
+/// The names of instances that a text of ``Capture/advertised`` has: labels of 26 characters behind their length, which is
+/// no printable byte.
+private func instanceNames(in text: String) -> Set<String> {
+    Set(text.matches(of: /\.([a-z2-7]{26})(?![a-z2-7])/).map { String($0.output.1) })
+}
+
+/// The keys that it has.
+private func sealedKeys(in text: String) -> Set<String> {
+    Set(text.matches(of: /k=([A-Za-z0-9_-]{64})/).map { String($0.output.1) })
+}
+
+extension Capture {
+    /// What was sent over multicast DNS until now. Octets that are no ASCII became dots: labels and strings stay in one
+    /// piece.
+    fileprivate var advertised: String {
+        discovery.map { datagram in
+            String(decoding: datagram.payload.map { (0x20..<0x7f).contains($0) ? $0 : 0x2e }, as: UTF8.self)
+        }.joined(separator: "\n")
     }
 }

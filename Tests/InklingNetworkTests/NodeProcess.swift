@@ -32,6 +32,7 @@ struct Event: Decodable, Sendable {
     let code: String?
     let line: Int?
     let key: String?
+    let verified: Bool?
     let version: String?
     let peers: [Listed]?
     let links: Int?
@@ -238,7 +239,7 @@ extension Event {
         self.init(
             on: "unreadable", at: line.arrival, user: nil, name: nil, port: nil, chat: nil, presence: nil, why: nil,
             users: nil, text: line.text, from: nil, message: nil, tag: nil, to: nil, code: nil, line: nil, key: nil,
-            version: nil, peers: nil, links: nil, datagramsSent: nil, datagramsReceived: nil, drops: nil,
+            verified: nil, version: nil, peers: nil, links: nil, datagramsSent: nil, datagramsReceived: nil, drops: nil,
             bytesSent: nil,
             bytesReceived: nil, messages: nil, outcomes: nil)
     }

@@ -128,7 +128,8 @@ extension NetworkTests {
                         .sorted { $0.0 < $1.0 }.map(\.1)
                 }
                 for pair in pairs { try await waitUntilAllOnline(pair, within: 10) }
-                try await pause(1)
+                // A link that was up for less than 10 s is forgotten when it goes down, and tells nothing (L-84, L-44).
+                try await pause(10)
                 let marks = pairs.map { $0.map(\.mark) }
                 lan.switch.darken(from: left, to: right)
                 lan.switch.darken(from: right, to: left)

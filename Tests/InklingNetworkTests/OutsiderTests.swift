@@ -84,7 +84,7 @@ extension NetworkTests {
                         state = state &* 1_664_525 &+ 1_013_904_223
                         // Half of it looks like the protocol at first sight.
                         let isFirstByte = index == 0 && number.isMultiple(of: 2)
-                        return isFirstByte ? 0x10 | UInt8(number / 2 % 7) : UInt8(state >> 24)
+                        return isFirstByte ? 0x20 | UInt8(number / 2 % 7) : UInt8(state >> 24)
                     }
                     stranger.send(payload, like: recorded[number % recorded.count], from: number % 3 == 0 ? nil : own)
                     if number.isMultiple(of: 50) { try await pause(0.002) }
@@ -99,7 +99,10 @@ extension NetworkTests {
                 let initiations = recorded.count { $0.kind == 1 }
                 let answers = (atAlice.datagrams(since: begin) + atBob.datagrams(since: begin))
                     .filter { $0.isOutgoing && $0.destination == own }
-                #expect(answers.allSatisfy { $0.kind == 2 && $0.payload.count == 57 && $0.at <= replayed + 0.1 })
+                // Or a retry, as its hop limit is below 255 (L-92).
+                let sizes = answers.map { [Int($0.kind ?? 0), $0.payload.count] }
+                #expect(
+                    Set(sizes).isSubset(of: [[2, 69], [4, 21]]) && answers.allSatisfy { $0.at <= replayed + 0.1 })
                 #expect(answers.count <= initiations)
                 #expect(answers.allSatisfy { $0.at < cut }, "nothing in answer to garbage")
                 figure("\(recorded.count) replays, \(initiations) of initiations: \(answers.count) answers")

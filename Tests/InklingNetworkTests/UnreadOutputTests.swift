@@ -14,7 +14,7 @@ extension NetworkTests {
             exec cat
             """
         /// Two seconds longer than nobody reads, and as many messages a second of each of four, of three records each. All
-        /// four are strangers of one source, of whose texts the reader holds 512 KiB (M-20): what each of them sends in
+        /// four are strangers of one source, of whose texts the reader holds 512 KiB (M-42): what each of them sends in
         /// the 10 s until the reader gives messages up has to fit its own queue of 4 MiB (M-14).
         private static let seconds = 17
         private static let rate = 125

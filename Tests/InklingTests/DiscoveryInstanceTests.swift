@@ -1,10 +1,15 @@
-import InklingCore
-import Testing
-
 import Inkling
+import InklingCore
+import InklingWire
+import Testing
 
 /// A table with one accepted interface, number 2, and the moves of a test's plot.
 private struct Plot {
+    static let chat = {
+        var random = SystemRandomNumberGenerator()
+        return ChatKeys(secret: ChatSecret(using: &random)).id
+    }()
+
     var table = InstanceTable()
     let start = ContinuousClock.now
     var now: ContinuousClock.Instant
@@ -15,7 +20,7 @@ private struct Plot {
     }
 
     static func sighting(_ name: String, on interface: UInt32 = 2) -> InstanceTable.Sighting {
-        InstanceTable.Sighting(instance: .init(subtype: "chat", name: name), interface: interface)
+        InstanceTable.Sighting(instance: .init(chat: chat, name: name), interface: interface)
     }
 
     mutating func pass(_ time: Duration) {
@@ -50,10 +55,10 @@ private struct Plot {
 
     static func found(_ name: String, _ hosts: [UInt32], port: UInt16 = 7_000, txt: [UInt8] = [1]) -> DiscoveryEvent {
         let addresses = hosts.map { Address(ipv4: 0x0A00_0000 + $0, port: port) }
-        return .found(subtype: "chat", instance: name, txt: txt, addresses: addresses)
+        return .found(chat, instance: name, txt: txt, addresses: addresses)
     }
 
-    static func lost(_ name: String) -> DiscoveryEvent { .lost(subtype: "chat", instance: name) }
+    static func lost(_ name: String) -> DiscoveryEvent { .lost(chat, instance: name) }
 }
 
 @Suite("Instances that discovery knows of")
@@ -259,7 +264,7 @@ struct DiscoveryInstanceTests {
         plot.table.answered(plot.begin()[1], with: address, added: true, now: plot.now)
         let expected = Address(high: 0xFE80 << 48, low: 5, port: 9, scope: 2)
         #expect(
-            plot.table.takeEvents() == [.found(subtype: "chat", instance: "a", txt: [], addresses: [expected])])
+            plot.table.takeEvents() == [.found(Plot.chat, instance: "a", txt: [], addresses: [expected])])
     }
 
     @Test("instances outlive an outage, and are lost 5 s after it if they are not listed again (R24, R29)")
@@ -346,7 +351,7 @@ struct DiscoveryInstanceTests {
         _ = plot.table.takeEvents()
         plot.table.added(Plot.sighting("c"), now: plot.now)
         let late = plot.begin()[0]
-        plot.table.forget(subtype: "chat")
+        plot.table.forget(Plot.chat)
         plot.table.resolved(late, host: "h.local", port: 1, txt: [], now: plot.now)
         #expect(plot.table.inFlight.isEmpty)
         #expect(plot.table.takeEvents() == [])

@@ -1,6 +1,5 @@
 import Inkling
 import InklingCore
-import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -9,8 +8,9 @@ struct JoinedChatTests {
     @Test("for 3 s after a chat was joined others may not have been found (A-35)")
     func looking() throws {
         let chat = try Chat("lobby")
-        let entry = JoinedChat(chat, keys: VirtualLAN.lobby, instance: "x", at: .at(5_000))
-        #expect(entry.isLooking(at: .at(5_000)) && entry.isLooking(at: .at(7_999)))
-        #expect(!entry.isLooking(at: .at(8_000)) && !entry.isLooking(at: .at(60_000)))
+        let joined = Instant.zero + .seconds(5)
+        let entry = JoinedChat(chat, keys: chat.keys, instance: "x", at: joined)
+        #expect(entry.isLooking(at: joined) && entry.isLooking(at: joined + .milliseconds(2_999)))
+        #expect(!entry.isLooking(at: joined + .seconds(3)) && !entry.isLooking(at: joined + .seconds(55)))
     }
 }

@@ -207,6 +207,7 @@ struct KnownPeersPlacesTests {
         #expect(table[key]?.days.count == expected)
     }
 
+    // T-25
     @Test("a clock that is set while the node runs neither adds a day nor holds one back")
     func clockOfRun() throws {
         var table = KnownPeersTable()

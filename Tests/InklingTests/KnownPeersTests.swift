@@ -486,7 +486,7 @@ extension NodeTests {
                 Issue.record("there is no file")
                 return
             }
-            let key = try #require(PublicKey(base64url: bob.key))
+            let key = try PublicKey(base64url: bob.key)
             let entry = try #require(peers[key])
             #expect(entry.together >= together + .milliseconds(750), "\(entry.together)")
             #expect(entry.together <= start.duration(to: .now), "\(entry.together)")
@@ -506,7 +506,7 @@ extension NodeTests {
         }
         let bob = try await NodeTests.node("Bob", peers: [alice])
         await NodeTests.meet(alice, bob)
-        let key = try #require(PublicKey(base64url: bob.key))
+        let key = try PublicKey(base64url: bob.key)
         var together: [Duration] = []
         let end = ContinuousClock.now + .seconds(30)
         while together.count < 3, ContinuousClock.now < end {
@@ -526,9 +526,7 @@ extension NodeTests {
         let directory = try TemporaryDirectory()
         let bob = try await NodeTests.node("Bob")
         let carol = try await NodeTests.node("Carol")
-        let (bobKey, carolKey) = try (
-            #require(PublicKey(base64url: bob.key)), #require(PublicKey(base64url: carol.key))
-        )
+        let (bobKey, carolKey) = try (PublicKey(base64url: bob.key), PublicKey(base64url: carol.key))
         var table = KnownPeersTable()
         table.met(bobKey, name: "Bob", at: Date().timeIntervalSince1970 - 90_000)
         #expect(KnownPeersFile(directory: directory.path).save(table.peers) == .saved(table.peers))

@@ -104,8 +104,9 @@ private final class TestFrontEnd: Sendable {
 
     func forget() async throws { try await loop.submit { [state] in state.value?.outputs = [] }.get() }
 
+    /// Waits for 10 s: who said bye opens no link for 5 s (L-35).
     func wait(_ condition: @escaping @Sendable ([ServiceOutput]) -> Bool) async throws {
-        for _ in 0..<1_000 {
+        for _ in 0..<2_000 {
             if condition(try await outputs) { return }
             try await Task.sleep(for: .milliseconds(5))
         }
@@ -181,9 +182,8 @@ struct LocalNodeTests {
         }
         #expect(
             told == [
-                "joined(InklingModel.Chat(name: \"lobby\", secret: nil), [])", "sent(message: 1, recipients: 0)",
-                "asked",
-                "stopping", "ended", "stopped",
+                "joined(InklingModel.Chat(name: \"lobby\", secret: nil, owner: nil), [])",
+                "sent(message: 1, recipients: 0)", "asked", "stopping", "ended", "stopped",
             ])
     }
 
@@ -552,7 +552,7 @@ struct LocalNodeTests {
     }
 
     //
-    @Test("another name shows on the others at once, and is the node's own; one of 0 or 65 bytes is refused (L-57)")
+    @Test("another name shows on the others at once, and is the node's own; one of 0 or 65 bytes is refused (M-24)")
     func rename() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")
         let bob = try await NodeTests.node("Bob", peers: [alice.node])

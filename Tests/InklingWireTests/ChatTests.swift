@@ -1,176 +1,138 @@
-import InklingTestSupport
 import InklingWire
 import Testing
 
-@Suite("What is derived for a chat")
+@Suite("Chats")
 struct ChatTests {
-    private var generator = SeededGenerator(seed: 11)
+    private func name(_ text: String) throws -> ChatName { try ChatName(text) }
 
-    @Test("W-8: an open chat's tag and key come of its name, and are not one another's")
-    func open() {
-        let chat = ChatKeys(openName: "garden")
-        #expect(chat.isOpen)
-        #expect(chat == ChatKeys(openName: "garden"))
-        #expect(chat.preSharedKey.count == 32)
-        #expect(chat.tag != ChatKeys(openName: "Garden").tag)
-        #expect(chat.preSharedKey != ChatKeys(openName: "garden ").preSharedKey)
-        #expect(!chat.preSharedKey.starts(with: chat.tag.value.bigEndianBytes))
+    @Test("W-2: a name has 1 to 64 bytes in NFC")
+    func nameSizes() throws {
+        #expect(throws: ChatNameError.length) { try ChatName("") }
+        #expect(throws: ChatNameError.length) { try ChatName(String(repeating: "a", count: 65)) }
+        #expect(try ChatName(String(repeating: "e\u{301}", count: 32)).text.utf8.count == 64)
+        #expect(Array(try ChatName("Zoe\u{308}").text.utf8) == Array("Zo\u{EB}".utf8))
     }
 
-    @Test("W-9: a secret chat's tag and key come of its secret alone, and differ with each bit of it")
-    func secret() throws {
-        let secret = [UInt8](repeating: 0, count: 16)
-        let chats = try ([secret] + bitFlips(of: secret).map(\.bytes)).map {
-            ChatKeys(secret: try #require(ChatSecret($0)))
+    @Test(
+        "W-2: no control, format or separator character but the space",
+        arguments: [
+            "\u{0}", "\n", "\u{7F}", "\u{9F}", "\u{AD}", "\u{200D}", "\u{2028}", "\u{2029}", "\u{A0}", "\u{3000}",
+        ])
+    func characters(_ character: String) throws {
+        #expect(throws: ChatNameError.character) { try ChatName("a" + character + "b") }
+        #expect(throws: Never.self) { try ChatName(" a b 🥞 ") }
+    }
+
+    @Test("W-35: a name does not begin as an invite does, in letters of either case")
+    func invites() throws {
+        for text in ["inkling:", "InKlInG:x", "inkling:\u{301}"] {
+            #expect(throws: ChatNameError.invite) { try ChatName(text) }
         }
-        #expect(Set(chats.map(\.tag)).count == 129)
-        #expect(Set(chats.map(\.preSharedKey)).count == 129)
-        #expect(chats.allSatisfy { !$0.isOpen && $0.preSharedKey.count == 32 })
-        #expect(ChatSecret(Array(repeating: 0, count: 15)) == nil)
-        #expect(ChatSecret(Array(repeating: 0, count: 17)) == nil)
+        for text in ["inkling", "inkling;x", " inkling:x", "xinkling:", "\u{29}nkling:", "inklin\u{27}:"] {
+            #expect(throws: Never.self) { try ChatName(text) }
+        }
     }
 
-    @Test("W-10: a key is masked in a secret chat, differently under each nonce, and plain in an open one")
-    mutating func mask() {
+    @Test("W-34: the reader says which part of an invite is bad")
+    func inviteErrors() throws {
+        let secret = String(repeating: "a", count: 26)
+        let rows: [(String, InviteError)] = [
+            ("inkling", .scheme), ("inkling:a", .separator), ("inkling:a%#" + secret, .escape),
+            ("inkling:a%4", .separator), ("inkling:%ED%A0%80#" + secret, .escape),
+            ("inkling:#" + secret, .name(.length)), ("inkling:inkling%3Ab#" + secret, .name(.invite)),
+            ("inkling:a#", .secret(.length)), ("inkling:a#@", .secret(.length)), ("inkling:a#b#c", .secret(.length)),
+            ("inkling:a#\(secret)@", .owner(.length)), ("inkling:a#\(secret)@@", .owner(.length)),
+        ]
+        for (text, error) in rows {
+            #expect(throws: error, "\(text)") { try Invite(text) }
+        }
+    }
+
+    @Test("W-8, W-9: each name, secret and owner makes another chat, and none shares a key")
+    func chats() throws {
+        var generator = SeededGenerator(seed: 11)
+        let bytes = [UInt8](repeating: 0, count: 16)
+        let secrets = try ([bytes] + bitFlips(of: bytes).map(\.bytes)).map { try #require(ChatSecret($0)) }
+        var chats = try ["garden", "Garden", "garden "].map { ChatKeys(openName: try name($0)) }
+        chats += secrets.map { ChatKeys(secret: $0) }
+        chats += (0..<3).map { _ in ChatKeys(secret: secrets[0], owner: KeyPair(using: &generator).publicKey) }
+        #expect(Set(chats).count == 135)
+        #expect(Set(chats.map(\.preSharedKey) + chats.map(\.prologueKey)).count == 270, "W-36")
+        #expect(ChatSecret(bytes + [0]) == nil)
+        #expect(ChatKeys(secret: secrets[0]) == chats[3])
+    }
+
+    @Test("W-36, W-37: an ask and an instance name fit one chat, and neither check serves as the other")
+    func checks() throws {
+        let chat = ChatKeys(openName: try name("garden"))
+        let other = ChatKeys(openName: try name("Garden"))
+        let ask = chat.ask(token: 7)
+        #expect(chat.fits(ask))
+        #expect(!other.fits(ask))
+        for bit in 0..<64 {
+            #expect(!chat.fits(Ask(token: 7, check: ask.check ^ 1 << bit)))
+            #expect(!chat.fits(Ask(token: 7 ^ 1 << bit, check: ask.check)))
+        }
+        let instance = chat.instanceName(nonce: 7)
+        #expect(try chat.nonce(ofInstance: instance) == 7)
+        #expect(throws: InstanceNameError.check) { try other.nonce(ofInstance: instance) }
+        #expect(instance.utf8.count == 26)
+        #expect(try chat.nonce(ofInstance: instance.uppercased() + "\u{301} (2)") == 7, "D-21")
+    }
+
+    @Test("W-10: seals hide the key, and two of one key differ by their nonce")
+    func seals() throws {
+        var generator = SeededGenerator(seed: 12)
         let key = KeyPair(using: &generator).publicKey
-        let open = ChatKeys(openName: "garden")
-        #expect(open.masked(key, nonce: 0) == key.bytes)
-        #expect(open.masked(key, nonce: 7) == key.bytes)
-        #expect(open.unmasked(key.bytes, nonce: 7) == key, "a nonce in an open chat is ignored")
-
-        let chat = ChatKeys(secret: ChatSecret(using: &generator))
-        let one = chat.masked(key, nonce: 1)
-        let two = chat.masked(key, nonce: 2)
-        #expect(one != key.bytes && two != key.bytes && one != two)
-        #expect(chat.unmasked(one, nonce: 1) == key)
-        #expect(chat.unmasked(one, nonce: 2) != key)
-        #expect(ChatKeys(secret: ChatSecret(using: &generator)).unmasked(one, nonce: 1) != key)
+        let chat = ChatKeys(openName: try name("garden"))
+        let seals = [
+            chat.instanceKey(of: key, nonce: 1), chat.instanceKey(of: key, nonce: 2),
+            chat.tell(token: 1, nonce: 1, key: key).sealedKey, chat.tell(token: 1, nonce: 2, key: key).sealedKey,
+            chat.tell(token: 2, nonce: 1, key: key).sealedKey,
+        ]
+        #expect(Set(seals.map { $0.prefix(32) }).count == 5)
+        #expect(seals.allSatisfy { $0.count == 48 && $0.prefix(32) != key.bytes[...] })
+        #expect(throws: SealedKeyError.seal) { try chat.open(instanceKey: [], nonce: 1) }
     }
-}
-
-/// A TXT record as its strings, and what it is to the members of an open chat.
-struct RecordRow: CustomTestStringConvertible, Sendable {
-    let testDescription: String
-    let strings: [String]
-    let error: ServiceRecordError?
-
-    init(_ testDescription: String, _ strings: [String], _ error: ServiceRecordError?) {
-        self.testDescription = testDescription
-        self.strings = strings
-        self.error = error
-    }
-
-    var bytes: [UInt8] { strings.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) } }
 }
 
 @Suite("The TXT record")
 struct ServiceRecordTests {
-    private static let key = "AQ" + String(repeating: "A", count: 41)
-    private static let other = "Ag" + String(repeating: "A", count: 41)
-    private let open = ChatKeys(openName: "garden")
-    private var generator = SeededGenerator(seed: 12)
+    private let chat: ChatKeys
+    private let key: PublicKey
 
-    @Test("D-3, S-1: it says txtvers=1, the key and in a secret chat the nonce, in this order")
-    mutating func encode() throws {
-        let key = KeyPair(using: &generator).publicKey
-        let plain = ServiceRecord.encode(key: key, nonce: 5, for: open)
-        #expect(String(decoding: plain, as: UTF8.self) == "\u{9}txtvers=1" + "\u{2D}k=" + key.base64url)
-        #expect(try ServiceRecord.parse(plain, for: open) == key)
-
-        let chat = ChatKeys(secret: ChatSecret(using: &generator))
-        let masked = ServiceRecord.encode(key: key, nonce: 0xAB, for: chat)
-        #expect(String(decoding: masked, as: UTF8.self).hasSuffix("\u{12}n=00000000000000ab"))
-        #expect(try ServiceRecord.parse(masked, for: chat) == key)
-        #expect(!masked.contains(subsequence: Array(key.base64url.utf8)))
-        #expect(masked.count == 10 + 46 + 19, "nothing else is published")
-        #expect(masked.count <= Limits.maximumTXTSizeSent)
+    init() throws {
+        var generator = SeededGenerator(seed: 13)
+        chat = ChatKeys(secret: ChatSecret(using: &generator))
+        key = KeyPair(using: &generator).publicKey
     }
 
-    @Test(
-        "D-5, D-6: it is read as RFC 6763 says, and one without a valid key names no peer",
-        arguments: [
-            RecordRow("the usual record", ["txtvers=1", "k=" + key], nil),
-            RecordRow("another order, and unknown keys", ["zz=9", "k=" + key, "flag", "txtvers=1"], nil),
-            RecordRow("names in upper case", ["TXTVERS=1", "K=" + key], nil),
-            RecordRow("a second key, which does not count", ["txtvers=1", "k=" + key, "k=" + other], nil),
-            RecordRow("a first key that is bad", ["txtvers=1", "k=", "k=" + key], .key),
-            RecordRow("a first key without a value", ["txtvers=1", "k", "K=" + key], .key),
-            RecordRow("empty strings and a string without a name", ["", "=x", "txtvers=1", "", "k=" + key], nil),
-            RecordRow("a nonce, which an open chat ignores", ["txtvers=1", "k=" + key, "n=zz"], nil),
-            RecordRow("nothing", [], .version),
-            RecordRow("one empty string", [""], .version),
-            RecordRow("no version", ["k=" + key], .version),
-            RecordRow("another version", ["txtvers=2", "k=" + key], .version),
-            RecordRow("a version with a zero before it", ["txtvers=01", "k=" + key], .version),
-            RecordRow("no key", ["txtvers=1"], .key),
-            RecordRow("a key with padding", ["txtvers=1", "k=" + key + "="], .key),
-            RecordRow("a key that is zero", ["txtvers=1", "k=" + String(repeating: "A", count: 43)], .key),
-            RecordRow("a number beyond p", ["txtvers=1", "k=" + String(repeating: "_", count: 42) + "8"], .key),
-        ])
-    func parse(_ row: RecordRow) throws {
-        guard let error = row.error else {
-            #expect(try ServiceRecord.parse(row.bytes, for: open).base64url == Self.key)
-            return
-        }
-        #expect(throws: error) { try ServiceRecord.parse(row.bytes, for: open) }
+    @Test("D-3, S-1: it says txtvers=2 and then k, and nothing else")
+    func encode() throws {
+        let record = ServiceRecord.encode(key: key, nonce: 5, for: chat)
+        #expect(String(decoding: record.prefix(13), as: UTF8.self) == "\u{9}txtvers=2\u{42}k=")
+        #expect(record.count == 10 + 1 + 66)
+        #expect(try ServiceRecord.parse(record, nonce: 5, for: chat) == key)
+        #expect(throws: ServiceRecordError.seal) { try ServiceRecord.parse(record, nonce: 6, for: chat) }
     }
 
-    @Test("in a secret chat the nonce is 16 lower-case hex digits, and it takes the right one to read the key")
-    mutating func nonce() throws {
-        let chat = ChatKeys(secret: ChatSecret(using: &generator))
-        let key = KeyPair(using: &generator).publicKey
-        let text = ServiceRecord.encode(key: key, nonce: 0xABCD_EF01_2345_6789, for: chat)
-        let strings = ["txtvers=1", String(decoding: text[10..<56].dropFirst(), as: UTF8.self)]
-        let good = RecordRow("", strings + ["n=abcdef0123456789"], nil)
-        #expect(try ServiceRecord.parse(good.bytes, for: chat) == key)
-        for bad in ["n=ABCDEF0123456789", "n=abcdef012345678", "n=abcdef01234567890", "n=", "n", "m=abcdef0123456789"] {
-            let row = RecordRow("", strings + [bad], .nonce)
-            #expect(throws: ServiceRecordError.nonce) { try ServiceRecord.parse(row.bytes, for: chat) }
-        }
-        let wrong = RecordRow("", strings + ["n=abcdef012345678a"], nil)
-        #expect((try? ServiceRecord.parse(wrong.bytes, for: chat)) != key)
-    }
-
-    @Test("one whose strings reach beyond its end is refused, wherever it is cut")
-    mutating func truncations() {
-        let key = KeyPair(using: &generator).publicKey
-        let whole = ServiceRecord.encode(key: key, nonce: 0, for: open)
+    @Test("D-5: a record whose strings reach beyond its end is refused, wherever it is cut")
+    func truncations() {
+        let whole = ServiceRecord.encode(key: key, nonce: 0, for: chat)
         for count in whole.indices {
-            let error: ServiceRecordError = count == 0 ? .version : count == 10 ? .key : .format
+            let error: ServiceRecordError = count == 0 ? .version : count == 10 ? .text : .format
             #expect(throws: error, "\(count) bytes") {
-                try ServiceRecord.parse(Array(whole.prefix(count)), for: open)
+                try ServiceRecord.parse(Array(whole.prefix(count)), nonce: 0, for: chat)
             }
         }
     }
 
-    @Test("with one bit flipped it never traps and never names the same key by another text")
-    mutating func flippedBits() {
-        let key = KeyPair(using: &generator).publicKey
-        let chat = ChatKeys(secret: ChatSecret(using: &generator))
+    @Test("D-6: a record with one bit flipped gives no key, except in the case of a TXT key")
+    func flippedBits() {
         for flip in bitFlips(of: ServiceRecord.encode(key: key, nonce: 9, for: chat)) {
-            let parsed = try? ServiceRecord.parse(flip.bytes, for: chat)
-            // The case of a name means nothing: bit 5 of a letter.
-            let isName = (1..<8).contains(flip.byte) || flip.byte == 11 || flip.byte == 57
-            #expect(parsed != key || (isName && flip.mask == 0x20), "bit \(flip.mask) of byte \(flip.byte)")
+            let parsed = try? ServiceRecord.parse(flip.bytes, nonce: 9, for: chat)
+            let isName = (1..<8).contains(flip.byte) || flip.byte == 11
+            #expect((parsed == key) == (isName && flip.mask == 0x20), "bit \(flip.mask) of byte \(flip.byte)")
         }
-    }
-
-    @Test("1,300 bytes are read, and one more is too long")
-    func size() throws {
-        var strings = ["txtvers=1", "k=" + Self.key]
-        strings += Array(repeating: "x=" + String(repeating: "y", count: 252), count: 4)
-        let row = RecordRow("", strings, nil)
-        let filler = 1_300 - row.bytes.count - 1
-        #expect((0...255).contains(filler))
-        let whole = row.bytes + [UInt8(filler)] + Array(repeating: 0x7A, count: filler)
-        #expect(whole.count == 1_300)
-        #expect(try ServiceRecord.parse(whole, for: open).base64url == Self.key)
-        #expect(throws: ServiceRecordError.length) { try ServiceRecord.parse(whole + [0], for: open) }
-    }
-}
-
-extension Array where Element: Equatable {
-    fileprivate func contains(subsequence: [Element]) -> Bool {
-        indices.contains { self[$0...].starts(with: subsequence) }
     }
 }

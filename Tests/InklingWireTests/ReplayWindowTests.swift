@@ -1,113 +1,109 @@
-import InklingTestSupport
 import InklingWire
 import Testing
 
 @Suite("The replay window")
 struct ReplayWindowTests {
-    /// What the window must say, by remembering everything.
-    private struct Model {
-        private var seen: Set<UInt64> = []
-        private(set) var highest: UInt64?
+    private static let last = Limits.lastCounter
 
-        func accepts(_ counter: UInt64) -> Bool {
-            guard let highest, counter <= highest else { return true }
-            return highest - counter < UInt64(Limits.replayWindow) && !seen.contains(counter)
-        }
-
-        mutating func mark(_ counter: UInt64) {
-            seen.insert(counter)
-            highest = max(highest ?? 0, counter)
-        }
-    }
-
-    @Test("an empty window accepts any counter and has no highest one")
-    func empty() {
+    @Test("W-22: an empty window passes any ordinary counter", arguments: [0, 1, 1_023, 1_024, last])
+    func empty(_ counter: UInt32) {
         let window = ReplayWindow()
         #expect(window.highest == nil)
-        for counter in [0, 1, 1_023, 1_024, Limits.highestOrdinaryCounter, .max] {
-            #expect(window.accepts(counter))
-        }
+        #expect(window.place(of: counter) == .newest)
     }
 
-    @Test(
-        "W-22: a counter counts once",
-        arguments: [0, 1, 63, 64, 1_023, 1_024, 1_087, 1_088, UInt64(UInt32.max), .max])
-    func once(_ counter: UInt64) {
+    @Test("W-22: a counter passes once", arguments: [0, 1, 63, 64, 1_023, 1_024, 1_087, 1_088, last])
+    func once(_ counter: UInt32) {
         var window = ReplayWindow()
-        window.mark(counter)
-        #expect(!window.accepts(counter))
+        #expect(window.mark(counter) == .newest)
+        #expect(window.place(of: counter) == .marked)
+        #expect(window.mark(counter) == .marked)
         #expect(window.highest == counter)
+    }
+
+    @Test("W-20, W-21: 2^32 − 2 and the last will's counter enter no window", arguments: [UInt32.max - 1, .max])
+    func reserved(_ counter: UInt32) {
+        var window = ReplayWindow()
+        window.mark(5)
+        #expect(window.mark(counter) == .reserved)
+        #expect(window.highest == 5)
+        #expect(window.place(of: 4) == .older)
     }
 
     @Test(
         "W-22: the window is 1,024 counters wide, wherever its end lies in a block",
-        arguments: [1_025, 1_087, 1_088, 1_089, 5_000, UInt64(UInt32.max), .max])
-    func width(_ highest: UInt64) {
+        arguments: [1_025, 1_087, 1_088, 1_089, 5_000, last])
+    func width(_ highest: UInt32) {
         var window = ReplayWindow()
         window.mark(highest)
-        #expect(window.accepts(highest - 1))
-        #expect(window.accepts(highest - 1_023))
-        #expect(!window.accepts(highest - 1_024))
-        #expect(!window.accepts(highest - 1_025))
-        #expect(!window.accepts(0))
+        #expect(window.place(of: highest - 1) == .older)
+        #expect(window.place(of: highest - 1_023) == .older)
+        #expect(window.place(of: highest - 1_024) == .tooOld)
+        #expect(window.place(of: 0) == .tooOld)
+        #expect(window.mark(highest - 1_024) == .tooOld)
+        #expect(window.place(of: highest - 1_023) == .older, "a counter below the window marks nothing")
     }
 
-    @Test("W-23: asking changes nothing: what was not authenticated is not marked")
+    @Test("W-23: asking for a place marks nothing")
     func check() {
         var window = ReplayWindow()
         window.mark(10)
-        for counter: UInt64 in [11, 5_000, .max] { _ = window.accepts(counter) }
+        for counter: UInt32 in [11, 5_000, Self.last] { _ = window.place(of: counter) }
         #expect(window.highest == 10)
-        #expect(window.accepts(9))
-        #expect(window.accepts(11))
+        #expect(window.place(of: 9) == .older)
+        #expect(window.place(of: 11) == .newest)
+    }
+
+    @Test("L-23: only a counter above all marked ones is the newest")
+    func newest() {
+        var window = ReplayWindow()
+        #expect(window.mark(7) == .newest)
+        #expect(window.mark(6) == .older)
+        #expect(window.mark(8) == .newest)
+        #expect(ReplayWindow.Place.newest.passes && ReplayWindow.Place.older.passes)
+        #expect(![ReplayWindow.Place.marked, .tooOld, .reserved].contains { $0.passes })
     }
 
     @Test(
         "W-22: a jump beyond the window forgets all marks and revives none",
-        arguments: 1_000...1_100 as ClosedRange<UInt64>)
-    func jump(_ distance: UInt64) {
+        arguments: 1_000...1_100 as ClosedRange<UInt32>)
+    func jump(_ distance: UInt32) {
         var window = ReplayWindow()
-        for counter: UInt64 in 0...200 { window.mark(counter) }
+        for counter: UInt32 in 0...200 { window.mark(counter) }
         window.mark(200 + distance)
-        for counter: UInt64 in 0...200 { #expect(!window.accepts(counter)) }
+        for counter: UInt32 in 0...200 { #expect(!window.place(of: counter).passes) }
         for counter in 201..<(200 + distance) where 200 + distance - counter < 1_024 {
-            #expect(window.accepts(counter))
+            #expect(window.place(of: counter) == .older)
         }
     }
 
-    @Test("marking below the window does not trap and changes nothing")
-    func markBelow() {
-        var window = ReplayWindow()
-        window.mark(5_000)
-        window.mark(5_000 - 1_024 - 64)
-        window.mark(0)
-        #expect(window.highest == 5_000)
-        for counter: UInt64 in 3_977..<5_000 { #expect(window.accepts(counter)) }
-    }
-
-    @Test("it agrees with a set of everything seen", arguments: 1...8 as ClosedRange<UInt64>)
+    @Test("W-22: it agrees with a set of everything marked", arguments: 1...8 as ClosedRange<UInt64>)
     func model(_ seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var window = ReplayWindow()
-        var model = Model()
-        var top = seed % 2 == 0 ? 0 : UInt64(UInt32.max) - 20_000
+        var marked: Set<UInt32> = []
+        var top: UInt32 = seed % 2 == 0 ? 0 : 4_000_000_000
         for _ in 0..<4_000 {
             let random = generator.next()
-            let counter: UInt64
-            switch random % 16 {
-            case 0: counter = top + random >> 8 % 3_000
-            case 1: counter = top - min(top, 1_020 + random >> 8 % 8)
-            case 2: counter = top - min(top, random >> 8 % 3_000)
-            case 3...8: counter = top - min(top, random >> 8 % 1_024)
-            default: counter = top + random >> 8 % 4
-            }
-            #expect(window.accepts(counter) == model.accepts(counter), "seed \(seed), counter \(counter)")
-            if model.accepts(counter) {
-                window.mark(counter)
-                model.mark(counter)
-                top = max(top, counter)
-            }
-            #expect(window.highest == model.highest)
+            let step = UInt32(truncatingIfNeeded: random >> 8)
+            let counter: UInt32 =
+                switch random % 16 {
+                case 0: top + step % 3_000
+                case 1: top - min(top, 1_020 + step % 8)
+                case 2: top - min(top, step % 3_000)
+                case 3...8: top - min(top, step % 1_024)
+                default: top + step % 4
+                }
+            let highest = marked.max()
+            let expected: ReplayWindow.Place =
+                counter > highest ?? 0 || highest == nil
+                ? .newest
+                : (highest ?? 0) - counter >= 1_024 ? .tooOld : marked.contains(counter) ? .marked : .older
+            #expect(window.mark(counter) == expected, "seed \(seed), counter \(counter)")
+            if expected.passes { marked.insert(counter) }
+            marked = marked.filter { $0 + 2_048 > counter }
+            top = max(top, counter)
+            #expect(window.highest == marked.max())
         }
     }
 }

@@ -1,53 +1,53 @@
-import InklingTestSupport
 import InklingWire
 import Testing
 
 @Suite("Sealed datagrams")
 struct SealedTests {
-    /// A datagram of the initiator as it is on the network.
-    private func seal(_ content: [UInt8], _ key: CipherKey, index: UInt32, counter: UInt32) -> [UInt8] {
-        let header = SealedDatagram.header(receiverIndex: index, counter: counter)
-        return SealedDatagram(
-            receiverIndex: index, counter: counter,
-            ciphertext: key.seal(content, counter: UInt64(counter), associatedData: header)
-        ).encode()
+    /// An unknown frame whose plaintext has a size from 3 on.
+    private func content(_ size: Int) -> [Frame] {
+        var generator = SeededGenerator(seed: UInt64(size))
+        return size == 2 ? [.typing(Status())] : [.unknown(type: 0x77, body: generator.bytes(size - 3))]
     }
 
-    private func open(_ bytes: [UInt8], _ key: CipherKey) throws -> [UInt8]? {
-        guard case .sealed(let sealed) = try Datagram.parse(bytes) else { return nil }
-        return try key.open(sealed.ciphertext, counter: UInt64(sealed.counter), associatedData: sealed.header)
+    private func sealed(_ bytes: [UInt8]) throws -> SealedDatagram {
+        guard case .sealed(let sealed) = try Datagram.parse(bytes) else { throw Missing() }
+        return sealed
     }
 
-    @Test("W-19: what one side seals the other opens, in both directions and for every size")
+    @Test("W-19: each side opens what the other sealed, in both directions and for every size")
     func roundTrip() throws {
         let keys = try Pair().shake()
         for size in [2, 3, 63, 64, 65, 1_175] {
-            let content = SeededGenerator.content(size)
-            let there = seal(content, keys.initiator.send, index: 1, counter: 0)
-            #expect(there.count == size + 25)
-            #expect(try open(there, keys.responder.receive) == content)
-            let back = seal(content, keys.responder.send, index: 1, counter: 0)
-            #expect(try open(back, keys.initiator.receive) == content)
+            let frames = content(size)
+            let there = keys.initiator.seal(frames, receiverIndex: 1, counter: 0)
+            #expect(there.encode().count == size + 25)
+            #expect(try Frames.parse(keys.responder.open(sealed(there.encode()))) == frames)
+            let back = keys.responder.seal(frames, receiverIndex: 1, counter: 0)
+            #expect(try Frames.parse(keys.initiator.open(back)) == frames)
             #expect(there != back)
         }
     }
 
-    @Test("W-19, W-23: with any one bit flipped, header and counter included, it does not open")
+    @Test("W-19, W-23: a datagram with any one bit flipped does not open, its header included")
     func flippedBits() throws {
         let keys = try Pair().shake()
-        let bytes = seal([0x02, 0x01, 0x06, 0, 1], keys.initiator.send, index: 0xA1B2_C3D4, counter: 77)
-        #expect(try open(bytes, keys.responder.receive) != nil)
+        let bytes = keys.initiator.seal(
+            [.typing(Status()), .ping(1)], receiverIndex: 0xA1B2_C3D4, counter: 77
+        ).encode()
+        #expect(throws: Never.self) { try keys.responder.open(sealed(bytes)) }
         for flip in bitFlips(of: bytes) {
-            #expect((try? open(flip.bytes, keys.responder.receive)) == nil, "bit \(flip.mask) of byte \(flip.byte)")
+            #expect(throws: (any Error).self, "bit \(flip.mask) of byte \(flip.byte)") {
+                try keys.responder.open(sealed(flip.bytes))
+            }
         }
     }
 
-    @Test("cut short it does not open")
+    @Test("W-23: a cut datagram does not open")
     func truncations() throws {
         let keys = try Pair().shake()
-        let bytes = seal(SeededGenerator.content(40), keys.initiator.send, index: 1, counter: 1)
+        let bytes = keys.initiator.seal(content(40), receiverIndex: 1, counter: 1).encode()
         for count in bytes.indices {
-            #expect((try? open(Array(bytes.prefix(count)), keys.responder.receive)) == nil)
+            #expect(throws: (any Error).self) { try keys.responder.open(sealed(Array(bytes.prefix(count)))) }
         }
         for count in 0..<16 {
             #expect(throws: NoiseError.length) {
@@ -56,30 +56,38 @@ struct SealedTests {
         }
     }
 
-    @Test("the sender can't open its own datagram: a reflected one is not from the peer")
+    @Test("W-19: the sender can't open its own datagram, so a reflected one is not from the peer")
     func reflection() throws {
         let keys = try Pair().shake()
-        let bytes = seal([0x08, 0x00], keys.initiator.send, index: 1, counter: 0)
-        #expect(throws: NoiseError.authentication) { try open(bytes, keys.initiator.receive) }
+        let datagram = keys.initiator.seal([.bye(.quit)], receiverIndex: 1, counter: 0)
+        #expect(throws: NoiseError.authentication) { try keys.initiator.open(datagram) }
     }
 
-    @Test(
-        "W-19, W-20: the counter is the nonce up to the last will's",
-        arguments: [0, 1, 0xFF, 0x100, UInt32(1) << 31, .max - 2, .max])
+    @Test("W-19, W-20: the counter is the nonce", arguments: [0, 1, 0xFF, 0x100, 0x8000_0000, 0xFFFF_FFFD] as [UInt32])
     func counters(_ counter: UInt32) throws {
         let keys = try Pair().shake()
-        let bytes = seal([0x08, 0x03], keys.initiator.send, index: 1, counter: counter)
-        #expect(try open(bytes, keys.responder.receive) == [0x08, 0x03])
-        guard case .sealed(let sealed) = try Datagram.parse(bytes) else { return }
+        let datagram = keys.initiator.seal([.bye(.quit)], receiverIndex: 1, counter: counter)
+        #expect(try keys.responder.open(datagram) == [0x08, 0x00])
+        let other = SealedDatagram(receiverIndex: 1, counter: counter ^ 1, ciphertext: datagram.ciphertext)
+        #expect(throws: NoiseError.authentication) { try keys.responder.open(other) }
         #expect(throws: NoiseError.authentication) {
             try keys.responder.receive.open(
-                sealed.ciphertext, counter: UInt64(counter ^ 1), associatedData: sealed.header)
+                datagram.ciphertext, counter: UInt64(counter ^ 1), associatedData: datagram.header)
         }
     }
 
-    @Test("W-19: the nonce is four zero bytes and the counter little-endian, as RFC 8439 has its example")
+    @Test("W-21, L-33: the last will is a bye of reason 3 under the counter 2^32 − 1")
+    func lastWill() throws {
+        let keys = try Pair().shake()
+        let will = keys.initiator.sealLastWill(receiverIndex: 9)
+        #expect(will.receiverIndex == 9)
+        #expect(will.counter == 0xFFFF_FFFF)
+        #expect(try keys.responder.open(will) == [0x08, 0x03])
+    }
+
+    @Test("W-19: the nonce is four zero bytes and the counter little-endian, as in RFC 8439")
     func knownAnswer() throws {
-        // Poly1305 and ChaCha20 of RFC 8439, A.5: its nonce is 00000000 0102030405060708.
+        // RFC 8439, A.5, with the nonce 00000000 0102030405060708.
         let key = CipherKey(
             bytes: try unhex("1c9240a5eb55d38af333888604f6b5f0473917c1402b80099dca5cbc207075c0"))
         let ciphertext = try unhex(
@@ -92,13 +100,5 @@ struct SealedTests {
         let plaintext = try key.open(
             ciphertext, counter: 0x0807_0605_0403_0201, associatedData: unhex("f33388860000000000004e91"))
         #expect(String(decoding: plaintext, as: UTF8.self).hasPrefix("Internet-Drafts are draft documents"))
-    }
-}
-
-extension SeededGenerator {
-    /// Any content of a size.
-    fileprivate static func content(_ size: Int) -> [UInt8] {
-        var generator = SeededGenerator(seed: UInt64(size))
-        return generator.bytes(size)
     }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import InklingCore
 import InklingModel
 import InklingWire
 import Logging
@@ -20,8 +21,9 @@ package enum DiscoveryProbe {
     package static func announceAndFind(
         _ interfaces: InterfaceSelection, port: UInt16, within longest: Duration
     ) -> Result {
-        let subtype = randomHex(16)
-        let announced = instancePrefix + randomHex(16)
+        var random = SystemRandomNumberGenerator()
+        let chat = ChatKeys(secret: ChatSecret(using: &random))
+        let announced = advertisement(in: chat)
         let result = Mutex<Result?>(nil)
         let known = DispatchSemaphore(value: 0)
         let start = ContinuousClock.now
@@ -35,22 +37,30 @@ package enum DiscoveryProbe {
         }
         let finding = Discovery(interfaces: interfaces, logger: quiet) { event in
             switch event {
-            case .found(subtype, announced, _, _): end(.found(after: start.duration(to: .now)))
+            case .found(chat.id, announced.instance, _, _): end(.found(after: start.duration(to: .now)))
             case .unavailable(let outage): end(.unavailable(outage))
             case .found, .lost, .available: break
             }
         }
-        let txt = Array("\u{9}txtvers=1".utf8)
-        announcing.join(subtype: subtype, instance: announced, port: port, txt: txt)
-        finding.join(subtype: subtype, instance: instancePrefix + randomHex(16), port: port, txt: txt)
+        announcing.join(chat, port: port, first: announced) { advertisement(in: chat) }
+        finding.join(chat, port: port, first: advertisement(in: chat)) { advertisement(in: chat) }
         _ = known.wait(timeout: .now() + .milliseconds(Int(longest / .milliseconds(1))))
         announcing.stop()
         finding.stop()
         return result.withLock { $0 } ?? .nothing
     }
 
-    /// What the names of these services begin with, so that nobody counts them as nodes.
-    private static let instancePrefix = "probe-"
+    /// What the names of these services end with, behind what counts of them (D-21), so that nobody counts them as nodes.
+    private static let instanceSuffix = "-probe"
+
+    private static func advertisement(in chat: ChatKeys) -> Advertisement {
+        Advertisement(
+            instance: chat.instanceName(nonce: UInt64.random(in: .min ... .max)) + instanceSuffix,
+            txt: Array("\u{9}txtvers=2".utf8))
+    }
+
+    /// The daemon may have renamed one, which adds to its end.
+    private static func isProbe(_ instance: String) -> Bool { instance.contains(instanceSuffix) }
 
     /// How many instances are asked at most where they are.
     private static let maximumResolved = 64
@@ -59,7 +69,7 @@ package enum DiscoveryProbe {
     /// instances, with the name of the host; nil where it did not come in time.
     package static func instances(within time: Duration) -> [String: String?] {
         setenv("AVAHI_COMPAT_NOWARN", "1", 1)
-        guard let browser = try? ServiceReference.browse(subtype: nil, interface: 0) else { return [:] }
+        guard let browser = try? ServiceReference.browse(interface: 0) else { return [:] }
         var resolving: [String: ServiceReference] = [:]
         defer { for reference in [browser] + resolving.values { reference.free() } }
         // They come and go once for each interface and address family.
@@ -85,7 +95,7 @@ package enum DiscoveryProbe {
                 switch answer {
                 case .listed(let name, let interface, let added):
                     counts[name, default: 0] += added ? 1 : -1
-                    guard added, !name.hasPrefix(instancePrefix), hosts[name] == nil, resolving[name] == nil,
+                    guard added, !isProbe(name), hosts[name] == nil, resolving[name] == nil,
                         hosts.count + resolving.count < maximumResolved
                     else { continue }
                     resolving[name] = try? ServiceReference.resolve(name: name, interface: interface)
@@ -94,12 +104,7 @@ package enum DiscoveryProbe {
                 }
             }
         }
-        let names = counts.filter { $0.value > 0 && !$0.key.hasPrefix(instancePrefix) }.keys
+        let names = counts.filter { $0.value > 0 && !isProbe($0.key) }.keys
         return Dictionary(uniqueKeysWithValues: names.map { ($0, hosts[$0]) })
     }
-}
-
-/// So many random lower-case hex digits.
-func randomHex(_ count: Int) -> String {
-    (0..<count).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
 }

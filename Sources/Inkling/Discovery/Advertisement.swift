@@ -12,10 +12,10 @@ package struct Advertisement: Hashable, Sendable {
         self.txt = txt
     }
 
-    /// A random name, and the record of a key, under a random nonce in a secret chat (D-2, D-3).
+    /// The name and the record of a key in a chat, with a random nonce (D-2, D-3).
     package static func random(key: PublicKey, keys: ChatKeys) -> Advertisement {
-        Advertisement(
-            instance: randomHex(16),
-            txt: ServiceRecord.encode(key: key, nonce: UInt64.random(in: .min ... .max), for: keys))
+        let nonce = UInt64.random(in: .min ... .max)
+        return Advertisement(
+            instance: keys.instanceName(nonce: nonce), txt: ServiceRecord.encode(key: key, nonce: nonce, for: keys))
     }
 }

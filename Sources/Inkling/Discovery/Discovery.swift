@@ -2,6 +2,7 @@ import Dispatch
 import Glibc
 import InklingCore
 import InklingModel
+import InklingWire
 import Logging
 import Synchronization
 
@@ -9,9 +10,9 @@ import Synchronization
 package enum DiscoveryEvent: Hashable, Sendable {
     /// An instance and all addresses that it is known under now; again on each change. `txt` is the TXT record in
     /// its wire form, `addresses` are 1 to 8 in the order of preference, link-local ones with their scope.
-    case found(subtype: String, instance: String, txt: [UInt8], addresses: [Address])
+    case found(ChatID, instance: String, txt: [UInt8], addresses: [Address])
     /// An instance that was found is not listed any more.
-    case lost(subtype: String, instance: String)
+    case lost(ChatID, instance: String)
     /// Discovery does not work for now. Once for each outage.
     case unavailable(DiscoveryOutage)
     /// Discovery works again, after `unavailable`.
@@ -63,25 +64,22 @@ package final class Discovery: Sendable {
         }
     }
 
-    /// Advertises a chat and looks for others in it; replaces what was joined under that subtype.
+    /// Advertises a chat and looks for others in it; replaces what was joined of that chat.
     ///
     /// - Parameters:
-    ///   - subtype: the chat's tag, 16 hex digits, without an underscore.
-    ///   - instance: the instance name, at most 63 bytes. If it is taken, another is made from it.
-    ///   - txt: the TXT record in its wire form.
-    ///   - renewal: what to advertise when the chat has to be registered again, such as after the daemon restarted;
-    ///     nil for the same.
+    ///   - chat: Its keys, by which its instances are recognised (D-4).
+    ///   - first: What to advertise first.
+    ///   - renewal: What to advertise when the chat has to be registered again: its name is taken or was changed, or the
+    ///     daemon restarted.
     package func join(
-        subtype: String, instance: String, port: UInt16, txt: [UInt8],
-        renewal: (@Sendable () -> Advertisement)? = nil
+        _ chat: ChatKeys, port: UInt16, first: Advertisement, renewal: @escaping @Sendable () -> Advertisement
     ) {
-        let first = Advertisement(instance: instance, txt: txt)
-        post(.join(subtype: subtype, port: port, first: first, renewal: renewal))
+        post(.join(chat, port: port, first: first, renewal: renewal))
     }
 
     /// Withdraws the chat and forgets its instances, without an event for them.
-    package func leave(subtype: String) {
-        post(.leave(subtype: subtype))
+    package func leave(_ chat: ChatID) {
+        post(.leave(chat))
     }
 
     /// The interfaces or addresses of this host may have changed.

@@ -1,11 +1,12 @@
 import InklingCore
+import InklingWire
 import Logging
 
 /// A reference that is polled, and what it is for.
 struct DiscoverySource {
     enum Origin {
-        case registration(subtype: String, scope: UInt32)
-        case browser(subtype: String, scope: UInt32)
+        case registration(ChatID, scope: UInt32)
+        case browser(scope: UInt32)
         case lookup(InstanceTable.Lookup)
     }
 
@@ -13,15 +14,14 @@ struct DiscoverySource {
     let reference: ServiceReference
 }
 
-/// One chat that is advertised and browsed for: its registrations and browsers, by the index of their interface.
+/// One chat that is advertised: its registrations, by the index of their interface.
 struct DiscoveryChat {
     typealias Instant = ContinuousClock.Instant
 
     enum State {
         /// To be confirmed until then.
         case unconfirmed(until: Instant)
-        /// Confirmed; the own browser is to list it until then, for a subtype that could not be added goes
-        /// unreported.
+        /// Confirmed; the own browser is to list it until then.
         case unlisted(until: Instant)
         case listed
     }
@@ -33,43 +33,38 @@ struct DiscoveryChat {
         var state: State
     }
 
-    let subtype: String
+    let keys: ChatKeys
     private let port: UInt16
     private let first: Advertisement
-    private let renewal: (@Sendable () -> Advertisement)?
-    /// What is registered, or is to be next, and the name that is tried for it at present.
+    private let renewal: @Sendable () -> Advertisement
+    /// What is registered, or is to be next.
     private(set) var advertisement: Advertisement
-    private var name: String
     /// The daemon has had it, if only for a moment.
     private var isUsed = false
+    private var renaming = RenamePace()
     private var registrations: [UInt32: Registration] = [:]
-    var browsers: [UInt32: ServiceReference]
     private var listingTime = DiscoveryLimits.registrationTime
     private var failurePause = DiscoveryLimits.firstReconnect
 
-    init(
-        subtype: String, port: UInt16, first: Advertisement, renewal: (@Sendable () -> Advertisement)? = nil,
-        browsers: [UInt32: ServiceReference] = [:]
-    ) {
-        self.subtype = subtype
+    init(_ keys: ChatKeys, port: UInt16, first: Advertisement, renewal: @escaping @Sendable () -> Advertisement) {
+        self.keys = keys
         self.port = port
         self.first = first
         self.renewal = renewal
-        self.browsers = browsers
         advertisement = first
-        name = first.instance
     }
 
     func isSame(_ first: Advertisement, port: UInt16) -> Bool { self.first == first && self.port == port }
 
-    var hasReferences: Bool { !registrations.isEmpty || !browsers.isEmpty }
+    var hasReferences: Bool { !registrations.isEmpty }
 
     /// The names that this node is advertised under.
     var ownNames: [String] { registrations.values.map(\.name) }
 
     var nextDeadline: Instant? {
         registrations.values.compactMap { registration in
-            switch registration.state {
+            guard registration.name == advertisement.instance else { return renaming.due }
+            return switch registration.state {
             case .unconfirmed(let deadline), .unlisted(let deadline): deadline
             case .listed: nil
             }
@@ -78,33 +73,26 @@ struct DiscoveryChat {
 
     var sources: [DiscoverySource] {
         registrations.map {
-            DiscoverySource(origin: .registration(subtype: subtype, scope: $0.key), reference: $0.value.reference)
+            DiscoverySource(origin: .registration(keys.id, scope: $0.key), reference: $0.value.reference)
         }
-            + browsers.map {
-                DiscoverySource(origin: .browser(subtype: subtype, scope: $0.key), reference: $0.value)
-            }
     }
 
-    /// Makes the registration and the browser of an interface if they are missing.
+    /// Makes the registration on an interface if it is missing.
     mutating func repair(scope: UInt32) throws(ServiceError) {
-        if browsers[scope] == nil {
-            browsers[scope] = try .browse(subtype: subtype, interface: scope)
-        }
-        if registrations[scope] == nil {
-            if registrations.isEmpty { renew() }
-            registrations[scope] = Registration(
-                reference: try register(scope: scope), name: name,
-                state: .unconfirmed(until: .now + DiscoveryLimits.registrationTime))
-            isUsed = true
-        }
+        guard registrations[scope] == nil else { return }
+        if registrations.isEmpty { renew() }
+        let reference = try register(scope: scope)
+        registrations[scope] = Registration(
+            reference: reference, name: advertisement.instance,
+            state: .unconfirmed(until: .now + DiscoveryLimits.registrationTime))
+        isUsed = true
     }
 
-    /// A registration that begins again gets a nonce of its own, and so on, where there is one (D-3). Those of several
-    /// interfaces at one time are one instance.
+    /// A registration that begins again gets a nonce of its own (D-2). Those of several interfaces at one time are one
+    /// instance.
     private mutating func renew() {
-        guard isUsed, let renewal else { return }
+        guard isUsed else { return }
         advertisement = renewal()
-        name = advertisement.instance
         isUsed = false
     }
 
@@ -112,9 +100,10 @@ struct DiscoveryChat {
     private mutating func register(scope: UInt32) throws(ServiceError) -> ServiceReference {
         for _ in 0..<DiscoveryLimits.renames {
             do {
-                return try .register(subtype: subtype, name: name, interface: scope, port: port, txt: advertisement.txt)
+                return try .register(
+                    name: advertisement.instance, interface: scope, port: port, txt: advertisement.txt)
             } catch .nameConflict {
-                rename()
+                advertisement = renewal()
             }
         }
         throw .nameConflict
@@ -125,12 +114,13 @@ struct DiscoveryChat {
         failurePause = DiscoveryLimits.firstReconnect
         registrations[scope]?.name = name
         registrations[scope]?.state = .unlisted(until: now + listingTime)
+        if name != advertisement.instance { renaming.renamed(now: now) }
     }
 
     /// The registration is dead; it is missing from here on. Returns how long to wait before it is made again.
     mutating func registrationFailed(scope: UInt32, error: ServiceError) -> Duration {
         registrations.removeValue(forKey: scope)?.reference.free()
-        if error == .nameConflict { rename() }
+        if error == .nameConflict { isUsed = true }
         defer { failurePause = min(failurePause * 2, DiscoveryLimits.longestReconnect) }
         return failurePause
     }
@@ -138,6 +128,13 @@ struct DiscoveryChat {
     /// Gives up registrations that were not confirmed, or are not listed, in time. Returns whether one was.
     mutating func checkRegistrations(now: Instant, logger: Logger, isListed: (String) -> Bool) -> Bool {
         var isMissing = false
+        let isRenamed = registrations.values.contains { $0.name != advertisement.instance }
+        if isRenamed, renaming.takeTurn(now: now) {
+            // What several interfaces have is one instance.
+            freeRegistrations()
+            registrations = [:]
+            return true
+        }
         for (scope, registration) in registrations {
             switch registration.state {
             case .unlisted where isListed(registration.name):
@@ -152,7 +149,7 @@ struct DiscoveryChat {
             case .unconfirmed, .unlisted, .listed:
                 continue
             }
-            logger.debug("registered again", metadata: ["subtype": "\(subtype)", "scope": "\(scope)"])
+            logger.debug("registered again", metadata: ["scope": "\(scope)"])
             registrations.removeValue(forKey: scope)?.reference.free()
             isMissing = true
         }
@@ -164,22 +161,28 @@ struct DiscoveryChat {
         for registration in registrations.values { registration.reference.free() }
     }
 
-    func freeAll() {
-        freeRegistrations()
-        for browser in browsers.values { browser.free() }
-    }
-
     /// Frees everything, to be made again.
     mutating func dropReferences() {
-        freeAll()
+        freeRegistrations()
         registrations = [:]
-        browsers = [:]
     }
+}
 
-    private mutating func rename() {
-        let suffix = String(UInt32.random(in: 0x1000_0000...UInt32.max), radix: 16)
-        var base = Substring(advertisement.instance)
-        while base.utf8.count > 54 { base.removeLast() }
-        name = "\(base)-\(suffix)"
+/// When a registration that the daemon renamed is made again, which one forged record makes it do (D-20).
+package struct RenamePace {
+    package typealias Instant = ContinuousClock.Instant
+
+    /// The next time; nil before the first rename.
+    package private(set) var due: Instant?
+
+    package init() {}
+
+    package mutating func renamed(now: Instant) { due = due ?? now }
+
+    /// Returns whether the time has come. The next one is 10 s later.
+    package mutating func takeTurn(now: Instant) -> Bool {
+        guard let time = due, time <= now else { return false }
+        due = now + Limits.renamedInterval
+        return true
     }
 }

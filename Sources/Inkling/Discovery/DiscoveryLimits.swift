@@ -3,10 +3,10 @@ import InklingWire
 /// The limits and times of discovery: those of the specification, and those that are our own.
 package enum DiscoveryLimits {
     /// Resolves and queries under way at once; further ones wait for their turn.
-    package static let lookups = Limits.resolvesAtOnce
+    package static let lookups = Limits.resolves
     /// Resolves and queries that begin in a second, and in a row.
-    package static let lookupsPerSecond = Limits.resolvesPerSecond
-    package static let lookupBurst = Limits.resolveBurst
+    package static let lookupsPerSecond = Limits.resolvesBegun
+    package static let lookupBurst = Limits.resolvesBegunBurst
     /// How long one resolve or query may take.
     package static let lookupTime = Limits.resolveTimeout
     /// How long a query is kept open for further addresses after the first.
@@ -14,7 +14,7 @@ package enum DiscoveryLimits {
     /// How long the query of one address family is kept open once the other family has answered.
     package static let siblingTime = Duration.milliseconds(500)
     /// Addresses reported for an instance. Those after them, in the order of `InstanceTable.merged`, are left out.
-    package static let addresses = Limits.addressesPerInstance
+    package static let addresses = Limits.candidatesPerInstance
     /// Instances remembered, counted once for each interface. When full, the one most often tried without an
     /// answer gives way; if all have answered, one at random.
     package static let sightings = 2_048

@@ -23,7 +23,11 @@ final class DiscoveryLoop {
     private var refreshes: [Instant] = []
     /// The interface indices that registrations and browsers are made for; `[0]` is one for all interfaces.
     private var scopes: [UInt32] = []
-    private var chats: [String: DiscoveryChat] = [:]
+    private var chats: [ChatID: DiscoveryChat] = [:]
+    private var browsers: [UInt32: ServiceReference] = [:]
+    private var names = ListedNames(random: SystemRandomNumberGenerator())
+    /// The time that ``names`` counts by.
+    private let clock = NodeClock()
     private var lookups: [InstanceTable.Lookup: ServiceReference] = [:]
     private var table = InstanceTable()
     private var upkeep = Upkeep.complete
@@ -45,6 +49,7 @@ final class DiscoveryLoop {
             for command in mailbox.take() {
                 guard perform(command) else { return freeAll() }
             }
+            recogniseNames()
             runTimers()
             beginLookups()
             for event in table.takeEvents() { handler(event) }
@@ -57,16 +62,18 @@ final class DiscoveryLoop {
     /// Returns false when it is over.
     private func perform(_ command: DiscoveryCommand) -> Bool {
         switch command {
-        case .join(let subtype, let port, let first, let renewal):
-            let old = chats[subtype]
+        case .join(let keys, let port, let first, let renewal):
+            let old = chats[keys.id]
             guard old == nil || old?.isSame(first, port: port) == false else { break }
             old?.freeRegistrations()
-            chats[subtype] = DiscoveryChat(
-                subtype: subtype, port: port, first: first, renewal: renewal, browsers: old?.browsers ?? [:])
+            chats[keys.id] = DiscoveryChat(keys, port: port, first: first, renewal: renewal)
+            if old == nil { names.join(keys) }
             repairSoon()
-        case .leave(let subtype):
-            chats.removeValue(forKey: subtype)?.freeAll()
-            table.forget(subtype: subtype)
+        case .leave(let chat):
+            chats.removeValue(forKey: chat)?.freeRegistrations()
+            names.leave(chat)
+            table.forget(chat)
+            if chats.isEmpty { freeBrowsers() }
         case .lookAtInterfaces:
             interfaceCheck = .now
         case .stop:
@@ -82,9 +89,9 @@ final class DiscoveryLoop {
         if interfaceCheck <= now {
             checkInterfaces(now: now)
         }
-        for subtype in chats.keys.sorted() {
-            let isMissing = chats[subtype]?.checkRegistrations(now: now, logger: logger) { name in
-                table.isListed(InstanceTable.Instance(subtype: subtype, name: name))
+        for chat in chats.keys.sorted() {
+            let isMissing = chats[chat]?.checkRegistrations(now: now, logger: logger) { name in
+                table.isListed(InstanceTable.Instance(chat: chat, name: name))
             }
             if isMissing == true { repairSoon() }
         }
@@ -102,6 +109,7 @@ final class DiscoveryLoop {
     private var nextDeadline: Instant {
         var deadlines = [interfaceCheck]
         if let deadline = table.nextDeadline() { deadlines.append(deadline) }
+        if let deadline = names.nextDeadline { deadlines.append(.now + (deadline - clock.now)) }
         for chat in chats.values {
             if let deadline = chat.nextDeadline { deadlines.append(deadline) }
         }
@@ -144,10 +152,11 @@ final class DiscoveryLoop {
     /// Makes what is missing. Without a daemon the first failure ends it; what the daemon refuses is left for later.
     private func repair(pause: Duration, isTold: Bool) {
         var failure: ServiceError?
-        search: for subtype in chats.keys.sorted() {
+        search: for chat in chats.keys.sorted() {
             for scope in scopes {
                 do {
-                    try chats[subtype]?.repair(scope: scope)
+                    if browsers[scope] == nil { browsers[scope] = try .browse(interface: scope) }
+                    try chats[chat]?.repair(scope: scope)
                     table.resume(now: .now)
                 } catch {
                     failure = error
@@ -161,7 +170,7 @@ final class DiscoveryLoop {
             return
         }
         // A refusal may pass: lookups of other nodes hold what is missing here only for a moment.
-        let isRefused = failure != .unknown || chats.values.contains { $0.hasReferences }
+        let isRefused = failure != .unknown || !browsers.isEmpty || chats.values.contains { $0.hasReferences }
         let tells = !isTold && (!isRefused || pause >= DiscoveryLimits.refusalTime)
         if tells {
             logger.debug("discovery failed", metadata: ["code": "\(failure.code)", "refused": "\(isRefused)"])
@@ -183,9 +192,9 @@ final class DiscoveryLoop {
 
     private func setOwnInstances() {
         var own: Set<InstanceTable.Instance> = []
-        for (subtype, chat) in chats {
+        for (id, chat) in chats {
             for name in chat.ownNames {
-                own.insert(InstanceTable.Instance(subtype: subtype, name: name))
+                own.insert(InstanceTable.Instance(chat: id, name: name))
             }
         }
         table.setOwnInstances(own, now: .now)
@@ -193,9 +202,16 @@ final class DiscoveryLoop {
 
     private func freeAll() {
         for chat in chats.values { chat.freeRegistrations() }
-        for subtype in chats.keys.sorted() { chats[subtype]?.dropReferences() }
+        for chat in chats.keys.sorted() { chats[chat]?.dropReferences() }
+        freeBrowsers()
         for reference in lookups.values { reference.free() }
         lookups = [:]
+    }
+
+    private func freeBrowsers() {
+        for browser in browsers.values { browser.free() }
+        browsers = [:]
+        names.removeAll()
     }
 
     // MARK: - Lookups
@@ -235,6 +251,7 @@ final class DiscoveryLoop {
     private func waitAndProcess() {
         let sources: [DiscoverySource] =
             chats.keys.sorted().flatMap { chats[$0]?.sources ?? [] }
+            + browsers.map { DiscoverySource(origin: .browser(scope: $0.key), reference: $0.value) }
             + lookups.map { DiscoverySource(origin: .lookup($0.key), reference: $0.value) }
         var descriptors = [pollfd(fd: mailbox.readable, events: Int16(POLLIN), revents: 0)]
         descriptors += sources.map { pollfd(fd: $0.reference.descriptor, events: Int16(POLLIN), revents: 0) }
@@ -263,16 +280,16 @@ final class DiscoveryLoop {
             // Of a registration or a lookup this code may mean anything; if it was the daemon, the browser says so.
             begin(outage: .gone, error: .unknown)
             return false
-        case (.registration(let subtype, let scope), .registered(let name)):
-            chats[subtype]?.registered(scope: scope, name: name, now: .now)
+        case (.registration(let chat, let scope), .registered(let name)):
+            chats[chat]?.registered(scope: scope, name: name, now: .now)
             setOwnInstances()
-        case (.registration(let subtype, let scope), .failed(let error)):
-            logger.debug("registration failed", metadata: ["subtype": "\(subtype)", "code": "\(error.code)"])
-            repairLater(chats[subtype]?.registrationFailed(scope: scope, error: error))
-        case (.browser(let subtype, _), .listed(let name, let interface, let added)):
-            listed(InstanceTable.Instance(subtype: subtype, name: name), on: interface, added: added)
-        case (.browser(let subtype, let scope), .failed):
-            chats[subtype]?.browsers.removeValue(forKey: scope)?.free()
+        case (.registration(let chat, let scope), .failed(let error)):
+            logger.debug("registration failed", metadata: ["code": "\(error.code)"])
+            repairLater(chats[chat]?.registrationFailed(scope: scope, error: error))
+        case (.browser, .listed(let name, let interface, let added)):
+            listed(name, on: interface, added: added)
+        case (.browser(let scope), .failed):
+            browsers.removeValue(forKey: scope)?.free()
             repairLater(nil)
         case (.lookup(let lookup), .resolved(let host, let port, let txt)):
             table.resolved(lookup, host: host, port: port, txt: txt, now: .now)
@@ -288,16 +305,26 @@ final class DiscoveryLoop {
         return true
     }
 
-    private func listed(_ instance: InstanceTable.Instance, on interface: UInt32, added: Bool) {
-        let sighting = InstanceTable.Sighting(instance: instance, interface: interface)
+    private func listed(_ name: String, on interface: UInt32, added: Bool) {
         if !interfaces.contains(where: { $0.index == interface }) {
             interfaceCheck = .now
         }
         if added {
-            table.added(sighting, now: .now)
+            names.added(name, on: interface).map { table.added(sighting(name, of: $0, on: interface), now: .now) }
         } else {
-            table.removed(sighting, now: .now)
+            names.removed(name, on: interface).map { table.removed(sighting(name, of: $0, on: interface), now: .now) }
         }
+    }
+
+    /// Tells the table whose names the browser listed.
+    private func recogniseNames() {
+        while let (name, chat, interfaces) = names.next(clock.now) {
+            for interface in interfaces { table.added(sighting(name, of: chat, on: interface), now: .now) }
+        }
+    }
+
+    private func sighting(_ name: String, of chat: ChatID, on interface: UInt32) -> InstanceTable.Sighting {
+        InstanceTable.Sighting(instance: InstanceTable.Instance(chat: chat, name: name), interface: interface)
     }
 
     /// As ``repairSoon()``, after a pause.

@@ -1,10 +1,12 @@
 import Glibc
+import InklingCore
+import InklingWire
 import Synchronization
 
 /// What discovery's thread is told to do.
 enum DiscoveryCommand: Sendable {
-    case join(subtype: String, port: UInt16, first: Advertisement, renewal: (@Sendable () -> Advertisement)?)
-    case leave(subtype: String)
+    case join(ChatKeys, port: UInt16, first: Advertisement, renewal: @Sendable () -> Advertisement)
+    case leave(ChatID)
     case lookAtInterfaces
     case stop
 }

@@ -10,16 +10,16 @@ package struct InstanceTable {
 
     /// One registration of one node, by the names that DNS-SD knows it under.
     package struct Instance: Hashable, Comparable {
-        package let subtype: String
+        package let chat: ChatID
         package let name: String
 
-        package init(subtype: String, name: String) {
-            self.subtype = subtype
+        package init(chat: ChatID, name: String) {
+            self.chat = chat
             self.name = name
         }
 
         package static func < (left: Self, right: Self) -> Bool {
-            (left.subtype, left.name) < (right.subtype, right.name)
+            (left.chat, left.name) < (right.chat, right.name)
         }
     }
 
@@ -182,18 +182,18 @@ package struct InstanceTable {
         }
     }
 
-    /// Forgets all about a subtype, without an event.
-    package mutating func forget(subtype: String) {
-        for (instance, entries) in instances where instance.subtype == subtype {
+    /// Forgets all about a chat, without an event.
+    package mutating func forget(_ chat: ChatID) {
+        for (instance, entries) in instances where instance.chat == chat {
             for (interface, entry) in entries {
                 cancel(entry.progress)
                 self[Sighting(instance: instance, interface: interface)] = nil
             }
         }
-        displaced.removeAll { $0.instance.subtype == subtype }
-        reported = reported.filter { $0.key.subtype != subtype }
-        changed = changed.filter { $0.subtype != subtype }
-        ownInstances = ownInstances.filter { $0.subtype != subtype }
+        displaced.removeAll { $0.instance.chat == chat }
+        reported = reported.filter { $0.key.chat != chat }
+        changed = changed.filter { $0.chat != chat }
+        ownInstances = ownInstances.filter { $0.chat != chat }
     }
 
     // MARK: - Outages
@@ -281,7 +281,7 @@ package struct InstanceTable {
         return [deadline, search, due].compactMap(\.self).min()
     }
 
-    /// What changed since the last call, in the order of subtypes and names.
+    /// What changed since the last call, in the order of chats and names.
     package mutating func takeEvents() -> [DiscoveryEvent] {
         defer { changed = [] }
         return changed.sorted().compactMap { instance in
@@ -289,7 +289,7 @@ package struct InstanceTable {
             let visible = entries.filter { acceptedInterfaces.contains($0.key) }
             guard !visible.isEmpty else {
                 guard reported.removeValue(forKey: instance) != nil else { return nil }
-                return .lost(subtype: instance.subtype, instance: instance.name)
+                return .lost(instance.chat, instance: instance.name)
             }
             let offers = visible.sorted { $0.key < $1.key }.compactMap(\.value.offer)
             guard let offer = Offer.merged(offers, before: reported[instance]), offer != reported[instance] else {
@@ -297,7 +297,7 @@ package struct InstanceTable {
             }
             reported[instance] = offer
             return .found(
-                subtype: instance.subtype, instance: instance.name, txt: offer.txt,
+                instance.chat, instance: instance.name, txt: offer.txt,
                 addresses: offer.ranked)
         }
     }

@@ -108,14 +108,14 @@ extension ServiceReference {
     static let domain = "local"
     private static let type = "_inkling._udp"
 
-    /// Registers an instance of the subtype on an interface, or on all if its index is 0.
+    /// Registers an instance on an interface, or on all if its index is 0 (D-1).
     static func register(
-        subtype: String, name: String, interface: UInt32, port: UInt16, txt: [UInt8]
+        name: String, interface: UInt32, port: UInt16, txt: [UInt8]
     ) throws(ServiceError) -> ServiceReference {
         guard let length = UInt16(exactly: txt.count) else { throw .badParameter }
         return try ServiceReference { reference, context in
             DNSServiceRegister(
-                &reference, 0, interface, name, "\(type),_\(subtype)", domain, nil, port.bigEndian, length, txt,
+                &reference, 0, interface, name, type, domain, nil, port.bigEndian, length, txt,
                 { _, _, code, name, _, _, context in
                     guard code == kDNSServiceErr_NoError, let name, let text = String(validatingCString: name) else {
                         return ServiceReference.fail(context, code)
@@ -125,11 +125,11 @@ extension ServiceReference {
         }
     }
 
-    /// Browses a subtype, or the whole type if it is nil, on an interface, or on all if its index is 0.
-    static func browse(subtype: String?, interface: UInt32) throws(ServiceError) -> ServiceReference {
+    /// Browses for instances on an interface, or on all if its index is 0 (D-4).
+    static func browse(interface: UInt32) throws(ServiceError) -> ServiceReference {
         try ServiceReference { reference, context in
             DNSServiceBrowse(
-                &reference, 0, interface, subtype.map { "\(type),_\($0)" } ?? type, domain,
+                &reference, 0, interface, type, domain,
                 { _, flags, interface, code, name, _, _, context in
                     guard code == kDNSServiceErr_NoError, let name else {
                         return ServiceReference.fail(context, code)

@@ -7,8 +7,8 @@ import InklingWire
 /// | --- | --- |
 /// | `key`, `user` | the static key in base64url, and its user ID for whoever reads the file |
 /// | `names`, `named` | the names, the last one first; since when each, by its folded form |
-/// | `firstSeen`, `lastSeen`, `chats` | seconds since 1970; the last by the tags of the chats |
-/// | `addresses` | by the tags of the chats, the last two addresses of links (D-19); not for strangers |
+/// | `firstSeen`, `lastSeen`, `chats` | seconds since 1970; the last by the stored names of the chats |
+/// | `addresses` | by the stored names of the chats, the last two addresses of links (D-19); not for strangers |
 /// | `days`, `dayBegan` | on how many days they were met; when the last of these began, in seconds since 1970 |
 /// | `togetherMilliseconds` | how long they were there while a node of this user was |
 /// | `kept` | for those who are not on probation: the higher, the later they were kept |
@@ -124,7 +124,7 @@ extension KnownPeers {
             else { return nil }
             // Without a chat an address leads nowhere; what is no address is left out when it is used.
             entry.addresses = (record.addresses ?? [:]).filter { entry.chats[$0.key] != nil }
-                .mapValues { Array($0.prefix(Limits.addressesPerRememberedKey)) }
+                .mapValues { Array($0.prefix(Limits.rememberedAddressesPerKey)) }
             entry.days = DaysMet(count: record.days, began: record.dayBegan)
             entry.together = .milliseconds(record.togetherMilliseconds)
             entry.kept = record.kept
@@ -166,7 +166,8 @@ extension KnownPeers {
         _ key: String, _ names: [String], _ named: [String: Double], _ firstSeen: Double, _ lastSeen: Double,
         _ chats: [String: Double]
     ) -> Entry? {
-        guard let key = PublicKey(base64url: key), names.allSatisfy({ $0.utf8.count <= Limits.maximumNameSize }),
+        guard let key = try? PublicKey(base64url: key),
+            names.allSatisfy({ $0.utf8.count <= Limits.maximumDisplayNameSize }),
             ([firstSeen, lastSeen] + named.values + chats.values).allSatisfy(isTime)
         else { return nil }
         // Release 0.1 folded names in another way.

@@ -19,9 +19,9 @@ package struct KnownPeers: Sendable {
         package internal(set) var named: [String: Double] = [:]
         package internal(set) var firstSeen: Double
         package internal(set) var lastSeen: Double
-        /// When the key was last there, by the tags of the chats. A tag reveals nothing about a chat's name.
+        /// When the key was last there, by the stored names of the chats.
         package internal(set) var chats: [String: Double] = [:]
-        /// Where links with the key were last, as text and the last one first, by the tags of the chats (D-19).
+        /// Where links with the key were last, as text and the last one first, by the stored names of the chats (D-19).
         package internal(set) var addresses: [String: [String]] = [:]
         package internal(set) var days = DaysMet()
         /// How long they were there while a node of this user was, in any chat, in whole milliseconds.
@@ -71,9 +71,9 @@ package struct KnownPeers: Sendable {
         mutating func limitChats(at now: Double) {
             guard chats.count > KnownPeersLimits.chats else { return }
             let oldest = chats.map { ($0.value > now ? -1 : $0.value, $0.key) }.sorted(by: <)
-            for (_, tag) in oldest.prefix(chats.count - KnownPeersLimits.chats) {
-                chats[tag] = nil
-                addresses[tag] = nil
+            for (_, chat) in oldest.prefix(chats.count - KnownPeersLimits.chats) {
+                chats[chat] = nil
+                addresses[chat] = nil
             }
         }
     }
@@ -253,7 +253,7 @@ package struct KnownPeers: Sendable {
 
     package subscript(key: PublicKey) -> Entry? { entries[key] }
 
-    /// Those who were seen in a chat, by its tag.
+    /// Those who were seen in a chat, by its stored name.
     package func seen(in chat: String) -> [(entry: Entry, time: Double)] {
         all.compactMap { entry in entry.chats[chat].map { (entry, $0) } }
     }

@@ -19,7 +19,7 @@ package struct MeetingTime: Equatable, Sendable {
 
 /// On how many days somebody was there.
 ///
-/// A day begins when somebody is first noticed to be there, by a hello, on leaving, or while time together is counted.
+/// A day begins when somebody is first noticed to be there, on coming, on leaving, or while time together is counted.
 /// The next one begins when they are noticed at least 24 h after that. So days are counted by their beginnings, a
 /// second one never after less than 24 h, and staying counts as much as coming back.
 ///
@@ -60,7 +60,7 @@ package struct DaysMet: Equatable, Sendable {
 
 /// Somebody is there without interruption, in one chat or several: time together counts once.
 package struct Stay: Sendable {
-    /// The name and the tag of the chat they came with last.
+    /// The name that they had last, and the stored name of the chat that they came to last.
     package var name: String
     package var chat: String
     /// By a clock that stands still while the machine sleeps.

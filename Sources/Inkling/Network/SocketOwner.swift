@@ -4,7 +4,7 @@ import Synchronization
 
 /// The owner of UDP sockets of this host, as the kernel tells it.
 package enum SocketOwner {
-    /// Returns a function that tells whether a socket of this program's own user is at an own address (L-53).
+    /// Returns a function that tells whether a socket of this program's own user is at an own address (L-78).
     ///
     /// An answer holds for a second. The function asks the kernel at most 200 times a second. Beyond that it says no,
     /// which costs the owner of the socket another attempt.

@@ -57,7 +57,10 @@ struct UDPSocket {
             setsockopt(descriptor, CInt(IPPROTO_IP), IP_PKTINFO, &on, size)
         } else {
             setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_RECVPKTINFO, &on, size)
+            setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_RECVHOPLIMIT, &on, size)
         }
+        // For the hop limits of what arrives, again an option for each family (L-92).
+        setsockopt(descriptor, CInt(IPPROTO_IP), IP_RECVTTL, &on, size)
         let own = Address(
             high: address?.high ?? 0, low: address?.low ?? 0, port: port, scope: address?.scope ?? 0)
         let status = withSocketAddress(own, isIPv4Only: isIPv4Only) { Glibc.bind(descriptor, $0, $1) }
@@ -134,6 +137,37 @@ struct UDPSocket {
         UDPSocket.withSocketAddress(address, isIPv4Only: isIPv4Only) { name, length in
             Array(UnsafeRawBufferPointer(start: name, count: Int(length)))
         }
+    }
+
+    /// The hop limit of the datagram that is to be read next; nil if none waits, or the kernel does not tell.
+    var nextHopLimit: Int? {
+        withUnsafeTemporaryAllocation(byteCount: 128, alignment: MemoryLayout<cmsghdr>.alignment) { control in
+            var message = msghdr()
+            message.msg_control = control.baseAddress
+            message.msg_controllen = control.count
+            guard recvmsg(descriptor, &message, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) >= 0 else { return nil }
+            return UDPSocket.hopLimit(UnsafeRawBufferPointer(rebasing: control.prefix(Int(message.msg_controllen))))
+        }
+    }
+
+    /// The hop limit among the control messages of a datagram.
+    private static func hopLimit(_ control: UnsafeRawBufferPointer) -> Int? {
+        let header = MemoryLayout<cmsghdr>.size
+        let word = MemoryLayout<Int>.size
+        var rest = control[...]
+        while rest.count >= header {
+            let message = UnsafeRawBufferPointer(rebasing: rest)
+            let head = message.loadUnaligned(as: cmsghdr.self)
+            let length = Int(head.cmsg_len)
+            guard length >= header, length <= rest.count else { return nil }
+            switch (head.cmsg_level, head.cmsg_type) {
+            case (CInt(IPPROTO_IP), CInt(IP_TTL)), (CInt(IPPROTO_IPV6), CInt(IPV6_HOPLIMIT)):
+                guard length >= header + MemoryLayout<CInt>.size else { return nil }
+                return Int(message.loadUnaligned(fromByteOffset: header, as: CInt.self))
+            default: rest = rest.dropFirst((length + word - 1) / word * word)
+            }
+        }
+        return nil
     }
 
     /// Whether nothing waits to be read.

@@ -1,13 +1,18 @@
 import InklingCore
 import NIOCore
+import Synchronization
 
 /// Hands what the socket received to the node, on the event loop that both run on.
 final class DatagramReceiver: ChannelInboundHandler, Sendable {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
 
     private let node: Node
+    private let buffers: DatagramBuffers
 
-    init(node: Node) { self.node = node }
+    init(node: Node, buffers: DatagramBuffers) {
+        self.node = node
+        self.buffers = buffers
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let envelope = unwrapInboundIn(data)
@@ -17,7 +22,7 @@ final class DatagramReceiver: ChannelInboundHandler, Sendable {
             info.destinationAddress.withSockAddr { name, _ in Address(name, port: 0) }
                 .map { Arrival(address: $0, interface: UInt32(info.interfaceIndex)) }
         }
-        node.assumeIsolated { $0.received(bytes, from: address, at: arrival) }
+        node.assumeIsolated { $0.received(bytes, from: address, at: arrival, hopLimit: buffers.hopLimit) }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -27,4 +32,30 @@ final class DatagramReceiver: ChannelInboundHandler, Sendable {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         // The channel stays open: what a socket reports asynchronously is not a reason to stop.
     }
+}
+
+/// The buffers for datagrams, and the hop limit of the datagram that is being read.
+///
+/// SwiftNIO does not report hop limits. But before each datagram it asks for the size of a buffer, and the datagram still
+/// waits in the socket then.
+final class DatagramBuffers: RecvByteBufferAllocator {
+    private let socket: UDPSocket
+    private let latest = Mutex<Int?>(nil)
+
+    init(for socket: UDPSocket) { self.socket = socket }
+
+    /// The hop limit of the datagram that was read last; nil if it is not known.
+    var hopLimit: Int? { latest.withLock { $0 } }
+
+    func nextBufferSize() -> Int? {
+        let next = socket.nextHopLimit
+        latest.withLock { $0 = next }
+        return NodeLimits.receiveBufferSize
+    }
+
+    func buffer(allocator: ByteBufferAllocator) -> ByteBuffer {
+        allocator.buffer(capacity: NodeLimits.receiveBufferSize)
+    }
+
+    func record(actualReadBytes: Int) -> Bool { false }
 }

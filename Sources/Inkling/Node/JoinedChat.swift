@@ -6,6 +6,8 @@ import InklingWire
 package final class JoinedChat {
     let chat: Chat
     let keys: ChatKeys
+    /// What the file of known peers calls it.
+    let storedName: String
     /// The instance name that was asked for first.
     let instance: String
     let joinedAt: Instant
@@ -33,6 +35,7 @@ package final class JoinedChat {
     package init(_ chat: Chat, keys: ChatKeys, instance: String, at now: Instant) {
         self.chat = chat
         self.keys = keys
+        storedName = chat.storedName
         self.instance = instance
         joinedAt = now
     }
@@ -41,7 +44,7 @@ package final class JoinedChat {
     package func isLooking(at now: Instant) -> Bool { now - joinedAt < NodeLimits.looking }
 
     var name: String { chat.name }
-    var tag: ChatTag { keys.tag }
+    var id: ChatID { keys.id }
     /// Those who are there.
     var present: [PublicKey: MetPeer] { met.filter(\.value.isThere) }
 

@@ -22,7 +22,7 @@ extension Node {
         guard joinedChat(chat.name) == nil else { throw .chatExists(chat.name) }
         let keys = chat.keys
         do {
-            try endpoint.join(keys, now: clock.now)
+            try endpoint.join(keys, isSecret: !chat.isOpen, now: clock.now)
         } catch {
             throw nodeError(error, chat: chat.name)
         }
@@ -30,12 +30,8 @@ extension Node {
         let entry = JoinedChat(chat, keys: keys, instance: advertisement.instance, at: clock.now)
         joined.append(entry)
         recall(entry)
-        // Anyone who sees an open chat's record sees the key: another name would hide nothing.
         let key = ownKey
-        let renewal: @Sendable () -> Advertisement = { Advertisement.random(key: key, keys: keys) }
-        discovery?.join(
-            subtype: keys.tag.hex, instance: entry.instance, port: port, txt: advertisement.txt,
-            renewal: keys.isOpen ? nil : renewal)
+        discovery?.join(keys, port: port, first: advertisement) { Advertisement.random(key: key, keys: keys) }
         drain()
     }
 
@@ -46,10 +42,10 @@ extension Node {
     /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/stopped``.
     public func leave(_ chat: String) throws(NodeError) {
         let entry = try member(chat)
-        discovery?.leave(subtype: entry.tag.hex)
+        discovery?.leave(entry.id)
         noteWhoIsThere(in: entry)
         do {
-            try endpoint.leave(entry.tag, now: clock.now)
+            try endpoint.leave(entry.id, now: clock.now)
         } catch {
             throw nodeError(error, chat: chat)
         }
@@ -70,7 +66,7 @@ extension Node {
     ///   - chat: The name of a chat. Nothing happens in one that the node is not in.
     public func compose(_ text: String, in chat: String) {
         guard let entry = joinedChat(chat), !isStopped else { return }
-        try? endpoint.compose(text, in: entry.tag, now: clock.now)
+        try? endpoint.compose(text, in: entry.id, now: clock.now)
         drain()
     }
 
@@ -78,7 +74,7 @@ extension Node {
     /// one typing ends (T-9). Nothing happens for a chat that the node is not in.
     public func startTyping(in chat: String) {
         guard let entry = joinedChat(chat), !isStopped else { return }
-        try? endpoint.startTyping(in: entry.tag, now: clock.now)
+        try? endpoint.startTyping(in: entry.id, now: clock.now)
         drain()
     }
 
@@ -86,7 +82,7 @@ extension Node {
     /// for a chat that the node is not in.
     public func stopTyping(in chat: String) {
         guard let entry = joinedChat(chat), !isStopped else { return }
-        try? endpoint.stopTyping(in: entry.tag, now: clock.now)
+        try? endpoint.stopTyping(in: entry.id, now: clock.now)
         drain()
     }
 
@@ -112,7 +108,7 @@ extension Node {
         let entry = try member(chat)
         defer { drain() }
         do {
-            let sent = try endpoint.send(text, to: entry.tag, now: clock.now)
+            let sent = try endpoint.send(text, to: entry.id, now: clock.now)
             prepare(sent.message, sent.recipients)
             return sent
         } catch {
@@ -168,7 +164,7 @@ extension Node {
 
     /// Changes the display name of this node. Peers who are online are told at once, and those who come later see the
     /// new name from the start. If peers were told of another name less than a second ago, they are told when that
-    /// second is over, and of the name that the node has then (L-57).
+    /// second is over, and of the name that the node has then (M-24).
     ///
     /// - Parameter name: Trimmed and in NFC, it must have 1 to 64 bytes of UTF-8 and no control characters.
     /// - Throws: ``NodeError/name(_:)``, ``NodeError/stopped``.
@@ -223,7 +219,7 @@ extension Node {
         return Peer(
             user: peer.user, name: peer.name, presence: Presence(peer.presence), key: peer.key,
             lastSeen: peer.isThere ? nil : peer.since, onlineSince: peer.isThere ? peer.since : nil,
-            roundTrip: endpoint.roundTrip(to: key, in: entry.tag), firstSeen: known?.firstSeen,
+            roundTrip: endpoint.roundTrip(to: key, in: entry.id), firstSeen: known?.firstSeen,
             isVerified: known?.isVerified ?? false, isBlocked: known?.isBlocked ?? false, namesakes: users,
             namesake: namesake, names: known?.names ?? [],
             namedSince: known.map { $0.since($0.names.first ?? "") })
@@ -232,12 +228,12 @@ extension Node {
     /// Who is typing in a chat, in the order in which to name them, as far as this user sees that.
     func typingPeople(in chat: String) -> [Person] {
         guard configuration.showsTyping, let entry = joinedChat(chat) else { return [] }
-        return endpoint.typing(in: entry.tag).map(Person.init)
+        return endpoint.typing(in: entry.id).map(Person.init)
     }
 
     /// What the node has counted since its start.
     public func statistics() -> Statistics {
-        let present = joined.flatMap { endpoint.present(in: $0.tag) }
+        let present = joined.flatMap { endpoint.present(in: $0.id) }
         return Statistics(
             endpoint.counters, sendErrors: sendErrors, elsewhere: datagramsElsewhere, links: endpoint.tableSizes.links,
             roundTrips: present.compactMap(\.roundTrip))
@@ -247,7 +243,7 @@ extension Node {
     /// ``peers(in:)`` a moment later.
     public func measureRoundTrips(in chat: String) {
         guard let entry = joinedChat(chat), !isStopped else { return }
-        endpoint.measureRoundTrip(in: entry.tag, now: clock.now)
+        endpoint.measureRoundTrip(in: entry.id, now: clock.now)
         drain()
     }
 
@@ -312,7 +308,7 @@ extension Node {
 
     func joinedChat(_ name: String) -> JoinedChat? { joined.first { $0.name == name } }
 
-    func joinedChat(_ tag: ChatTag) -> JoinedChat? { joined.first { $0.tag == tag } }
+    func joinedChat(_ id: ChatID) -> JoinedChat? { joined.first { $0.id == id } }
 
     /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/stopped``.
     func requireMember(_ chat: String) throws(NodeError) { _ = try member(chat) }

@@ -26,7 +26,7 @@ extension Node {
 
     /// What is known of a key, in base64url; nil if this user's nodes have not met it, or have forgotten it.
     public func knownPeer(key: String) -> KnownPeer? {
-        PublicKey(base64url: key).flatMap { knownPeers[$0]?.known }
+        (try? PublicKey(base64url: key)).flatMap { knownPeers[$0]?.known }
     }
 
     /// Those who are known by a user ID: one, unless somebody made a second key for it.
@@ -36,7 +36,7 @@ extension Node {
     ///
     /// - Throws: ``NodeError/unknownPeer(_:)`` for what is not a key.
     public nonisolated func fingerprint(with key: String) throws(NodeError) -> Fingerprint {
-        guard let other = PublicKey(base64url: key) else { throw .unknownPeer(key) }
+        guard let other = try? PublicKey(base64url: key) else { throw .unknownPeer(key) }
         return Fingerprint(of: ownKey, and: other)
     }
 
@@ -83,7 +83,7 @@ extension Node {
 
     private func other(_ key: String) throws(NodeError) -> PublicKey {
         guard !isStopped else { throw .stopped }
-        guard let peer = PublicKey(base64url: key), peer != ownKey else { throw .unknownPeer(key) }
+        guard let peer = try? PublicKey(base64url: key), peer != ownKey else { throw .unknownPeer(key) }
         return peer
     }
 
@@ -219,27 +219,27 @@ extension Node {
 
     /// Those who were met in a chat in earlier runs are away, since they were last seen there.
     func recall(_ entry: JoinedChat) {
-        for (peer, time) in knownPeers.seen(in: entry.tag.hex) where peer.key != ownKey {
+        for (peer, time) in knownPeers.seen(in: entry.storedName) where peer.key != ownKey {
             entry.recall(peer.key, name: peer.names.first ?? "", lastSeen: time)
-            let addresses = (peer.addresses[entry.tag.hex] ?? []).compactMap(Resolution.address)
-            endpoint.recall(peer.key, at: addresses, in: entry.tag, now: clock.now)
+            let addresses = (peer.addresses[entry.storedName] ?? []).compactMap(Resolution.address)
+            endpoint.recall(peer.key, at: addresses, in: entry.id, now: clock.now)
         }
     }
 
     /// Remembers where those are whom the user knows (D-19).
     private func noteAddresses(in entry: JoinedChat) {
         for key in entry.met.keys.sorted() {
-            let addresses = endpoint.lastAddresses(of: key, in: entry.tag).map(\.peerText)
-            if !addresses.isEmpty { knownPeers.setAddresses(addresses, of: key, in: entry.tag.hex) }
+            let addresses = endpoint.lastAddresses(of: key, in: entry.id).map(\.peerText)
+            if !addresses.isEmpty { knownPeers.setAddresses(addresses, of: key, in: entry.storedName) }
         }
     }
 
     /// Somebody is there: under a name that is known with another key, that is something to know.
-    func noteArrival(of person: InklingCore.Person, tag: ChatTag, at time: Double) {
+    func noteArrival(of person: InklingCore.Person, in chat: String, at time: Double) {
         let others = knownPeers.met(
-            person.key, name: person.name, chat: tag.hex, at: meetingTime(wall: time), using: &random)
-        var stay = stays[person.key] ?? Stay(name: person.name, chat: tag.hex, at: awakeClock.now)
-        (stay.name, stay.chat) = (person.name, tag.hex)
+            person.key, name: person.name, chat: chat, at: meetingTime(wall: time), using: &random)
+        var stay = stays[person.key] ?? Stay(name: person.name, chat: chat, at: awakeClock.now)
+        (stay.name, stay.chat) = (person.name, chat)
         stays[person.key] = stay
         scheduleCounting()
         keepKnownPeers()
@@ -250,8 +250,8 @@ extension Node {
     }
 
     /// Somebody has left a chat.
-    func noteDeparture(of key: PublicKey, tag: ChatTag, at time: Double) {
-        knownPeers.seen(key, chat: tag.hex, at: meetingTime(wall: time), using: &random)
+    func noteDeparture(of key: PublicKey, in chat: String, at time: Double) {
+        knownPeers.seen(key, chat: chat, at: meetingTime(wall: time), using: &random)
         countTimeTogether(with: key)
         let isElsewhere = joined.contains { $0.met[key]?.isThere ?? false }
         if !isElsewhere { stays[key] = nil }
@@ -271,7 +271,7 @@ extension Node {
         let now = meetingTime()
         let present = entry.present
         guard !present.isEmpty else { return }
-        for key in present.keys.sorted() { knownPeers.seen(key, chat: entry.tag.hex, at: now, using: &random) }
+        for key in present.keys.sorted() { knownPeers.seen(key, chat: entry.storedName, at: now, using: &random) }
         keepKnownPeers()
     }
 

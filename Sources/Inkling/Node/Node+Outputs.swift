@@ -32,26 +32,26 @@ extension Node {
             guard let error = socket.send(bytes, to: address, from: source(of: kind)) else { return }
             sendErrors[UDPSocket.errorText(error), default: 0] += 1
             if error != EAGAIN, !doubts.contains(address) { doubts.append(address) }
-        case .typing(let tag, let people):
-            guard let chat = joinedChat(tag)?.name else { return }
+        case .typing(let id, let people):
+            guard let chat = joinedChat(id)?.name else { return }
             let shown = configuration.showsTyping ? people.map(Person.init) : []
             if configuration.showsTyping { tell(.typing(chat: chat, shown)) }
             observers.typing(shown, in: chat)
-        case .presence(let tag, let person, let presence, let reason):
-            guard let entry = joinedChat(tag) else { return }
+        case .presence(let id, let person, let presence, let reason):
+            guard let entry = joinedChat(id) else { return }
             let peer = remember(person, presence, in: entry)
             tell(.peer(chat: entry.name, peer, why: PresenceReason(reason)))
             observers.presenceChanged(in: entry.name)
-        case .message(let tag, let person, let number, let text):
-            guard let chat = joinedChat(tag)?.name else { return endpoint.messageTaken(number) }
+        case .message(let id, let person, let number, let text):
+            guard let chat = joinedChat(id)?.name else { return endpoint.messageTaken(number) }
             // What is read before the socket is empty waited there while this node was stopped (J-15).
             let isDelayed = endpoint.wantsSocketDrained
             tell(.message(chat: chat, from: Person(person), number: number, text: text), isDelayed: isDelayed)
-        case .delivered(let message, let tag, let key):
-            guard let entry = joinedChat(tag) else { return }
+        case .delivered(let message, let id, let key):
+            guard let entry = joinedChat(id) else { return }
             tell(.delivered(chat: entry.name, message: message, user: userID(of: key, in: entry)))
-        case .failed(let message, let tag, let key, let reason):
-            guard let entry = joinedChat(tag) else { return }
+        case .failed(let message, let id, let key, let reason):
+            guard let entry = joinedChat(id) else { return }
             tell(
                 .failed(
                     chat: entry.name, message: message, user: userID(of: key, in: entry),
@@ -70,7 +70,7 @@ extension Node {
     private func source(of kind: DatagramKind) -> Address? {
         switch kind {
         case .response, .retry, .tell, .pong: arrival?.address
-        case .initiation, .ask, .hello, .heartbeat, .typing, .message, .ack, .ping, .bye: nil
+        case .initiation, .ask, .heartbeat, .typing, .record, .ack, .forward, .ping, .bye: nil
         }
     }
 
@@ -92,9 +92,9 @@ extension Node {
         let now = Node.wallClock()
         let (wasThere, met) = entry.note(person, presence, at: now)
         if met.isThere {
-            noteArrival(of: person, tag: entry.tag, at: now)
+            noteArrival(of: person, in: entry.storedName, at: now)
         } else if wasThere {
-            noteDeparture(of: person.key, tag: entry.tag, at: now)
+            noteDeparture(of: person.key, in: entry.storedName, at: now)
         }
         return peer(person.key, met, in: entry)
     }

@@ -173,7 +173,7 @@ public actor Node {
         isTemporary = keyStore?.directory == nil
         endpoint = Endpoint(
             configuration: .init(
-                identity: identity, run: UInt64.random(in: .min ... .max), name: preparation.name,
+                identity: identity, name: preparation.name,
                 sendsTyping: configuration.sendsTyping, acceptsRouted: configuration.acceptsRouted,
                 isOwnUsers: SocketOwner.check()),
             now: clock.now, random: SystemRandomNumberGenerator())
@@ -232,11 +232,10 @@ public actor Node {
     private func begin(_ preparation: NodePreparation) -> EventLoopFuture<Void> {
         if configuration.lastWill { startLastWill() }
         endpoint.setNetworks(interfaces.networks, own: ownAddresses, port: port, now: clock.now)
-        let receiver = DatagramReceiver(node: self)
+        let buffers = DatagramBuffers(for: socket)
+        let receiver = DatagramReceiver(node: self, buffers: buffers)
         return DatagramBootstrap(group: eventLoop)
-            .channelOption(
-                .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: NodeLimits.receiveBufferSize)
-            )
+            .channelOption(.recvAllocator, value: buffers)
             .channelOption(.maxMessagesPerRead, value: NodeLimits.datagramsPerRead)
             .channelInitializer { $0.pipeline.addHandler(receiver) }
             .withBoundSocket(socket.descriptor)
@@ -304,7 +303,7 @@ public actor Node {
     // MARK: Inputs
 
     /// A datagram came. Without knowing where it arrived, or over an interface that is not used, it is nothing (D-15).
-    func received(_ bytes: [UInt8], from address: Address, at arrival: Arrival?) {
+    func received(_ bytes: [UInt8], from address: Address, at arrival: Arrival?, hopLimit: Int?) {
         guard !isStopped else { return }
         guard let arrival, interfaces.take(arrival) else {
             datagramsElsewhere += 1
@@ -313,7 +312,8 @@ public actor Node {
         self.arrival = arrival
         defer { self.arrival = nil }
         let isNamedTunnel = interfaces.isNamedTunnel(arrival)
-        endpoint.receive(bytes, from: address, overNamedTunnel: isNamedTunnel, now: clock.now)
+        endpoint.receive(
+            bytes, from: address, hopLimit: hopLimit, overNamedTunnel: isNamedTunnel, now: clock.now)
         drain()
     }
 
@@ -327,20 +327,20 @@ public actor Node {
     private func discovered(_ event: DiscoveryEvent) {
         guard !isStopped else { return }
         switch event {
-        case .found(let subtype, let instance, let txt, let addresses):
-            guard let chat = joined.first(where: { $0.tag.hex == subtype }) else { return }
+        case .found(let id, let instance, let txt, let addresses):
+            guard let chat = joinedChat(id), let nonce = try? chat.keys.nonce(ofInstance: instance) else { return }
             do {
-                let key = try ServiceRecord.parse(txt, for: chat.keys)
+                let key = try ServiceRecord.parse(txt, nonce: nonce, for: chat.keys)
                 chat.found[instance] = JoinedChat.FoundInstance(key: key, addresses: addresses)
                 endpoint.found(
-                    instance, chat: chat.tag, key: key, addresses: addresses, now: clock.now)
+                    instance, chat: chat.id, key: key, addresses: addresses, now: clock.now)
             } catch {
                 logger.debug("an instance was ignored", metadata: ["reason": "\(error)"])
             }
-        case .lost(let subtype, let instance):
-            guard let chat = joined.first(where: { $0.tag.hex == subtype }) else { return }
+        case .lost(let id, let instance):
+            guard let chat = joinedChat(id) else { return }
             chat.found[instance] = nil
-            endpoint.lost(instance, chat: chat.tag, now: clock.now)
+            endpoint.lost(instance, chat: chat.id, now: clock.now)
         case .unavailable(let outage): tell(.notice(.discoveryDown(outage)))
         case .available: tell(.notice(.discoveryUp))
         }

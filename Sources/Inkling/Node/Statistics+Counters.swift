@@ -30,7 +30,7 @@ extension Statistics {
         messagesFailed = counters.messagesFailed
         handshakesCompleted = counters.handshakesCompleted
         linksMade = counters.linksMade
-        linksLostToSilence = counters.linksLostToSilence
+        linksLostToSilence = counters.linksDown
         lateTimers = counters.lateTimers
         self.links = links
         roundTripMinimum = roundTrips.min().map { Double($0.nanoseconds) / 1_000_000 }
@@ -59,11 +59,11 @@ extension Statistics.SentKind {
         case .retry: self = .retry
         case .ask: self = .ask
         case .tell: self = .tell
-        case .hello: self = .hello
         case .heartbeat: self = .heartbeat
         case .typing: self = .typing
-        case .message: self = .message
+        case .record: self = .record
         case .ack: self = .ack
+        case .forward: self = .forward
         case .ping: self = .ping
         case .pong: self = .pong
         case .bye: self = .bye

@@ -1,4 +1,5 @@
 import Glibc
+import InklingWire
 
 /// An IPv4 address, as a number in the host's byte order.
 struct IPv4Address: Hashable, CustomStringConvertible {
@@ -84,8 +85,10 @@ final class AttackSocket {
         self.descriptor = descriptor
         guard descriptor >= 0 else { throw AttackError.system("socket") }
         // Sources that are not this host's own: only root may.
-        for (level, option) in [(Int32(IPPROTO_IP), IP_TRANSPARENT), (Int32(IPPROTO_IP), IP_PKTINFO)] {
-            try AttackSocket.set(descriptor, level, option, 1)
+        for option in [IP_TRANSPARENT, IP_PKTINFO] { try AttackSocket.set(descriptor, Int32(IPPROTO_IP), option, 1) }
+        // A host on the link reaches the victim with this hop limit (L-92).
+        for option in [IP_TTL, IP_MULTICAST_TTL] {
+            try AttackSocket.set(descriptor, Int32(IPPROTO_IP), option, Int32(Limits.hopLimit))
         }
         try AttackSocket.set(descriptor, SOL_SOCKET, SO_SNDBUF, 4 << 20)
         try AttackSocket.set(descriptor, SOL_SOCKET, SO_RCVBUF, 4 << 20)

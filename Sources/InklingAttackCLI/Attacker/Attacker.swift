@@ -50,7 +50,6 @@ final class Attacker {
     let friend: SocketEndpoint
     /// The open chat that both friends are in.
     let chat: ChatKeys
-    let secretTag: ChatTag
     var garbage = GarbageGenerator()
     var random = SystemRandomNumberGenerator()
 
@@ -61,12 +60,11 @@ final class Attacker {
     private(set) var receivedCounts: [Datagram.Kind: Int] = [:]
     private var victimKey: PublicKey?
 
-    init(victim: SocketEndpoint, friend: SocketEndpoint, chat: ChatKeys, secretTag: ChatTag) throws {
+    init(victim: SocketEndpoint, friend: SocketEndpoint, chat: ChatKeys) throws {
         socket = try AttackSocket()
         self.victim = victim
         self.friend = friend
         self.chat = chat
-        self.secretTag = secretTag
     }
 
     /// Sends a datagram to the victim, and counts it.
@@ -90,13 +88,13 @@ final class Attacker {
         if let victimKey { return victimKey }
         let deadline = monotonicSeconds() + 5
         while monotonicSeconds() < deadline {
-            let token = garbage.index()
-            _ = socket.send(Ask(tag: chat.tag, token: token).encode(), to: victim)
+            let token = garbage.next()
+            _ = socket.send(chat.ask(token: token).encode(), to: victim)
             let pause = monotonicSeconds() + 0.3
             while monotonicSeconds() < pause {
                 if let received = socket.receive(), received.source == victim,
                     case .tell(let tell) = try? Datagram.parse(received.bytes), tell.token == token,
-                    let key = chat.unmasked(tell.key, nonce: tell.nonce)
+                    let key = try? chat.open(tell)
                 {
                     victimKey = key
                     return key

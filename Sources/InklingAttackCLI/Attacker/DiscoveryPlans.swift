@@ -1,6 +1,6 @@
 import InklingWire
 
-/// Forged instances of the open chat, announced over and over.
+/// Forged instances, announced over and over.
 final class InstanceFlood: AttackPlan {
     private static let count = 2_048
     /// Of these, so many name the attacker's own address, and as many the friend's.
@@ -9,9 +9,13 @@ final class InstanceFlood: AttackPlan {
     private static let rate = 500
 
     private let services: ForgedServices
+    private let chat: ChatKeys
     private var next = 0
 
-    init() throws { services = try ForgedServices() }
+    init(of chat: ChatKeys) throws {
+        self.chat = chat
+        services = try ForgedServices()
+    }
 
     var maximumRate: Int { InstanceFlood.rate }
 
@@ -28,7 +32,7 @@ final class InstanceFlood: AttackPlan {
                         port: UInt16.random(in: 1_024...65_535, using: &attacker.garbage))
                 }
             services.add(
-                at: endpoint, key: KeyPair(using: &attacker.random).publicKey, for: attacker.chat, &attacker.garbage)
+                at: endpoint, key: KeyPair(using: &attacker.random).publicKey, for: chat, &attacker.garbage)
         }
     }
 
@@ -64,7 +68,7 @@ final class ProbePlan: AttackPlan {
         sockets[.routed] = try AttackSocket()
     }
 
-    /// Of the 20 asks that a node answers a second a part, and far from its load.
+    /// A part of the asks that a node answers a second (D-25), and far from its load (L-9).
     var maximumRate: Int { 12 }
 
     var summary: String? {
@@ -84,7 +88,7 @@ final class ProbePlan: AttackPlan {
         guard let socket = sockets[way] else { return }
         let bytes: [UInt8]
         if isAsk {
-            bytes = attacker.garbage.ask(tag: attacker.chat.tag)
+            bytes = attacker.chat.ask(token: attacker.garbage.next()).encode()
         } else {
             guard let initiation = initiations.popLast() else { return }
             bytes = initiation.encode()

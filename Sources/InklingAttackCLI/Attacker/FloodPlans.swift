@@ -83,8 +83,9 @@ final class CookieFlood: AttackPlan {
 
 /// Datagrams for the indices of the victim's own initiations, which forged instances make it send.
 final class IndexFlood: AttackPlan {
-    /// How many keys the forged instances have: while one attempt pauses, others go on.
-    private static let keyCount = 8
+    /// The keys of the forged instances: while one attempt pauses, others go on. With more at one address the victim opens
+    /// to none (D-17).
+    private static let keyCount = Limits.keysPerAddress
     /// How often they are announced, once a second, until the victim opens to one.
     private static let announcements = 15
     /// For how long an index is used after the last initiation with it came, in seconds.
@@ -131,53 +132,33 @@ final class IndexFlood: AttackPlan {
     }
 }
 
-/// Garbage for the index of a session that the attacker has as a member of the open chat.
-final class SealedFlood: AttackPlan {
-    private let members = MemberTable()
-
-    func prepare(_ attacker: Attacker) throws {
-        try members.makeUp(1, self, attacker)
-    }
-
-    func sendNext(_ attacker: Attacker) {
-        guard let index = members.all.first?.remoteIndex else { return }
-        attacker.send(attacker.garbage.sealed(index: index))
-    }
-
-    func receive(_ datagram: Datagram, _ received: AttackSocket.Received, _ attacker: Attacker) {
-        members.receive(datagram, attacker)
-    }
-
-    func tick(_ attacker: Attacker) { members.keepAlive(attacker) }
-}
-
 extension Attacker {
     /// An initiation of a new identity, for the open chat, that the victim answers.
     func validInitiation() throws -> Initiation {
-        let key = try askForKey()
-        let index = garbage.index()
-        let (_, message) = try NoiseInitiator.initiate(
-            identity: KeyPair(using: &random), ephemeral: KeyPair(using: &random), remote: key,
-            preSharedKey: chat.preSharedKey, prologue: Initiation.prologue(senderIndex: index, tag: chat.tag))
-        return Initiation(senderIndex: index, tag: chat.tag, noise: message)
+        try PendingHandshake(
+            chat: chat, identity: KeyPair(using: &random), ephemeral: KeyPair(using: &random), remote: askForKey(),
+            senderIndex: garbage.index(), own: RunAndEpoch(run: garbage.next(), epoch: 0)
+        ).initiation
     }
 }
 
 extension GarbageGenerator {
-    /// An initiation that has the right form, and a random key and ciphertext.
-    mutating func initiation(tag: ChatTag) -> [UInt8] {
-        Initiation(senderIndex: index(), tag: tag, noise: bytes(Initiation.noiseSize)).encode()
+    /// An initiation of random bytes, under a check of a chat or a random one.
+    mutating func initiation(of chat: ChatKeys?) -> [UInt8] {
+        let (index, noise) = (index(), bytes(Limits.noiseMessage1Size))
+        let initiation =
+            chat?.initiation(senderIndex: index, noise: noise)
+            ?? Initiation(senderIndex: index, check: next(), noise: noise)
+        return initiation.encode()
     }
 
     mutating func response(index: UInt32) -> [UInt8] {
-        Response(receiverIndex: index, noise: bytes(Response.noiseSize)).encode()
+        Response(receiverIndex: index, noise: bytes(Limits.noiseMessage2Size)).encode()
     }
 
     mutating func retry(index: UInt32) -> [UInt8] {
-        Retry(receiverIndex: index, cookie: bytes(Initiation.cookieSize)).encode()
+        Retry(receiverIndex: index, cookie: bytes(Limits.cookieSize)).encode()
     }
-
-    mutating func ask(tag: ChatTag) -> [UInt8] { Ask(tag: tag, token: index()).encode() }
 
     /// A sealed datagram of the largest size, under a counter that no replay window refuses.
     mutating func sealed(index: UInt32) -> [UInt8] {

@@ -20,12 +20,12 @@ final class ForgedServices {
 
     init() throws {
         socket = try AttackSocket(port: ForgedServices.group.port, isShared: true, interface: "eth0")
-        try AttackSocket.set(socket.descriptor, Int32(IPPROTO_IP), IP_MULTICAST_TTL, 255)
     }
 
     /// Makes up one more instance.
     func add(at endpoint: SocketEndpoint, key: PublicKey, for chat: ChatKeys, _ garbage: inout GarbageGenerator) {
-        let label = garbage.bytes(8).map { String($0, radix: 16) }.joined()
+        let nonce = garbage.next()
+        let label = chat.instanceName(nonce: nonce)
         let type = ["_inkling", "_udp", "local"]
         let instance = [label] + type
         let host = [label, "local"]
@@ -33,13 +33,12 @@ final class ForgedServices {
         service.append(0 as UInt32)
         service.append(endpoint.port)
         service.append(name: host)
-        let txt = ServiceRecord.encode(key: key, nonce: garbage.next(), for: chat)
+        let txt = ServiceRecord.encode(key: key, nonce: nonce, for: chat)
 
         var packet = ByteWriter(capacity: 512)
-        // An answer with authority to no question, with five records.
-        for word in [0, 0x8400, 0, 5, 0, 0] as [UInt16] { packet.append(word) }
+        // An answer with authority to no question, with four records.
+        for word in [0, 0x8400, 0, 4, 0, 0] as [UInt16] { packet.append(word) }
         packet.append(record: .pointer, of: type, isShared: true, name(instance))
-        packet.append(record: .pointer, of: ["_" + chat.tag.hex, "_sub"] + type, isShared: true, name(instance))
         packet.append(record: .service, of: instance, isShared: false, service.bytes)
         packet.append(record: .text, of: instance, isShared: false, txt)
         packet.append(record: .address, of: host, isShared: false, endpoint.address.bytes)

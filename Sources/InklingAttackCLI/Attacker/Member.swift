@@ -1,46 +1,40 @@
 import InklingWire
 
-/// One identity of the attacker in the open chat, with at most one session with the victim.
+/// One identity of the attacker in the open chat, with at most one link to the victim.
 final class Member {
-    /// The longest interval that a heartbeat can announce, 25.5 s: links are held with the fewest datagrams.
-    static let interval: UInt8 = 255
-    /// The time between its heartbeats, in seconds.
-    static let heartbeatSeconds = 15.0
-
-    /// After so long without the victim's hello, or without anything on a link, it begins again, in seconds.
-    private static let (helloPatience, linkPatience) = (3.0, 60.0)
-
-    /// How long a full window waits for an acknowledgement, in seconds.
+    /// The longest interval that a heartbeat announces, 25.5 s: the fewest datagrams hold the link.
+    private static let interval: UInt8 = 255
+    /// The seconds between heartbeats.
+    private static let heartbeatSeconds = 15.0
+    /// The seconds between pings on a link that is not up yet.
+    private static let pingSeconds = 0.25
+    /// The seconds of silence after which a member begins again, before its link is up and later.
+    private static let (joiningPatience, linkPatience) = (3.0, 60.0)
+    /// The seconds that a full window waits for an ack.
     private static let windowPatience = 0.05
 
     private enum Phase {
         case idle
-        case opening(NoiseInitiator, Initiation)
-        case up(TransportKeys, remoteIndex: UInt32)
+        case opening(PendingHandshake)
+        case joined(TransportKeys, remoteIndex: UInt32)
     }
 
-    let name: String
+    private let name: String
     let index: UInt32
-    /// The address that it sends from; nil for the attacker's first one.
+    /// The address that the member sends from; nil for the attacker's first one.
     private let source: IPv4Address?
-    /// A source gets few initiations with a cookie answered (L-10), and without one as many as fit under the load (L-9).
+    /// A node opens few initiations with a cookie from one source (L-97), and without one as many as its load admits (L-9).
     private let obeysRetries: Bool
     private let identity: KeyPair
-    private let run: UInt64
-    private let stream: UInt32
     private var phase = Phase.idle
-    private var counter: UInt64 = 0
-    private var heldStream: UInt32 = 0
+    private var counter: UInt32 = 0
     private var nextHeartbeat = 0.0
-    /// When the victim was heard last, or the session began.
+    private var nextPing = 0.0
     private var heardAt = 0.0
-    /// The record that is sent next, when the last one went out, and the one that the victim expects.
-    private var record: UInt32 = 0
+    /// The next record, the time of the last one, and the record that the victim expects.
+    private var record: UInt32 = 1
     private var recordSentAt = 0.0
-    private(set) var acknowledged: UInt32 = 0
-    /// Whether the victim's hello holds this member's stream.
-    private(set) var isUp = false
-    private var hasSpoken = false
+    private var expected: UInt32 = 0
 
     init(
         name: String, source: IPv4Address?, obeysRetries: Bool, using random: inout SystemRandomNumberGenerator
@@ -50,123 +44,119 @@ final class Member {
         self.obeysRetries = obeysRetries
         index = random.next()
         identity = KeyPair(using: &random)
-        run = random.next()
-        stream = UInt32.random(in: 1...UInt32.max, using: &random)
     }
+
+    /// Whether the victim acknowledged the name, and so shows the member (L-85).
+    var isUp: Bool { expected > 0 }
+
+    /// The records that the victim acknowledged, besides the name.
+    var acknowledgedCount: Int { max(0, Int(expected) - 1) }
 
     /// The index that the victim gave the session.
     var remoteIndex: UInt32? {
-        if case .up(_, let remoteIndex) = phase { remoteIndex } else { nil }
+        if case .joined(_, let remoteIndex) = phase { remoteIndex } else { nil }
     }
 
-    /// Sends an initiation, the same one until a session has come of it.
+    /// Sends an initiation, the same one until a session comes of it.
     func open(to key: PublicKey, _ attacker: Attacker) throws {
         switch phase {
         case .idle:
-            let (handshake, message) = try NoiseInitiator.initiate(
-                identity: identity, ephemeral: KeyPair(using: &attacker.random), remote: key,
-                preSharedKey: attacker.chat.preSharedKey,
-                prologue: Initiation.prologue(senderIndex: index, tag: attacker.chat.tag))
-            let initiation = Initiation(senderIndex: index, tag: attacker.chat.tag, noise: message)
-            phase = .opening(handshake, initiation)
-            attacker.send(initiation.encode(), from: source)
-        case .opening(_, let initiation): attacker.send(initiation.encode(), from: source)
-        case .up: if monotonicSeconds() > heardAt + Member.helloPatience { beginAgain() } else { sayHello(attacker) }
+            // A new run makes a new state, so the victim's epoch of an earlier link does not matter.
+            let handshake = try PendingHandshake(
+                chat: attacker.chat, identity: identity, ephemeral: KeyPair(using: &attacker.random), remote: key,
+                senderIndex: index, own: RunAndEpoch(run: attacker.random.next(), epoch: 0))
+            phase = .opening(handshake)
+            attacker.send(handshake.initiation.encode(), from: source)
+        case .opening(let handshake): attacker.send(handshake.initiation.encode(), from: source)
+        case .joined: keepAlive(now: monotonicSeconds(), attacker)
         }
     }
 
     private func beginAgain() {
-        (phase, isUp, counter, heldStream, record, acknowledged) = (.idle, false, 0, 0, 0, 0)
+        (phase, counter, record, expected, nextPing, nextHeartbeat) = (.idle, 0, 1, 0, 0, 0)
     }
 
     /// Takes a datagram with this member's index.
     func receive(_ datagram: Datagram, _ attacker: Attacker) {
         switch (datagram, phase) {
-        case (.retry(let retry), .opening(_, var initiation)):
+        case (.retry(let retry), .opening(let handshake)):
             guard obeysRetries else { return }
+            var initiation = handshake.initiation
             initiation.cookie = retry.cookie
             attacker.send(initiation.encode(), from: source)
-        case (.response(let response), .opening(let handshake, _)):
-            guard let finished = try? handshake.finish(response.noise),
-                let remoteIndex = UInt32(bigEndianBytes: finished.payload)
-            else { return }
-            phase = .up(finished.keys, remoteIndex: remoteIndex)
+        case (.response(let response), .opening(let handshake)):
+            guard let session = try? handshake.complete(response) else { return }
+            phase = .joined(session.keys, remoteIndex: session.index)
             heardAt = monotonicSeconds()
-            sayHello(attacker)
-        case (.sealed(let sealed), .up(let keys, _)):
+            keepAlive(now: heardAt, attacker)
+        case (.sealed(let sealed), .joined(let keys, _)):
             guard
-                let plaintext = try? keys.receive.open(
-                    sealed.ciphertext, counter: UInt64(sealed.counter), associatedData: sealed.header),
-                let frames = try? Frames.parse(plaintext)
+                let plaintext = try? keys.open(sealed),
+                let frames = try? Frames.parse(plaintext, counter: sealed.counter)
             else { return }
             heardAt = monotonicSeconds()
-            for frame in frames { apply(frame, attacker) }
+            for frame in Frames.inOrder(frames) { apply(frame, attacker) }
         case (.initiation, _), (.response, _), (.sealed, _), (.retry, _), (.ask, _), (.tell, _): break
         }
     }
 
     private func apply(_ frame: Frame, _ attacker: Attacker) {
         switch frame {
-        case .hello(let hello):
-            let isNews = hello.stream != heldStream || hello.heldStream != stream
-            heldStream = hello.stream
-            if hello.heldStream == stream { isUp = true }
-            if isNews { sayHello(attacker) }
         case .ping(let token): send([heartbeat, .pong(token)], attacker)
-        case .ack(let ack): if ack.stream == stream { acknowledged = max(acknowledged, ack.next) }
+        case .pong: if !isUp { send(Record(number: 0, type: .name, body: Array(name.utf8)), attacker) }
+        case .ack(let ack): expected = max(expected, ack.next)
         case .bye: beginAgain()
-        case .heartbeat, .typing, .message, .pong, .unknown: break
+        case .heartbeat, .typing, .record, .forward, .unknown: break
         }
     }
 
-    /// Sends a heartbeat, if one is due; gives up a link on which the victim has long been silent.
+    /// Pings until the link is up, and then sends the heartbeats that are due. After a long silence the member begins again.
     func keepAlive(now: Double, _ attacker: Attacker) {
-        guard isUp else { return }
-        if now > heardAt + Member.linkPatience { return beginAgain() }
-        guard now >= nextHeartbeat else { return }
-        // Spread, so that a thousand members don't speak at once.
-        let isFirst = nextHeartbeat == 0
-        nextHeartbeat = now + Member.heartbeatSeconds * (isFirst ? Double(index % 100) / 100 : 1)
-        if !isFirst { send([heartbeat], attacker) }
+        guard case .joined = phase else { return }
+        if now > heardAt + (isUp ? Member.linkPatience : Member.joiningPatience) { return beginAgain() }
+        if !isUp, now >= nextPing {
+            nextPing = now + Member.pingSeconds
+            ping(attacker)
+        } else if isUp, now >= nextHeartbeat {
+            // The first one is spread, so that a thousand members don't speak at once.
+            let isFirst = nextHeartbeat == 0
+            nextHeartbeat = now + Member.heartbeatSeconds * (isFirst ? Double(index % 100) / 100 : 1)
+            if !isFirst { send([heartbeat], attacker) }
+        }
     }
 
-    /// Sends a text of its own once.
-    func speakOnce(_ attacker: Attacker) {
-        guard isUp, !hasSpoken else { return }
-        hasSpoken = true
-        sendMessage("hello", attacker)
-    }
+    func ping(_ attacker: Attacker) { send([heartbeat, .ping(attacker.random.next())], attacker) }
 
-    /// Sends the next record, which is a whole message. Where the window is full (M-10), it waits a little, and then goes
-    /// back to what the victim has not acknowledged.
-    func sendMessage(_ text: String, _ attacker: Attacker) {
+    /// Sends a heartbeat from another address than the link's.
+    func move(to address: IPv4Address, _ attacker: Attacker) { send([heartbeat], from: address, attacker) }
+
+    /// Sends the next record, a whole message or a part of one that never ends. With a full window (M-10) the member waits
+    /// a little, and then goes back to what the victim did not acknowledge.
+    func sendText(_ text: String, endsMessage: Bool, _ attacker: Attacker) {
         guard isUp else { return }
-        if record < acknowledged { record = acknowledged }
-        if record >= acknowledged + UInt32(Limits.recordsInFlight) {
+        record = max(record, expected)
+        if record >= expected + UInt32(Limits.recordsAbove) {
             guard monotonicSeconds() > recordSentAt + Member.windowPatience else { return }
-            record = acknowledged
+            record = expected
         }
         recordSentAt = monotonicSeconds()
-        let message = Record(stream: stream, number: record, isFirst: true, isLast: true, text: text)
+        let isFirst = endsMessage || record == 1
+        let body = Array(text.utf8)
+        send(Record(number: record, type: .text, isFirst: isFirst, isLast: endsMessage, body: body), attacker)
         record += 1
-        send([.typing(Status(isTyping: false, isAway: false)), .message(message)], attacker)
     }
 
-    private var heartbeat: Frame {
-        .heartbeat(Heartbeat(status: Status(isTyping: false, isAway: false), interval: Member.interval))
+    private var heartbeat: Frame { .heartbeat(Heartbeat(status: Status(), interval: Member.interval)) }
+
+    private func send(_ record: Record, _ attacker: Attacker) {
+        send([.typing(Status()), .record(record)], attacker)
     }
 
-    private func sayHello(_ attacker: Attacker) {
-        let hello = Hello(run: run, stream: stream, heldStream: heldStream, nextRecord: 0, name: name)
-        send([.hello(hello), heartbeat], attacker)
-    }
-
-    private func send(_ frames: [Frame], _ attacker: Attacker) {
-        guard case .up(let keys, let remoteIndex) = phase else { return }
-        let header = SealedDatagram.header(receiverIndex: remoteIndex, counter: UInt32(truncatingIfNeeded: counter))
-        let ciphertext = keys.send.seal(Frames.encode(frames), counter: counter, associatedData: header)
+    private func send(_ frames: [Frame], from address: IPv4Address? = nil, _ attacker: Attacker) {
+        guard case .joined(let keys, let remoteIndex) = phase else { return }
+        let sealed = keys.seal(frames, receiverIndex: remoteIndex, counter: counter)
         counter += 1
-        attacker.send(header + ciphertext, from: source)
+        attacker.send(sealed.encode(), from: address ?? source)
     }
 }
 

@@ -4,13 +4,12 @@ import InklingWire
 final class LinkFiller: AttackPlan {
     /// More than the 1,024 links that a node holds: the others wait for a place that becomes free.
     private static let memberCount = 1_100
-    /// A few less attempts a second than a node answers without asking for a cookie (L-9).
-    private static let openingsPerSecond = 80
-    /// The table counts as full after so long without a new link, in seconds.
+    /// Openings a second, fewer than a node answers without asking for a cookie (L-9).
+    private static let rate = 80
+    /// The seconds without a new link after which the table counts as full.
     private static let settlingTime = 5.0
 
     private let isSpread: Bool
-    private let speaks: Bool
     private let members = MemberTable()
     private var key: PublicKey?
     private var next = 0
@@ -20,25 +19,18 @@ final class LinkFiller: AttackPlan {
     private var mostUp = 0
     private var isFilled = false
 
-    /// - Parameters:
-    ///   - isSpread: whether each identity has its own address.
-    ///   - speaks: whether each says something once it is in.
-    init(isSpread: Bool, speaks: Bool) {
+    /// - Parameter isSpread: whether each identity has its own address.
+    init(isSpread: Bool) {
         self.isSpread = isSpread
-        self.speaks = speaks
     }
 
-    var maximumRate: Int { LinkFiller.openingsPerSecond }
+    var maximumRate: Int { LinkFiller.rate }
 
     var summary: String? { "links:\(mostUp)" }
 
     func prepare(_ attacker: Attacker) throws {
         key = try attacker.askForKey()
-        for number in 0..<LinkFiller.memberCount {
-            let address = IPv4Address(value: Attacker.ownedAddresses.first + UInt32(number))
-            members.add(
-                "Mallory \(number)", from: isSpread ? address : nil, obeysRetries: isSpread, attacker)
-        }
+        members.add(LinkFiller.memberCount, isSpread: isSpread, obeysRetries: isSpread, attacker)
     }
 
     func sendNext(_ attacker: Attacker) {
@@ -62,9 +54,6 @@ final class LinkFiller: AttackPlan {
         guard let begin, now >= nextCheck else { return }
         nextCheck = now + 0.1
         members.keepAlive(attacker)
-        if speaks {
-            for member in members.all { member.speakOnce(attacker) }
-        }
         let count = members.upCount
         if count > mostUp { (mostUp, lastGrowth) = (count, now) }
         if !isFilled, now > max(begin, lastGrowth) + LinkFiller.settlingTime {
@@ -74,31 +63,48 @@ final class LinkFiller: AttackPlan {
     }
 }
 
-/// Members that send messages as fast as a node takes datagrams of a link.
-final class MessageFlood: AttackPlan {
-    private let memberCount: Int
-    private let text: String
+/// Members with links, who send in turn.
+final class MemberFlood: AttackPlan {
+    private let count: Int
+    private let isSpread: Bool
+    private let send: (Member, Attacker) -> Void
     private let members = MemberTable()
     private var next = 0
 
-    /// - Parameter textSize: in bytes.
-    init(memberCount: Int, textSize: Int) {
-        self.memberCount = memberCount
-        text = String(repeating: "x", count: textSize)
+    let maximumRate: Int
+
+    /// - Parameters:
+    ///   - isSpread: whether each member has its own address.
+    ///   - maximumRate: datagrams a second of one member.
+    ///   - send: sends a member's next datagram.
+    init(
+        count: Int = 1, isSpread: Bool = false, maximumRate: Int = Limits.datagramsPerLink,
+        send: @escaping (Member, Attacker) -> Void
+    ) {
+        self.count = count
+        self.isSpread = isSpread
+        self.maximumRate = count * maximumRate
+        self.send = send
     }
 
-    var maximumRate: Int { memberCount * Limits.datagramsPerSecondPerLink }
-
     var summary: String? {
-        "up:\(members.upCount),acknowledged:\(members.all.reduce(0) { $0 + Int($1.acknowledged) })"
+        "up:\(members.upCount),acknowledged:\(members.all.reduce(0) { $0 + $1.acknowledgedCount })"
     }
 
     func prepare(_ attacker: Attacker) throws {
-        try members.makeUp(memberCount, self, attacker)
+        let key = try attacker.askForKey()
+        members.add(count, isSpread: isSpread, obeysRetries: true, attacker)
+        for member in members.all {
+            for _ in 0..<10 where !member.isUp {
+                try member.open(to: key, attacker)
+                _ = attacker.pump(self, seconds: 0.3) { member.isUp }
+            }
+            guard member.isUp else { throw AttackError("the victim lets no member in") }
+        }
     }
 
     func sendNext(_ attacker: Attacker) {
-        members.all[next].sendMessage(text, attacker)
+        send(members.all[next], attacker)
         next = (next + 1) % members.all.count
     }
 

@@ -5,13 +5,19 @@ final class MemberTable {
     private(set) var all: [Member] = []
     private var byIndex: [UInt32: Member] = [:]
 
-    /// How many of them have a link.
+    /// The number of members with a link.
     var upCount: Int { all.count { $0.isUp } }
 
-    func add(_ name: String, from source: IPv4Address? = nil, obeysRetries: Bool = true, _ attacker: Attacker) {
-        let member = Member(name: name, source: source, obeysRetries: obeysRetries, using: &attacker.random)
-        all.append(member)
-        byIndex[member.index] = member
+    /// Adds members, each with its own address or all with the attacker's first one.
+    func add(_ count: Int, isSpread: Bool, obeysRetries: Bool, _ attacker: Attacker) {
+        for number in 0..<count {
+            let address = IPv4Address(value: Attacker.ownedAddresses.first + UInt32(number))
+            let member = Member(
+                name: "Mallory \(number)", source: isSpread ? address : nil, obeysRetries: obeysRetries,
+                using: &attacker.random)
+            all.append(member)
+            byIndex[member.index] = member
+        }
     }
 
     func receive(_ datagram: Datagram, _ attacker: Attacker) {
@@ -22,21 +28,5 @@ final class MemberTable {
     func keepAlive(_ attacker: Attacker) {
         let now = monotonicSeconds()
         for member in all { member.keepAlive(now: now, attacker) }
-    }
-}
-
-extension MemberTable {
-    /// Makes members and their links.
-    func makeUp(_ count: Int, _ plan: some AttackPlan, _ attacker: Attacker) throws {
-        let key = try attacker.askForKey()
-        for number in 0..<count { add("Mallory \(number)", attacker) }
-        let members = all
-        for member in members {
-            for _ in 0..<10 where !member.isUp {
-                try member.open(to: key, attacker)
-                _ = attacker.pump(plan, seconds: 0.3) { member.isUp }
-            }
-            guard member.isUp else { throw AttackError("the victim lets no member in") }
-        }
     }
 }

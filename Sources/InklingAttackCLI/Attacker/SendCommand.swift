@@ -6,10 +6,6 @@ extension SocketEndpoint: ExpressibleByArgument {
     init?(argument: String) { self.init(argument) }
 }
 
-extension ChatTag: ExpressibleByArgument {
-    package init?(argument: String) { self.init(hex: argument) }
-}
-
 /// The attacker's own process, which `bench` starts in the attacker's network.
 struct SendCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -24,7 +20,6 @@ struct SendCommand: ParsableCommand {
     @Argument(help: "The attack.") var attack: Attack
     @Option(help: "The node under attack.") var victim: SocketEndpoint
     @Option(help: "The victim's friend.") var friend: SocketEndpoint
-    @Option(help: "The tag of the friends' secret chat.") var secretTag: ChatTag
     @Option(help: "Send so many datagrams a second.") var rate: Int
     @Option(help: "Send for so long.") var seconds: Double
 
@@ -34,7 +29,7 @@ struct SendCommand: ParsableCommand {
     func run() throws {
         signal(SIGPIPE, SIG_IGN)
         let attacker = try Attacker(
-            victim: victim, friend: friend, chat: ChatKeys(openName: BenchNetwork.openChat), secretTag: secretTag)
+            victim: victim, friend: friend, chat: ChatKeys(openName: ChatName(BenchNetwork.openChat)))
         let plan = try makePlan(attacker)
         try plan.prepare(attacker)
         say("ready")
@@ -65,30 +60,40 @@ struct SendCommand: ParsableCommand {
     }
 
     private func makePlan(_ attacker: Attacker) throws -> any AttackPlan {
-        let (openTag, secretTag) = (attacker.chat.tag, attacker.secretTag)
+        let chat = attacker.chat
         return switch attack {
-        case .initiations: RandomFlood { $0.initiation(tag: openTag) }
-        case .initiationsSecret: RandomFlood { $0.initiation(tag: secretTag) }
-        case .initiationsSpoofed: RandomFlood(from: .spoofed) { $0.initiation(tag: openTag) }
+        case .initiations: RandomFlood { $0.initiation(of: chat) }
+        case .initiationsUnchecked: RandomFlood { $0.initiation(of: nil) }
+        case .initiationsSpoofed: RandomFlood(from: .spoofed) { $0.initiation(of: chat) }
         case .initiationsRepeated: RepeatedInitiation()
         case .cookies: CookieFlood(count: 1_024, isSpread: false)
         case .cookiesSpread: CookieFlood(count: 2_048, isSpread: true)
         case .responses: try IndexFlood { $1.response(index: $0) }
         case .responsesSpoofed: try IndexFlood(from: .spoofed) { $1.response(index: $0) }
-        case .asks: RandomFlood { $0.ask(tag: openTag) }
+        case .asks: RandomFlood { chat.ask(token: $0.next()).encode() }
         case .retries: try IndexFlood { $1.retry(index: $0) }
-        case .sealedKnown: SealedFlood()
+        case .sealedKnown:
+            MemberFlood(maximumRate: .max) { member, attacker in
+                if let index = member.remoteIndex { attacker.send(attacker.garbage.sealed(index: index)) }
+            }
         case .sealedRandom: RandomFlood { $0.sealed(index: $0.index()) }
-        case .instances: try InstanceFlood()
-        case .links: LinkFiller(isSpread: false, speaks: false)
-        case .linksSpread: LinkFiller(isSpread: true, speaks: false)
-        case .linksKept: LinkFiller(isSpread: false, speaks: true)
-        case .messages: MessageFlood(memberCount: 1, textSize: 1)
-        case .messagesCrowd: MessageFlood(memberCount: 20, textSize: 1)
-        case .messagesLarge: MessageFlood(memberCount: 20, textSize: Limits.maximumRecordTextSize)
+        case .pings: MemberFlood(maximumRate: .max) { $0.ping($1) }
+        case .moves: MemberFlood { $0.move(to: $1.address(of: Attacker.spoofedAddresses), $1) }
+        case .names: try InstanceFlood(of: ChatKeys(secret: ChatSecret(using: &attacker.random)))
+        case .instances: try InstanceFlood(of: chat)
+        case .links: LinkFiller(isSpread: false)
+        case .linksSpread: LinkFiller(isSpread: true)
+        case .messages: MemberFlood { $0.sendText("x", endsMessage: true, $1) }
+        case .messagesCrowd:
+            MemberFlood(count: 20, isSpread: true) { [text = longestText] in $0.sendText(text, endsMessage: true, $1) }
+        case .messagesBegun:
+            // Each part keeps its message alive (M-43).
+            MemberFlood(count: 200, isSpread: true, maximumRate: 2) { $0.sendText("x", endsMessage: false, $1) }
         case .probes: try ProbePlan()
         }
     }
+
+    private var longestText: String { String(repeating: "x", count: Limits.maximumRecordTextSize) }
 }
 
 /// Writes a line to standard output at once.

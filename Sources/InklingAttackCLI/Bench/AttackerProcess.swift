@@ -21,14 +21,14 @@ final class AttackerProcess {
 
     init(
         _ attack: Attack, on host: BenchNetwork.Host, program: String, victim: SocketEndpoint, friend: SocketEndpoint,
-        secretTag: String, rate: Int, seconds: Double
+        rate: Int, seconds: Double
     ) throws {
         let lines = Lines()
         self.lines = lines
         child = try Child(
             host.command([
                 program, "send", attack.rawValue, "--victim", victim.description, "--friend", friend.description,
-                "--secret-tag", secretTag, "--rate", "\(rate)", "--seconds", "\(seconds)",
+                "--rate", "\(rate)", "--seconds", "\(seconds)",
             ])
         ) { text, _ in
             lines.mutex.withLock { $0.append(String(decoding: text, as: UTF8.self)) }

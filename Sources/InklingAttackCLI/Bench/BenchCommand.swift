@@ -14,8 +14,8 @@ struct BenchCommand: ParsableCommand {
 
             The table has, for Bob: datagrams that his socket had no room for; the part of a core that he used, and \
             that he was ready to use while something else had it; his memory. "Friend again" is the time that Alice \
-            needs to be online when she starts once more while the attack goes on. For the attacker: the part of a \
-            core that it used, and the niceness that it needed for its rate.
+            needs to be online when she starts once more during the attack. For the attacker: the part of a core that \
+            it used, and the niceness that it needed for its rate.
             """)
 
     @Option(help: ArgumentHelp("Choose an attack; may be repeated (default: all).", valueName: "attack"))
@@ -23,12 +23,9 @@ struct BenchCommand: ParsableCommand {
     @Option(help: "Attack for so long.") var seconds = 20.0
     @Option(help: "Send so many datagrams a second.") var rate = 10_000
     @Option(help: "Measure for so long before the first attack.") var quietSeconds = 60.0
-    @Option(help: "Keep links for so long in links-kept, before the friend starts again.") var keepSeconds = 60.0
     @Option(help: .hidden) var hosts: String
     @Option(help: .hidden) var program: String
 
-    /// How long silence takes to show after an attack, in seconds (L-27).
-    private static let silence = 3.5
     /// How long a friend who starts again may need, in seconds.
     private static let longestStart = 30.0
     /// How many lines a second a slow reader takes.
@@ -37,8 +34,8 @@ struct BenchCommand: ParsableCommand {
     private static let longestFilling = 60.0
 
     func validate() throws {
-        guard [seconds, quietSeconds, keepSeconds].allSatisfy((1...600).contains) else {
-            throw ValidationError("--seconds, --quiet-seconds and --keep-seconds: 1 to 600.")
+        guard [seconds, quietSeconds].allSatisfy((1...600).contains) else {
+            throw ValidationError("--seconds and --quiet-seconds: 1 to 600.")
         }
         guard (1...100_000).contains(rate) else { throw ValidationError("--rate: 1 to 100,000.") }
     }
@@ -101,50 +98,32 @@ struct BenchCommand: ParsableCommand {
         defer { friends.end() }
         let attacker = try AttackerProcess(
             attack, on: network.attacker, program: CommandLine.arguments[0], victim: friends.victim,
-            friend: friends.friend, secretTag: friends.secretTag, rate: rate,
-            seconds: attackSeconds(attack))
+            friend: friends.friend, rate: rate,
+            seconds: seconds + BenchCommand.longestFilling + BenchCommand.longestStart + 30)
         defer { attacker.end() }
-        guard attacker.wait(for: "ready", seconds: 30) != nil else { throw AttackError("the attacker is not ready") }
+        guard attacker.wait(for: "ready", seconds: 60) != nil else { throw AttackError("the attacker is not ready") }
 
         let meter = UsageMeter(of: friends.bob.processID)
         attacker.begin()
         if attack.hasSlowReader { friends.bob.readOutput(linesPerSecond: BenchCommand.slowLinesPerSecond) }
-        // What a slow reader is shown comes late of itself: then Alice is read.
+        // A slow reader shows everything late: then Alice is read.
         let (typist, reader) = attack.hasSlowReader ? (friends.bob, friends.alice) : (friends.alice, friends.bob)
         let edges = TypingEdges(from: typist, to: reader, seconds: seconds)
         var row = BenchRow(name: attack.rawValue, quiet: quiet, edges: BenchCommand.text(edges))
-        if attack.fillsLinks {
-            _ = attacker.wait(for: "filled", seconds: BenchCommand.longestFilling)
-            if attack == .linksKept { rest(keepSeconds) }
-        }
-        if attack.startsFriendAgain {
-            meter.finish(&row)
-            row.online = online(friends, since: meter.begin)
-            row.again = BenchCommand.text(try friends.startAliceAgain(within: BenchCommand.longestStart))
-            attacker.stop()
-        }
-        if !friends.isAlive { attacker.stop() }
-        let report = attacker.report(within: 5)
-        if !attack.startsFriendAgain { meter.finish(&row) }
-        if let report {
+        if attack.fillsLinks { _ = attacker.wait(for: "filled", seconds: BenchCommand.longestFilling) }
+        meter.finish(&row)
+        row.online = online(friends, since: meter.begin)
+        friends.bob.readOutput(linesPerSecond: nil)
+        row.again = BenchCommand.text(try friends.startAliceAgain(within: BenchCommand.longestStart))
+        attacker.stop()
+        if let report = attacker.report(within: 5) {
             row.sent = "\(report.sent)"
             row.rate = "\(Int(Double(report.sent) / max(report.seconds, 0.001)))"
             let part = report.processor / max(report.seconds, 0.001)
             row.attacker = String(format: "%.2f, nice %d", part, report.niceness)
             row.note = report.received
         }
-        if !attack.startsFriendAgain {
-            rest(BenchCommand.silence)
-            row.online = online(friends, since: meter.begin)
-        }
-        friends.bob.readOutput(linesPerSecond: nil)
         return row
-    }
-
-    /// How long the attacker goes on; where the friend starts again, until it is told to stop.
-    private func attackSeconds(_ attack: Attack) -> Double {
-        guard attack.startsFriendAgain else { return seconds }
-        return seconds + BenchCommand.longestFilling + keepSeconds + BenchCommand.longestStart + 30
     }
 
     /// Whether both friends still run, and neither showed the other as offline.

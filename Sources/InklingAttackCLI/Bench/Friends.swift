@@ -39,7 +39,6 @@ final class Friends {
             "Alice", friend: "Bob", on: network.friend, program: program, secret: secret.base32, stateName: stateName)
     }
 
-    var secretTag: String { ChatKeys(secret: secret).tag.hex }
     var victim: SocketEndpoint { SocketEndpoint(address: network.victim.address, port: bob.port ?? 0) }
     var friend: SocketEndpoint { SocketEndpoint(address: network.friend.address, port: alice.port ?? 0) }
     var isAlive: Bool { alice.status == nil && bob.status == nil }

@@ -3,7 +3,7 @@ import Inkling
 import InklingText
 
 /// The program's version: what `--version`, `ready` and the control socket say, and the package is called.
-let programVersion = "0.2.0"
+let programVersion = "0.3.0"
 
 package struct InklingCommand: ParsableCommand {
     package static let configuration = CommandConfiguration(

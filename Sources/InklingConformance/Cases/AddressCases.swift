@@ -4,9 +4,7 @@ import InklingWire
 extension Catalogue {
     /// A program and a peer with a link, and another address of that peer.
     private static func linked(_ trial: Trial) throws -> (program: Program, session: PeerSession, other: UDPAddress) {
-        let program = try trial.start()
-        let peer = try trial.peer()
-        try peer.open(to: program)
+        let (program, peer) = try trial.startLinked()
         guard let session = peer.sending else { throw Untried(reason: "the peer has no session") }
         return (program, session, try peer.addAddress())
     }
@@ -16,9 +14,8 @@ extension Catalogue {
         let start = trial.now
         program.compose("here")
         let frames = try peer.await("a status at \(address)", since: start) { $0.typing != nil }
-        guard frames.destination == address else {
-            throw Finding(expected: "datagrams to \(address)", actual: "one came to \(frames.destination)")
-        }
+        try expect(
+            frames.destination == address, "datagrams to \(address)", actual: "one came to \(frames.destination)")
         program.compose("")
         try peer.awaitTyping(false)
         trial.run(for: .milliseconds(500))
@@ -36,15 +33,13 @@ extension Catalogue {
     }
 
     static let addressCases: [Case] = [
-        Case(
-            "L-24.1", "the link's address follows the newest evidence, once a pong came from there", also: "L-51",
-            group: .presence
-        ) { trial in
+        Case("L-24.1", "the link's address follows the newest evidence, once a pong came from there", also: "L-51") {
+            trial in
             let (program, session, other) = try linked(trial)
             let peer = trial.peers[0]
             for address in [other, peer.address, other] {
                 session.source = address
-                try trial.expectLife(of: peer)
+                try peer.ping()
                 // The pong of the peer is on its way.
                 trial.run(for: Trial.late)
                 try expectLink(trial, program, of: peer, at: address)
@@ -52,22 +47,22 @@ extension Catalogue {
         },
         Case(
             "L-24.2", "the address follows no datagram that is older, or does not authenticate or parse", also: "L-23",
-            "W-23", group: .presence
-        ) {
-            trial in
+            "W-23"
+        ) { trial in
             let (program, session, other) = try linked(trial)
             let peer = trial.peers[0]
-            let base = session.nextCounter
-            session.nextCounter = base + 4
-            try trial.expectLife(of: peer)
+            let base = session.state.nextCounter
+            session.state.nextCounter = base + 4
+            try peer.ping()
             // An old one, one whose tag is wrong, and one whose content is in error.
             let frames = Frames.encode([peer.heartbeatFrame])
             peer.sendBytes(session.seal(frames, counter: base + 1), to: program.address, from: other)
-            var broken = session.seal(frames, counter: session.nextCounter + 1)
+            var broken = session.seal(frames, counter: session.state.nextCounter + 1)
             broken[broken.count - 1] ^= 1
             peer.sendBytes(broken, to: program.address, from: other)
-            peer.sendBytes(session.seal([0x3F, 0], counter: session.nextCounter), to: program.address, from: other)
-            session.nextCounter += 2
+            peer.sendBytes(
+                session.seal([0x3F, 0], counter: session.state.nextCounter), to: program.address, from: other)
+            session.state.nextCounter += 2
             trial.run(for: .milliseconds(150))
             try expectLink(trial, program, of: peer, at: peer.address)
             if let datagram = peer.received.first(where: { $0.destination == other }) {
@@ -76,56 +71,23 @@ extension Catalogue {
                     actual: "\(datagram.frames.map(\.word).joined(separator: "+")) came there")
             }
         },
-        Case(
-            "L-28.2", "a pong goes to where the ping came from, and the link's address stays", also: "L-24",
-            group: .presence
-        ) {
-            trial in
+        Case("L-28.2", "a pong goes to where the ping came from, and the link's address stays", also: "L-24") { trial in
             let (program, session, other) = try linked(trial)
             let peer = trial.peers[0]
-            let base = session.nextCounter
-            session.nextCounter = base + 4
-            try trial.expectLife(of: peer)
+            let base = session.state.nextCounter
+            session.state.nextCounter = base + 4
+            try peer.ping()
             let old = session.seal(Frames.encode([.ping(0x7777)]), counter: base + 1)
             peer.sendBytes(old, to: program.address, from: other)
             let pong = try peer.await("a pong to the old ping") { $0.pong == 0x7777 }
-            guard pong.destination == other else {
-                throw Finding(
-                    expected: "the pong at \(other), where the ping came from", actual: "it came to \(pong.destination)"
-                )
-            }
+            try expect(
+                pong.destination == other, "the pong at \(other), where the ping came from",
+                actual: "it came to \(pong.destination)")
             try expectLink(trial, program, of: peer, at: peer.address)
         },
         Case(
-            "L-28.3", "a pong to another address than the link's has no hello beside it", also: "L-18", "L-51",
-            group: .presence
-        ) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            peer.habits.saysHello = false
-            peer.stopHeartbeats()
-            let session = try peer.openSession(to: program)
-            // It does not say that it holds the program's stream, so hellos go on.
-            peer.send([.hello(peer.hello), peer.heartbeatFrame])
-            try program.awaitPresence("online", of: peer.user)
-            peer.habits.answersPings = false
-            let other = try peer.addAddress()
-            session.source = other
-            let start = trial.now
-            peer.send([.ping(0x2828)])
-            try peer.await("a pong at \(other)", since: start) { $0.pong == 0x2828 && $0.destination == other }
-            trial.run(for: .milliseconds(400))
-            let datagrams = peer.received(since: start)
-            guard !datagrams.contains(where: { $0.destination == other && $0.pong != nil && $0.hello != nil }) else {
-                throw Finding(expected: "no hello with the pong to \(other)", actual: "one came there")
-            }
-            guard datagrams.contains(where: { $0.destination == peer.address && $0.hello != nil }) else {
-                throw Finding(expected: "hellos to \(peer.address), the link's address", actual: "none came")
-            }
-        },
-        Case(
             "L-51.1", "until a pong comes from there, an address gets pings alone, and the link goes on where it was",
-            also: "L-24", group: .presence
+            also: "L-24"
         ) { trial in
             let (program, session, other) = try linked(trial)
             let peer = trial.peers[0]
@@ -146,23 +108,16 @@ extension Catalogue {
                     actual: "\(wrong.frames.map(\.word).joined(separator: "+")) came there")
             }
             let most = period.milliseconds / 125 + 2
-            guard (1...most).contains(there.count) else {
-                throw Finding(
-                    expected: "1 to \(most) pings to \(other) in \(period.text)", actual: "\(there.count) came")
-            }
+            try expect(
+                (1...most).contains(there.count), "1 to \(most) pings to \(other) in \(period.text)",
+                actual: "\(there.count) came")
             let bytes = there.map(\.bytes.count).reduce(0, +)
-            guard bytes <= 3 * sent else {
-                throw Finding(expected: "at most \(3 * sent) bytes to \(other)", actual: "\(bytes) came")
-            }
-            guard program.presence(of: peer.user) == "online" else {
-                throw Finding(expected: "the peer is online: it is heard", actual: "it is not")
-            }
+            try expect(bytes <= 3 * sent, "at most \(3 * sent) bytes to \(other)", actual: "\(bytes) came")
+            try expect(
+                program.presence(of: peer.user) == "online", "the peer is online: it is heard", actual: "it is not")
             try expectLink(trial, program, of: peer, at: peer.address)
         },
-        Case(
-            "L-51.2", "the pong of a ping that went to the link's address does not confirm another one",
-            group: .presence
-        ) { trial in
+        Case("L-51.2", "the pong of a ping that went to the link's address does not confirm another one") { trial in
             let (program, session, other) = try linked(trial)
             let peer = trial.peers[0]
             let last = try peer.fallSilent()
@@ -172,7 +127,7 @@ extension Catalogue {
             trial.run(for: .milliseconds(150))
             try expectLink(trial, program, of: peer, at: peer.address)
         },
-        Case("L-51.3", "a pong confirms no address but the one that it comes from", group: .presence) { trial in
+        Case("L-51.3", "a pong confirms no address but the one that it comes from") { trial in
             let (program, session, other) = try linked(trial)
             let peer = trial.peers[0]
             peer.habits.answersPings = false
@@ -184,9 +139,7 @@ extension Catalogue {
             trial.run(for: .milliseconds(50))
             try expectLink(trial, program, of: peer, at: peer.address)
         },
-        Case(
-            "L-51.4", "a pong with another token ends the check, and the next one begins 1 s later", group: .presence
-        ) { trial in
+        Case("L-73.1", "a pong with another token ends the check, and the next one begins 1 s later") { trial in
             let (program, session, other) = try linked(trial)
             let peer = trial.peers[0]
             peer.habits.answersPings = false
@@ -214,8 +167,8 @@ extension Catalogue {
             try expectLink(trial, program, of: peer, at: other)
         },
         Case(
-            "L-51.5", "to an address that is not confirmed go at most three times the bytes that came from it",
-            also: "L-28", group: .presence
+            "L-72.1", "to an address that is not confirmed go at most three times the bytes that came from it",
+            also: "L-28"
         ) { trial in
             let (program, session, other) = try linked(trial)
             let peer = trial.peers[0]
@@ -228,50 +181,16 @@ extension Catalogue {
                 trial.run(for: .milliseconds(2))
             }
             session.source = peer.address
-            try trial.expectLife(of: peer)
+            try peer.ping()
             trial.run(for: Trial.late)
             let there = peer.received(since: start).filter { $0.destination == other }
             let bytes = there.map(\.bytes.count).reduce(0, +)
-            guard bytes <= 3 * sent, there.contains(where: { $0.pong != nil }) else {
-                throw Finding(
-                    expected: "pongs of at most \(3 * sent) bytes to \(other)", actual: "\(bytes) bytes came there")
-            }
+            try expect(
+                bytes <= 3 * sent && there.contains(where: { $0.pong != nil }),
+                "pongs of at most \(3 * sent) bytes to \(other)", actual: "\(bytes) bytes came there")
             try expectLink(trial, program, of: peer, at: peer.address)
         },
-        Case(
-            "L-51.7", "a peer that moved before it had a hello gets that with the ping where it is now, if it may",
-            also: "L-18", group: .presence
-        ) { trial in
-            // A long name makes the hello take more than a heartbeat allows.
-            let name = String(repeating: "S", count: 60)
-            let program = try trial.start(ProgramArguments(chat: trial.chatName, name: name))
-            let peer = try trial.peer()
-            peer.habits.saysHello = false
-            peer.habits.answersPings = false
-            peer.stopHeartbeats()
-            let session = try peer.openSession(to: program)
-            let other = try peer.addAddress()
-            session.source = other
-            let start = trial.now
-            var sent = peer.send([.hello(peer.hello), peer.heartbeatFrame]).count
-            try peer.await("a ping with the hello at \(other)", since: start) {
-                $0.ping != nil && $0.hello != nil && $0.destination == other
-            }
-            // Less than a ping and a hello take a third of.
-            for _ in 0..<10 {
-                trial.run(for: .milliseconds(130))
-                sent += peer.send([peer.heartbeatFrame]).count
-            }
-            trial.run(for: Trial.late)
-            let there = peer.received(since: start).filter { $0.destination == other }
-            let bytes = there.map(\.bytes.count).reduce(0, +)
-            guard bytes <= 3 * sent, there.count > 1 else {
-                throw Finding(
-                    expected: "several pings of at most \(3 * sent) bytes at \(other)",
-                    actual: "\(there.count) datagrams of \(bytes) bytes came there")
-            }
-        },
-        Case("L-51.6", "a pong more than 3 s after its ping confirms nothing", group: .presence) { trial in
+        Case("L-51.4", "a pong more than 3 s after its ping confirms nothing") { trial in
             let (program, session, other) = try linked(trial)
             let peer = trial.peers[0]
             peer.habits.answersPings = false

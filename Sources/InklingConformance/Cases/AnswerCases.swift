@@ -29,14 +29,13 @@ extension Catalogue {
     }
 
     static let answerCases: [Case] = [
-        Case("A-1.1", "`ready` has the member `interface`, the number 1", group: .driver) { trial in
+        Case("A-1.1", "`ready` has the member `interface`, the number 1") { trial in
             let program = try trial.startAnswering()
-            guard program.readyLine["interface"]?.integer == 1 else {
-                throw Finding(expected: "`interface` is 1", actual: program.describe(program.readyLine))
-            }
+            try expect(
+                program.readyLine["interface"]?.integer == 1, "`interface` is 1",
+                actual: program.describe(program.readyLine))
         },
-        Case("A-2.1", "an `id` comes back as it was given, a number as a number and a text as a text", group: .driver) {
-            trial in
+        Case("A-2.1", "an `id` comes back as it was given, a number as a number and a text as a text") { trial in
             let program = try trial.startAnswering(needs: .who)
             for id in goodIDs {
                 let request: JSONValue = ["do": "who", "id": id]
@@ -44,14 +43,11 @@ extension Catalogue {
                 _ = try program.awaitAnswer(id, to: request)
             }
             trial.run(for: .milliseconds(200))
-            guard program.answers.map(\.id) == goodIDs, program.events("error").isEmpty else {
-                throw Finding(
-                    expected: "one answer to each of \(goodIDs.count) requests", actual: "\(program.answers.count)")
-            }
+            try expect(
+                program.answers.map(\.id) == goodIDs && program.events("error").isEmpty,
+                "one answer to each of \(goodIDs.count) requests", actual: "\(program.answers.count)")
         },
-        Case(
-            "A-2.2", "a line with an `id` that is not valid yields a `bad-command`, and changes nothing", group: .driver
-        ) { trial in
+        Case("A-2.2", "a line with an `id` that is not valid yields a `bad-command`, and changes nothing") { trial in
             let program = try trial.startAnswering()
             let peer = try trial.peer()
             try peer.open(to: program)
@@ -59,29 +55,24 @@ extension Catalogue {
                 program.feed(Array("{\"do\":\"compose\",\"text\":\"h\",\"id\":\(id)}".utf8))
                 let error = try program.await(
                     "error", "an `error` for the `id` \(id)", where: { $0["line"]?.integer == program.written })
-                guard error.value["code"]?.string == "bad-command", error.value["id"] == nil else {
-                    throw Finding(
-                        expected: "`bad-command` without an `id` for the `id` \(id)",
-                        actual: program.describe(error.value))
-                }
+                try expect(
+                    error.value["code"]?.string == "bad-command" && error.value["id"] == nil,
+                    "`bad-command` without an `id` for the `id` \(id)", actual: program.describe(error.value))
             }
             trial.run(for: .milliseconds(300))
-            guard !peer.received.contains(where: { $0.status?.isTyping == true }) else {
-                throw Finding(expected: "no typing", actual: "a line with an `id` that is not valid was carried out")
-            }
+            try expect(
+                !peer.received.contains(where: { $0.status?.isTyping == true }), "no typing",
+                actual: "a line with an `id` that is not valid was carried out")
         },
-        Case(
-            "A-3.1", "each request with an `id` is answered by one line that has it, and one without gets no `ok`",
-            group: .driver
-        ) { trial in
+        Case("A-3.1", "each request with an `id` is answered by one line that has it, and one without gets no `ok`") {
+            trial in
             let program = try trial.startAnswering(needs: .away, .block, .chats, .messages, .stats, .who)
             let requests = requests(of: program)
             for (members, kind) in requests { try program.ask(members, expecting: kind) }
             trial.run(for: .milliseconds(200))
-            guard program.answers.count == requests.count else {
-                throw Finding(
-                    expected: "\(requests.count) lines with an `id`", actual: "\(program.answers.count) of them")
-            }
+            try expect(
+                program.answers.count == requests.count, "\(requests.count) lines with an `id`",
+                actual: "\(program.answers.count) of them")
             let before = program.lines.count
             for (members, _) in requests { program.tell(.object(members)) }
             try program.ask(["do": "who"], expecting: "who")
@@ -90,17 +81,14 @@ extension Catalogue {
                 // The last one was asked for with an `id`.
                 let expected = requests.count { $0.kind == kind } + (kind == "who" ? 1 : 0)
                 let count = lines.count { $0.kind == kind }
-                guard count == expected else {
-                    throw Finding(expected: "\(expected) lines `\(kind)`", actual: "\(count)")
-                }
+                try expect(count == expected, "\(expected) lines `\(kind)`", actual: "\(count)")
             }
-            guard !lines.contains(where: { $0.kind == "ok" }), program.answers.count == requests.count + 1 else {
-                throw Finding(
-                    expected: "no `ok`, and no `id`, for requests without one",
-                    actual: "\(lines.count { $0.kind == "ok" }) lines `ok`")
-            }
+            try expect(
+                !lines.contains(where: { $0.kind == "ok" }) && program.answers.count == requests.count + 1,
+                "no `ok`, and no `id`, for requests without one",
+                actual: "\(lines.count { $0.kind == "ok" }) lines `ok`")
         },
-        Case("A-3.2", "no line but the answer has the `id`, and an `id` can be used again", group: .driver) { trial in
+        Case("A-3.2", "no line but the answer has the `id`, and an `id` can be used again") { trial in
             let program = try trial.startAnswering(needs: .messages)
             let peer = try trial.peer()
             try peer.open(to: program)
@@ -109,42 +97,40 @@ extension Catalogue {
                 try program.await("delivered", where: { $0["message"]?.integer == count })
             }
             let kinds = program.answers.compactMap { $0.value["on"]?.string }
-            guard kinds == ["sent", "sent", "sent"], program.answers.allSatisfy({ $0.value["tag"]?.string == "t" })
-            else {
-                throw Finding(expected: "three `sent` with the `id`, and their tags", actual: "\(kinds)")
-            }
+            try expect(
+                kinds == ["sent", "sent", "sent"] && program.answers.allSatisfy({ $0.value["tag"]?.string == "t" }),
+                "three `sent` with the `id`, and their tags", actual: "\(kinds)")
         },
-        Case("A-3.3", "results have the members that the tables name", group: .driver) { trial in
+        Case("A-3.3", "results have the members that the tables name") { trial in
             let program = try trial.startAnswering(needs: .away, .chats, .secret)
             try trial.peer().open(to: program)
             try program.judgeResults()
         },
-        Case("A-35.1", "a chat is `looking` for 3 s after it was joined", group: .driver) { trial in
+        Case("A-35.1", "a chat is `looking` for 3 s after it was joined") { trial in
             let program = try trial.startAnswering(needs: .chats)
-            func expect(_ looking: [Bool]) throws {
+            func expectLooking(_ looking: [Bool]) throws {
                 let chats = try program.ask(["do": "chats"], expecting: "chats")["chats"]?.array ?? []
                 let actual = chats.map { $0["looking"]?.boolean }
-                guard actual == looking else { throw Finding(expected: "\(looking)", actual: "\(actual)") }
+                try expect(actual == looking, "\(looking)", actual: "\(actual)")
             }
-            try expect([true])
+            try expectLooking([true])
             trial.run(for: .milliseconds(3_200))
-            try expect([false])
+            try expectLooking([false])
             try program.ask(["do": "join", "chat": "another"], expecting: "ok")
-            try expect([false, true])
+            try expectLooking([false, true])
         },
-        Case("A-3.4", "`quit` and `stop` are answered, and end it with a bye", also: "J-10", group: .driver) { trial in
+        Case("A-3.4", "`quit` and `stop` are answered, and end it with a bye", also: "J-10") { trial in
             for word in ["quit", "stop"] {
-                let program = try trial.startAnswering(
-                    ProgramArguments(chat: trial.chatName, state: word), needs: [])
+                let program = try trial.startAnswering(ProgramArguments(chat: trial.chatName, state: word), needs: [])
                 let peer = try trial.peer()
                 try peer.open(to: program)
                 try program.ask(["do": .string(word)], expecting: "ok")
                 try trial.wait(.seconds(3), for: "a bye", until: { peer.byes.isEmpty ? nil : true })
                 let status = try program.awaitExit()
-                guard status == .exited(0) else { throw Finding(expected: "exit status 0", actual: "\(status)") }
+                try expect(status == .exited(0), "exit status 0", actual: "\(status)")
             }
         },
-        Case("A-4.1", "answers come in the order of their requests", group: .driver) { trial in
+        Case("A-4.1", "answers come in the order of their requests") { trial in
             let program = try trial.startAnswering(needs: .chats, .messages, .stats, .who)
             let kinds = ["who", "chats", "status", "stats", "identity", "send", "compose", "dance"]
             let count = 200
@@ -153,13 +139,11 @@ extension Catalogue {
             }
             try trial.wait(
                 .seconds(10), for: "\(count) answers", actual: { "\(program.answers.count)" },
-                until: { program.answers.count >= count ? true : nil })
+                when: { program.answers.count >= count })
             let order = program.answers.compactMap(\.id.integer)
-            guard order == Array(0..<count) else {
-                throw Finding(expected: "the ids from 0 to \(count - 1) in order", actual: "\(order)")
-            }
+            try expect(order == Array(0..<count), "the ids from 0 to \(count - 1) in order", actual: "\(order)")
         },
-        Case("A-4.2", "an answer comes before the lines on what its request brought about", group: .driver) { trial in
+        Case("A-4.2", "an answer comes before the lines on what its request brought about") { trial in
             let program = try trial.startAnswering(needs: .chats, .messages, .block)
             let peer = try trial.peer()
             try peer.open(to: program)
@@ -168,7 +152,7 @@ extension Catalogue {
                 let answer = try program.ask(request)
                 try trial.wait(
                     .seconds(5), for: "a line `\(kind)` after \(program.describe(answer))",
-                    until: { program.lines.dropFirst(count).contains { $0.kind == kind } ? true : nil })
+                    when: { program.lines.dropFirst(count).contains { $0.kind == kind } })
                 let lines = program.lines.dropFirst(count)
                 guard let answered = lines.firstIndex(where: { $0.value == answer }),
                     let told = lines.firstIndex(where: { $0.kind == kind }), answered < told
@@ -178,8 +162,7 @@ extension Catalogue {
             try judge(["do": "send", "text": "x"], before: "delivered")
             try judge(["do": "block", "user": .string(peer.user)], before: "peer")
         },
-        Case("A-5.1", "an `error` has the `id` of its line, whatever else is wrong with that", group: .driver) {
-            trial in
+        Case("A-5.1", "an `error` has the `id` of its line, whatever else is wrong with that") { trial in
             let program = try trial.startAnswering(needs: .chats, .messages, .block, .who)
             let lines = [
                 "{\"id\":1}", "{\"id\":2,\"do\":null}", "{\"id\":3,\"do\":\"dance\"}",
@@ -194,25 +177,22 @@ extension Catalogue {
                 program.feed(Array(line.utf8))
                 let error = try program.await(
                     "error", "an `error` for \(line)", where: { $0["line"]?.integer == program.written })
-                guard error.value["id"]?.integer == index + 1 else {
-                    throw Finding(expected: "the `id` \(index + 1)", actual: program.describe(error.value))
-                }
+                try expect(
+                    error.value["id"]?.integer == index + 1, "the `id` \(index + 1)",
+                    actual: program.describe(error.value))
             }
             for line in ["[{\"id\":1}]", "{\"do\":\"dance\",\"id\":1"] {
                 program.feed(Array(line.utf8))
                 let error = try program.await("error", where: { $0["line"]?.integer == program.written })
-                guard error.value["id"] == nil else {
-                    throw Finding(expected: "no `id` for \(line)", actual: program.describe(error.value))
-                }
+                try expect(error.value["id"] == nil, "no `id` for \(line)", actual: program.describe(error.value))
             }
             let head = Array("{\"do\":\"compose\",\"id\":1,\"text\":\"".utf8)
             program.feed(head + [UInt8](repeating: 0x78, count: 1_100_000) + [0x22, 0x7D])
             let error = try program.await(
                 "error", within: .seconds(10), where: { $0["line"]?.integer == program.written })
-            guard error.value["id"] == nil else {
-                throw Finding(
-                    expected: "no `id` for a line of more than 1 MiB", actual: program.describe(error.value))
-            }
+            try expect(
+                error.value["id"] == nil, "no `id` for a line of more than 1 MiB", actual: program.describe(error.value)
+            )
         },
     ]
 }
@@ -221,7 +201,7 @@ extension Program {
     /// Whether results say what they have to, in the chat that it began with, where one person is.
     fileprivate func judgeResults() throws {
         func judge(_ result: JSONValue, _ what: String, _ isRight: Bool) throws {
-            guard isRight else { throw Finding(expected: what, actual: describe(result)) }
+            try expect(isRight, what, actual: describe(result))
         }
         let identity = try ask(["do": "identity"], expecting: "identity")
         try judge(
@@ -257,7 +237,6 @@ extension Program {
             invite, "the invite of the secret chat",
             invite["invite"]?.string == "inkling:caf%C3%A9#" + secret && invite["chat"]?.string == "caf\u{E9}")
         let none = try ask(["do": "invite"], expecting: "invite")
-        try judge(
-            none, "no invite of an open chat", none["invite"] == nil && none["chat"]?.string == arguments.chat)
+        try judge(none, "no invite of an open chat", none["invite"] == nil && none["chat"]?.string == arguments.chat)
     }
 }

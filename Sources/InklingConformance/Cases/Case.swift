@@ -22,27 +22,27 @@ package struct Case: Sendable {
     package let id: String
     /// The clauses that it proves; the first gives the level.
     package let clauses: [String]
-    package let group: Group
+    /// What the list of cases is about that it stands in.
+    package var group = Group.links
     package let load: Load
     /// What the program does that passes, as a sentence.
     package let title: String
     package let body: @Sendable (Trial) throws -> Void
 
     package init(
-        _ id: String, _ title: String, also clauses: String..., group: Group, load: Load = .light,
+        _ id: String, _ title: String, also clauses: String..., load: Load = .light,
         _ body: @escaping @Sendable (Trial) throws -> Void
     ) {
-        self.init(id, title, alsoAll: clauses, group: group, load: load, body)
+        self.init(id, title, alsoAll: clauses, load: load, body)
     }
 
     /// The same, with a list of further clauses.
     package init(
-        _ id: String, _ title: String, alsoAll clauses: [String], group: Group, load: Load = .light,
+        _ id: String, _ title: String, alsoAll clauses: [String], load: Load = .light,
         _ body: @escaping @Sendable (Trial) throws -> Void
     ) {
         self.id = id
         self.clauses = [String(id.prefix { $0 != "." })] + clauses
-        self.group = group
         self.load = load
         self.title = title
         self.body = body

@@ -1,17 +1,30 @@
 /// All cases, in the order of the texts and by number.
 package enum Catalogue {
     package static let all: [Case] = [
-        answerCases, datagramCases, driverCases, driverLineCases, driverStartCases, extensionCases, frameCases,
-        handshakeCases,
-        malformedCases, orderCases, sealedCases, securityCases, vectorCases, wireCases, typingSenderCases,
-        typingEndCases, typingReceiverCases, presenceCases, silenceCases, addressCases, sleepCases, farewellCases,
-        messageCases,
-        deliveryCases, streamCases, outcomeCases, openingCases, attemptCases, crossedCases, retryCases, helloCases,
-        bindingCases, sessionCases, askCases, requestCases, localAddressCases, loadCases, limitCases, discoveryCases,
-    ].flatMap { $0 }.map { (place: place(of: $0.id), test: $0) }.sorted { $0.place < $1.place }.map(\.test)
+        (.handshake, [handshakeCases, wireCases, openingCases, attemptCases, retryCases, askCases]),
+        (.handshake, [localAddressCases, securityCases]), (.sealed, [sealedCases]),
+        (.malformed, [datagramCases, frameCases, malformedCases]), (.extensions, [extensionCases]),
+        (.links, [linkCases, orderCases, farewellCases, sessionCases, epochCases]),
+        (.typing, [typingSenderCases, typingEndCases, typingReceiverCases]),
+        (.presence, [presenceCases, silenceCases, addressCases, sleepCases, peopleCases]),
+        (.messages, [messageCases, queueCases, deliveryCases, outcomeCases, windowCases, waitingCases]),
+        (.limits, [loadCases, limitCases, poolCases]),
+        (.driver, [answerCases, driverCases, driverLineCases, driverStartCases, requestCases]),
+        (.discovery, [discoveryCases]), (.vectors, [vectorCases]),
+    ].flatMap(list).sorted { $0.place < $1.place }.map(\.test)
+
+    private static func list(group: Case.Group, lists: [[Case]]) -> [(place: Place, test: Case)] {
+        lists.flatMap { $0 }.map { test in
+            var test = test
+            test.group = group
+            return (place(of: test.id), test)
+        }
+    }
+
+    private typealias Place = (letter: Int, clause: Int, vectors: Int, number: Int)
 
     /// The place of a case's number: its clause, then the cases of that clause's own before those made from vectors.
-    private static func place(of id: String) -> (letter: Int, clause: Int, vectors: Int, number: Int) {
+    private static func place(of id: String) -> Place {
         let parts = id.split(separator: ".")
         let clause = Clause.place(of: String(parts[0]))
         let isOfVectors = parts[1].hasPrefix("v")

@@ -2,19 +2,12 @@ import InklingWire
 
 /// The program acknowledges, orders and delivers the messages of a peer (M-2, M-15, M-16).
 extension Catalogue {
-    private static func linked(_ trial: Trial) throws -> (program: Program, peer: Peer) {
-        let program = try trial.start(needs: .messages)
-        let peer = try trial.peer()
-        try peer.open(to: program)
-        return (program, peer)
-    }
-
     /// Waits for an ack of the peer's stream after an instant, and fails unless it says this.
     private static func expectAck(
         next: UInt32, bitmap: UInt16, _ trial: Trial, _ peer: Peer, since start: Duration, _ why: String
     ) throws {
         let expected = "an ack that expects record \(next) next, with the bitmap \(bitmap): \(why)"
-        let frames = try peer.await(expected, since: start) { $0.ack?.stream == peer.stream }
+        let frames = try peer.await(expected, since: start) { $0.ack != nil }
         guard let ack = frames.ack, ack.next == next, ack.bitmap == bitmap else {
             throw Finding(expected: expected, actual: frames.ack.map { Frame.ack($0).word } ?? "none")
         }
@@ -39,7 +32,7 @@ extension Catalogue {
         try trial.wait(
             .seconds(5), for: "\(texts.count) messages, \(why)",
             actual: { "there are \(program.messages(from: peer.user).count)" },
-            until: { program.messages(from: peer.user).count >= texts.count ? true : nil })
+            when: { program.messages(from: peer.user).count >= texts.count })
         trial.run(for: .milliseconds(200))
         let shown = program.messages(from: peer.user)
         guard shown.map({ Array($0.utf8) }) == texts.map({ Array($0.utf8) }) else {
@@ -60,78 +53,69 @@ extension Catalogue {
     }
 
     static let deliveryCases: [Case] = [
-        Case("M-2.1", "messages are shown in the order of their records, whichever comes first", group: .messages) {
-            trial in
-            let (program, peer) = try linked(trial)
-            for number in [UInt32(3), 1, 2] { peer.sendRecord(number, "message \(number)") }
+        Case("M-2.1", "messages are shown in the order of their records, whichever comes first") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
+            for number in [UInt32(4), 2, 3] { peer.sendRecord(number, "message \(number)") }
             trial.run(for: .milliseconds(200))
-            guard program.messages(from: peer.user).isEmpty else {
-                throw Finding(
-                    expected: "no message before record 0 has come", actual: "\(program.messages(from: peer.user))")
-            }
-            peer.sendRecord(0, "message 0")
+            try expect(
+                program.messages(from: peer.user).isEmpty, "no message before record 1 has come",
+                actual: "\(program.messages(from: peer.user))")
+            peer.sendRecord(1, "message 1")
             try expectMessages(
-                ["message 0", "message 1", "message 2", "message 3"], trial, program, peer,
+                ["message 1", "message 2", "message 3", "message 4"], trial, program, peer,
                 "in the order of the records")
         },
-        Case("M-2.2", "a message is shown once, however often its record comes", also: "M-16", group: .messages) {
-            trial in
-            let (program, peer) = try linked(trial)
-            peer.sendRecord(0, "once")
-            peer.sendRecord(0, "once")
+        Case("M-2.2", "a message is shown once, however often its record comes", also: "M-16") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
+            peer.sendRecord(1, "once")
+            peer.sendRecord(1, "once")
             try program.await("message")
-            peer.sendRecord(0, "once")
-            peer.sendRecord(2, "third")
-            peer.sendRecord(2, "third")
-            peer.sendRecord(1, "second")
-            peer.sendRecord(2, "third")
+            peer.sendRecord(1, "once")
+            peer.sendRecord(3, "third")
+            peer.sendRecord(3, "third")
+            peer.sendRecord(2, "second")
+            peer.sendRecord(3, "third")
             try expectMessages(["once", "second", "third"], trial, program, peer, "each once")
         },
-        Case("M-2.3", "a message of several records is shown when it is whole", group: .messages) { trial in
-            let (program, peer) = try linked(trial)
-            peer.sendRecord(2, "👋", first: false, last: true)
-            peer.sendRecord(0, "Zoë ", first: true, last: false)
+        Case("M-2.3", "a message of several records is shown when it is whole") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
+            peer.sendRecord(3, "👋", first: false, last: true)
+            peer.sendRecord(1, "Zoë ", first: true, last: false)
             trial.run(for: .milliseconds(200))
-            guard program.messages(from: peer.user).isEmpty else {
-                throw Finding(expected: "no message before it is whole", actual: "\(program.messages(from: peer.user))")
-            }
-            peer.sendRecord(1, "says ", first: false, last: false)
+            try expect(
+                program.messages(from: peer.user).isEmpty, "no message before it is whole",
+                actual: "\(program.messages(from: peer.user))")
+            peer.sendRecord(2, "says ", first: false, last: false)
             try expectMessages(["Zoë says 👋"], trial, program, peer, "one and whole")
         },
-        Case(
-            "M-2.4", "a first record within a message is dropped with it, and acknowledged", also: "M-1",
-            group: .messages
-        ) {
+        Case("M-2.4", "a first record within a message is dropped with it, and acknowledged", also: "M-1", "M-23") {
             trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startLinked(needs: .messages)
             try peer.deliver([("half", true, false), ("whole", true, true), ("good", true, true)])
             try expectMessages(["good"], trial, program, peer, "as the second record begins a message within another")
         },
         Case(
             "M-2.5", "a record that begins no message where none is under way is dropped, and acknowledged",
-            also: "M-1", group: .messages
-        ) {
-            trial in
-            let (program, peer) = try linked(trial)
+            also: "M-1", "M-23"
+        ) { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             try peer.deliver([("end", false, true), ("middle", false, false), ("good", true, true)])
             try expectMessages(["good"], trial, program, peer, "as the first two records have no beginning")
         },
         Case(
             "M-2.6", "a message of more than 65,536 bytes is dropped and acknowledged, and one of 65,536 is shown",
-            also: "M-1", group: .messages
-        ) {
-            trial in
-            let (program, peer) = try linked(trial)
+            also: "M-1", "M-23"
+        ) { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             let fits = String(repeating: "x", count: 65_536)
-            try peer.deliver(records(1_163, of: fits))
+            try peer.deliver(records(1_167, of: fits))
             try expectMessages([fits], trial, program, peer, "of 65,536 bytes")
             try peer.deliver(records(1_100, of: fits + "y"))
             try peer.deliver([("good", true, true)])
             try expectMessages([fits, "good"], trial, program, peer, "and none of 65,537 bytes")
         },
-        Case("M-2.7", "texts of every kind are shown as they were sent", also: "J-8", "W-28", group: .messages) {
-            trial in
-            let (program, peer) = try linked(trial)
+        Case("M-2.7", "texts of every kind are shown as they were sent", also: "J-8", "W-28") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             let texts = [
                 "\u{1B}[31mred\u{7}", "\u{202E}evil", "a\u{0}b", "\u{FEFF}mark", "cafe\u{301}", "\"\\\n\r\t", " ",
                 "\u{10FFFF}",
@@ -139,84 +123,74 @@ extension Catalogue {
             try peer.deliver(texts.map { ($0, true, true) })
             try expectMessages(texts, trial, program, peer, "byte for byte")
         },
-        Case(
-            "M-15.1", "each datagram with a message is acknowledged at once: what is expected, and what is beyond",
-            also: "M-16", group: .messages
-        ) {
+        Case("M-15.1", "each record is acknowledged at once: what is expected, and what is beyond", also: "M-16") {
             trial in
-            let (_, peer) = try linked(trial)
-            try expectAck(next: 1, trial, peer, to: 0, "record 0 came")
-            try expectAck(next: 1, bitmap: 0b1, trial, peer, to: 2, "record 2 came, and 1 did not")
-            try expectAck(next: 1, bitmap: 0b101, trial, peer, to: 4, "records 2 and 4 came, and 1 did not")
-            try expectAck(next: 1, bitmap: 0b101, trial, peer, to: 2, "record 2 came again")
-            try expectAck(next: 1, bitmap: 0b101, trial, peer, to: 0, "record 0 came again")
-            try expectAck(next: 3, bitmap: 0b1, trial, peer, to: 1, "record 1 came")
-            try expectAck(next: 5, trial, peer, to: 3, "record 3 came")
+            let (_, peer) = try trial.startLinked(needs: .messages)
+            try expectAck(next: 2, trial, peer, to: 1, "record 1 came")
+            try expectAck(next: 2, bitmap: 0b1, trial, peer, to: 3, "record 3 came, and 2 did not")
+            try expectAck(next: 2, bitmap: 0b101, trial, peer, to: 5, "records 3 and 5 came, and 2 did not")
+            try expectAck(next: 2, bitmap: 0b101, trial, peer, to: 3, "record 3 came again")
+            try expectAck(next: 2, bitmap: 0b101, trial, peer, to: 1, "record 1 came again")
+            try expectAck(next: 4, bitmap: 0b1, trial, peer, to: 2, "record 2 came")
+            try expectAck(next: 6, trial, peer, to: 4, "record 4 came")
         },
-        Case("M-15.2", "records of a message under way are acknowledged as well", group: .messages) { trial in
-            let (_, peer) = try linked(trial)
-            try expectAck(next: 1, trial, peer, to: 0, last: false, "record 0 came")
-            try expectAck(next: 2, trial, peer, to: 1, first: false, last: false, "record 1 came")
-            try expectAck(next: 2, bitmap: 0b10, trial, peer, to: 4, "record 4 came")
+        Case("M-15.2", "records of a message under way are acknowledged as well") { trial in
+            let (_, peer) = try trial.startLinked(needs: .messages)
+            try expectAck(next: 2, trial, peer, to: 1, last: false, "record 1 came")
+            try expectAck(next: 3, trial, peer, to: 2, first: false, last: false, "record 2 came")
+            try expectAck(next: 3, bitmap: 0b10, trial, peer, to: 5, "record 5 came")
         },
-        Case("M-15.3", "an ack beyond the records that were sent is ignored", group: .messages) { trial in
-            let (program, peer) = try linked(trial)
+        Case(
+            "M-31.1", "the bitmap delivers nothing, and bits for records that were not sent mean nothing", also: "M-17"
+        ) { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             peer.habits.acknowledges = false
-            program.send("hello")
-            try peer.await("the message") { $0.record != nil }
-            for next in [UInt32(2), 100, UInt32.max] {
-                peer.send([.ack(Ack(stream: peer.heldStream, next: next, bitmap: 0xFFFF))])
-            }
-            let start = trial.now
-            try trial.never(for: .milliseconds(300), "no outcome by an ack of records that were never sent") {
+            program.send("one")
+            program.send("two")
+            let first = try peer.await("the first message", since: .zero) { $0.text != nil }
+            let number = first.record?.number ?? 0
+            try peer.await("the second message", since: .zero) { ($0.text?.number ?? 0) > number }
+            peer.send([.ack(Ack(next: number, bitmap: 0xFFFF))])
+            try trial.never(for: .milliseconds(300), "nothing is delivered by a bitmap") {
                 !program.outcomes(for: peer.user).isEmpty
             }
-            try peer.await("the record again, as it is not acknowledged", since: start) { $0.record?.number == 0 }
-            peer.send([.ack(Ack(stream: peer.heldStream, next: 1, bitmap: 0))])
-            try program.awaitDelivered(to: peer.user, trial: trial)
+            peer.send([.ack(Ack(next: number + 2))])
+            try program.awaitDelivered(2, to: peer.user)
         },
-        Case("M-15.4", "bits for records that were not sent yet mean nothing", group: .messages) { trial in
-            let (program, peer) = try linked(trial)
-            peer.habits.acknowledges = false
-            program.send("zero")
-            try peer.await("record 0") { $0.record?.number == 0 }
-            peer.send([.ack(Ack(stream: peer.heldStream, next: 0, bitmap: 0xFFFF))])
-            try trial.expectLife(of: peer)
-            program.send("one")
-            try peer.await("record 1, which the bits did not acknowledge") { $0.record?.number == 1 }
-            peer.send([.ack(Ack(stream: peer.heldStream, next: 1, bitmap: 0))])
-            try program.awaitDelivered(to: peer.user, trial: trial)
-            try trial.never(for: .milliseconds(300), "record 1 is not delivered by a bit that came before it was sent")
-            {
-                program.outcomes(for: peer.user).count > 1
-            }
-            peer.send([.ack(Ack(stream: peer.heldStream, next: 2, bitmap: 0))])
-            try program.awaitDelivered(2, to: peer.user, trial: trial)
-        },
-        Case(
-            "M-16.1", "a record 16 or more above the expected one is neither held nor delivered", also: "M-15",
-            group: .messages
-        ) {
+        Case("M-16.1", "a record 16 or more above the expected one is neither held nor delivered", also: "M-15") {
             trial in
-            let (program, peer) = try linked(trial)
-            try expectAck(next: 0, trial, peer, to: 16, text: "too far", "record 16 is outside of the window")
-            try expectAck(next: 0, trial, peer, to: 40_000, text: "too far", "record 40,000 is outside of the window")
+            let (program, peer) = try trial.startLinked(needs: .messages)
+            try expectAck(next: 1, trial, peer, to: 17, text: "too far", "record 17 is outside of the window")
+            try expectAck(next: 1, trial, peer, to: 40_000, text: "too far", "record 40,000 is outside of the window")
             try expectAck(
-                next: 0, trial, peer, to: UInt32.max, text: "too far", "record 2^32 − 1 is outside of the window")
+                next: 1, trial, peer, to: UInt32.max, text: "too far", "record 2^32 − 1 is outside of the window")
             try expectAck(
-                next: 0, bitmap: 0x4000, trial, peer, to: 15, text: "15", "record 15 is the last within the window")
-            peer.nextOwnRecord = 0
-            try peer.deliver((0...14).map { ("\($0)", true, true) })
-            try expectMessages((0...15).map(String.init), trial, program, peer, "without those outside of the window")
-            try expectAck(next: 17, trial, peer, to: 16, text: "16", "record 16 comes again")
-            try expectMessages((0...16).map(String.init), trial, program, peer, "with record 16 as it came again")
+                next: 1, bitmap: 0x4000, trial, peer, to: 16, text: "16", "record 16 is the last within the window")
+            peer.state.nextOwnRecord = 1
+            try peer.deliver((1...15).map { ("\($0)", true, true) })
+            try expectMessages((1...16).map(String.init), trial, program, peer, "without those outside of the window")
+            try expectAck(next: 18, trial, peer, to: 17, text: "17", "record 17 comes again")
+            try expectMessages((1...17).map(String.init), trial, program, peer, "with record 17 as it came again")
         },
-        Case(
-            "M-16.2", "a long message comes whole although every third record is lost once", also: "M-2",
-            "M-11", group: .messages
-        ) {
+        Case("M-38.1", "a forward drops what is held below it, and a message begun, and is acknowledged", also: "M-15")
+        { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
+            peer.sendRecord(1, "begun", first: true, last: false)
+            peer.sendRecord(3, "held")
+            try peer.await("an ack that names record 3 as held") { $0.ack == Ack(next: 2, bitmap: 1) }
+            let start = trial.now
+            peer.send([.forward(5)])
+            try expectAck(next: 5, bitmap: 0, trial, peer, since: start, "a forward to 5 came")
+            trial.run(for: .milliseconds(10))
+            try expectAck(next: 6, trial, peer, to: 5, text: "good", "record 5 came")
+            let again = trial.now
+            peer.send([.forward(4)])
+            try expectAck(next: 6, bitmap: 0, trial, peer, since: again, "a forward below the expected record came")
+            try expectMessages(["good"], trial, program, peer, "as the forward skipped the others")
+        },
+        Case("M-16.2", "a long message comes whole although every third record is lost once", also: "M-2", "M-11") {
             trial in
-            let (program, peer) = try linked(trial)
+            let (program, peer) = try trial.startLinked(needs: .messages)
             peer.habits.acknowledges = false
             let text = String((0..<11_000).map { "\($0) " }.joined())
             program.send(text, tag: "long")
@@ -224,31 +198,29 @@ extension Catalogue {
             var taken = 0
             try trial.wait(
                 .seconds(15), for: "`delivered` of a message of \(text.utf8.count) bytes",
-                actual: { "the peer expects record \(peer.nextRecord) next" },
+                actual: { "the peer expects record \(peer.state.nextRecord) next" },
                 until: {
-                    let all = peer.records.map(\.value)
+                    let all = peer.texts.map(\.value)
                     let waiting = Array(all.dropFirst(taken))
                     taken = all.count
-                    for record in waiting where record.stream == peer.heldStream {
-                        let isNew = record.number >= peer.nextRecord && !peer.beyond.contains(record.number)
+                    for record in waiting {
+                        let isNew = record.number >= peer.state.nextRecord && !peer.state.beyond.contains(record.number)
                         if isNew, record.number % 3 == 1, all.count(where: { $0.number == record.number }) < 2 {
                             continue
                         }
-                        if record.number >= peer.nextRecord, record.number < peer.nextRecord + 16 {
-                            peer.beyond.insert(record.number)
+                        if record.number >= peer.state.nextRecord, record.number < peer.state.nextRecord + 16 {
+                            peer.state.beyond.insert(record.number)
                         }
-                        while peer.beyond.remove(peer.nextRecord) != nil { peer.nextRecord += 1 }
+                        while peer.state.beyond.remove(peer.state.nextRecord) != nil { peer.state.nextRecord += 1 }
                         peer.sendAck()
                     }
                     return program.outcomes(for: peer.user).isEmpty ? nil : true
                 })
-            let records = peer.distinctRecords()
-            guard records.map(\.text).joined() == text, program.outcomes(for: peer.user).map(\.kind) == ["delivered"]
-            else {
-                throw Finding(
-                    expected: "the whole text in records, and one `delivered`",
-                    actual: "\(records.count) records, and \(program.outcomes(for: peer.user).map(\.kind))")
-            }
+            let records = peer.distinctTexts
+            try expect(
+                records.map(\.text).joined() == text && program.outcomes(for: peer.user).map(\.kind) == ["delivered"],
+                "the whole text in records, and one `delivered`",
+                actual: "\(records.count) records, and \(program.outcomes(for: peer.user).map(\.kind))")
         },
     ]
 }

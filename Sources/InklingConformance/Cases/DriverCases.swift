@@ -2,13 +2,8 @@ import InklingWire
 
 extension Catalogue {
     static let driverCases: [Case] = [
-        Case(
-            "J-1.1", "every line on standard output is a JSON object in UTF-8, and nothing else is there",
-            group: .driver
-        ) { trial in
-            let program = try trial.start(needs: .messages, .who)
-            let peer = try trial.peer(named: "Zo\u{EB} \u{1F95E}\n\u{1B}[1m")
-            try peer.open(to: program)
+        Case("J-1.1", "every line on standard output is a JSON object in UTF-8, and nothing else is there") { trial in
+            let (program, peer) = try trial.startLinked(named: "Zo\u{EB} \u{1F95E}\n\u{1B}[1m", needs: .messages, .who)
             peer.announce(typing: true)
             peer.sendMessage("line\nfeed \u{7} \u{2028} \"quoted\" \\ \u{202E}")
             program.compose("h")
@@ -27,24 +22,19 @@ extension Catalogue {
                 }
             }
         },
-        Case("J-1.2", "each line is written as soon as it is made", also: "T-14", group: .driver) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("J-1.2", "each line is written as soon as it is made", also: "T-14") { trial in
+            let (program, peer) = try trial.startLinked()
             for isTyping in [true, false, true, false] {
                 let start = trial.now
                 peer.announce(typing: isTyping)
                 try trial.wait(
                     Trial.late + .milliseconds(100), for: "a line `typing` after the status",
-                    until: { program.typingChanges(of: peer.user, since: start).last?.shown == isTyping ? true : nil })
+                    when: { program.typingChanges(of: peer.user, since: start).last?.shown == isTyping })
                 trial.run(for: .milliseconds(50))
             }
         },
-        Case("J-2.1", "each object has `on`, and `at` in seconds since 1970 with microseconds", group: .driver) {
-            trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("J-2.1", "each object has `on`, and `at` in seconds since 1970 with microseconds") { trial in
+            let (program, peer) = try trial.startLinked()
             for number in 0..<8 {
                 peer.announce(typing: number % 2 == 0)
                 trial.run(for: .milliseconds(130 + 40 * number))
@@ -67,39 +57,32 @@ extension Catalogue {
                     expected: "times that pass as fast as those of the lines",
                     actual: "they differ from those by \(offsets)")
             }
-            guard fractions > 0 else { throw Finding(expected: "microseconds", actual: "whole milliseconds alone") }
+            try expect(fractions > 0, "microseconds", actual: "whole milliseconds alone")
         },
-        Case("J-3.1", "the first line is `ready`, with user, name, port, chat, version and key", group: .driver) {
-            trial in
+        Case("J-3.1", "the first line is `ready`, with user, name, port, chat, version and key") { trial in
             let program = try trial.start(ProgramArguments(chat: trial.chatName, name: "Zo\u{EB}"))
             let ready = program.readyLine
             for (member, expected) in [("name", "Zo\u{EB}"), ("chat", trial.chatName), ("user", program.user)] {
-                guard ready[member]?.string == expected else {
-                    throw Finding(expected: "`\(member)` is \(expected)", actual: program.describe(ready))
-                }
+                try expect(
+                    ready[member]?.string == expected, "`\(member)` is \(expected)", actual: program.describe(ready))
             }
-            guard ready["version"]?.string != nil else {
-                throw Finding(expected: "a text `version`", actual: program.describe(ready))
-            }
+            try expect(ready["version"]?.string != nil, "a text `version`", actual: program.describe(ready))
         },
-        Case("J-3.2", "when it is ready, the socket is bound", group: .driver) { trial in
+        Case("J-3.2", "when it is ready, the socket is bound") { trial in
             for number in 0..<3 {
                 let program = try trial.start(ProgramArguments(chat: trial.chatName, state: "state \(number)"))
                 let peer = try trial.peer()
-                let ask = Ask(tag: peer.chat.tag, token: UInt32(number))
+                let ask = peer.chat.ask(token: UInt64(number))
                 peer.sendBytes(ask.encode(), to: program.address)
                 try trial.wait(
                     .seconds(2), for: "a tell to an ask that was sent once, after `ready`", until: { peer.tells.first })
-                guard program.events("ready").count == 1 else {
-                    throw Finding(expected: "`ready` once", actual: "\(program.events("ready").count) times")
-                }
+                try expect(
+                    program.events("ready").count == 1, "`ready` once", actual: "\(program.events("ready").count) times"
+                )
             }
         },
-        Case("J-5.1", "`compose` and `send` act in the order of their lines", also: "M-9", "T-10", group: .driver) {
-            trial in
-            let program = try trial.start(needs: .messages)
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("J-5.1", "`compose` and `send` act in the order of their lines", also: "M-9", "T-10") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             trial.run(for: .milliseconds(300))
             let start = trial.now
             program.compose("one")
@@ -107,13 +90,10 @@ extension Catalogue {
             program.compose("f")
             try trial.wait(
                 .seconds(3), for: "three messages",
-                until: { Set(peer.records.map(\.value.number)).count >= 3 ? true : nil })
+                when: { Set(peer.texts.map(\.value.number)).count >= 3 })
             trial.run(for: .milliseconds(700))
-            var texts: [UInt32: String] = [:]
-            for (_, record) in peer.records { texts[record.number] = record.text }
-            guard texts == [0: "one", 1: "two", 2: "three"] else {
-                throw Finding(expected: "the records one, two, three", actual: "\(texts)")
-            }
+            let texts = peer.distinctTexts.map(\.text)
+            try expect(texts == ["one", "two", "three"], "the records one, two, three", actual: "\(texts)")
             var words: [String] = []
             for datagram in peer.received.sorted(by: { $0.counter < $1.counter }) where datagram.at >= start {
                 guard let status = datagram.typing else { continue }
@@ -121,23 +101,18 @@ extension Catalogue {
                 if words.last != word { words.append(word) }
             }
             // A start within 500 ms of the first one is announced when those are over (T-5).
-            guard words == ["start", "stop", "start"] else {
-                throw Finding(expected: "typing frames that say start, stop, start", actual: "\(words)")
-            }
+            try expect(
+                words == ["start", "stop", "start"], "typing frames that say start, stop, start", actual: "\(words)")
         },
-        Case(
-            "J-6.1", "a `send` yields one `sent`, and then one `delivered` or `failed` for each person", also: "M-17",
-            group: .driver
-        ) {
-            trial in
+        Case("J-6.1", "a `send` yields one `sent`, and then one `delivered` or `failed` for each person", also: "M-17")
+        { trial in
             let program = try trial.start(needs: .messages)
             program.send("to nobody", tag: "first")
             let sent = try program.await("sent")
-            guard sent.value["message"]?.integer == 1, sent.value["tag"]?.string == "first",
-                sent.value["to"]?.integer == 0
-            else {
-                throw Finding(expected: "message 1 with its tag to 0 people", actual: program.describe(sent.value))
-            }
+            try expect(
+                sent.value["message"]?.integer == 1 && sent.value["tag"]?.string == "first"
+                    && sent.value["to"]?.integer == 0, "message 1 with its tag to 0 people",
+                actual: program.describe(sent.value))
             let alice = try trial.peer()
             let bob = try trial.peer(named: "Bob")
             bob.habits.acknowledges = false
@@ -145,53 +120,45 @@ extension Catalogue {
             try bob.open(to: program)
             program.send("to two")
             let second = try program.await("sent", where: { $0["message"]?.integer == 2 })
-            guard second.value["to"]?.integer == 2, second.value["tag"] == nil else {
-                throw Finding(expected: "message 2 to 2 people, without a tag", actual: program.describe(second.value))
-            }
+            try expect(
+                second.value["to"]?.integer == 2 && second.value["tag"] == nil, "message 2 to 2 people, without a tag",
+                actual: program.describe(second.value))
             try program.await("delivered", where: { $0["message"]?.integer == 2 && $0["user"]?.string == alice.user })
             bob.send([.bye(.quit)])
-            bob.sending?.ended = true
+            bob.forget()
             try program.await(
                 "failed",
                 where: { $0["message"]?.integer == 2 && $0["user"]?.string == bob.user && $0["why"]?.string == "bye" })
             trial.run(for: .milliseconds(500))
             let outcomes = program.events("delivered").count + program.events("failed").count
-            guard outcomes == 2, program.events("sent").count == 2 else {
-                throw Finding(
-                    expected: "two `sent` and two outcomes",
-                    actual: "\(program.events("sent").count) `sent` and \(outcomes) outcomes")
-            }
+            try expect(
+                outcomes == 2 && program.events("sent").count == 2, "two `sent` and two outcomes",
+                actual: "\(program.events("sent").count) `sent` and \(outcomes) outcomes")
         },
         Case(
-            "J-6.2", "a `send` that is refused yields one `error` with its tag, and nothing is sent", also: "J-4",
-            "M-1", group: .driver
-        ) {
-            trial in
-            let program = try trial.start(needs: .messages)
-            let peer = try trial.peer()
-            try peer.open(to: program)
+            "J-6.2", "a `send` that is refused yields one `error` with its tag, and nothing is sent", also: "J-4", "M-1"
+        ) { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             for (number, text) in ["", String(repeating: "x", count: 65_537)].enumerated() {
                 program.send(text, tag: "tag \(number)")
                 let error = try program.await("error", where: { $0["line"]?.integer == program.written })
-                guard error.value["tag"]?.string == "tag \(number)" else {
-                    throw Finding(expected: "the tag in the error", actual: program.describe(error.value))
-                }
+                try expect(
+                    error.value["tag"]?.string == "tag \(number)", "the tag in the error",
+                    actual: program.describe(error.value))
             }
             program.tell(["do": "send", "text": "x", "chat": "a chat that it is not in", "tag": "tag 2"])
             let unknown = try program.await("error", where: { $0["line"]?.integer == program.written })
-            guard unknown.value["tag"]?.string == "tag 2", unknown.value["code"]?.string == "unknown-chat" else {
-                throw Finding(expected: "the code `unknown-chat` and the tag", actual: program.describe(unknown.value))
-            }
+            try expect(
+                unknown.value["tag"]?.string == "tag 2" && unknown.value["code"]?.string == "unknown-chat",
+                "the code `unknown-chat` and the tag", actual: program.describe(unknown.value))
             trial.run(for: .milliseconds(300))
-            guard program.events("sent").isEmpty, peer.records.isEmpty, program.events("error").count == 3 else {
-                throw Finding(
-                    expected: "three errors, and nothing sent", actual: "\(program.events("sent").count) `sent`")
-            }
+            try expect(
+                program.events("sent").isEmpty && peer.texts.isEmpty && program.events("error").count == 3,
+                "three errors, and nothing sent", actual: "\(program.events("sent").count) `sent`")
             program.send(String(repeating: "x", count: 65_536))
             try program.await("delivered")
         },
-        Case("J-7.1", "`peer` and `typing` are written on a change and only then", also: "T-20", group: .driver) {
-            trial in
+        Case("J-7.1", "`peer` and `typing` are written on a change and only then", also: "T-20") { trial in
             let program = try trial.start()
             let alice = try trial.peer()
             let bob = try trial.peer(named: "Bob")
@@ -205,7 +172,7 @@ extension Catalogue {
             trial.run(for: .milliseconds(400))
             bob.announce(typing: true)
             trial.run(for: .milliseconds(400))
-            for peer in [alice, bob] { peer.sendHello() }
+            for peer in [alice, bob] { peer.sendName() }
             trial.run(for: .milliseconds(400))
             alice.announce(typing: false)
             trial.run(for: .milliseconds(400))
@@ -214,9 +181,9 @@ extension Catalogue {
             let lists = program.events("typing", since: start).map { event in
                 (event.value["users"]?.array ?? []).compactMap { $0["name"]?.string }
             }
-            guard lists == [["Alice"], ["Bob", "Alice"], ["Bob"], []] else {
-                throw Finding(expected: "the lists Alice; Bob, Alice; Bob; nobody", actual: "\(lists)")
-            }
+            try expect(
+                lists == [["Alice"], ["Bob", "Alice"], ["Bob"], []], "the lists Alice; Bob, Alice; Bob; nobody",
+                actual: "\(lists)")
             for event in program.events("typing", since: start) {
                 let isEmpty = event.value["users"]?.array?.isEmpty ?? true
                 guard let text = event.value["text"]?.string, text.isEmpty == isEmpty else {
@@ -225,30 +192,25 @@ extension Catalogue {
                         actual: program.describe(event.value))
                 }
             }
-            guard program.events("peer", since: start).isEmpty else {
-                throw Finding(
-                    expected: "no `peer` without a change",
-                    actual: program.describe(program.events("peer", since: start)[0].value))
-            }
+            try expect(
+                program.events("peer", since: start).isEmpty, "no `peer` without a change",
+                actual: program.describe(program.events("peer", since: start)[0].value))
         },
-        Case("J-7.2", "`peer` is written when a person's name changes", also: "L-22", group: .driver) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
-            peer.name = "Alicia"
-            peer.sendHello()
+        Case("J-7.2", "`peer` is written when a person's name changes", also: "M-24") { trial in
+            let (program, peer) = try trial.startLinked()
+            peer.sendName("Alicia")
             let event = try program.await("peer", where: { $0["name"]?.string == "Alicia" })
-            guard event.value["presence"]?.string == "online", event.value["why"]?.string == "hello" else {
-                throw Finding(expected: "`online`, because of `hello`", actual: program.describe(event.value))
-            }
-            peer.sendHello()
-            try peer.probe()
+            try expect(
+                event.value["presence"]?.string == "online" && event.value["why"]?.string == "hello",
+                "`online`, because of `hello`", actual: program.describe(event.value))
+            peer.sendName("Alicia")
+            try peer.ping()
             trial.run(for: .milliseconds(200))
-            guard program.peerEvents(peer.user).count == 2 else {
-                throw Finding(expected: "two lines `peer`", actual: "\(program.peerEvents(peer.user).count)")
-            }
+            try expect(
+                program.peerEvents(peer.user).count == 2, "two lines `peer`",
+                actual: "\(program.peerEvents(peer.user).count)")
         },
-        Case("J-8.1", "names and texts are given as they were sent", group: .driver) { trial in
+        Case("J-8.1", "names and texts are given as they were sent") { trial in
             let program = try trial.start(needs: .messages)
             let odd =
                 "a\u{0}\u{7}\u{1B}[31m\u{9B}\u{202E}\u{2067}\u{FEFF}\"\\/\r\n\te\u{301} \u{E9}\u{1F468}\u{200D}\u{1F469}"
@@ -265,18 +227,18 @@ extension Catalogue {
                 }
             }
         },
-        Case("J-9.1", "`who` is answered with one line, also where nobody is there", group: .driver) { trial in
+        Case("J-9.1", "`who` is answered with one line, also where nobody is there") { trial in
             let program = try trial.start(needs: .who)
             program.tell(["do": "who"])
             let answer = try program.await("who")
-            guard answer.value["peers"]?.array?.isEmpty == true else {
-                throw Finding(expected: "an empty list `peers`", actual: program.describe(answer.value))
-            }
+            try expect(
+                answer.value["peers"]?.array?.isEmpty == true, "an empty list `peers`",
+                actual: program.describe(answer.value))
             try trial.never(for: .milliseconds(500), "one answer", actual: { "a second one came" }) {
                 program.events("who").count > 1
             }
         },
-        Case("J-9.2", "`who` lists people with their name and presence", group: .driver) { trial in
+        Case("J-9.2", "`who` lists people with their name and presence") { trial in
             let program = try trial.start(needs: .who)
             let peers = [try trial.peer(), try trial.peer(named: "Bob")]
             for peer in peers { try peer.open(to: program) }
@@ -286,31 +248,27 @@ extension Catalogue {
             let answer = try program.await("who")
             let listed = answer.value["peers"]?.array ?? []
             for (peer, presence) in zip(peers, ["online", "away"]) {
-                guard
+                try expect(
                     listed.contains(where: {
                         $0["user"]?.string == peer.user && $0["name"]?.string == peer.name
                             && $0["presence"]?.string == presence
-                    })
-                else { throw Finding(expected: "\(peer.name), \(presence)", actual: program.describe(answer.value)) }
+                    }), "\(peer.name), \(presence)", actual: program.describe(answer.value))
             }
-            guard listed.count == 2, answer.value["chat"]?.string == trial.chatName else {
-                throw Finding(expected: "two people and the chat", actual: program.describe(answer.value))
-            }
+            try expect(
+                listed.count == 2 && answer.value["chat"]?.string == trial.chatName, "two people and the chat",
+                actual: program.describe(answer.value))
         },
-        Case("J-9.3", "`who` is answered without a chat where none is open", group: .driver) { trial in
+        Case("J-9.3", "`who` is answered without a chat where none is open") { trial in
             let program = try trial.start(needs: .who, .chats)
             program.tell(["do": "leave", "chat": .string(trial.chatName)])
             program.tell(["do": "who"])
             let answer = try program.await("who")
-            guard answer.value["chat"] == nil else {
-                throw Finding(expected: "no member `chat`", actual: program.describe(answer.value))
-            }
+            try expect(answer.value["chat"] == nil, "no member `chat`", actual: program.describe(answer.value))
         },
-        Case("J-9.4", "each `stats` is answered with one line", group: .driver) { trial in
+        Case("J-9.4", "each `stats` is answered with one line") { trial in
             let program = try trial.start(needs: .stats)
             for _ in 0..<3 { program.tell(["do": "stats"]) }
-            try trial.wait(
-                .seconds(3), for: "three answers", until: { program.events("stats").count >= 3 ? true : nil })
+            try trial.wait(.seconds(3), for: "three answers", when: { program.events("stats").count >= 3 })
             try trial.never(for: .milliseconds(300), "three answers", when: { program.events("stats").count > 3 })
         },
     ]

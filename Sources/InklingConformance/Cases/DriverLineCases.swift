@@ -19,12 +19,8 @@ extension Catalogue {
     ]
 
     static let driverLineCases: [Case] = [
-        Case(
-            "J-4.1", "a line that is no command yields one `error` with its number, and changes nothing", group: .driver
-        ) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("J-4.1", "a line that is no command yields one `error` with its number, and changes nothing") { trial in
+            let (program, peer) = try trial.startLinked()
             trial.run(for: .milliseconds(300))
             let start = trial.now
             for (what, line) in badLines {
@@ -36,18 +32,17 @@ extension Catalogue {
                     })
             }
             trial.run(for: .milliseconds(500))
-            guard program.events("error").count == badLines.count else {
-                throw Finding(expected: "\(badLines.count) errors", actual: "\(program.events("error").count)")
-            }
+            try expect(
+                program.events("error").count == badLines.count, "\(badLines.count) errors",
+                actual: "\(program.events("error").count)")
             let statuses = peer.received(since: start).compactMap(\.status)
-            guard !statuses.contains(where: { $0.isTyping || $0.isAway }) else {
-                throw Finding(expected: "no change of the status", actual: "a status that says typing or away")
-            }
+            try expect(
+                !statuses.contains(where: { $0.isTyping || $0.isAway }), "no change of the status",
+                actual: "a status that says typing or away")
             program.compose("h")
             try peer.await("typing after a good line") { $0.status?.isTyping == true }
         },
-        Case("J-4.2", "a member that is missing or not valid yields an `error`, whichever the command", group: .driver)
-        { trial in
+        Case("J-4.2", "a member that is missing or not valid yields an `error`, whichever the command") { trial in
             let program = try trial.start(needs: .chats, .messages, .block, .who)
             let lines = [
                 "{\"do\":\"send\"}", "{\"do\":\"send\",\"text\":\"\\ud800\"}", "{\"do\":\"send\",\"text\":null}",
@@ -65,29 +60,23 @@ extension Catalogue {
             }
             program.tell(["do": "who"])
             try program.await("who")
-            guard program.events("error").count == lines.count, program.events("sent").isEmpty else {
-                throw Finding(
-                    expected: "\(lines.count) errors, and nothing sent",
-                    actual: "\(program.events("error").count) errors")
-            }
+            try expect(
+                program.events("error").count == lines.count && program.events("sent").isEmpty,
+                "\(lines.count) errors, and nothing sent", actual: "\(program.events("error").count) errors")
             // No open chat x came of a secret that was lost.
-            let peer = try trial.peer(in: ChatKeys(openName: "x"))
+            let peer = try trial.peer(in: ChatKeys(open: "x"))
             _ = try peer.begin(to: program)
             try trial.never(for: .milliseconds(400), "no chat x", when: { peer.datagramCount > 0 })
         },
-        Case("J-4.3", "a line of more than 1 MiB yields an `error`, and a shorter one is taken", group: .driver) {
-            trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("J-4.3", "a line of more than 1 MiB yields an `error`, and a shorter one is taken") { trial in
+            let (program, peer) = try trial.startLinked()
             let head = Array("{\"do\":\"compose\",\"text\":\"".utf8)
             program.feed(head + [UInt8](repeating: 0x78, count: 1_100_000) + [0x22, 0x7D])
             try program.await("error", within: .seconds(10), where: { $0["line"]?.integer == program.written })
             trial.run(for: .milliseconds(300))
-            guard !peer.received.contains(where: { $0.status?.isTyping == true }), program.events("error").count == 1
-            else {
-                throw Finding(expected: "one error, and no typing", actual: "\(program.events("error").count) errors")
-            }
+            try expect(
+                !peer.received.contains(where: { $0.status?.isTyping == true }) && program.events("error").count == 1,
+                "one error, and no typing", actual: "\(program.events("error").count) errors")
             program.feed(head + [UInt8](repeating: 0x78, count: 1_000_000) + [0x22, 0x7D])
             try peer.await("typing after a line of 1,000,028 bytes", within: .seconds(10), since: .zero) {
                 $0.status?.isTyping == true
@@ -95,7 +84,7 @@ extension Catalogue {
             program.feed(Array("{".utf8))
             try program.await("error", where: { $0["line"]?.integer == program.written })
         },
-        Case("J-4.4", "a blank line is skipped, but counted", group: .driver) { trial in
+        Case("J-4.4", "a blank line is skipped, but counted") { trial in
             let program = try trial.start()
             for count in [1, 3, 10] {
                 for _ in 0..<count { program.feed([]) }
@@ -106,44 +95,37 @@ extension Catalogue {
                         $0["line"]?.integer == program.written
                     })
             }
-            guard program.events("error").count == 3 else {
-                throw Finding(expected: "no error for a blank line", actual: "\(program.events("error").count) errors")
-            }
+            try expect(
+                program.events("error").count == 3, "no error for a blank line",
+                actual: "\(program.events("error").count) errors")
         },
-        Case("J-4.5", "unknown members are ignored", group: .driver) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("J-4.5", "unknown members are ignored") { trial in
+            let (program, peer) = try trial.startLinked()
             program.feed(
                 Array("{\"at\":1.5,\"x\":{\"y\":[null,{}]},\"do\":\"compose\",\"mood\":null,\"text\":\"h\"}".utf8))
             try peer.await("typing", since: .zero) { $0.status?.isTyping == true }
-            guard program.events("error").isEmpty else {
-                throw Finding(expected: "no error", actual: program.describe(program.events("error")[0].value))
-            }
+            try expect(
+                program.events("error").isEmpty, "no error", actual: program.describe(program.events("error")[0].value))
         },
-        Case("J-4.6", "escapes in a line stand for their characters", also: "J-1", group: .driver) { trial in
-            let program = try trial.start(needs: .messages)
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("J-4.6", "escapes in a line stand for their characters", also: "J-1") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             program.feed(
                 Array(" {\t\"text\" : \"\\u0063af\\u00e9 \\ud83e\\udd5e\\n\\\"\\/\" , \"do\":\"s\\u0065nd\"} ".utf8))
-            let datagram = try peer.await("a message", since: .zero) { $0.record != nil }
-            guard datagram.record?.text == "caf\u{E9} \u{1F95E}\n\"/" else {
-                throw Finding(expected: "the text with its escapes undone", actual: datagram.record?.text ?? "")
-            }
+            let datagram = try peer.await("a message", since: .zero) { $0.text != nil }
+            try expect(
+                datagram.record?.text == "caf\u{E9} \u{1F95E}\n\"/", "the text with its escapes undone",
+                actual: datagram.record?.text ?? "")
         },
-        Case("J-4.7", "a command about a chat that the node is not in yields an `error`", also: "J-5", group: .driver) {
-            trial in
+        Case("J-4.7", "a command about a chat that the node is not in yields an `error`", also: "J-5") { trial in
             let program = try trial.start(needs: .chats, .who)
             for command in ["leave", "open", "who", "compose"] {
                 program.tell(["do": .string(command), "chat": "another chat", "text": "x"])
                 let error = try program.await("error", where: { $0["line"]?.integer == program.written })
-                guard error.value["code"]?.string == "unknown-chat" else {
-                    throw Finding(
-                        expected: "the code `unknown-chat` for `\(command)`", actual: program.describe(error.value))
-                }
+                try expect(
+                    error.value["code"]?.string == "unknown-chat", "the code `unknown-chat` for `\(command)`",
+                    actual: program.describe(error.value))
             }
-            guard program.events("who").isEmpty else { throw Finding(expected: "no `who`", actual: "one came") }
+            try expect(program.events("who").isEmpty, "no `who`", actual: "one came")
         },
     ]
 }

@@ -9,13 +9,12 @@ extension Catalogue {
     ) throws {
         trial.pump(until: start + .milliseconds(120) + Trial.late)
         let frames = peer.received(since: start).filter { $0.session === session && $0.bye != nil }
-        guard frames.count == 3, frames.allSatisfy({ $0.bye == reason }) else {
-            throw Finding(
-                expected: "three byes of reason \(reason.rawValue) (\(reason)) on each session in 370 ms",
-                actual: frames.isEmpty
-                    ? "none came; " + peer.summary(since: start)
-                    : frames.map { $0.frames.map(\.word).joined(separator: "+") }.joined(separator: ", "))
-        }
+        try expect(
+            frames.count == 3 && frames.allSatisfy({ $0.bye == reason }),
+            "three byes of reason \(reason.rawValue) (\(reason)) on each session in 370 ms",
+            actual: frames.isEmpty
+                ? "none came; " + peer.summary(since: start)
+                : frames.map { $0.frames.map(\.word).joined(separator: "+") }.joined(separator: ", "))
         for (frame, delay) in zip(frames, [0, 30, 120]) {
             try trial.judge(
                 "a bye or its copy", at: frame.at, after: start, is: .milliseconds(delay), early: .milliseconds(5))
@@ -35,11 +34,8 @@ extension Catalogue {
     }
 
     static let farewellCases: [Case] = [
-        Case(
-            "L-32.1", "`quit`, the end of input, SIGINT and SIGTERM say bye with reason 0, three times", also: "J-10",
-            group: .links
-        ) {
-            trial in
+        Case("L-32.1", "`quit`, the end of input, SIGINT and SIGTERM say bye with reason 0, three times", also: "J-10")
+        { trial in
             let ends: [(Program) -> Void] = [
                 { $0.tell(["do": "quit"]) }, { $0.closeInput() }, { $0.signal(.interrupt) }, { $0.signal(.terminate) },
             ]
@@ -53,44 +49,40 @@ extension Catalogue {
                 _ = try program.awaitExit()
             }
         },
-        Case("L-32.2", "to leave a chat says bye with reason 1 to its peers, and to no others", group: .links) {
-            trial in
+        Case("L-32.2", "to leave a chat says bye with reason 1 to its peers, and to no others") { trial in
             let program = try trial.start(needs: .chats)
             let other = trial.chatName + "-other"
             program.tell(["do": "join", "chat": .string(other)])
             let here = try trial.peer()
-            let there = try trial.peer(named: "Bob", in: ChatKeys(openName: other))
+            let there = try trial.peer(named: "Bob", in: ChatKeys(open: other))
             let session = try here.open(to: program)
             try there.open(to: program, in: other)
             let start = trial.now
             program.tell(["do": "leave", "chat": .string(trial.chatName)])
             try expectByes(.left, trial, here, on: session, since: start)
-            try trial.expectLife(of: there)
-            guard there.byes.isEmpty else {
-                throw Finding(expected: "no bye in the other chat", actual: there.summary(since: start))
-            }
+            try there.ping()
+            try expect(there.byes.isEmpty, "no bye in the other chat", actual: there.summary(since: start))
         },
-        Case("L-32.3", "SIGTSTP says bye with reason 2, and SIGCONT brings the same run back", group: .links) { trial in
+        Case("L-32.3", "SIGTSTP says bye with reason 2, and SIGCONT brings the same run back") { trial in
             let peer = try trial.peer()
             let program = try trial.start(peers: [peer], needs: .peer, .suspend)
             let session = try peer.awaitLink(from: program)
-            guard let run = peer.hellos.last?.value.run else { return }
+            let run = session.state.program.run
             let start = trial.now
             program.signal(.terminalStop)
             try expectByes(.suspended, trial, peer, on: session, since: start)
             trial.run(for: .milliseconds(500))
             let resumed = trial.now
             program.signal(.resume)
-            let hello = try peer.await("a hello after SIGCONT", within: .seconds(10), since: resumed) {
-                $0.hello != nil
-            }
-            guard hello.hello?.run == run else {
-                throw Finding(
-                    expected: "the run \(run), as a suspended node keeps it", actual: "\(hello.hello?.run ?? 0)")
-            }
+            try peer.await("record 0 after SIGCONT", within: .seconds(10), since: resumed) { $0.name != nil }
+            let again = peer.state.program
+            try expect(
+                again.run == run && again.epoch > session.state.program.epoch,
+                "the run \(run), as a suspended node keeps it, and a higher epoch",
+                actual: "the run \(again.run), and the epoch \(again.epoch)")
             try program.awaitPresence("online", of: peer.user)
         },
-        Case("L-32.4", "to block a person says bye with reason 4 to it alone", also: "L-36", group: .links) { trial in
+        Case("L-32.4", "to block a person says bye with reason 1 to it alone", also: "L-36") { trial in
             let program = try trial.start(needs: .block)
             let blocked = try trial.peer()
             let other = try trial.peer(named: "Bob")
@@ -98,23 +90,17 @@ extension Catalogue {
             try other.open(to: program)
             let start = trial.now
             program.tell(["do": "block", "user": .string(blocked.user)])
-            try expectByes(.removed, trial, blocked, on: session, since: start)
-            try trial.expectLife(of: other)
-            guard other.byes.isEmpty else {
-                throw Finding(expected: "no bye to the other person", actual: other.summary(since: start))
-            }
+            try expectByes(.left, trial, blocked, on: session, since: start)
+            try other.ping()
+            try expect(other.byes.isEmpty, "no bye to the other person", actual: other.summary(since: start))
         },
-        Case(
-            "L-32.5", "the bye goes out on each session of a link, and to the link's address", also: "L-24",
-            group: .links
-        ) {
-            trial in
+        Case("L-32.5", "the bye goes out on each session of a link, and to the link's address", also: "L-24") { trial in
             let program = try trial.start()
             let peer = try trial.peer()
             let older = try peer.open(to: program)
             let newer = try peer.openAnother(to: program)
             newer.source = try peer.addAddress()
-            try trial.expectLife(of: peer)
+            try peer.ping()
             // The pong of the peer is on its way.
             trial.run(for: Trial.late)
             let start = trial.now
@@ -123,28 +109,8 @@ extension Catalogue {
             try expectByes(.quit, trial, peer, on: older, since: start, at: newer.source)
         },
         Case(
-            "L-32.6", "a session of the link that awaits the peer's hello gets the bye too", also: "L-45", group: .links
+            "L-33.1", "a killed program's last will comes under the counter 2^32 − 1, three times", also: "W-21", "T-14"
         ) { trial in
-            let program = try trial.start(needs: .peer)
-            let peer = try trial.peer()
-            let session = try peer.open(to: program)
-            // A bye of reason 5 has the program begin a handshake, whose session then awaits the peer's hello.
-            peer.habits.saysHello = false
-            peer.send([.bye(.unheard)])
-            let awaiting = try trial.wait(
-                .seconds(2), for: "a handshake of the program, and its hello",
-                until: { peer.sessions.first { $0 !== session && $0.isConfirmed } })
-            peer.send([.pong(1)], on: session)
-            let start = trial.now
-            program.tell(["do": "quit"])
-            try expectByes(.quit, trial, peer, on: session, since: start)
-            try expectByes(.quit, trial, peer, on: awaiting, since: start)
-        },
-        Case(
-            "L-33.1", "a killed program's last will comes under the counter 2^32 − 1, three times", also: "W-21",
-            "T-14", group: .links
-        ) {
-            trial in
             let program = try trial.start(needs: .lastWill)
             let peers = [try trial.peer(), try trial.peer(named: "Bob")]
             for peer in peers { try peer.open(to: program) }
@@ -159,11 +125,10 @@ extension Catalogue {
                         expected: "three byes of reason 3 within 1 s of the kill",
                         actual: "\(wills.count) came; " + peer.summary(since: start))
                 }
-                guard wills.allSatisfy({ $0.counter == UInt32.max && $0.plaintext == [8, 3] }) else {
-                    throw Finding(
-                        expected: "the last will: exactly one bye, under the counter 4294967295",
-                        actual: "counter \(will.counter), frames \(will.plaintext.hex)")
-                }
+                try expect(
+                    wills.allSatisfy({ $0.counter == UInt32.max && $0.plaintext == [8, 3] }),
+                    "the last will: exactly one bye, under the counter 4294967295",
+                    actual: "counter \(will.counter), frames \(will.plaintext.hex)")
                 for (will, delay) in zip(wills, [0, 30, 120]) {
                     try trial.judge(
                         "a last will or its copy", at: will.at, after: start, is: .milliseconds(delay),
@@ -171,123 +136,62 @@ extension Catalogue {
                 }
             }
         },
-        Case("L-33.2", "after a farewell no last will follows", group: .links) { trial in
-            let program = try trial.start(needs: .lastWill)
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("L-33.2", "after a farewell no last will follows") { trial in
+            let (program, peer) = try trial.startLinked(needs: .lastWill)
             let start = trial.now
             program.tell(["do": "quit"])
             _ = try program.awaitExit()
             try trial.never(for: .milliseconds(700), "no last will after a bye") {
                 peer.received(since: start).contains { $0.bye == .lastWill }
             }
-            guard peer.byes.contains(where: { $0.value == .quit }) else {
-                throw Finding(expected: "a bye of reason 0", actual: peer.summary(since: start))
-            }
+            try expect(
+                peer.byes.contains(where: { $0.value == .quit }), "a bye of reason 0",
+                actual: peer.summary(since: start))
         },
-        Case("L-34.1", "a bye of any reason but 5 ends its link at once", also: "X-2", group: .links) { trial in
+        Case("L-34.1", "a bye of any reason ends its link at once", also: "X-2") { trial in
             let program = try trial.start()
-            for reason in [UInt8(0), 1, 2, 3, 4, 6, 255] {
+            for reason in [UInt8(0), 1, 2, 3, 4, 5, 6, 255] {
                 let peer = try trial.peer()
-                try peer.open(to: program)
+                let session = try peer.open(to: program)
                 let start = trial.now
                 peer.sendPlaintext([8, reason])
-                peer.sending?.ended = true
+                peer.forget()
                 let event = try program.awaitPresence("offline", of: peer.user)
                 try trial.judge("offline by a bye of reason \(reason)", at: event.at, after: start, is: .zero)
                 let why = reason == 3 ? "will" : "bye"
-                guard event.value["why"]?.string == why else {
-                    throw Finding(expected: "`why` is \(why)", actual: program.describe(event.value))
-                }
-                peer.send([.ping(0x3434)])
+                try expect(event.value["why"]?.string == why, "`why` is \(why)", actual: program.describe(event.value))
+                peer.send([.ping(0x3434)], on: session)
                 try trial.never(for: .milliseconds(150), "nothing is answered on a link that has ended") {
                     peer.received(since: start).contains { $0.pong == 0x3434 }
                 }
             }
             try trial.peer(named: "Last").open(to: program)
         },
-        Case("L-34.2", "a bye ends its link whatever its counter", group: .links) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("L-34.2", "a bye ends its link whatever its counter") { trial in
+            let (program, peer) = try trial.startLinked()
             guard let session = peer.sending else { return }
-            let base = session.nextCounter
-            session.nextCounter = base + 20
-            try trial.expectLife(of: peer)
+            let base = session.state.nextCounter
+            session.state.nextCounter = base + 20
+            try peer.ping()
             let start = trial.now
             peer.send([.bye(.quit)], counter: base + 3)
-            session.ended = true
+            peer.forget()
             let event = try program.awaitPresence("offline", of: peer.user)
             try trial.judge("offline by a late bye", at: event.at, after: start, is: .zero)
         },
-        Case("L-34.3", "a bye on an older session ends that one, and the link goes on", group: .links) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            let older = try peer.open(to: program)
-            try peer.openAnother(to: program)
-            try trial.expectLife(of: peer)
-            peer.send([.bye(.quit)], on: older)
-            try trial.never(for: .milliseconds(400), "the link goes on by its newer session") {
-                program.presence(of: peer.user) != "online"
-            }
-            try trial.expectLife(of: peer)
-            let start = trial.now
-            peer.send([.ping(0x3435)], on: older)
-            try trial.never(for: .milliseconds(300), "nothing is answered on the session that ended") {
-                peer.received(since: start).contains { $0.pong == 0x3435 }
-            }
-        },
-        Case(
-            "L-34.4", "after a bye on the sending session, an older one on which something came since takes its place",
-            group: .links
-        ) {
-            trial in
+        Case("L-34.3", "a bye on any session of a link ends it, also on an older one") { trial in
             let program = try trial.start()
             let peer = try trial.peer()
             let older = try peer.open(to: program)
             let newer = try peer.openAnother(to: program)
-            peer.stopHeartbeats()
-            try trial.expectLife(of: peer, on: newer)
-            peer.sending = older
-            try trial.expectLife(of: peer, on: older)
-            peer.send([.bye(.quit)], on: newer)
-            newer.ended = true
+            try peer.ping()
             let start = trial.now
-            peer.habits.heartbeat = .milliseconds(500)
-            try peer.await("datagrams of the program on the older session", since: start) { $0.session === older }
-            try trial.never(for: .seconds(1), "the peer stays online by the older session") {
-                program.presence(of: peer.user) != "online"
-            }
-            program.compose("hello")
-            let frames = try peer.awaitTyping(true)
-            guard frames.session === older else {
-                throw Finding(expected: "the older session sends", actual: "a start came on the one that has ended")
-            }
-        },
-        Case("L-34.5", "a bye on the sending session, on which the latest datagram came, ends the link", group: .links)
-        {
-            trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            let older = try peer.open(to: program)
-            let newer = try peer.openAnother(to: program)
-            try trial.expectLife(of: peer, on: older)
-            try trial.expectLife(of: peer, on: newer)
-            let start = trial.now
-            peer.send([.bye(.quit)], on: newer)
-            newer.ended = true
+            peer.bye(.quit, on: older)
             let event = try program.awaitPresence("offline", of: peer.user)
             try trial.judge("offline by the bye", at: event.at, after: start, is: .zero)
-            let after = trial.now
-            peer.send([.ping(0x3436)], on: older)
-            try trial.never(for: .milliseconds(300), "nothing is answered on the older session of a link that ended") {
-                peer.received(since: after).contains { $0.pong == 0x3436 }
-            }
+            try peer.pingInVain(on: newer, "nothing is answered on the other session")
         },
-        Case(
-            "L-35.1", "after a bye nothing goes to an address added by hand for 5 s, and then it is tried again",
-            group: .links
-        ) {
+        Case("L-35.1", "after a bye nothing goes to an address added by hand for 5 s, and then it is tried again") {
             trial in
             let peer = try trial.peer()
             let program = try trial.start(peers: [peer], needs: .peer)
@@ -300,13 +204,10 @@ extension Catalogue {
             try trial.never(
                 for: start + .seconds(5) - Trial.early - trial.now, "no ask and no initiation for 5 s after a bye",
                 actual: { "one came after \((trial.now - start).text)" }, when: opened)
-            try trial.wait(
-                .seconds(8), for: "an ask or an initiation when the 5 s are over", until: { opened() ? true : nil })
+            try trial.wait(.seconds(8), for: "an ask or an initiation when the 5 s are over", when: { opened() })
         },
-        Case("L-35.2", "after a bye the peer's initiation is answered as ever", group: .links) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("L-35.2", "after a bye the peer's initiation is answered as ever") { trial in
+            let (program, peer) = try trial.startLinked()
             peer.send([.bye(.quit)])
             try program.awaitPresence("offline", of: peer.user)
             peer.restart()
@@ -314,9 +215,8 @@ extension Catalogue {
         },
         Case(
             "L-35.3", "after silence an address added by hand is tried again, beginning with the first attempt",
-            also: "L-1", "L-4", group: .links
-        ) {
-            trial in
+            also: "L-1", "L-4", "L-102"
+        ) { trial in
             let peer = try trial.peer()
             let program = try trial.start(peers: [peer], needs: .peer)
             try peer.awaitLink(from: program)
@@ -335,11 +235,8 @@ extension Catalogue {
                 "the second transmission", at: second.at, after: first.at, is: .milliseconds(300),
                 early: .milliseconds(75) + Trial.late, late: .milliseconds(75) + Trial.late)
         },
-        Case("L-35.4", "the last address of a link that lived for 10 s is tried when it fell silent", group: .links) {
-            trial in
-            let program = try trial.start(needs: .peer)
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("L-35.4", "the last address of a link that lived for 10 s is tried when it fell silent") { trial in
+            let (program, peer) = try trial.startLinked(needs: .peer)
             trial.run(for: .milliseconds(10_500))
             _ = try peer.fallSilent()
             let down = try program.awaitPresence("offline", of: peer.user)
@@ -347,15 +244,28 @@ extension Catalogue {
                 .seconds(3), for: "an initiation at the last address of a link that fell silent",
                 until: { peer.initiations.first { $0.at >= down.at } })
         },
-        Case("L-36.1", "a blocked key's initiations draw nothing, until it is unblocked", group: .links) { trial in
-            let program = try trial.start(needs: .block)
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("L-88.1", "a suspended node drops all, and opens to the last addresses when it returns") { trial in
+            let (program, peer) = try trial.startLinked(needs: .suspend)
+            program.signal(.terminalStop)
+            try program.awaitPresence("offline", of: peer.user)
+            trial.run(for: .milliseconds(500))
+            let responses = peer.responses.count
+            let opening = try peer.begin(to: program)
+            try trial.never(for: .milliseconds(600), "no response") { peer.responses.count > responses }
+            peer.openings.removeAll { $0.index == opening.index }
+            let resumed = trial.now
+            program.signal(.resume)
+            try trial.wait(
+                .seconds(10), for: "an initiation to the last address of the link",
+                until: { peer.initiations.first { $0.at >= resumed } })
+            try program.awaitPresence("online", of: peer.user)
+        },
+        Case("L-36.1", "a blocked key's initiations draw nothing, until it is unblocked") { trial in
+            let (program, peer) = try trial.startLinked(needs: .block)
             program.tell(["do": "block", "user": .string(peer.user)])
             let event = try program.awaitPresence("offline", of: peer.user)
-            guard event.value["why"]?.string == "blocked" else {
-                throw Finding(expected: "`why` is blocked", actual: program.describe(event.value))
-            }
+            try expect(
+                event.value["why"]?.string == "blocked", "`why` is blocked", actual: program.describe(event.value))
             peer.restart()
             let start = trial.now
             let responses = peer.responses.count
@@ -370,7 +280,7 @@ extension Catalogue {
             peer.restart()
             try peer.open(to: program)
         },
-        Case("L-36.2", "the instance of a blocked key is not opened to", group: .links) { trial in
+        Case("L-36.2", "the instance of a blocked key is not opened to") { trial in
             let peer = try trial.peer()
             let program = try trial.start(peers: [peer], needs: .peer, .block)
             try peer.awaitLink(from: program)

@@ -3,23 +3,22 @@ import InklingWire
 /// The machine of the program has many addresses: all of 127.0.0.0/8. What is sent to one is answered from it.
 extension Catalogue {
     static let localAddressCases: [Case] = [
-        Case("L-50.1", "a tell leaves from the address that the ask was sent to", group: .handshake) { trial in
+        Case("L-50.1", "a tell leaves from the address that the ask was sent to") { trial in
             let (program, peer) = try trial.startWithQuietPeer()
             let other = elsewhere(program)
-            try expect(from: other, "a tell") {
-                peer.sendBytes(Ask(tag: peer.chat.tag, token: 9).encode(), to: other)
+            try expectReply(from: other, "a tell") {
+                peer.sendBytes(peer.chat.ask(token: 9).encode(), to: other)
                 return try trial.wait(.seconds(1), for: "a tell", until: { peer.tells.first }).source
             }
         },
-        Case("L-50.2", "a response leaves from the address that the initiation was sent to", group: .handshake) {
-            trial in
+        Case("L-50.2", "a response leaves from the address that the initiation was sent to") { trial in
             let (program, peer) = try trial.startWithQuietPeer()
             let other = elsewhere(program)
             peer.habits.takesResponses = false
             let opening = try peer.makeOpening(to: program)
             for count in 1...2 {
                 // The second time it is the copy of a response that is known already.
-                try expect(from: other, "response \(count)") {
+                try expectReply(from: other, "response \(count)") {
                     peer.sendBytes(opening.bytes, to: other)
                     return try trial.wait(
                         .seconds(1), for: "response \(count)", until: { peer.responses.dropFirst(count - 1).first }
@@ -27,13 +26,13 @@ extension Catalogue {
                 }
             }
         },
-        Case("L-50.3", "a pong leaves from the address that the ping was sent to", group: .sealed) { trial in
+        Case("L-50.3", "a pong leaves from the address that the ping was sent to") { trial in
             let program = try trial.start()
             let peer = try trial.peer()
             let session = try peer.open(to: program)
             let other = elsewhere(program)
             session.destination = other
-            try expect(from: other, "a pong") { try peer.ping(on: session).source }
+            try expectReply(from: other, "a pong") { try peer.ping(on: session).source }
         },
     ]
 
@@ -42,7 +41,8 @@ extension Catalogue {
         UDPAddress(host: "127.0.0.9", port: program.address.port)
     }
 
-    private static func expect(from address: UDPAddress, _ what: String, _ answer: () throws -> UDPAddress) throws {
+    private static func expectReply(from address: UDPAddress, _ what: String, _ answer: () throws -> UDPAddress) throws
+    {
         let source = try answer()
         guard source != address else { return }
         throw Finding(expected: "\(what) from \(address), where the question went", actual: "it came from \(source)")

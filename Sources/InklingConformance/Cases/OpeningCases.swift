@@ -2,54 +2,38 @@ import InklingWire
 
 extension Catalogue {
     static let openingCases: [Case] = [
-        Case("L-1.1", "the smaller key opens at once when it learns the peer's key", also: "D-11", group: .handshake) {
-            trial in
+        Case("L-1.1", "the smaller key opens at once when it learns the peer's key", also: "D-11") { trial in
             let (_, peer) = try trial.startByHand(programIsSmaller: true, habits: .none)
             let told = try peer.tellKey()
             try Trial.judge("an initiation", try peer.awaitInitiation(since: told).at - told, from: .zero)
         },
-        Case("L-1.2", "the larger key opens 300 ms after it learned the peer's key", also: "D-11", group: .handshake) {
-            trial in
+        Case("L-1.2", "the larger key opens 300 ms after it learned the peer's key", also: "D-11") { trial in
             let (_, peer) = try trial.startByHand(programIsSmaller: false, habits: .none)
             let told = try peer.tellKey()
             let first = try peer.awaitInitiation(since: told)
             try Trial.judge("an initiation", first.at - told, from: .milliseconds(300))
         },
-        Case("L-1.3", "the larger key waits while a session that the peer began awaits its hello", group: .handshake) {
-            trial in
-            let (program, peer) = try trial.startByHand(programIsSmaller: false, habits: .quiet)
-            let told = try peer.tellKey()
-            let session = try peer.openSession(to: program)
-            peer.send([.ping(1)], on: session)
-            try peer.hearHello(on: session)
-            guard trial.now - told < .milliseconds(270) else {
-                throw Untried(reason: "the handshake took so long that the program may have opened before")
-            }
-            try trial.never(for: .milliseconds(1_500), "no initiation") { !peer.initiations.isEmpty }
-            try peer.meet(program, on: session)
-        },
-        Case("L-1.4", "the smaller key opens at once after its link fell silent", group: .handshake) { trial in
+        Case("L-1.3", "the smaller key opens at once after its link fell silent", also: "L-102") { trial in
             let (program, peer) = try trial.startByHand(programIsSmaller: true)
             let down = try fallSilent(peer, program)
             let again = try peer.awaitInitiation(since: down - .milliseconds(100))
             try Trial.judge("an initiation", again.at - down, from: .zero)
         },
-        Case("L-1.5", "the larger key opens 300 ms after its link fell silent", group: .handshake) { trial in
+        Case("L-1.4", "the larger key opens 300 ms after its link fell silent") { trial in
             let (program, peer) = try trial.startByHand(programIsSmaller: false)
             let down = try fallSilent(peer, program)
             let again = try peer.awaitInitiation(since: down - .milliseconds(100))
             try Trial.judge("an initiation", again.at - down, from: .milliseconds(300))
         },
-        Case("L-2.1", "a response completes the handshake, whichever address it comes from", group: .handshake) {
-            trial in
+        Case("L-2.1", "a response completes the handshake, whichever address it comes from") { trial in
             let (program, peer) = try trial.startByHand(habits: .quiet)
             let other = try peer.addAddress()
             try peer.tellKey()
             let session = try peer.answer(try peer.awaitInitiation(), from: other)
-            try peer.hearHello(on: session)
-            try peer.meet(program, on: session)
+            try peer.hear(on: session)
+            try peer.bringUp(session, at: program)
         },
-        Case("L-3.1", "an address that a live link has is not opened to", group: .handshake) { trial in
+        Case("L-3.1", "an address that a live link has is not opened to") { trial in
             let (program, peer) = try trial.startByHand(programIsSmaller: false)
             peer.habits.answersInitiations = false
             try peer.tellKey()
@@ -60,8 +44,7 @@ extension Catalogue {
             }
             try peer.ping()
         },
-        Case("L-3.2", "an address that was added twice is opened to by one handshake at a time", group: .handshake) {
-            trial in
+        Case("L-3.2", "an address that was added twice is opened to by one handshake at a time") { trial in
             let peer = try trial.peer()
             peer.habits.answersInitiations = false
             let program = try trial.start(peers: [peer, peer], needs: .peer)
@@ -82,7 +65,6 @@ extension Catalogue {
     private static func fallSilent(_ peer: Peer, _ program: Program) throws -> Duration {
         try peer.tellKey()
         try peer.awaitLink(from: program)
-        peer.habits = .none
-        return try program.awaitPresence("offline", of: peer.user, within: .seconds(6)).at
+        return try peer.fallSilent() + .seconds(3)
     }
 }

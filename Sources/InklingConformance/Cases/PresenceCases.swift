@@ -21,38 +21,31 @@ extension Catalogue {
     }
 
     static let presenceCases: [Case] = [
-        Case("T-11.1", "an idle node sends a heartbeat every 750 to 1000 ms, at random", group: .presence) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("T-11.1", "an idle node sends a heartbeat every 750 to 1000 ms, at random") { trial in
+            let (program, peer) = try trial.startLinked()
             trial.run(for: .milliseconds(500))
             let start = trial.now
             trial.run(for: .seconds(9))
-            let times = peer.received(since: start).filter { $0.heartbeat != nil && $0.hello == nil && $0.pong == nil }
+            let times = peer.received(since: start).filter { $0.heartbeat != nil && $0.ping == nil && $0.pong == nil }
                 .map(\.at)
             let gaps = zip(times, times.dropFirst()).map { $1 - $0 }
             guard let longest = gaps.max(), let shortest = gaps.min(), gaps.count >= 6 else {
                 throw Finding(expected: "at least 7 heartbeats in 9 s", actual: "\(times.count) came")
             }
-            guard longest <= .seconds(1) + Trial.late else {
-                throw Finding(expected: "at most 1 s between two heartbeats", actual: "there was \(longest.text)")
-            }
+            try expect(
+                longest <= .seconds(1) + Trial.late, "at most 1 s between two heartbeats",
+                actual: "there was \(longest.text)")
             // Nine seconds hold at most twelve steps of 750 ms.
-            guard gaps.count <= 12 else {
-                throw Finding(
-                    expected: "at least 750 ms between two heartbeats",
-                    actual: "\(times.count) heartbeats came in 9 s")
-            }
-            guard longest - shortest >= .milliseconds(20), shortest < .milliseconds(960) else {
-                throw Finding(
-                    expected: "intervals that vary at random between 750 ms and 1 s",
-                    actual: gaps.map(\.text).joined(separator: ", "))
-            }
+            try expect(
+                gaps.count <= 12, "at least 750 ms between two heartbeats",
+                actual: "\(times.count) heartbeats came in 9 s")
+            try expect(
+                longest - shortest >= .milliseconds(20) && shortest < .milliseconds(960),
+                "intervals that vary at random between 750 ms and 1 s", actual: gaps.map(\.text).joined(separator: ", ")
+            )
         },
-        Case("T-11.2", "each heartbeat announces the idle interval of 1 s", group: .presence) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("T-11.2", "each heartbeat announces the idle interval of 1 s", also: "T-24") { trial in
+            let (program, peer) = try trial.startLinked()
             let start = trial.now
             program.compose("hello")
             try peer.awaitTyping(true)
@@ -68,10 +61,9 @@ extension Catalogue {
             }
         },
         Case(
-            "T-11.3", "with more than 50 links the idle interval grows, rounded up to 100 ms", group: .presence,
+            "T-11.3", "with more than 50 links the idle interval grows, rounded up to 100 ms", also: "T-24",
             load: .heavy
-        ) {
-            trial in
+        ) { trial in
             let program = try trial.start()
             var peers: [Peer] = []
             for number in 1...51 {
@@ -93,16 +85,15 @@ extension Catalogue {
                 trial.run(for: .milliseconds(1_600))
                 for peer in [peers[0], peers[count - 1]] {
                     let announced = peer.received(since: start).compactMap { $0.heartbeat?.interval }
-                    guard !announced.isEmpty, announced.allSatisfy({ $0 == expected }) else {
-                        throw Finding(
-                            expected: "heartbeats that announce \(expected) units of 100 ms, with \(count) links",
-                            actual: announced.isEmpty
-                                ? "no heartbeat came in 1.6 s" : announced.map(String.init).joined(separator: ", "))
-                    }
+                    try expect(
+                        !announced.isEmpty && announced.allSatisfy({ $0 == expected }),
+                        "heartbeats that announce \(expected) units of 100 ms, with \(count) links",
+                        actual: announced.isEmpty
+                            ? "no heartbeat came in 1.6 s" : announced.map(String.init).joined(separator: ", "))
                 }
             }
         },
-        Case("T-19.1", "a person's presence is the best of its links", group: .presence) { trial in
+        Case("T-19.1", "a person's presence is the best of its links") { trial in
             let (program, first, second) = try twoDevices(trial)
             let user = first.user
             second.announce(away: true)
@@ -118,46 +109,36 @@ extension Catalogue {
             first.send([.bye(.quit)])
             try program.awaitPresence("offline", of: user)
         },
-        Case("T-19.2", "a person types as long as one of its links does, and is listed once", group: .presence) {
-            trial in
+        Case("T-19.2", "a person types as long as one of its links does, and is listed once") { trial in
             let (program, first, second) = try twoDevices(trial)
             let user = first.user
             first.announce(typing: true)
-            try program.awaitTyping(true, of: user, trial: trial)
+            try program.awaitTyping(true, of: user)
             second.announce(typing: true)
             trial.run(for: .milliseconds(100))
-            guard typists(program) == [user] else {
-                throw Finding(expected: "the person once in `users`", actual: "\(typists(program))")
-            }
+            try expect(typists(program) == [user], "the person once in `users`", actual: "\(typists(program))")
             first.announce(typing: false)
             try trial.never(for: .milliseconds(400), "typing still shows: the other device types") {
                 !program.shows(typing: user)
             }
             second.send([.bye(.quit)])
-            try program.awaitTyping(false, of: user, trial: trial)
-            guard program.presence(of: user) == "online" else {
-                throw Finding(
-                    expected: "the person stays online by the other device",
-                    actual: "\(program.presence(of: user) ?? "no presence")")
-            }
+            try program.awaitTyping(false, of: user)
+            try expect(
+                program.presence(of: user) == "online", "the person stays online by the other device",
+                actual: "\(program.presence(of: user) ?? "no presence")")
         },
-        Case("T-19.3", "typing still shows while its link is suspect", group: .presence) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("T-19.3", "typing still shows while its link is suspect") { trial in
+            let (program, peer) = try trial.startLinked()
             peer.habits = .none
             let start = trial.now
             peer.announce(typing: true)
-            try program.awaitTyping(true, of: peer.user, trial: trial)
+            try program.awaitTyping(true, of: peer.user)
             try peer.await("a ping of the suspicion", since: start) { $0.ping != nil }
             try trial.never(for: .milliseconds(2_700) - (trial.now - start), "typing shows while the link is suspect") {
                 !program.shows(typing: peer.user)
             }
         },
-        Case(
-            "T-20.1", "typists are listed with the latest start first, whatever comes after it", also: "J-7",
-            group: .presence
-        ) {
+        Case("T-20.1", "typists are listed with the latest start first, whatever comes after it", also: "J-7") {
             trial in
             let program = try trial.start()
             var peers: [Peer] = []
@@ -169,28 +150,26 @@ extension Catalogue {
             let users = peers.map(\.user)
             for peer in peers {
                 peer.announce(typing: true)
-                try program.awaitTyping(true, of: peer.user, trial: trial)
+                try program.awaitTyping(true, of: peer.user)
                 trial.run(for: .milliseconds(50))
             }
-            func expect(_ order: [Int], _ why: String) throws {
-                guard typists(program) == order.map({ users[$0] }) else {
-                    throw Finding(
-                        expected: "the order \(order.map { peers[$0].name }), \(why)",
-                        actual: "\(typists(program).map { user in peers.first { $0.user == user }?.name ?? user })")
-                }
+            func expectOrder(_ order: [Int], _ why: String) throws {
+                try expect(
+                    typists(program) == order.map({ users[$0] }), "the order \(order.map { peers[$0].name }), \(why)",
+                    actual: "\(typists(program).map { user in peers.first { $0.user == user }?.name ?? user })")
             }
-            try expect([2, 1, 0], "the latest start first")
+            try expectOrder([2, 1, 0], "the latest start first")
             peers[0].send([.typing(peers[0].status)])
             peers[1].send([peers[1].heartbeatFrame])
             trial.run(for: .milliseconds(300))
-            try expect([2, 1, 0], "as copies and heartbeats change nothing")
+            try expectOrder([2, 1, 0], "as copies and heartbeats change nothing")
             peers[0].announce(typing: false)
-            try program.awaitTyping(false, of: users[0], trial: trial)
+            try program.awaitTyping(false, of: users[0])
             peers[0].announce(typing: true)
-            try program.awaitTyping(true, of: users[0], trial: trial)
-            try expect([0, 2, 1], "the latest start first")
+            try program.awaitTyping(true, of: users[0])
+            try expectOrder([0, 2, 1], "the latest start first")
         },
-        Case("T-21.1", "a change of the away bit goes out at once on all links", group: .presence) { trial in
+        Case("T-21.1", "a change of the away bit goes out at once on all links") { trial in
             let program = try trial.start(needs: .away)
             let peers = [try trial.peer(), try trial.peer(named: "Bob")]
             for peer in peers { try peer.open(to: program) }
@@ -206,11 +185,8 @@ extension Catalogue {
                 }
             }
         },
-        Case("T-21.2", "the status that says away carries the stop that it causes", also: "T-10", group: .presence) {
-            trial in
-            let program = try trial.start(needs: .away)
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("T-21.2", "the status that says away carries the stop that it causes", also: "T-10") { trial in
+            let (program, peer) = try trial.startLinked(needs: .away)
             let start = trial.now
             program.compose("hello")
             let edge = try peer.awaitTyping(true)
@@ -224,24 +200,19 @@ extension Catalogue {
                     actual: bytes.map(String.init).joined(separator: ", "))
             }
         },
-        Case("T-21.3", "a peer shows as away and back by its status", also: "T-2", group: .presence) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("T-21.3", "a peer shows as away and back by its status", also: "T-2") { trial in
+            let (program, peer) = try trial.startLinked()
             for (isAway, presence) in [(true, "away"), (false, "online")] {
                 peer.announce(away: isAway)
                 let event = try program.awaitPresence(presence, of: peer.user)
                 let why = isAway ? "away" : "back"
-                guard event.value["why"]?.string == why else {
-                    throw Finding(expected: "`why` is \(why)", actual: program.describe(event.value))
-                }
+                try expect(event.value["why"]?.string == why, "`why` is \(why)", actual: program.describe(event.value))
             }
             peer.announce(typing: true, away: true)
             try program.awaitPresence("away", of: peer.user)
-            try program.awaitTyping(true, of: peer.user, trial: trial)
+            try program.awaitTyping(true, of: peer.user)
         },
-        Case("L-31.1", "a hello with a new run sends pings to the person's other link at once", group: .presence) {
-            trial in
+        Case("L-31.1", "a link of a new run sends pings to the person's other link at once") { trial in
             let program = try trial.start()
             let first = try trial.peer()
             let second = try trial.peer(identity: first.identity)
@@ -250,35 +221,33 @@ extension Catalogue {
             let start = trial.now
             try second.open(to: program)
             let ping = try first.await("a ping to the first device", since: start) { $0.ping != nil }
-            let hello = second.sessions.first?.lastHelloSent ?? start
-            try trial.judge("the ping", at: ping.at, after: hello, is: .zero, early: hello - start)
+            let made = second.sessions.first?.createdAt ?? start
+            try trial.judge("the ping", at: ping.at, after: made, is: .zero)
         },
-        Case("L-31.2", "two devices of one identity both keep their links", also: "T-6", group: .presence) { trial in
+        Case("L-31.2", "two devices of one identity both keep their links", also: "T-6") { trial in
             let (program, first, second) = try twoDevices(trial)
             let start = trial.now
             trial.run(for: .seconds(4))
             program.compose("hello")
             for peer in [first, second] {
                 try peer.awaitTyping(true)
-                try trial.expectLife(of: peer)
+                try peer.ping()
             }
             let events = program.peerEvents(first.user, since: start)
             if let change = events.first {
-                throw Finding(
-                    expected: "the person stays online throughout", actual: program.describe(change.value))
+                throw Finding(expected: "the person stays online throughout", actual: program.describe(change.value))
             }
         },
         Case(
             "L-31.3", "a device that a newer run suspects, and that says nothing, goes down after its pings",
-            also: "M-18", group: .presence
-        ) {
-            trial in
+            also: "M-18"
+        ) { trial in
             let program = try trial.start(needs: .messages)
             let first = try trial.peer()
             try first.open(to: program)
             first.habits = .none
             program.send("not acknowledged")
-            try first.await("the message") { $0.record != nil }
+            try first.await("the message") { $0.text != nil }
             let second = try trial.peer(identity: first.identity)
             let start = trial.now
             try second.open(to: program)
@@ -286,11 +255,9 @@ extension Catalogue {
             try trial.judge(
                 "the end of the first link", at: failure.at, after: start, is: .milliseconds(1_250),
                 late: Trial.late + .milliseconds(250))
-            guard program.presence(of: first.user) == "online" else {
-                throw Finding(
-                    expected: "the person is online by the second device",
-                    actual: program.presence(of: first.user) ?? "no presence")
-            }
+            try expect(
+                program.presence(of: first.user) == "online", "the person is online by the second device",
+                actual: program.presence(of: first.user) ?? "no presence")
         },
     ]
 }

@@ -2,59 +2,56 @@ import InklingWire
 
 extension Catalogue {
     static let retryCases: [Case] = [
-        Case("L-13.1", "a retry is obeyed with the same initiation and the cookie", group: .handshake) { trial in
+        Case("L-13.1", "a retry is obeyed with the same initiation and the cookie") { trial in
             let (program, peer, initiation) = try opening(trial)
-            let cookie = peer.randomBytes(16)
+            let cookie = peer.trial.noise(16)
             let answer = try retry(peer, initiation, cookie: cookie)
-            guard answer.value.cookie == cookie, answer.bytes.prefix(109) == initiation.bytes[...] else {
-                throw Finding(
-                    expected: (initiation.bytes + cookie).hex, actual: answer.bytes.hex)
-            }
-            try peer.meet(program, on: try peer.answer(answer))
+            try expect(
+                answer.value.cookie == cookie && answer.bytes.prefix(121) == initiation.bytes[...],
+                (initiation.bytes + cookie).hex, actual: answer.bytes.hex)
+            try peer.bringUp(try peer.answer(answer), at: program)
         },
-        Case("L-13.2", "of two retries for one transmission one is obeyed", group: .handshake) { trial in
+        Case("L-13.2", "of two retries for one transmission one is obeyed") { trial in
             let (program, peer, initiation) = try opening(trial)
-            // After the fourth transmission the next one is 0.9 s away at least.
-            try trial.wait(
-                .seconds(4), for: "four transmissions", until: { peer.initiations.count >= 4 ? true : nil })
             let start = trial.now
-            try retry(peer, initiation, cookie: peer.randomBytes(16))
-            let second = Retry(receiverIndex: initiation.value.senderIndex, cookie: peer.randomBytes(16))
+            try retry(peer, initiation, cookie: peer.trial.noise(16))
+            let second = Retry(receiverIndex: initiation.value.senderIndex, cookie: peer.trial.noise(16))
             peer.sendBytes(second.encode(), to: initiation.source)
-            try trial.never(for: .milliseconds(500), "no second initiation with a cookie") {
+            // The second transmission is 225 ms away at least.
+            try trial.never(for: .milliseconds(150), "no second initiation with a cookie") {
                 count(peer, since: start) > 1
             }
-            try peer.meet(program, on: try peer.answer(initiation))
+            try peer.bringUp(try peer.answer(initiation), at: program)
         },
-        Case("L-13.3", "a retry is obeyed again after the next transmission", group: .handshake) { trial in
+        Case("L-13.3", "a retry is obeyed again after the next transmission") { trial in
             let (program, peer, initiation) = try opening(trial)
-            try retry(peer, initiation, cookie: peer.randomBytes(16))
+            try retry(peer, initiation, cookie: peer.trial.noise(16))
             let start = trial.now
             try trial.wait(.seconds(2), for: "the next transmission") {
                 peer.initiations.first { $0.at > start && $0.value.cookie == nil }
             }
-            try peer.meet(program, on: try peer.answer(try retry(peer, initiation, cookie: peer.randomBytes(16))))
+            let answer = try retry(peer, initiation, cookie: peer.trial.noise(16))
+            try peer.bringUp(try peer.answer(answer), at: program)
         },
-        Case("L-13.4", "a retry from an address that the initiation did not go to is not obeyed", group: .handshake) {
-            trial in
+        Case("L-13.4", "a retry from an address that the initiation did not go to is not obeyed") { trial in
             let (program, peer, initiation) = try opening(trial)
             let other = try peer.addAddress()
             let start = trial.now
-            let foreign = Retry(receiverIndex: initiation.value.senderIndex, cookie: peer.randomBytes(16))
+            let foreign = Retry(receiverIndex: initiation.value.senderIndex, cookie: peer.trial.noise(16))
             peer.sendBytes(foreign.encode(), to: initiation.source, from: other)
             try trial.never(for: .milliseconds(200), "no initiation with a cookie") { count(peer, since: start) > 0 }
-            let answer = try retry(peer, initiation, cookie: peer.randomBytes(16))
-            try peer.meet(program, on: try peer.answer(answer))
+            let answer = try retry(peer, initiation, cookie: peer.trial.noise(16))
+            try peer.bringUp(try peer.answer(answer), at: program)
         },
-        Case("L-13.5", "a retry for an index that is not pending is not obeyed", group: .handshake) { trial in
+        Case("L-13.5", "a retry for an index that is not pending is not obeyed") { trial in
             let (program, peer, initiation) = try opening(trial)
             let start = trial.now
-            let foreign = Retry(receiverIndex: initiation.value.senderIndex ^ 1, cookie: peer.randomBytes(16))
+            let foreign = Retry(receiverIndex: initiation.value.senderIndex ^ 1, cookie: peer.trial.noise(16))
             peer.sendBytes(foreign.encode(), to: initiation.source)
             try trial.never(for: .milliseconds(200), "no initiation with a cookie") { count(peer, since: start) > 0 }
             let session = try peer.answer(initiation)
-            try peer.meet(program, on: session)
-            let late = Retry(receiverIndex: initiation.value.senderIndex, cookie: peer.randomBytes(16))
+            try peer.bringUp(session, at: program)
+            let late = Retry(receiverIndex: initiation.value.senderIndex, cookie: peer.trial.noise(16))
             peer.sendBytes(late.encode(), to: initiation.source)
             try trial.never(for: .milliseconds(300), "no initiation once the handshake is complete") {
                 count(peer, since: start) > 0
@@ -80,7 +77,7 @@ extension Catalogue {
         let retry = Retry(receiverIndex: initiation.value.senderIndex, cookie: cookie)
         peer.sendBytes(retry.encode(), to: initiation.source)
         return try peer.trial.wait(
-            .milliseconds(500), for: "an initiation of 125 bytes with the cookie of the retry",
+            .milliseconds(500), for: "an initiation of 137 bytes with the cookie of the retry",
             actual: { "the last one was \(peer.initiations.last?.bytes.hex ?? "none")" },
             until: { peer.initiations.first { $0.value.cookie == cookie } })
     }

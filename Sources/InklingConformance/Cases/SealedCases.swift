@@ -2,12 +2,13 @@ import InklingWire
 
 extension Catalogue {
     static let sealedCases: [Case] = [
-        Case("W-19.1", "what is not sealed as the text says is dropped", also: "W-23", group: .sealed) { trial in
+        Case("W-19.1", "what is not sealed as the text says is dropped", also: "W-23") { trial in
             let program = try trial.start()
             let peer = try trial.peer()
             let session = try peer.open(to: program)
-            let counter = session.nextCounter + 3
-            let header = SealedDatagram.header(receiverIndex: session.remoteIndex, counter: UInt32(counter))
+            let counter = session.state.nextCounter + 3
+            let header = [0x23] + session.remoteIndex.bigEndianBytes + counter.bigEndianBytes
+            let nonce = UInt64(counter)
             let token = trial.token()
             let plaintext = Frames.encode([.typing(Status(isTyping: true, isAway: false)), .ping(token)])
             let keys = session.keys
@@ -15,54 +16,49 @@ extension Catalogue {
             let bodies = [
                 (
                     "the counter big-endian in the nonce",
-                    keys.send.seal(plaintext, counter: counter.byteSwapped, associatedData: header)
+                    keys.send.seal(plaintext, counter: nonce.byteSwapped, associatedData: header)
                 ),
-                ("no associated data", keys.send.seal(plaintext, counter: counter, associatedData: [])),
+                ("no associated data", keys.send.seal(plaintext, counter: nonce, associatedData: [])),
                 (
                     "the first byte left out of the associated data",
-                    keys.send.seal(plaintext, counter: counter, associatedData: Array(header.dropFirst()))
+                    keys.send.seal(plaintext, counter: nonce, associatedData: Array(header.dropFirst()))
                 ),
                 (
                     "the key of the other direction",
-                    keys.receive.seal(plaintext, counter: counter, associatedData: header)
+                    keys.receive.seal(plaintext, counter: nonce, associatedData: header)
                 ),
                 (
                     "another counter in the nonce",
-                    keys.send.seal(plaintext, counter: counter + 1, associatedData: header)
+                    keys.send.seal(plaintext, counter: nonce + 1, associatedData: header)
                 ),
-                ("another key", key.seal(plaintext, counter: counter, associatedData: header)),
+                ("another key", key.seal(plaintext, counter: nonce, associatedData: header)),
             ]
             for (what, body) in bodies {
                 peer.sendBytes(header + body, to: program.address)
-                try peer.probe()
+                try peer.ping()
                 try trial.never(
                     for: .milliseconds(60), "a datagram sealed with \(what) is dropped",
                     when: { peer.hasPong(token) || program.shows(typing: peer.user) })
             }
             peer.sendPlaintext(plaintext)
-            try trial.wait(
-                .seconds(3), for: "the same, well sealed, is applied", until: { peer.hasPong(token) ? true : nil })
+            try trial.wait(.seconds(3), for: "the same, well sealed, is applied", when: { peer.hasPong(token) })
         },
-        Case("W-19.2", "what it sends opens under the session's keys, nonce and header", group: .sealed) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
-            for _ in 0..<5 { try peer.probe() }
+        Case("W-19.2", "what it sends opens under the session's keys, nonce and header") { trial in
+            let (program, peer) = try trial.startLinked()
+            for _ in 0..<5 { try peer.ping() }
             trial.run(for: .seconds(1))
-            guard peer.unreadable.isEmpty else {
-                throw Finding(
-                    expected: "every sealed datagram opens",
-                    actual: "this one does not: \(peer.unreadable[0].bytes.hex)")
-            }
+            try expect(
+                peer.unreadable.isEmpty, "every sealed datagram opens",
+                actual: "this one does not: \(peer.unreadable[0].bytes.hex)")
         },
-        Case("W-20.1", "its counters begin at 0 and grow by 1", group: .sealed) { trial in
+        Case("W-20.1", "its counters begin at 0 and grow by 1") { trial in
             let program = try trial.start(needs: .messages)
             let peer = try trial.peer()
             let session = try peer.open(to: program)
             program.compose("h")
             for number in 0..<6 {
                 program.send("message \(number)")
-                try peer.probe()
+                try peer.ping()
             }
             trial.run(for: .seconds(2))
             var bytes: [UInt32: [UInt8]] = [:]
@@ -75,32 +71,26 @@ extension Catalogue {
                 bytes[datagram.counter] = datagram.bytes
             }
             let counters = bytes.keys.sorted()
-            guard counters == Array(0..<UInt32(counters.count)) else {
-                throw Finding(expected: "the counters 0, 1, 2 and so on", actual: "the counters \(counters)")
-            }
+            try expect(
+                counters == Array(0..<UInt32(counters.count)), "the counters 0, 1, 2 and so on",
+                actual: "the counters \(counters)")
         },
-        Case("W-20.2", "2^32 - 3 is the last ordinary counter, and 2^32 - 2 is dropped", also: "W-22", group: .sealed) {
-            trial in
+        Case("W-20.2", "2^32 - 3 is the last ordinary counter, and 2^32 - 2 is dropped", also: "W-22") { trial in
             let program = try trial.start()
             let peer = try trial.peer()
             let session = try peer.open(to: program)
             peer.habits.heartbeat = nil
             let (dropped, taken) = (trial.token(), trial.token())
-            peer.send([.ping(dropped)], counter: UInt64(UInt32.max) - 1)
+            peer.send([.ping(dropped)], counter: UInt32.max - 1)
             // If that counter had entered the window, the next one would be too old.
-            try peer.probe(on: session)
-            peer.send([.ping(taken)], counter: UInt64(UInt32.max) - 2)
-            try trial.wait(
-                .seconds(3), for: "a pong to a ping under 2^32 - 3", until: { peer.hasPong(taken) ? true : nil })
-            guard !peer.hasPong(dropped) else {
-                throw Finding(expected: "no pong to a ping under 2^32 - 2", actual: "a pong came")
-            }
+            try peer.ping(on: session)
+            peer.send([.ping(taken)], counter: UInt32.max - 2)
+            try trial.wait(.seconds(3), for: "a pong to a ping under 2^32 - 3", when: { peer.hasPong(taken) })
+            try expect(!peer.hasPong(dropped), "no pong to a ping under 2^32 - 2", actual: "a pong came")
         },
-        Case("W-21.1", "under the last will's counter exactly one bye is taken", group: .sealed) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
-            let will = UInt64(UInt32.max)
+        Case("W-21.1", "under the last will's counter exactly one bye is taken") { trial in
+            let (program, peer) = try trial.startLinked()
+            let will = UInt32.max
             let token = trial.token()
             let bad: [[UInt8]] = [
                 Frames.encode([.ping(token)]), Frames.encode([peer.heartbeatFrame]), [8, 3, 2, 0], [2, 0, 8, 3],
@@ -109,40 +99,32 @@ extension Catalogue {
             ]
             for plaintext in bad { peer.sendPlaintext(plaintext, counter: will) }
             // That the next counters are taken shows that the last will's never enters the window.
-            try peer.probe()
+            try peer.ping()
             trial.run(for: .milliseconds(200))
-            guard !peer.hasPong(token), program.presence(of: peer.user) == "online" else {
-                throw Finding(
-                    expected: "nothing but one bye is taken under the counter 2^32 - 1",
-                    actual: peer.hasPong(token) ? "a ping was answered" : "the peer went offline")
-            }
+            try expect(
+                !peer.hasPong(token) && program.presence(of: peer.user) == "online",
+                "nothing but one bye is taken under the counter 2^32 - 1",
+                actual: peer.hasPong(token) ? "a ping was answered" : "the peer went offline")
             peer.send([.bye(.lastWill)], counter: will)
             let event = try program.awaitPresence("offline", of: peer.user, within: .seconds(2))
-            guard event.value["why"]?.string == "will" else {
-                throw Finding(expected: "the reason `will`", actual: program.describe(event.value))
-            }
-            peer.endLink()
+            try expect(event.value["why"]?.string == "will", "the reason `will`", actual: program.describe(event.value))
+            peer.forget()
             try peer.open(to: program)
         },
-        Case("W-22.1", "a datagram under a counter that has come is dropped", group: .sealed) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("W-22.1", "a datagram under a counter that has come is dropped") { trial in
+            let (program, peer) = try trial.startLinked()
             let token = trial.token()
             let bytes = peer.send([.ping(token)])
-            try trial.wait(.seconds(3), for: "a pong to the first ping", until: { peer.hasPong(token) ? true : nil })
+            try trial.wait(.seconds(3), for: "a pong to the first ping", when: { peer.hasPong(token) })
             for _ in 0..<3 { peer.sendBytes(bytes, to: program.address) }
-            try peer.probe()
+            try peer.ping()
             peer.sendBytes(bytes, to: program.address)
-            try peer.probe()
+            try peer.ping()
             trial.run(for: .milliseconds(200))
             let count = peer.received.count { $0.pong == token }
-            guard count == 1 else {
-                throw Finding(expected: "one pong to a repeated datagram", actual: "\(count) pongs")
-            }
+            try expect(count == 1, "one pong to a repeated datagram", actual: "\(count) pongs")
         },
-        Case("W-22.2", "a counter 1,023 below the highest is taken, one 1,024 below is dropped", group: .sealed) {
-            trial in
+        Case("W-22.2", "a counter 1,023 below the highest is taken, one 1,024 below is dropped") { trial in
             try window(
                 trial,
                 [
@@ -150,7 +132,7 @@ extension Catalogue {
                     (5_000, false),
                 ])
         },
-        Case("W-22.3", "counters that come out of order are taken once each", group: .sealed) { trial in
+        Case("W-22.3", "counters that come out of order are taken once each") { trial in
             try window(
                 trial,
                 [
@@ -158,7 +140,7 @@ extension Catalogue {
                     (65, true),
                 ])
         },
-        Case("W-22.4", "a far jump keeps what lies within the window, and nothing else", group: .sealed) { trial in
+        Case("W-22.4", "a far jump keeps what lies within the window, and nothing else") { trial in
             try window(
                 trial,
                 [
@@ -167,44 +149,42 @@ extension Catalogue {
                     (1_000_001, true),
                 ])
         },
-        Case("W-23.2", "a datagram that does not authenticate marks no counter", also: "W-22", group: .sealed) {
-            trial in
+        Case("W-23.2", "a datagram that does not authenticate marks no counter", also: "W-22") { trial in
             let program = try trial.start()
             let peer = try trial.peer()
             let session = try peer.open(to: program)
             peer.habits.heartbeat = nil
-            let counter = session.nextCounter
+            let counter = session.state.nextCounter
             let token = trial.token()
             let right = session.seal(Frames.encode([.ping(token)]), counter: counter)
             var forged = right
             forged[forged.count - 1] ^= 1
             peer.sendBytes(forged, to: program.address)
             // Were it marked, all counters in use would lie below the window.
-            let far = SealedDatagram.header(receiverIndex: session.remoteIndex, counter: 1_000_000) + trial.noise(40)
+            let far = [0x23] + session.remoteIndex.bigEndianBytes + UInt32(1_000_000).bigEndianBytes + trial.noise(40)
             peer.sendBytes(far, to: program.address)
             trial.run(for: .milliseconds(50))
             peer.sendBytes(right, to: program.address)
             try trial.wait(
                 .seconds(3), for: "a pong to the right datagram under the same counter",
-                actual: { "no pong came" }, until: { peer.hasPong(token) ? true : nil })
-            session.nextCounter = counter + 1
-            try peer.probe()
+                actual: { "no pong came" }, when: { peer.hasPong(token) })
+            session.state.nextCounter = counter + 1
+            try peer.ping()
         },
-        Case("W-23.3", "a datagram whose frames do not parse marks its counter", also: "W-22", "W-24", group: .sealed) {
-            trial in
+        Case("W-23.3", "a datagram whose frames do not parse marks its counter", also: "W-22", "W-24") { trial in
             let program = try trial.start()
             let peer = try trial.peer()
             let session = try peer.open(to: program)
             peer.habits.heartbeat = nil
-            let counter = session.nextCounter
+            let counter = session.state.nextCounter
             let token = trial.token()
             peer.sendPlaintext([0x06, 0x00, 0x09], counter: counter)
-            peer.sendPlaintext([0x09, 0x09], counter: counter + 2_000)
+            peer.sendPlaintext([0x0A, 0x09], counter: counter + 2_000)
             // The first counter has come, and lies below the window now; the second has come.
             peer.send([.ping(token)], counter: counter)
             peer.send([.ping(token)], counter: counter + 2_000)
             peer.send([.ping(token)], counter: counter + 900)
-            try peer.probe()
+            try peer.ping()
             try trial.never(
                 for: .milliseconds(200), "no pong under counters that were marked or are too old",
                 when: { peer.hasPong(token) })
@@ -212,26 +192,25 @@ extension Catalogue {
     ]
 
     /// Sends pings under these counters on a new link, each 100 higher than given, and sees which are taken.
-    static func window(_ trial: Trial, _ counters: [(counter: UInt64, isTaken: Bool)]) throws {
+    static func window(_ trial: Trial, _ counters: [(counter: UInt32, isTaken: Bool)]) throws {
         let program = try trial.start()
         let peer = try trial.peer()
         let session = try peer.open(to: program)
         peer.habits.heartbeat = nil
         peer.habits.answersPings = false
-        peer.habits.saysHello = false
-        let base: UInt64 = 100
+        peer.habits.comesUp = false
+        let base: UInt32 = 100
         for (counter, isTaken) in counters {
             let token = trial.token()
             peer.send([.ping(token)], on: session, counter: base + counter)
             let expected = "a ping under the counter \(base + counter) is \(isTaken ? "taken" : "dropped")"
             if isTaken {
-                try trial.wait(
-                    .seconds(3), for: expected, actual: { "no pong came" }, until: { peer.hasPong(token) ? true : nil })
+                try trial.wait(.seconds(3), for: expected, actual: { "no pong came" }, when: { peer.hasPong(token) })
             } else {
                 try trial.never(
                     for: .milliseconds(120), expected, actual: { "a pong came" }, when: { peer.hasPong(token) })
             }
         }
-        try peer.probe(on: session)
+        try peer.ping(on: session)
     }
 }

@@ -2,10 +2,7 @@ import InklingWire
 
 extension Catalogue {
     static let securityCases: [Case] = [
-        Case(
-            "S-1.1", "nothing that it sends in the clear holds the secret, the pre-shared key or its plain key",
-            group: .handshake
-        ) {
+        Case("S-1.1", "nothing that it sends in the clear holds the secret, the pre-shared key or its plain key") {
             trial in
             let secret = ChatSecret(using: &trial.generator)
             let peer = try trial.peer(in: ChatKeys(secret: secret))
@@ -26,7 +23,7 @@ extension Catalogue {
                 }
             }
         },
-        Case("S-2.1", "no secret, draft or text of a message goes to standard error", group: .driver) { trial in
+        Case("S-2.1", "no secret, draft or text of a message goes to standard error") { trial in
             let secret = ChatSecret(using: &trial.generator)
             let program = try trial.startInSecretChat(secret, needs: .messages)
             let peer = try trial.peer(in: ChatKeys(secret: secret))
@@ -44,10 +41,7 @@ extension Catalogue {
                 throw Finding(expected: "no \(part) on standard error", actual: String(log.prefix(400)))
             }
         },
-        Case(
-            "S-3.1", "an initiation draws one response, no longer than itself and to its source alone",
-            group: .handshake
-        ) { trial in
+        Case("S-3.1", "an initiation draws one response, no longer than itself and to its source alone") { trial in
             let program = try trial.start()
             let (stranger, _) = try trial.strangerAndWitness(of: program)
             let bystander = try stranger.addAddress()
@@ -62,14 +56,11 @@ extension Catalogue {
             }
             _ = bystander
         },
-        Case(
-            "S-3.2", "an ask draws one tell, no longer than itself and to its source alone", also: "D-13",
-            group: .handshake
-        ) { trial in
+        Case("S-3.2", "an ask draws one tell, no longer than itself and to its source alone", also: "D-13") { trial in
             let program = try trial.start()
             let (stranger, _) = try trial.strangerAndWitness(of: program)
             let source = try stranger.addAddress()
-            let ask = Ask(tag: stranger.chat.tag, token: 0x0102_0304).encode()
+            let ask = stranger.chat.ask(token: 0x0102_0304).encode()
             stranger.sendBytes(ask, to: program.address, from: source)
             try trial.wait(.seconds(2), for: "a tell", until: { stranger.tells.first })
             try trial.never(
@@ -79,13 +70,13 @@ extension Catalogue {
                 throw Finding(expected: "a tell no longer than the ask", actual: "a longer one")
             }
         },
-        Case("S-4.1", "it tells its user that an open chat keeps nothing secret", group: .driver) { trial in
+        Case("S-4.1", "it tells its user that an open chat keeps nothing secret") { trial in
             let program = try trial.start()
             try program.await(
                 "notice", "the notice `open-chat` about \(trial.chatName)",
                 where: { $0["code"]?.string == "open-chat" && $0["chat"]?.string == trial.chatName })
         },
-        Case("S-4.2", "it says so of an open chat that is joined later, too", group: .driver) { trial in
+        Case("S-4.2", "it says so of an open chat that is joined later, too") { trial in
             let program = try trial.start(needs: .chats)
             let chat = trial.chatName + "-later"
             program.tell(["do": "join", "chat": .string(chat)])

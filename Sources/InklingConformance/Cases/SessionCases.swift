@@ -1,245 +1,258 @@
 import InklingWire
 
+/// The sessions of a link, and how it comes up: L-70 to L-77, L-80 to L-86, L-91 to L-93, L-100.
 extension Catalogue {
     static let sessionCases: [Case] = [
-        Case("L-21.1", "row 2: of two sessions that one side began the later one sends", group: .links) { trial in
+        Case("L-70.1", "a node sends on the session that was completed last, and receives on all") { trial in
+            let program = try trial.start()
+            let peer = try trial.peer()
+            let first = try peer.open(to: program)
+            let second = try peer.openAnother(to: program)
+            try peer.expectPong(of: first, on: second, "a pong on the session that was completed last")
+            try peer.await("a heartbeat on that session") { $0.session === second && $0.heartbeat != nil }
+            peer.stopHeartbeats()
+            // One that nothing completed sends nothing.
+            peer.habits = .quiet
+            let third = try peer.openSession(to: program)
+            peer.sending = second
+            try peer.expectPong(of: second, on: second, "a pong on the session that is complete")
+            try expect(!third.isComplete, "nothing on the new session", actual: "something")
+        },
+        Case(
+            "L-74.1",
+            "a heartbeat with a ping goes out when a session joins, and every 250 ms for 3 s while it is down",
+            also: "L-44"
+        ) { trial in
             let (program, peer) = try trial.startWithQuietPeer()
-            let first = try peer.openAndMeet(program)
-            let second = try join(peer, program)
-            try peer.hearHello(on: second)
-            try peer.expectPong(of: first, on: second, "a pong on the later session")
-            try peer.await("a heartbeat on the later session") { $0.session === second && $0.heartbeat != nil }
-        },
-        Case("L-21.2", "row 2: of two that were created 5 s apart the later one sends", group: .links) { trial in
-            let (program, peer, own) = try linkByHand(trial, programIsSmaller: true)
-            heartbeats(peer, on: own, until: own.createdAt + .milliseconds(5_400))
-            let second = try join(peer, program)
-            try peer.hearHello(on: second)
-            try peer.expectPong(of: own, on: second, "a pong on the later session")
-        },
-        Case("L-21.3", "row 3: a peer that lost the link is heard on the later session", also: "M-7", group: .links) {
-            trial in
-            let (program, peer, own) = try linkByHand(trial, programIsSmaller: true)
-            heartbeats(peer, on: own, until: own.createdAt + .milliseconds(1_600))
-            let second = try peer.openSession(to: program)
-            (peer.stream, peer.heldStream) = (peer.stream ^ 0x10, 0)
-            peer.say(on: second)
-            let hello = try peer.hearHello(on: second, "a hello that holds the new stream") {
-                $0.heldStream == peer.stream
-            }
-            peer.heldStream = hello.value.stream
-            peer.say(on: second)
-            try peer.expectPong(of: own, on: second, "a pong on the later session")
-        },
-        Case(
-            "L-21.4", "row 4: a hello that was long on its way does not turn a session in use away", also: "L-48",
-            group: .links
-        ) {
-            trial in
-            let (program, peer, early, own) = try crossed(trial)
-            heartbeats(peer, on: own, until: early.createdAt + .milliseconds(1_300))
-            peer.send([peer.heartbeatFrame], on: own)
+            let session = try peer.openSession(to: program)
+            peer.sendPlaintext([0x5A, 0, 0])
             let start = trial.now
-            peer.say(on: early) { $0.heldStream = 0 }
-            try peer.expectPong(of: early, on: own, "a pong on the session in use")
-            try trial.never(for: .milliseconds(300), "no hello on the session that does not send") {
-                !peer.hellos(on: early, since: start).isEmpty
+            trial.run(for: .seconds(5))
+            let pings = peer.received.filter { $0.session === session && $0.ping != nil }
+            try expect(
+                pings.count == 12 && pings.allSatisfy({ $0.heartbeat?.status == Status(isUnheard: true) }),
+                "12 pings with unheard heartbeats", actual: "\(pings.count): " + peer.summary(since: start))
+            for (number, ping) in pings.enumerated() {
+                try trial.judge("a ping", at: ping.at, after: start, is: .milliseconds(250 * number))
             }
-            _ = program
+            try expect(program.events("peer").isEmpty, "no `peer`", actual: "one came")
         },
-        Case("L-21.5", "row 5: the same hello counts where nothing came on the other session", group: .links) { trial in
-            let (_, peer, early, own) = try crossed(trial)
-            trial.run(for: .milliseconds(1_250))
-            peer.say(on: early)
-            try peer.hearHello(on: early, "a hello on the session that the smaller key began")
-            try peer.expectPong(of: own, on: early, "a pong on the session that the smaller key began")
-        },
-        Case("L-21.6", "row 5: the larger key follows to the session that the smaller one began", group: .links) {
-            trial in
-            let (_, peer, early, own) = try crossed(trial)
-            peer.say(on: early) { $0.heldStream = 0 }
-            try peer.hearHello(on: early, "a hello on the session that the smaller key began")
-            peer.say(on: early)
-            try peer.expectPong(of: own, on: early, "a pong on the session that the smaller key began")
-        },
-        Case(
-            "L-21.7", "row 5: the session that the smaller key began sends, also if the other was bound first",
-            group: .links
-        ) {
-            trial in
-            let (program, peer) = try trial.startByHand(programIsSmaller: true, habits: .quiet)
+        Case("L-75.1", "an initiator drops a session that is not complete after 3 s") { trial in
+            let (program, peer) = try trial.startByHand(habits: .quiet)
             try peer.tellKey()
-            let initiation = try peer.awaitInitiation()
-            let theirs = try peer.openSession(to: program)
-            let own = try peer.answer(initiation)
-            try peer.hearHello(on: own)
-            peer.say(on: theirs)
-            try program.awaitPresence("online", of: peer.user)
-            let hello = try peer.hearHello(on: theirs, "a hello that holds the stream") {
-                $0.heldStream == peer.stream
-            }
-            peer.heldStream = hello.value.stream
-            let start = trial.now
-            peer.say(on: own)
-            try peer.hearHello(on: own, "a hello that names the link's streams", since: start) {
-                $0.stream == peer.heldStream && $0.heldStream == peer.stream
-            }
-            try peer.expectPong(of: theirs, on: own, "a pong on the session that the smaller key began")
+            let session = try peer.answer(try peer.awaitInitiation(since: .zero))
+            try peer.hear(on: session)
+            trial.run(for: .milliseconds(3_400))
+            try peer.pingInVain(on: session, "nothing on a session that is over")
+            peer.habits = .all
+            try peer.awaitLink(from: program)
         },
-        Case(
-            "L-21.8", "row 5: the late hello of a crossed opening changes nothing", also: "L-22", "L-48", group: .links
-        ) {
-            trial in
-            let (program, peer) = try trial.startByHand(programIsSmaller: true, habits: .quiet)
-            try peer.tellKey()
-            let initiation = try peer.awaitInitiation()
-            let theirs = try peer.openSession(to: program)
-            let own = try peer.answer(initiation)
-            try peer.hearHello(on: own)
-            try peer.meet(program, on: own)
-            let start = trial.now
-            peer.say(on: theirs) { ($0.stream, $0.heldStream, $0.name) = ($0.stream ^ 0x10, 0, "Alison") }
-            try peer.expectPong(of: theirs, on: own, "a pong on the session that the smaller key began")
-            try trial.never(for: .milliseconds(300), "no hello that holds another stream, and no other name") {
-                peer.hellos(on: own, since: start).contains { $0.value.heldStream != peer.stream }
-                    || !program.events("peer", since: start).isEmpty
+        Case("L-77.1", "a fifth session replaces the one that was silent for longest") { trial in
+            let program = try trial.start()
+            let peer = try trial.peer()
+            var sessions = [try peer.open(to: program)]
+            for _ in 0..<3 { sessions.append(try peer.openAnother(to: program)) }
+            peer.stopHeartbeats()
+            for session in [sessions[0], sessions[2], sessions[1]] {
+                try peer.ping(on: session)
+                trial.run(for: .milliseconds(20))
             }
+            sessions.append(try peer.openAnother(to: program))
+            try peer.ping(on: sessions[4])
+            // The fourth was the sending session then, and the first was silent for longest.
+            try peer.pingInVain(on: sessions[0], "nothing on the session that was silent for longest")
+            for session in sessions.dropFirst() { try peer.ping(on: session) }
         },
-        Case("L-21.9", "an older session receives for 10 s after its last datagram", group: .links) { trial in
-            let (program, peer) = try trial.startWithQuietPeer()
-            let first = try peer.openAndMeet(program)
-            let second = try join(peer, program)
-            let start = trial.now
-            heartbeats(peer, on: second, until: start + .seconds(6))
-            try peer.expectPong(of: first, on: second, "a pong on the newer session")
-            heartbeats(peer, on: second, until: start + .seconds(13))
-            try peer.expectPong(of: first, on: second, "a pong on the newer session")
-        },
-        Case("L-21.10", "an older session on which nothing comes for 10 s is dropped", group: .links) { trial in
-            let (program, peer) = try trial.startWithQuietPeer()
-            let first = try peer.openAndMeet(program)
-            let second = try join(peer, program)
-            heartbeats(peer, on: second, until: trial.now + .milliseconds(10_700))
-            try peer.pingInVain(on: first, "no pong to a ping on a session that is over")
+        Case("L-38.1", "a session that was silent for 60 s is erased", load: .long) { trial in
+            let program = try trial.start()
+            let peer = try trial.peer()
+            let first = try peer.open(to: program)
+            let second = try peer.openAnother(to: program)
+            trial.run(for: .seconds(57))
             try peer.ping(on: second)
+            let third = try peer.openAnother(to: program)
+            trial.run(for: .seconds(5))
+            try peer.pingInVain(on: first, "nothing on a session that was silent for 60 s")
+            for session in [second, third] { try peer.ping(on: session) }
         },
-        Case("L-21.11", "a fourth older session drops the oldest", group: .links) { trial in
+        Case("L-71.1", "on a down link a heartbeat and a name count for nothing, and draw a ping", also: "L-80") {
+            trial in
             let (program, peer) = try trial.startWithQuietPeer()
-            var sessions = [try peer.openAndMeet(program)]
-            for _ in 0..<4 {
-                let next = try join(peer, program)
-                try peer.hearHello(on: next)
-                sessions.append(next)
-            }
-            try peer.pingInVain(on: sessions[0], "no pong to a ping on the oldest of five sessions")
-            for session in sessions.dropFirst() {
-                try peer.expectPong(of: session, on: sessions[4], "a pong on the newest session")
+            _ = try peer.openSession(to: program)
+            trial.run(for: .milliseconds(100))
+            peer.send([.heartbeat(Heartbeat(status: Status(isTyping: true), interval: 10))])
+            trial.run(for: .milliseconds(3_400))
+            let start = trial.now
+            peer.sendName()
+            let ping = try peer.await("a ping with a heartbeat", since: start) { $0.ping != nil && $0.heartbeat != nil }
+            try trial.judge("the ping", at: ping.at, after: start, is: .zero)
+            try trial.never(for: .milliseconds(500), "no ack and no `peer`") {
+                !peer.acks.isEmpty || !program.events("peer").isEmpty
             }
         },
         Case(
-            "L-43.1", "the larger key goes where it hears hellos, once its own session was silent for 1.75 s",
-            group: .links
-        ) {
+            "L-85.1", "a link without the peer's record 0 gets no message and no typing, and is shown when it comes",
+            also: "M-24", "T-6", "T-8", "M-36"
+        ) { trial in
+            let program = try trial.start(needs: .messages)
+            let peer = try trial.peer()
+            peer.habits.sendsName = false
+            let session = try peer.openSession(to: program)
+            try trial.wait(.seconds(3), for: "the link comes up", when: { session.state.hasName })
+            peer.announce(typing: true)
+            program.compose("hello")
+            program.send("hello")
+            program.compose("more")
+            try expect(
+                try program.await("sent").value["to"]?.integer == 0, "a message to nobody", actual: "`to` is another")
+            try trial.never(for: .milliseconds(1_500), "no text, no typing and no `peer`") {
+                !peer.texts.isEmpty || peer.received.contains { $0.status?.isTyping == true }
+                    || !program.events("peer").isEmpty
+            }
+            peer.send([.typing(peer.status), .record(peer.nameRecord(0))])
+            try program.awaitPresence("online", of: peer.user)
+            try program.awaitTyping(true, of: peer.user)
+        },
+        Case("L-82.1", "each pong of a link that is up carries record 0 until it is acknowledged", also: "L-28") {
             trial in
-            let (program, peer) = try trial.startWithQuietPeer(programIsSmaller: false)
-            let (first, second, last) = try superseded(peer, program)
-            trial.pump(until: last + .milliseconds(1_200))
-            peer.say(on: first)
-            try peer.expectPong(
-                of: first, on: second, "a pong on the session that sends, which is silent for 1.2 s alone")
-            trial.pump(until: last + .milliseconds(2_100))
-            let start = trial.now
-            peer.say(on: first)
-            try peer.hearHello(on: first, "a hello on the session on which the peer says hello", since: start)
-            peer.say(on: first)
-            try peer.expectPong(of: first, on: first, "a pong on the session on which the peer says hello")
+            let program = try trial.start()
+            let peer = try trial.peer()
+            peer.habits.acknowledges = false
+            let session = try peer.openSession(to: program)
+            try trial.wait(
+                .seconds(3), for: "both ends come up",
+                when: { session.state.isUp && session.state.hasName && session.state.acknowledged > 0 })
+            for _ in 0..<2 {
+                let pong = try peer.ping(on: session)
+                try expect(
+                    pong.heartbeat != nil && pong.name?.number == 0,
+                    "a heartbeat and record 0 beside the pong, while record 0 is not acknowledged",
+                    actual: pong.frames.map(\.word).joined(separator: ", "))
+            }
+            peer.send([.ack(Ack(next: 1))], on: session)
+            let pong = try peer.ping(on: session)
+            try expect(
+                pong.heartbeat != nil && pong.record == nil, "a pong without a record after the ack",
+                actual: pong.frames.map(\.word).joined(separator: ", "))
+        },
+        Case("L-86.1", "a link whose peer hides its name ends by a bye after 10 s", load: .long) { trial in
+            let program = try trial.start()
+            let peer = try trial.peer()
+            peer.habits.sendsName = false
+            let session = try peer.openSession(to: program)
+            let up = try peer.await("record 0", since: .zero) { $0.name != nil }
+            let bye = try peer.await("a bye", within: .seconds(12)) { $0.bye != nil && $0.session === session }
+            try trial.judge("the bye", at: bye.at, after: up.at, is: .seconds(10))
+            try expect(bye.bye == .quit, "the reason 0", actual: "another one")
+        },
+        Case("L-91.1", "an attempt whose session brings no link up in 3 s has failed, and the next begins") { trial in
+            let (program, peer) = try trial.startByHand(habits: .quiet)
+            try peer.tellKey()
+            let first = try peer.awaitInitiation(since: .zero)
+            let session = try peer.answer(first)
+            try peer.hear(on: session)
+            let next = try trial.wait(
+                .seconds(5), for: "another attempt",
+                until: { peer.initiations.first { $0.value.senderIndex != first.value.senderIndex } })
+            try trial.judge("the next attempt", at: next.at, after: session.createdAt, is: .seconds(3))
+            peer.habits = .all
+            try peer.awaitLink(from: program)
+        },
+        Case("L-92.1", "an initiation with a hop limit below 255 needs a cookie", also: "L-9") { trial in
+            let (program, peer) = try trial.startWithQuietPeer()
+            trial.stage.setHopLimit(64, of: peer.address)
+            _ = try peer.openSession(to: program)
+            try expect(
+                peer.retries.count == 1, "a retry, and a response to the cookie",
+                actual: "\(peer.retries.count) retries")
+        },
+        Case("L-93.1", "a datagram too old that completes a session ends no link on which others pass", also: "W-39") {
+            trial in
+            let (program, peer) = try trial.startLinked()
+            peer.state.nextCounter += 2_000
+            try peer.ping()
+            peer.habits = .quiet
+            let second = try peer.openSession(to: program)
+            (peer.habits, peer.habits.comesUp) = (.all, false)
+            peer.send([.ping(1)], on: second, counter: 900)
+            peer.habits.heartbeat = .milliseconds(500)
+            peer.join(second)
+            try trial.never(for: .seconds(4), "the link stays") { program.presence(of: peer.user) != "online" }
+            try peer.expectPong(of: second, on: second, "a pong on the session that the old datagram completed")
+        },
+        Case("L-93.2", "a marked counter that completes a session ends the link", also: "M-18") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
+            peer.habits.acknowledges = false
+            program.send("waits")
+            try peer.await("the message", since: .zero) { $0.text != nil }
+            peer.habits = .quiet
+            let second = try peer.openSession(to: program)
+            peer.send([.ping(1)], on: second, counter: 0)
+            try program.awaitFailure("lost-state", for: peer.user)
         },
         Case(
-            "L-43.2", "the larger key goes where it hears a status, once its own session was silent for 1.75 s",
-            group: .links
-        ) {
-            trial in
-            let (program, peer) = try trial.startWithQuietPeer(programIsSmaller: false)
-            let (first, _, last) = try superseded(peer, program)
-            trial.pump(until: last + .milliseconds(1_000))
-            peer.send([.ping(1)], on: first)
-            trial.pump(until: last + .milliseconds(2_100))
+            "L-100.1", "on a down link a datagram from elsewhere draws a ping there, whose pong brings the link up",
+            also: "L-51", "L-81"
+        ) { trial in
+            let (program, peer) = try trial.startWithQuietPeer()
+            let session = try peer.openSession(to: program)
+            let other = try peer.addAddress()
+            trial.run(for: .milliseconds(100))
+            session.source = other
             let start = trial.now
-            peer.send([peer.heartbeatFrame], on: first)
-            try peer.hearHello(on: first, "a hello on the session on which the status came", since: start)
-            peer.say(on: first)
-            try peer.expectPong(of: first, on: first, "a pong on that session")
+            peer.send([.unheard])
+            let ping = try peer.await("a ping to \(other)", since: start) { $0.ping != nil && $0.destination == other }
+            peer.send([.unheard, .pong(ping.ping ?? 0)])
+            let name = try peer.await("record 0") { $0.name != nil }
+            try expect(name.destination == other, "record 0 at \(other)", actual: "it came to \(name.destination)")
+            peer.sendName()
+            try program.awaitPresence("online", of: peer.user)
         },
-        Case("L-43.3", "the smaller key says its hello where it sends, and stays there", group: .links) { trial in
-            let (program, peer) = try trial.startWithQuietPeer(programIsSmaller: true)
-            let (first, second, last) = try superseded(peer, program)
-            for wait in [Duration.milliseconds(600), .milliseconds(1_400), .milliseconds(2_200)] {
-                trial.pump(until: last + wait)
-                let start = trial.now
-                peer.say(on: first)
-                let hello = try peer.hearHello(on: second, "a hello on the session that sends", since: start)
-                try Trial.judge("the hello", hello.at - start, from: .zero)
+        Case("M-43.1", "a message that goes on after 35 s is given up until a forward", load: .long) { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
+            peer.sendRecord(1, "begun ", first: true, last: false)
+            trial.run(for: .milliseconds(35_500))
+            peer.sendRecord(2, "ended", first: false, last: true)
+            peer.sendRecord(3, "next")
+            trial.run(for: .milliseconds(300))
+            try expect(
+                program.messages(from: peer.user).isEmpty && peer.state.acknowledged == 2,
+                "no record is taken any more", actual: "\(peer.state.acknowledged) is expected next")
+            peer.send([.forward(5)])
+            peer.sendRecord(5, "after the forward")
+            try program.await("message", where: { $0["text"]?.string == "after the forward" })
+        },
+        Case("M-27.1", "no name goes out within a message", also: "M-24") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages, .nick)
+            trial.run(for: .milliseconds(1_200))
+            peer.habits.acknowledges = false
+            program.send(String(repeating: "x", count: 20 * 1_167))
+            program.send("after it")
+            let first = try peer.await("the first record", since: .zero) { $0.text != nil }
+            program.tell(["do": "nick", "name": "Renamed"])
+            trial.run(for: .milliseconds(200))
+            peer.habits.acknowledges = true
+            peer.sendAck()
+            try program.awaitDelivered(2, to: peer.user, within: .seconds(10))
+            try trial.wait(
+                .seconds(3), for: "the name", until: { peer.names.first { $0.value.displayName == "Renamed" } })
+            let number = peer.names.last?.value.number ?? 0
+            // The name goes before the message that waits, and behind the one under way.
+            try expect(
+                number == (first.record?.number ?? 0) + 20,
+                "the name as record \((first.record?.number ?? 0) + 20), behind the message under way",
+                actual: "it is record \(number)")
+        },
+        Case("M-28.1", "records of reserved types are acknowledged and change nothing", also: "M-26") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
+            let start = trial.now
+            for (number, type) in [RecordType.invite, .successor].enumerated() {
+                let record = Record(number: UInt32(number + 1), type: type, body: Array("inkling:a#b".utf8))
+                peer.send([.typing(peer.status), .record(record)])
             }
-            try peer.expectPong(of: first, on: second, "a pong on the session that sends")
+            try trial.wait(.seconds(2), for: "an ack of both", when: { peer.state.acknowledged == 3 })
+            let events = program.lines.filter { $0.at >= start }.compactMap(\.kind)
+            try expect(events.isEmpty, "no line", actual: "\(events)")
         },
     ]
-
-    /// Lets the peer begin one more session, and says hello on it.
-    private static func join(_ peer: Peer, _ program: Program) throws -> PeerSession {
-        let session = try peer.openSession(to: program)
-        peer.say(on: session)
-        return session
-    }
-
-    /// A link on a session that the program began.
-    private static func linkByHand(
-        _ trial: Trial, programIsSmaller: Bool
-    ) throws -> (program: Program, peer: Peer, session: PeerSession) {
-        let (program, peer) = try trial.startByHand(programIsSmaller: programIsSmaller, habits: .quiet)
-        try peer.tellKey()
-        let session = try peer.answer(try peer.awaitInitiation())
-        try peer.hearHello(on: session)
-        try peer.meet(program, on: session)
-        return (program, peer, session)
-    }
-
-    /// The smaller key is the peer's: its session has a response and no more, and the link is on the program's.
-    private static func crossed(
-        _ trial: Trial
-    ) throws -> (program: Program, peer: Peer, early: PeerSession, own: PeerSession) {
-        let (program, peer) = try trial.startByHand(programIsSmaller: false, habits: .quiet)
-        try peer.tellKey()
-        let early = try peer.openSession(to: program)
-        let initiation = try peer.awaitInitiation(within: .seconds(2), since: .zero)
-        let own = try peer.answer(initiation)
-        guard try isTaken(own, by: program, trial) else {
-            throw Untried(reason: "the program had begun its own handshake before the peer's came")
-        }
-        try peer.meet(program, on: own)
-        return (program, peer, early, own)
-    }
-
-    /// Whether hellos come on a session.
-    private static func isTaken(_ session: PeerSession, by program: Program, _ trial: Trial) throws -> Bool {
-        (try? trial.wait(.seconds(1), for: "a hello", until: { session.isConfirmed ? true : nil })) ?? false
-    }
-
-    /// Two sessions of a link; the second one sends. The third value is when the last datagram went there.
-    private static func superseded(
-        _ peer: Peer, _ program: Program
-    ) throws -> (first: PeerSession, second: PeerSession, last: Duration) {
-        let first = try peer.openAndMeet(program)
-        let second = try join(peer, program)
-        let last = peer.trial.now
-        try peer.hearHello(on: second)
-        return (first, second, last)
-    }
-
-    /// Sends a heartbeat every 500 ms until an instant.
-    private static func heartbeats(_ peer: Peer, on session: PeerSession, until end: Duration) {
-        while peer.trial.now < end {
-            peer.send([peer.heartbeatFrame], on: session)
-            peer.trial.pump(until: min(end, peer.trial.now + .milliseconds(500)))
-        }
-    }
 }

@@ -2,14 +2,6 @@ import InklingWire
 
 /// What counts as evidence, and what follows silence: L-23, L-25 to L-28, and T-12.
 extension Catalogue {
-    /// A program and a peer with a link.
-    private static func linked(_ trial: Trial) throws -> (program: Program, peer: Peer) {
-        let program = try trial.start()
-        let peer = try trial.peer()
-        try peer.open(to: program)
-        return (program, peer)
-    }
-
     /// Waits until the peer is offline by silence, and judges when.
     static func expectDown(
         _ trial: Trial, _ program: Program, _ peer: Peer, after last: Duration, is expected: Duration = .seconds(3)
@@ -17,14 +9,12 @@ extension Catalogue {
         let limit = max(.zero, last + expected - trial.now) + .seconds(2)
         let down = try program.awaitPresence("offline", of: peer.user, within: limit)
         try trial.judge("offline by silence", at: down.at, after: last, is: expected)
-        guard down.value["why"]?.string == "silence" else {
-            throw Finding(expected: "`why` is silence", actual: program.describe(down.value))
-        }
+        try expect(down.value["why"]?.string == "silence", "`why` is silence", actual: program.describe(down.value))
     }
 
     static let silenceCases: [Case] = [
-        Case("L-26.1", "a link without evidence for 1.75 s is sent ten pings 125 ms apart", group: .presence) { trial in
-            let (program, peer) = try linked(trial)
+        Case("L-26.1", "a link without evidence for 1.75 s is sent ten pings 125 ms apart") { trial in
+            let (program, peer) = try trial.startLinked()
             let last = try peer.fallSilent()
             try program.awaitPresence("offline", of: peer.user)
             trial.run(for: .milliseconds(100))
@@ -46,37 +36,32 @@ extension Catalogue {
                 pings.removeAll { $0.counter <= ping.counter }
             }
         },
-        Case("L-26.2", "the announced interval puts off the suspicion", also: "L-27", group: .presence) { trial in
-            let (program, peer) = try linked(trial)
+        Case("L-26.2", "the announced interval puts off the suspicion", also: "L-27") { trial in
+            let (program, peer) = try trial.startLinked()
             peer.announcedInterval = 20
             peer.send([peer.heartbeatFrame])
             let last = try peer.fallSilent()
             try expectDown(trial, program, peer, after: last, is: .milliseconds(4_750))
         },
-        Case("L-26.3", "before the first heartbeat an interval of 1 s counts", group: .presence) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            peer.habits.saysHello = false
-            peer.habits.heartbeat = nil
-            _ = try peer.openSession(to: program)
-            peer.send([.hello(peer.hello)])
-            try program.awaitPresence("online", of: peer.user)
+        Case("L-26.3", "before the first heartbeat an interval of 1 s counts") { trial in
+            let (program, peer) = try trial.startWithQuietPeer()
+            let session = try peer.openSession(to: program)
+            peer.send([.ping(1)])
+            try peer.hear(on: session)
+            let ping = try peer.await("the program's ping", since: .zero) { $0.ping != nil }
+            peer.send([.pong(ping.ping ?? 0)])
+            peer.sendName()
             let last = trial.now
-            peer.habits = .none
-            peer.send([.hello(peer.hello)])
+            try program.awaitPresence("online", of: peer.user)
             try expectDown(trial, program, peer, after: last)
         },
-        Case(
-            "L-26.4", "pings go with the same bytes to the link's address and to the address added by hand",
-            group: .presence
-        ) {
-            trial in
+        Case("L-26.4", "pings go with the same bytes to the link's address and to the address added by hand") { trial in
             let peer = try trial.peer()
             let program = try trial.start(peers: [peer], needs: .peer)
             let session = try peer.awaitLink(from: program)
             let other = try peer.addAddress()
             session.source = other
-            try trial.expectLife(of: peer)
+            try peer.ping()
             // The pong of the peer is on its way.
             trial.run(for: Trial.late)
             let last = try peer.fallSilent()
@@ -90,14 +75,13 @@ extension Catalogue {
             let copies = [other, peer.address].map { address in
                 Set(pings.filter { $0.destination == address }.map(\.bytes))
             }
-            guard copies[1].count >= 10, copies[1].isSubset(of: copies[0]) else {
-                throw Finding(
-                    expected: "ten pings with the same bytes to both addresses",
-                    actual: "\(copies[1].count) different ones came to \(peer.address), "
-                        + "\(copies[1].subtracting(copies[0]).count) of them to that alone")
-            }
+            try expect(
+                copies[1].count >= 10 && copies[1].isSubset(of: copies[0]),
+                "ten pings with the same bytes to both addresses",
+                actual: "\(copies[1].count) different ones came to \(peer.address), "
+                    + "\(copies[1].subtracting(copies[0]).count) of them to that alone")
         },
-        Case("T-12.1", "an announced interval below 1 s counts as 1 s", also: "L-26", group: .presence) { trial in
+        Case("T-12.1", "an announced interval below 1 s counts as 1 s", also: "L-26") { trial in
             let program = try trial.start()
             for interval in [UInt8(0), 1] {
                 let peer = try trial.peer()
@@ -108,24 +92,23 @@ extension Catalogue {
                 try expectDown(trial, program, peer, after: last)
             }
         },
-        Case("T-12.2", "an announced interval of 25.5 s is believed", group: .presence) { trial in
-            let (program, peer) = try linked(trial)
+        Case("T-12.2", "an announced interval of 25.5 s is believed") { trial in
+            let (program, peer) = try trial.startLinked()
             peer.announcedInterval = 255
             peer.send([peer.heartbeatFrame])
             let last = try peer.fallSilent()
             try trial.never(for: .seconds(6), "no suspicion before 44 s of silence") {
                 program.presence(of: peer.user) != "online"
             }
-            try trial.expectLife(of: peer)
+            try peer.ping()
         },
-        Case("L-27.1", "a link goes down 3.0 s after the last evidence", group: .presence) { trial in
-            let (program, peer) = try linked(trial)
+        Case("L-27.1", "a link goes down 3.0 s after the last evidence") { trial in
+            let (program, peer) = try trial.startLinked()
             let last = try peer.fallSilent()
             try expectDown(trial, program, peer, after: last)
         },
-        Case("L-27.2", "any evidence ends a suspicion, and the 3.0 s begin again", also: "L-23", group: .presence) {
-            trial in
-            let (program, peer) = try linked(trial)
+        Case("L-27.2", "any evidence ends a suspicion, and the 3.0 s begin again", also: "L-23") { trial in
+            let (program, peer) = try trial.startLinked()
             let silence = try peer.fallSilent()
             var pings = 0
             try trial.wait(
@@ -139,32 +122,29 @@ extension Catalogue {
             peer.send([.pong(0)])
             try expectDown(trial, program, peer, after: last)
         },
-        Case("L-28.1", "a ping is answered at once with a heartbeat and a pong in one datagram", group: .presence) {
-            trial in
-            let (_, peer) = try linked(trial)
+        Case("L-28.1", "a ping is answered at once with a heartbeat and a pong in one datagram") { trial in
+            let (_, peer) = try trial.startLinked()
             for token in [UInt16(0), 0xA55A, 0xFFFF] {
                 let start = trial.now
                 peer.send([.ping(token)])
                 let pong = try peer.await("a pong of the token \(token)", since: start) { $0.pong == token }
                 try trial.judge("the pong", at: pong.at, after: start, is: .zero)
-                guard pong.heartbeat != nil else {
-                    throw Finding(
-                        expected: "a heartbeat beside the pong",
-                        actual: pong.frames.map(\.word).joined(separator: ", "))
-                }
+                try expect(
+                    pong.heartbeat != nil, "a heartbeat beside the pong",
+                    actual: pong.frames.map(\.word).joined(separator: ", "))
             }
         },
-        Case("L-23.1", "what is old, forged or in error is no evidence", also: "L-27", group: .presence) { trial in
-            let (program, peer) = try linked(trial)
+        Case("L-23.1", "what is old, forged or in error is no evidence", also: "L-27") { trial in
+            let (program, peer) = try trial.startLinked()
             guard let session = peer.sending else { return }
-            let base = session.nextCounter
-            session.nextCounter = base + 100
+            let base = session.state.nextCounter
+            session.state.nextCounter = base + 100
             let last = try peer.fallSilent()
             var old = base
             while program.presence(of: peer.user) == "online", trial.now < last + .milliseconds(3_300) {
                 // Under an older counter; with a wrong tag; and a frame that is in error, under a new counter.
                 peer.sendBytes(session.seal(Frames.encode([.pong(2)]), counter: old), to: program.address)
-                var forged = session.seal(Frames.encode([.pong(2)]), counter: session.nextCounter + 500)
+                var forged = session.seal(Frames.encode([.pong(2)]), counter: session.state.nextCounter + 500)
                 forged[12] ^= 0x10
                 peer.sendBytes(forged, to: program.address)
                 peer.sendPlaintext([0x3F, 0])
@@ -173,85 +153,19 @@ extension Catalogue {
             }
             try expectDown(trial, program, peer, after: last)
         },
-        Case("L-23.2", "a session without the peer's hello gives no evidence", also: "L-20", group: .presence) {
-            trial in
-            let (program, peer) = try linked(trial)
-            peer.habits.saysHello = false
-            let session = try peer.openSession(to: program)
-            peer.sending = peer.sessions.first
-            let last = try peer.fallSilent()
-            while program.presence(of: peer.user) == "online", trial.now < last + .milliseconds(3_300) {
-                peer.send([.pong(3)], on: session)
-                trial.run(for: .milliseconds(200))
-            }
-            try expectDown(trial, program, peer, after: last)
-        },
-        Case(
-            "L-25.1", "of more than 500 datagrams a second on a link the surplus is dropped, and the link lives on",
-            group: .limits, load: .heavy
-        ) { trial in
-            let (program, peer) = try linked(trial)
-            peer.stopHeartbeats()
-            let start = trial.now
-            for round in 0..<300 {
-                for number in 0..<10 { peer.send([.ping(UInt16(10 * round + number))]) }
-                trial.pump(until: start + .milliseconds(2 * (round + 1)))
-            }
-            trial.run(for: .milliseconds(500))
-            let answers = peer.received(since: start).filter { $0.pong != nil }
-            let pongs = Set(answers.compactMap(\.pong)).count
-            // To the last pong: a slow program reads on when all are sent, and the rate counts for that time too.
-            let time = (answers.last?.at ?? start) - start
-            let limit = 1_000 + time.milliseconds / 2 + 50
-            guard (1...limit).contains(pongs) else {
-                throw Finding(
-                    expected: "1 to \(limit) pongs to 3,000 pings in \(time.text)", actual: "\(pongs) came")
-            }
-            trial.run(for: .milliseconds(1_000))
-            guard program.presence(of: peer.user) == "online" else {
-                throw Finding(expected: "the peer is still online", actual: "it is not")
-            }
-            try trial.expectLife(of: peer)
-        },
-        Case("L-25.2", "a bye over the rate of its link still ends it", group: .limits, load: .heavy) { trial in
-            let (program, peer) = try linked(trial)
-            peer.stopHeartbeats()
-            let start = trial.now
-            for round in 0..<750 {
-                for number in 0..<4 { peer.send([.ping(UInt16(4 * round + number))]) }
-                trial.pump(until: start + .milliseconds(2 * (round + 1)))
-            }
-            // Whatever waits at the program is read; then more than the rate has made up for meanwhile, and the bye.
-            trial.run(for: .milliseconds(100))
-            for number in 0..<150 { peer.send([.ping(UInt16(3_000 + number))]) }
-            let end = trial.now
-            peer.send([.bye(.quit)])
-            peer.endLink()
-            let event = try program.awaitPresence("offline", of: peer.user, within: .seconds(2))
-            try trial.judge("offline by the bye", at: event.at, after: end, is: .zero, late: .seconds(1))
-            guard event.value["why"]?.string == "bye" else {
-                throw Finding(expected: "`why` is bye", actual: program.describe(event.value))
-            }
-        },
-        Case(
-            "L-23.3", "a datagram under a lower counter still delivers its message and ack", also: "M-15",
-            group: .presence
-        ) {
-            trial in
-            let program = try trial.start(needs: .messages)
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("L-23.2", "a datagram under a lower counter still delivers its message and ack", also: "M-15") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             guard let session = peer.sending else { return }
-            let base = session.nextCounter
-            session.nextCounter = base + 10
-            try trial.expectLife(of: peer)
+            let base = session.state.nextCounter
+            session.state.nextCounter = base + 10
+            try peer.ping()
             peer.habits.acknowledges = false
             program.send("acknowledged late")
-            try peer.await("the message") { $0.record != nil }
-            peer.send([.ack(Ack(stream: peer.heldStream, next: 1, bitmap: 0))], counter: base + 1)
-            try program.awaitDelivered(to: peer.user, trial: trial)
-            let record = Record(stream: peer.stream, number: 0, isFirst: true, isLast: true, text: "late")
-            peer.send([.typing(peer.status), .message(record)], counter: base + 2)
+            let text = try peer.await("the message") { $0.text != nil }
+            peer.send([.ack(Ack(next: (text.record?.number ?? 0) + 1))], counter: base + 1)
+            try program.awaitDelivered(to: peer.user)
+            let record = Record(number: peer.state.nextOwnRecord, text: "late")
+            peer.send([.typing(peer.status), .record(record)], counter: base + 2)
             try program.await("message") { $0["text"]?.string == "late" }
         },
     ]

@@ -22,14 +22,9 @@ extension Catalogue {
     }
 
     static let sleepCases: [Case] = [
-        Case(
-            "L-30.1", "statuses that waited while the program was stopped do not count", also: "L-46", "T-15",
-            group: .presence
-        ) {
+        Case("L-30.1", "statuses that waited while the program was stopped do not count", also: "L-46", "T-15") {
             trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+            let (program, peer) = try trial.startLinked()
             peer.stopHeartbeats()
             let steps = [300, 700, 1_100, 1_500, 1_750].map { time in
                 (
@@ -42,21 +37,16 @@ extension Catalogue {
                 !program.typingChanges(of: peer.user).isEmpty
             }
             peer.announce(typing: true)
-            try program.awaitTyping(true, of: peer.user, trial: trial)
+            try program.awaitTyping(true, of: peer.user)
         },
-        Case(
-            "L-30.2", "a status without typing that waited ends typing, and no older start revives it", also: "L-46",
-            group: .presence
-        ) {
+        Case("L-90.1", "a status without typing that waited ends typing, and no older start revives it", also: "L-46") {
             trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+            let (program, peer) = try trial.startLinked()
             peer.stopHeartbeats()
-            let base = peer.sending?.nextCounter ?? 0
+            let base = peer.sending?.state.nextCounter ?? 0
             let shown = trial.now
             peer.announce(typing: true)
-            try program.awaitTyping(true, of: peer.user, trial: trial)
+            try program.awaitTyping(true, of: peer.user)
             let steps = [
                 (
                     after: Duration.milliseconds(300),
@@ -67,27 +57,20 @@ extension Catalogue {
                 )
             ]
             let resumed = sleep(trial, program, for: .milliseconds(1_800), steps)
-            let at = try program.awaitTyping(false, of: peer.user, trial: trial)
-            guard at < shown + .milliseconds(2_800) else {
-                throw Finding(
-                    expected: "typing ends at once after SIGCONT, by the stop that waited",
-                    actual: "it ended \((at - resumed).text) after SIGCONT, when its 3.0 s were over")
-            }
+            let at = try program.awaitTyping(false, of: peer.user)
+            try expect(
+                at < shown + .milliseconds(2_800), "typing ends at once after SIGCONT, by the stop that waited",
+                actual: "it ended \((at - resumed).text) after SIGCONT, when its 3.0 s were over")
             peer.send([.typing(typing)], counter: base + 5)
             try trial.never(for: .milliseconds(300), "a start that is older than the stop shows nothing") {
                 program.shows(typing: peer.user)
             }
             peer.announce(typing: true)
-            try program.awaitTyping(true, of: peer.user, trial: trial)
+            try program.awaitTyping(true, of: peer.user)
         },
-        Case(
-            "L-30.3", "after a stop of more than 3 s a silent link gets a whole new round of pings", also: "L-42",
-            group: .presence
-        ) {
+        Case("L-89.1", "after a stop of more than 3 s a silent link gets a whole new round of pings", also: "L-42") {
             trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+            let (program, peer) = try trial.startLinked()
             _ = try peer.fallSilent()
             let resumed = sleep(trial, program, for: .milliseconds(3_600))
             let down = try program.awaitPresence("offline", of: peer.user)
@@ -96,13 +79,10 @@ extension Catalogue {
                 "offline by silence", at: down.at, after: resumed, is: .milliseconds(1_250),
                 late: .seconds(1) + Trial.late)
             let pings = Set(peer.received(since: resumed).filter { $0.ping != nil }.map(\.counter)).count
-            guard pings >= 10 else { throw Finding(expected: "ten pings after SIGCONT", actual: "\(pings) came") }
+            try expect(pings >= 10, "ten pings after SIGCONT", actual: "\(pings) came")
         },
-        Case("L-30.4", "evidence that waited does not count, so the pings go out all the same", group: .presence) {
-            trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("L-30.2", "evidence that waited does not count, so the pings go out all the same") { trial in
+            let (program, peer) = try trial.startLinked()
             peer.stopHeartbeats()
             let steps = [600, 1_200, 1_800, 2_400, 3_000, 3_500].map { time in
                 (after: Duration.milliseconds(time), act: { () -> Void in peer.send([.pong(1)]) })
@@ -114,32 +94,26 @@ extension Catalogue {
             try trial.never(for: .milliseconds(1_500), "the peer stays online: it answers") {
                 program.presence(of: peer.user) != "online"
             }
-            try trial.expectLife(of: peer)
+            try peer.ping()
         },
-        Case(
-            "L-30.5", "a message that waited is shown as delayed, and acknowledged", also: "L-42", "M-15", "J-15",
-            group: .presence
-        ) { trial in
-            let program = try trial.start(needs: .messages)
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("L-30.3", "a message that waited is shown as delayed, and acknowledged", also: "L-42", "M-15", "J-15") {
+            trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
             let resumed = sleep(
                 trial, program, for: .milliseconds(3_600), [(.milliseconds(1_500), { peer.sendMessage("waited") })])
             let message = try program.await("message") { $0["text"]?.string == "waited" }
-            guard message.value["delayed"]?.boolean == true else {
-                throw Finding(expected: "`delayed` of the message", actual: program.describe(message.value))
-            }
-            try peer.await("an ack of the message", since: resumed) { $0.ack?.next == 1 }
+            try expect(
+                message.value["delayed"]?.boolean == true, "`delayed` of the message",
+                actual: program.describe(message.value))
+            try peer.await("an ack of the message", since: resumed) { $0.ack?.next == 2 }
             if let event = program.peerEvents(peer.user, since: resumed).first {
                 throw Finding(
                     expected: "nothing is reported of a peer that is still there",
                     actual: program.describe(event.value))
             }
         },
-        Case("L-30.6", "a bye that waited ends the link", group: .presence) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("L-30.4", "a bye that waited ends the link") { trial in
+            let (program, peer) = try trial.startLinked()
             let resumed = sleep(
                 trial, program, for: .milliseconds(3_600), [(.milliseconds(1_500), { peer.send([.bye(.quit)]) })])
             let event = try program.awaitPresence("offline", of: peer.user)
@@ -147,12 +121,9 @@ extension Catalogue {
         },
         Case(
             "L-42.1", "after a stop of more than 3 s a new handshake keeps a peer that gave the program up",
-            group: .presence
-        ) {
-            trial in
-            let program = try trial.start(needs: .peer)
-            let peer = try trial.peer()
-            try peer.open(to: program)
+            also: "L-101"
+        ) { trial in
+            let (program, peer) = try trial.startLinked(needs: .peer)
             peer.stopHeartbeats()
             peer.habits.answersPings = false
             let old = peer.sessions.count
@@ -160,116 +131,79 @@ extension Catalogue {
             let session = try trial.wait(
                 .seconds(4), for: "an initiation of the program after SIGCONT, answered, and a sealed datagram on it",
                 actual: { "\(peer.initiations.count { $0.at >= resumed }) initiations came" },
-                until: { peer.sessions.dropFirst(old).first { $0.isConfirmed } })
+                until: { peer.sessions.dropFirst(old).first { $0.isComplete } })
             let initiation = peer.initiations.first { $0.at >= resumed }
             try trial.judge(
                 "the initiation", at: initiation?.at ?? trial.now, after: resumed, is: .zero,
                 late: .milliseconds(1_300) + Trial.late)
             peer.habits.answersPings = true
             peer.habits.heartbeat = .milliseconds(500)
-            try peer.awaitHello(on: session)
             trial.run(for: .seconds(2))
             if let event = program.peerEvents(peer.user, since: resumed).first {
-                throw Finding(
-                    expected: "the peer stays online, without a word", actual: program.describe(event.value))
+                throw Finding(expected: "the peer stays online, without a word", actual: program.describe(event.value))
             }
-            try trial.expectLife(of: peer, on: session)
+            try peer.ping(on: session)
         },
-        Case(
-            "L-44.1", "a link that goes down says so in a bye of reason 5, three times", also: "L-32", group: .presence
-        ) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("L-44.1", "a link that goes down says so in an unheard heartbeat, three times", also: "T-2", load: .long) {
+            trial in
+            let (program, peer) = try trial.startLinked()
+            // A link that was up for less is forgotten at once (L-84).
+            trial.run(for: .milliseconds(10_200))
+            program.compose("hello")
+            try peer.awaitTyping(true)
             let last = try peer.fallSilent()
             try program.awaitPresence("offline", of: peer.user)
             trial.run(for: .milliseconds(120) + Trial.late)
-            let byes = peer.received(since: last).filter { $0.bye != nil }
-            guard byes.count == 3, byes.allSatisfy({ $0.bye == .unheard }) else {
-                throw Finding(
-                    expected: "three byes of reason 5",
-                    actual: byes.isEmpty
-                        ? "none came" : byes.map { $0.frames.map(\.word).joined() }.joined(separator: ", "))
-            }
-            for (bye, delay) in zip(byes, [0, 30, 120]) {
-                try trial.judge("a bye", at: bye.at, after: last, is: .milliseconds(3_000 + delay))
+            let unheard = peer.received(since: last).filter { $0.status?.isUnheard == true && $0.ping == nil }
+            try expect(
+                unheard.count == 3 && unheard.allSatisfy({ $0.heartbeat?.status == Status(isUnheard: true) }),
+                "three heartbeats with the status 0x04", actual: peer.summary(since: last))
+            for (heartbeat, delay) in zip(unheard, [0, 30, 120]) {
+                try trial.judge("an unheard heartbeat", at: heartbeat.at, after: last, is: .milliseconds(3_000 + delay))
             }
         },
-        Case("L-44.2", "the bye of reason 5 goes out on the sending session alone", group: .presence) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            let older = try peer.open(to: program)
-            let newer = try peer.openAnother(to: program)
-            let last = try peer.fallSilent()
-            try peer.await("a bye of reason 5", within: .seconds(5), since: last) {
-                $0.session === newer && $0.bye == .unheard
+        Case("L-45.3", "unheard datagrams make a link suspect at most once in 10 s", load: .long) { trial in
+            let (program, peer) = try trial.startLinked()
+            trial.run(for: .settled)
+            func pings(after wait: Duration) -> Int {
+                let start = trial.now
+                peer.send([.unheard])
+                trial.run(for: wait)
+                return peer.received(since: start).count { $0.ping != nil }
             }
-            trial.run(for: .milliseconds(120) + Trial.late)
-            if peer.received(since: last).contains(where: { $0.session === older && $0.bye != nil }) {
-                throw Finding(expected: "no bye on the older session", actual: "one came on it")
-            }
+            let (first, second) = (pings(after: .milliseconds(700)), pings(after: .milliseconds(9_000)))
+            trial.run(for: .milliseconds(600))
+            let third = pings(after: .milliseconds(700))
+            try expect(
+                first > 0 && second == 0 && third > 0,
+                "pings after an unheard datagram, none in the 10 s, and some after that",
+                actual: "\(first), \(second) and \(third) pings")
         },
-        Case("L-45.1", "a bye of reason 5 makes the link suspect, with five pings left", group: .presence) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("L-45.1", "an unheard heartbeat makes the link suspect, with five pings left") { trial in
+            let (program, peer) = try trial.startLinked()
+            trial.run(for: .settled)
             peer.habits = .none
             let start = trial.now
-            peer.send([.bye(.unheard)])
+            peer.send([.unheard])
             try expectDown(trial, program, peer, after: start, is: .milliseconds(625))
             let pings = Set(peer.received(since: start).filter { $0.ping != nil }.map(\.counter)).count
-            guard pings >= 5 else { throw Finding(expected: "five pings", actual: "\(pings) came") }
+            try expect(pings >= 5, "five pings", actual: "\(pings) came")
         },
-        Case(
-            "L-45.2", "after a bye of reason 5 the program begins a new handshake, and the link goes on there",
-            group: .presence
-        ) {
-            trial in
-            let program = try trial.start(needs: .peer)
-            let peer = try trial.peer()
-            try peer.open(to: program)
-            let old = peer.sessions.count
+        Case("L-45.4", "an unheard heartbeat within 3 s of coming up makes no link suspect") { trial in
+            let (program, peer) = try trial.startLinked()
             let start = trial.now
-            peer.send([.bye(.unheard)])
-            peer.sending?.ended = true
-            let session = try trial.wait(
-                .seconds(2), for: "an initiation after a bye of reason 5, and a sealed datagram on its session",
-                actual: { "\(peer.initiations.count { $0.at >= start }) initiations came" },
-                until: { peer.sessions.dropFirst(old).first { $0.isConfirmed } })
-            try trial.judge(
-                "the initiation", at: peer.initiations.first { $0.at >= start }?.at ?? trial.now, after: start,
-                is: .zero, late: .milliseconds(300) + Trial.late)
-            try peer.awaitHello(on: session)
-            trial.run(for: .milliseconds(1_500))
-            if let event = program.peerEvents(peer.user, since: start).first {
-                throw Finding(
-                    expected: "the peer stays online, without a word", actual: program.describe(event.value))
+            peer.send([.unheard])
+            try trial.never(for: .milliseconds(500), "no ping") {
+                peer.received.contains { $0.at > start && $0.ping != nil }
             }
-            try trial.expectLife(of: peer, on: session)
+            try peer.ping()
+            try expect(program.presence(of: peer.user) == "online", "the peer is online", actual: "it is not")
         },
-        Case("L-45.3", "a bye of reason 5 on an older session ends that one alone", group: .presence) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            let older = try peer.open(to: program)
-            try peer.openAnother(to: program)
-            let last = try peer.fallSilent()
-            peer.send([.bye(.unheard)], on: older)
-            peer.send([.ping(0x4545)], on: older)
-            let words = "nothing is answered on the session that ended, and no handshake begins"
-            try trial.never(for: .milliseconds(700), words) {
-                peer.received.contains { $0.pong == 0x4545 } || peer.initiations.contains { $0.at >= last }
-            }
-            // A suspicion that the bye had begun would be over after 0.6 s.
-            try expectDown(trial, program, peer, after: last)
-        },
-        Case("L-45.4", "a bye of reason 5 is no evidence, and a suspicion goes on as before", group: .presence) {
-            trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("L-45.2", "an unheard heartbeat is no evidence, and a suspicion goes on as before") { trial in
+            let (program, peer) = try trial.startLinked()
             let last = try peer.fallSilent()
             trial.pump(until: last + .milliseconds(2_700))
-            peer.send([.bye(.unheard)])
+            peer.send([.unheard])
             try expectDown(trial, program, peer, after: last)
         },
     ]

@@ -34,11 +34,11 @@ extension Catalogue {
     }
 
     static let typingEndCases: [Case] = [
-        Case("T-10.1", "typing ends at once on sending", also: "J-5", group: .typing) { trial in
+        Case("T-10.1", "typing ends at once on sending", also: "J-5") { trial in
             let (program, peer) = try typist(trial, needs: .messages)
             try expectStop(trial, peer, after: "`send`") { program.send("hello") }
         },
-        Case("T-10.2", "typing ends at once on an edit to a text that does not count", group: .typing) { trial in
+        Case("T-10.2", "typing ends at once on an edit to a text that does not count") { trial in
             let (program, peer) = try typist(trial)
             for text in ["", "   ", "/help", "\u{200B}"] {
                 try expectStop(trial, peer, after: "an edit to \(text.named)") { program.compose(text) }
@@ -46,7 +46,7 @@ extension Catalogue {
                 try peer.awaitTyping(true)
             }
         },
-        Case("T-10.3", "typing ends at once on opening another chat", group: .typing) { trial in
+        Case("T-10.3", "typing ends at once on opening another chat") { trial in
             let (program, peer) = try typist(trial, needs: .chats)
             let other = trial.chatName + "-other"
             program.tell(["do": "join", "chat": .string(other)])
@@ -54,17 +54,17 @@ extension Catalogue {
                 program.tell(["do": "open", "chat": .string(other)])
             }
         },
-        Case("T-10.4", "typing ends at once on leaving the chat", group: .typing) { trial in
+        Case("T-10.4", "typing ends at once on leaving the chat") { trial in
             let (program, peer) = try typist(trial, needs: .chats)
             try expectStop(trial, peer, after: "`leave`", endsByBye: true) {
                 program.tell(["do": "leave", "chat": .string(trial.chatName)])
             }
         },
-        Case("T-10.5", "typing ends at once on going away", also: "T-21", group: .typing) { trial in
+        Case("T-10.5", "typing ends at once on going away", also: "T-21") { trial in
             let (program, peer) = try typist(trial, needs: .away)
             try expectStop(trial, peer, after: "`away`") { program.tell(["do": "away"]) }
         },
-        Case("T-10.6", "typing ends at once on suspending, and does not come back by itself", group: .typing) { trial in
+        Case("T-10.6", "typing ends at once on suspending, and does not come back by itself") { trial in
             let peer = try trial.peer()
             let program = try trial.start(peers: [peer], needs: .peer, .suspend)
             try peer.awaitLink(from: program)
@@ -73,20 +73,18 @@ extension Catalogue {
             try expectStop(trial, peer, after: "SIGTSTP", endsByBye: true) { program.signal(.terminalStop) }
             let start = trial.now
             program.signal(.resume)
-            try peer.await("a hello after SIGCONT", within: .seconds(10), since: start) { $0.hello != nil }
+            try peer.await("record 0 after SIGCONT", within: .seconds(10), since: start) { $0.name != nil }
             try trial.never(for: .milliseconds(700), "no typing after SIGCONT", actual: { peer.summary(since: start) })
             {
                 peer.received(since: start).contains { $0.status?.isTyping == true }
             }
         },
-        Case("T-10.7", "typing ends at once on quitting", group: .typing) { trial in
+        Case("T-10.7", "typing ends at once on quitting") { trial in
             let (program, peer) = try typist(trial)
             try expectStop(trial, peer, after: "SIGTERM", endsByBye: true) { program.signal(.terminate) }
         },
-        Case("T-10.8", "a start that is due is dropped when typing ends before", also: "T-5", group: .typing) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("T-10.8", "a start that is due is dropped when typing ends before", also: "T-5") { trial in
+            let (program, peer) = try trial.startLinked()
             let start = trial.now
             for text in ["h", "", "hi", ""] { program.compose(text) }
             trial.run(for: .milliseconds(1_200))

@@ -14,10 +14,8 @@ extension Catalogue {
     ]
 
     static let typingSenderCases: [Case] = [
-        Case("T-1.1", "no datagram holds the text of the draft, or grows with it", group: .typing) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("T-1.1", "no datagram holds the text of the draft, or grows with it") { trial in
+            let (program, peer) = try trial.startLinked()
             let drafts = ["secret draft", String(repeating: "never tell anybody this ", count: 60)]
             var sizes: [Set<Int>] = []
             for draft in drafts {
@@ -36,17 +34,12 @@ extension Catalogue {
                 try peer.awaitTyping(false)
                 trial.run(for: .milliseconds(300))
             }
-            guard sizes[0] == sizes[1] else {
-                throw Finding(
-                    expected: "datagrams of the same sizes for drafts of 12 and 1,440 bytes",
-                    actual: "they had \(sizes[0].sorted()) and \(sizes[1].sorted()) bytes")
-            }
+            try expect(
+                sizes[0] == sizes[1], "datagrams of the same sizes for drafts of 12 and 1,440 bytes",
+                actual: "they had \(sizes[0].sorted()) and \(sizes[1].sorted()) bytes")
         },
-        Case("T-2.1", "each status says whether the user types and is away", also: "T-10", "X-1", group: .typing) {
-            trial in
-            let program = try trial.start(needs: .away)
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("T-2.1", "each status says whether the user types and is away", also: "T-10", "X-1") { trial in
+            let (program, peer) = try trial.startLinked(needs: .away)
             let steps: [(words: String, act: () -> Void, status: UInt8)] = [
                 ("`compose` of a text", { program.compose("h") }, 1),
                 ("`compose` of an empty text", { program.compose("") }, 0),
@@ -61,17 +54,13 @@ extension Catalogue {
                 // The next heartbeat says the same: a status is whole.
                 let start = trial.now + .milliseconds(50)
                 let next = try peer.await("a heartbeat after \(step.words)", since: start) { $0.heartbeat != nil }
-                guard next.statusByte == step.status else {
-                    throw Finding(
-                        expected: "the status byte \(step.status) in the heartbeat after \(step.words)",
-                        actual: next.plaintext.hex)
-                }
+                try expect(
+                    next.statusByte == step.status,
+                    "the status byte \(step.status) in the heartbeat after \(step.words)", actual: next.plaintext.hex)
             }
         },
-        Case("T-3.1", "an edit to a text that counts begins typing", group: .typing) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("T-3.1", "an edit to a text that counts begins typing") { trial in
+            let (program, peer) = try trial.startLinked()
             for text in counting {
                 let start = trial.now
                 program.compose(text)
@@ -82,10 +71,8 @@ extension Catalogue {
                 try peer.awaitTyping(false)
             }
         },
-        Case("T-3.2", "no other text begins typing: empty, blank, a command, or invisible", group: .typing) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("T-3.2", "no other text begins typing: empty, blank, a command, or invisible") { trial in
+            let (program, peer) = try trial.startLinked()
             for text in notCounting {
                 let start = trial.now
                 program.compose(text)
@@ -96,12 +83,8 @@ extension Catalogue {
             program.compose("x")
             try peer.awaitTyping(true)
         },
-        Case("T-4.1", "composing the text that is there already does not put off the end", also: "T-9", group: .typing)
-        {
-            trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("T-4.1", "composing the text that is there already does not put off the end", also: "T-9") { trial in
+            let (program, peer) = try trial.startLinked()
             let start = trial.now
             program.compose("caf\u{E9}")
             let first = try peer.awaitTyping(true)
@@ -122,12 +105,12 @@ extension Catalogue {
             program.compose("cafe")
             try peer.awaitTyping(true)
         },
-        Case("T-4.2", "typing in one chat does not touch another", also: "J-5", group: .typing) { trial in
+        Case("T-4.2", "typing in one chat does not touch another", also: "J-5") { trial in
             let program = try trial.start(needs: .chats)
             let other = trial.chatName + "-other"
             program.tell(["do": "join", "chat": .string(other)])
             let here = try trial.peer()
-            let there = try trial.peer(named: "Bob", in: ChatKeys(openName: other))
+            let there = try trial.peer(named: "Bob", in: ChatKeys(open: other))
             try here.open(to: program)
             try there.open(to: program, in: other)
             let start = trial.now
@@ -145,10 +128,8 @@ extension Catalogue {
                 here.statuses(since: both).contains { $0.status?.isTyping == false }
             }
         },
-        Case("T-5.1", "a start is announced at once", group: .typing) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("T-5.1", "a start is announced at once") { trial in
+            let (program, peer) = try trial.startLinked()
             for round in 0..<3 {
                 let start = trial.now
                 program.compose("text \(round)")
@@ -159,10 +140,8 @@ extension Catalogue {
                 trial.run(for: .milliseconds(700))
             }
         },
-        Case("T-5.2", "a second start within 500 ms waits until the first is 500 ms old", group: .typing) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("T-5.2", "a second start within 500 ms waits until the first is 500 ms old") { trial in
+            let (program, peer) = try trial.startLinked()
             let start = trial.now
             program.compose("h")
             program.compose("")
@@ -179,10 +158,8 @@ extension Catalogue {
                 "the second start", at: second.at, after: start, is: .milliseconds(500), early: .milliseconds(5),
                 late: Trial.late)
         },
-        Case("T-5.3", "rapid typing announces at most two starts a second", group: .typing) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("T-5.3", "rapid typing announces at most two starts a second") { trial in
+            let (program, peer) = try trial.startLinked()
             let start = trial.now
             for round in 0..<60 {
                 program.compose(round.isMultiple(of: 2) ? "h" : "")
@@ -198,17 +175,13 @@ extension Catalogue {
                 wasTyping = isTyping
             }
             let limit = elapsed.milliseconds / 500 + 2
-            guard (2...limit).contains(starts) else {
-                throw Finding(
-                    expected: "2 to \(limit) starts in \(elapsed.text) of edits that change all the time",
-                    actual: "there were \(starts)")
-            }
+            try expect(
+                (2...limit).contains(starts),
+                "2 to \(limit) starts in \(elapsed.text) of edits that change all the time",
+                actual: "there were \(starts)")
         },
-        Case(
-            "T-6.1", "a start and a stop go to each link at once, with copies 30 and 120 ms later", also: "T-7", "T-8",
-            group: .typing
-        ) {
-            trial in
+        Case("T-6.1", "a start and a stop go to each link at once, with copies 30 and 120 ms later", also: "T-7", "T-8")
+        { trial in
             let program = try trial.start()
             let peers = [try trial.peer(), try trial.peer(named: "Bob")]
             for peer in peers { try peer.open(to: program) }
@@ -218,28 +191,24 @@ extension Catalogue {
                 trial.run(for: .milliseconds(120) + Trial.late)
                 for peer in peers {
                     let frames = peer.edges(since: start)
-                    guard frames.count == 3, frames.allSatisfy({ $0.typing?.isTyping == isTyping }) else {
-                        throw Finding(
-                            expected: "three typing frames that say \(isTyping ? "a start" : "a stop") in 370 ms",
-                            actual: frames.isEmpty
-                                ? "none came" : frames.map { $0.frames[0].word }.joined(separator: ", "))
-                    }
+                    try expect(
+                        frames.count == 3 && frames.allSatisfy({ $0.typing?.isTyping == isTyping }),
+                        "three typing frames that say \(isTyping ? "a start" : "a stop") in 370 ms",
+                        actual: frames.isEmpty ? "none came" : frames.map { $0.frames[0].word }.joined(separator: ", "))
                     for (frame, delay) in zip(frames, [0, 30, 120]) {
                         try trial.judge(
                             "\(isTyping ? "a start" : "a stop") or its copy", at: frame.at, after: start,
                             is: .milliseconds(delay), early: .milliseconds(5))
                     }
-                    guard Set(frames.map(\.counter)).count == 3 else {
-                        throw Finding(expected: "each copy under its own counter", actual: "two have the same")
-                    }
+                    try expect(
+                        Set(frames.map(\.counter)).count == 3, "each copy under its own counter",
+                        actual: "two have the same")
                 }
                 trial.run(for: .milliseconds(300))
             }
         },
-        Case("T-7.1", "a new edge cancels the copies of the one before", group: .typing) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("T-7.1", "a new edge cancels the copies of the one before") { trial in
+            let (program, peer) = try trial.startLinked()
             let start = trial.now
             program.compose("h")
             program.compose("")
@@ -249,13 +218,12 @@ extension Catalogue {
                 throw Finding(expected: "a start and then a stop", actual: peer.summary(since: start))
             }
             let after = frames[stop...]
-            guard after.count == 3, after.allSatisfy({ $0.typing?.isTyping == false }) else {
-                throw Finding(
-                    expected: "a stop and its two copies after the start, and none of the start's",
-                    actual: after.map { $0.frames[0].word }.joined(separator: ", "))
-            }
+            try expect(
+                after.count == 3 && after.allSatisfy({ $0.typing?.isTyping == false }),
+                "a stop and its two copies after the start, and none of the start's",
+                actual: after.map { $0.frames[0].word }.joined(separator: ", "))
         },
-        Case("T-7.2", "a copy carries the state of its own moment", also: "T-2", group: .typing) { trial in
+        Case("T-7.2", "a copy carries the state of its own moment", also: "T-2") { trial in
             let (program, peer) = try typist(trial, needs: .away)
             let start = trial.now
             program.compose("")
@@ -265,19 +233,13 @@ extension Catalogue {
             guard let away = statuses.firstIndex(where: { $0.status?.isAway == true }) else {
                 throw Finding(expected: "a status that says away", actual: peer.summary(since: start))
             }
-            guard statuses[away...].allSatisfy({ $0.statusByte == 2 }) else {
-                throw Finding(
-                    expected: "only statuses that say away, after the first that did",
-                    actual: statuses.compactMap { $0.statusByte.map(String.init) }.joined(separator: ", "))
-            }
+            try expect(
+                statuses[away...].allSatisfy({ $0.statusByte == 2 }),
+                "only statuses that say away, after the first that did",
+                actual: statuses.compactMap { $0.statusByte.map(String.init) }.joined(separator: ", "))
         },
-        Case(
-            "T-8.1", "while typing is announced a heartbeat goes out every 500 ms, and no typing frame", group: .typing
-        ) {
-            trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("T-8.1", "while typing is announced a heartbeat goes out every 500 ms, and no typing frame") { trial in
+            let (program, peer) = try trial.startLinked()
             let start = trial.now
             program.compose("h")
             let edge = try peer.awaitTyping(true)
@@ -286,7 +248,7 @@ extension Catalogue {
                 trial.run(for: .milliseconds(250))
             }
             let heartbeats = peer.received(since: edge.at).filter {
-                $0.heartbeat != nil && $0.pong == nil && $0.hello == nil && $0.counter > edge.counter
+                $0.heartbeat != nil && $0.pong == nil && $0.ping == nil && $0.counter > edge.counter
             }
             for number in 1...7 {
                 let due = Duration.milliseconds(500 * number)
@@ -294,31 +256,22 @@ extension Catalogue {
                     $0.at >= start + due - Trial.early && $0.at <= edge.at + due + Trial.late
                         && $0.status?.isTyping == true
                 }
-                guard fits else {
-                    throw Finding(
-                        expected: "a heartbeat with typing \(due.text) after the edge, within −30 ms and +250 ms",
-                        actual: "they came after "
-                            + heartbeats.map { ($0.at - edge.at).text }.joined(separator: ", "))
-                }
+                try expect(
+                    fits, "a heartbeat with typing \(due.text) after the edge, within −30 ms and +250 ms",
+                    actual: "they came after " + heartbeats.map { ($0.at - edge.at).text }.joined(separator: ", "))
             }
-            guard heartbeats.count <= 10 else {
-                throw Finding(expected: "8 heartbeats in 4 s", actual: "\(heartbeats.count) came")
-            }
+            try expect(heartbeats.count <= 10, "8 heartbeats in 4 s", actual: "\(heartbeats.count) came")
             let frames = peer.edges(since: start)
-            guard frames.count <= 3 else {
-                throw Finding(
-                    expected: "no typing frames but the start and its two copies", actual: "\(frames.count) came")
-            }
+            try expect(
+                frames.count <= 3, "no typing frames but the start and its two copies", actual: "\(frames.count) came")
             if peer.statuses(since: edge.at).contains(where: {
                 $0.counter > edge.counter && $0.status?.isTyping == false
             }) {
                 throw Finding(expected: "typing goes on as long as the edits do", actual: peer.summary(since: edge.at))
             }
         },
-        Case("T-9.1", "typing ends 2.9 s after the last edit", group: .typing) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            try peer.open(to: program)
+        Case("T-9.1", "typing ends 2.9 s after the last edit") { trial in
+            let (program, peer) = try trial.startLinked()
             program.compose("h")
             try peer.awaitTyping(true)
             trial.run(for: .milliseconds(1_200))

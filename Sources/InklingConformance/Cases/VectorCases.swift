@@ -3,25 +3,40 @@ import InklingWire
 extension Catalogue {
     static let vectorCases: [Case] =
         [
-            family("W-8.v1", "the open chats of the vectors have these tags and pre-shared keys", Vector.openChats) {
-                trial in
-                let program = try trial.start(needs: .chats)
-                for vector in Vector.openChats {
-                    program.tell(["do": "join", "chat": .string(vector.text())])
-                    let tag = UInt64(bigEndianBytes: vector.bytes(1)) ?? 0
-                    try trial.expectSession(
-                        tag: ChatTag(tag), preSharedKey: vector.bytes(2), with: program, vector.name)
+            family("W-9.v1", "the chats of the vectors have these keys", Vector.chats) { trial in
+                let program = try trial.startAnswering(needs: .chats, .secret)
+                for (number, vector) in Vector.chats.enumerated() {
+                    let (keys, join) = try chat(vector, number: number)
+                    guard keys.preSharedKey == vector.bytes(1), keys.prologueKey == vector.bytes(2) else {
+                        throw Untried(reason: "the suite derives other keys of \(vector.name)")
+                    }
+                    let answer = try program.ask(join)
+                    // A chat that it is in already is joined once.
+                    if answer["on"]?.string == "error" { continue }
+                    try trial.expectSession(in: keys, with: program, vector.name)
                 }
             },
-            family("W-9.v1", "the secret chats of the vectors have these tags and pre-shared keys", Vector.secretChats)
-            { trial in
-                let program = try trial.start(needs: .chats, .secret)
-                for (number, vector) in Vector.secretChats.enumerated() {
-                    guard let secret = ChatSecret(vector.bytes()) else { continue }
-                    program.tell(["do": "join", "chat": .string("secret \(number)"), "secret": .string(secret.base32)])
-                    let tag = UInt64(bigEndianBytes: vector.bytes(1)) ?? 0
-                    try trial.expectSession(
-                        tag: ChatTag(tag), preSharedKey: vector.bytes(2), with: program, vector.name)
+            family("W-11.v1", "the invites of the vectors are taken", Vector.invites, also: "A-6") { trial in
+                let program = try trial.startAnswering(needs: .chats, .secret)
+                for vector in Vector.invites {
+                    let answer = try program.ask(["do": "join", "invite": .string(vector.text()), "confirm": true])
+                    try expect(
+                        answer["on"]?.string == "ok" && answer["chat"]?.string == vector.text(1),
+                        "`ok` for \(vector.name)", actual: program.describe(answer))
+                    let secret = try ChatSecret(base32: vector.values[2])
+                    let owner = vector.values[3].isEmpty ? nil : try PublicKey(base64url: vector.values[3])
+                    try trial.expectSession(in: ChatKeys(secret: secret, owner: owner), with: program, vector.name)
+                    try program.ask(["do": "leave", "chat": .string(vector.text(1))], expecting: "ok")
+                }
+            },
+            family("W-34.v1", "the invalid invites of the vectors are refused", Vector.invalidInvites, also: "A-6") {
+                trial in
+                let program = try trial.startAnswering(needs: .chats, .secret)
+                for vector in Vector.invalidInvites {
+                    let answer = try program.ask(["do": "join", "invite": .string(vector.text())])
+                    try expect(
+                        answer["on"]?.string == "error", "an `error` for \(vector.name)",
+                        actual: program.describe(answer))
                 }
             },
             family("W-2.v1", "the invalid chat names of the vectors are refused", Vector.invalidChatNames) { trial in
@@ -40,8 +55,7 @@ extension Catalogue {
                     program.tell([
                         "do": "join", "chat": .string("secret \(number)"), "secret": .string(vector.values[0]),
                     ])
-                    let keys = ChatKeys(secret: secret)
-                    try trial.expectSession(tag: keys.tag, preSharedKey: keys.preSharedKey, with: program, vector.name)
+                    try trial.expectSession(in: ChatKeys(secret: secret), with: program, vector.name)
                 }
             },
             family("W-7.v2", "the invalid secrets of the vectors are refused", Vector.invalidSecrets) { trial in
@@ -52,7 +66,7 @@ extension Catalogue {
                         "error", "an `error` for \(vector.name)", where: { $0["line"]?.integer == program.written })
                 }
                 // None of them made an open chat of that name.
-                let peer = try trial.peer(in: ChatKeys(openName: "kitchen"))
+                let peer = try trial.peer(in: ChatKeys(open: "kitchen"))
                 _ = try peer.begin(to: program)
                 try trial.never(for: .milliseconds(400), "no chat `kitchen`", when: { peer.datagramCount > 0 })
                 _ = try trial.peer().openSession(to: program)
@@ -66,7 +80,7 @@ extension Catalogue {
                     let ask = try trial.wait(
                         .seconds(8), for: "an ask", until: { peer.asks.count > seen ? peer.asks.last : nil })
                     seen = peer.asks.count
-                    peer.sendBytes(Tell(token: ask.value.token, nonce: 0, key: vector.bytes()).encode(), to: ask.source)
+                    peer.sendBytes(peer.forgeTell(for: ask.value, key: vector.bytes()), to: ask.source)
                     try trial.never(
                         for: .milliseconds(400), "no initiation after a tell of \(vector.name)",
                         when: { !peer.initiations.isEmpty })
@@ -81,29 +95,24 @@ extension Catalogue {
                         continue
                     }
                     let peer = try trial.peer(named: vector.name, identity: Peer.identity(privateKey: pair.bytes(1)))
-                    _ = try peer.openSession(to: program)
+                    try peer.open(to: program)
                     try program.await(
                         "peer", "`peer` about \(vector.values[1])", where: { $0["user"]?.string == vector.values[1] })
                 }
             },
-            family("W-10.v1", "the masked keys of the vectors are unmasked", Vector.keyMasks) { trial in
-                for vector in Vector.keyMasks {
-                    guard
-                        let pair = Vector.identities.first(where: { $0.values[0] == vector.values[2] }),
-                        let secret = ChatSecret(vector.bytes()), let nonce = UInt64(bigEndianBytes: vector.bytes(1))
-                    else { continue }
-                    let peer = try trial.peer(
-                        in: ChatKeys(secret: secret), identity: Peer.identity(privateKey: pair.bytes(1)))
-                    peer.habits.answersAsks = false
-                    let program = try trial.startInSecretChat(secret, peers: [peer], needs: .peer)
-                    let ask = try trial.wait(.seconds(5), for: "an ask", until: { peer.asks.last })
-                    peer.sendBytes(
-                        Tell(token: ask.value.token, nonce: nonce, key: vector.bytes(3)).encode(), to: ask.source)
-                    try trial.wait(
-                        .seconds(3), for: "an initiation to the key of \(vector.name)",
-                        actual: { "\(peer.initiations.count) initiations came" },
-                        until: { peer.sessions.first { $0.role == .responder && $0.isConfirmed } })
-                    program.tell(["do": "quit"])
+            family("M-25.v1", "the names of the vectors are shown so", Vector.names) { trial in
+                let (program, peer) = try trial.startLinked()
+                for (number, vector) in Vector.names.enumerated() {
+                    // Another name before, so that each is a change.
+                    peer.sendName("other \(number)")
+                    try program.await("peer", where: { $0["name"]?.string == "other \(number)" })
+                    let start = trial.now
+                    let record = Record(number: peer.state.nextOwnRecord, type: .name, body: vector.bytes())
+                    peer.state.nextOwnRecord += 1
+                    peer.send([.typing(peer.status), .record(record)])
+                    try program.await("peer", since: start, "`peer` with the name of \(vector.name)") {
+                        $0["name"]?.string.map { Array($0.utf8) } == Array(vector.text(1).utf8)
+                    }
                 }
             },
             family(
@@ -131,37 +140,32 @@ extension Catalogue {
                 try refuseDatagrams(Vector.invalidResponses, trial)
             },
             family("W-24.v1", "the valid frames of the vectors are taken", Vector.frames, also: "W-30") { trial in
-                let program = try trial.start()
-                let peer = try trial.peer()
-                try peer.open(to: program)
+                let (program, peer) = try trial.startLinked()
                 // A ping comes before those that have none; the others have to be answered as they are.
                 let (own, without) = (Vector.frames.filter { $0.ping != nil }, Vector.frames.filter { $0.ping == nil })
                 try trial.expectParsing(
                     of: without.map { Sample($0.name, $0.bytes()) }, areValid: true, by: program, from: peer)
                 for vector in own {
-                    if peer.sending?.ended ?? true { try peer.open(to: program) }
+                    if peer.sending == nil { try peer.open(to: program) }
                     let start = trial.now
                     peer.sendPlaintext(vector.bytes())
                     try peer.await("a pong to the ping of \(vector.name)", since: start) { $0.pong == vector.ping }
-                    if vector.hasBye { peer.endLink() }
+                    if vector.endsLink { peer.forget() }
                 }
             },
             family("W-24.v2", "the invalid frames of the vectors are dropped", Vector.invalidFrames) { trial in
-                let program = try trial.start()
-                let peer = try trial.peer()
-                try peer.open(to: program)
+                let (program, peer) = try trial.startLinked()
                 let samples = Vector.invalidFrames.filter { $0.values[1] != "empty" }.map {
                     Sample($0.name, $0.bytes())
                 }
                 let start = trial.now
                 try trial.expectParsing(of: samples, areValid: false, by: program, from: peer)
                 peer.sendPlaintext([])
-                try peer.probe()
-                guard program.typingChanges(of: peer.user, since: start).isEmpty,
-                    program.peerEvents(peer.user, since: start).isEmpty
-                else {
-                    throw Finding(expected: "nothing changes that a user can see", actual: "typing or presence changed")
-                }
+                try peer.ping()
+                try expect(
+                    program.typingChanges(of: peer.user, since: start).isEmpty
+                        && program.peerEvents(peer.user, since: start).isEmpty, "nothing changes that a user can see",
+                    actual: "typing or presence changed")
             },
             family("W-19.v1", "the invalid sealed datagrams of the vectors are dropped", Vector.invalidSealed) {
                 trial in
@@ -177,27 +181,28 @@ extension Catalogue {
                             Array(bytes[9...]), counter: UInt64(counter), associatedData: Array(bytes[..<9]))
                     {
                         // It authenticates: so does the same under the session's key.
-                        let used = counter >= 0xFFFF_FFFE ? UInt64(counter) : session.nextCounter
+                        let used = counter >= 0xFFFF_FFFE ? counter : session.state.nextCounter
                         peer.sendPlaintext(plaintext, on: session, counter: used)
                     } else {
                         peer.sendBytes(
                             bytes.prefix(1) + session.remoteIndex.bigEndianBytes + bytes.dropFirst(5),
                             to: program.address)
                     }
-                    try peer.probe(on: session)
-                    guard program.typingChanges(of: peer.user, since: start).isEmpty,
-                        program.peerEvents(peer.user, since: start).isEmpty
-                    else { throw Finding(expected: "\(vector.name) is dropped", actual: "typing or presence changed") }
+                    try peer.ping(on: session)
+                    try expect(
+                        program.typingChanges(of: peer.user, since: start).isEmpty
+                            && program.peerEvents(peer.user, since: start).isEmpty, "\(vector.name) is dropped",
+                        actual: "typing or presence changed")
                 }
             },
-        ] + replayCases + senderCases + receiverCases
+        ] + replayCases + senderCases + receiverCases + stateCases + recordTimelineCases
 
     private static func family(
         _ id: String, _ title: String, _ vectors: [Vector], also clauses: String...,
         body: @escaping @Sendable (Trial) throws -> Void
     ) -> Case {
         let first = String(id.prefix { $0 != "." })
-        return Case(id, title, alsoAll: vectors.clauses(but: first) + clauses, group: .vectors, body)
+        return Case(id, title, alsoAll: vectors.clauses(but: first) + clauses, body)
     }
 
     /// One case for each vector, numbered by the first of its clauses.
@@ -208,52 +213,58 @@ extension Catalogue {
         return vectors.map { vector in
             let first = vector.clauses[0]
             numbers[first, default: number - 1] += 1
-            return Case(
-                "\(first).v\(numbers[first] ?? 0)", vector.name, alsoAll: Array(vector.clauses.dropFirst()),
-                group: .vectors
-            ) { try body($0, vector) }
+            return Case("\(first).v\(numbers[first] ?? 0)", vector.name, alsoAll: Array(vector.clauses.dropFirst())) {
+                try body($0, vector)
+            }
         }
     }
 
     private static let replayCases = each(of: Vector.replays, from: 1) { trial, vector in
-        let counters = vector.values[0].split(separator: " ").compactMap { word in
-            UInt64(word.dropLast()).map { (counter: $0, isTaken: word.hasSuffix("+")) }
-        }
-        try replay(trial, counters)
-    }
-
-    /// Plays a sequence from a session's first counter on, as the sequences begin with any.
-    private static func replay(_ trial: Trial, _ counters: [(counter: UInt64, isTaken: Bool)]) throws {
         let program = try trial.start()
         let peer = try trial.peer()
-        peer.habits = .none
-        peer.habits.takesResponses = true
-        let session = try peer.openSession(to: program)
-        var expected: [(counter: UInt64, token: UInt16, isTaken: Bool)] = []
-        for (number, (counter, isTaken)) in counters.enumerated() {
+        peer.habits = .quiet
+        var sessions: [String: PeerSession] = [:]
+        for (number, step) in vector.parts(0).enumerated() {
+            let (name, counter, kind, outcome) = (step[0], UInt32(step[1]) ?? 0, step[2], step[3])
+            let session = try sessions[name] ?? peer.openSession(to: program)
+            sessions[name] = session
             let token = trial.token()
-            // The first one brings the hello: without it a ping would be ignored (L-20).
-            let hello: [Frame] = number == 0 ? [.hello(peer.hello), peer.heartbeatFrame] : []
-            peer.send(hello + [.ping(token)], on: session, counter: counter)
-            expected.append((counter, token, isTaken))
-            guard isTaken else { continue }
-            try trial.wait(
-                .seconds(3), for: "a pong to number \(number + 1), the counter \(counter)",
-                until: { peer.hasPong(token) ? true : nil })
+            var bytes = session.seal(
+                Frames.encode([.ping(token)]) + (kind == "unparsable" ? [0x3F] : []), counter: counter)
+            if kind == "altered" { bytes[bytes.count - 1] ^= 1 }
+            peer.sendBytes(bytes, to: program.address)
+            let what = "number \(number + 1), \(kind) under \(counter) on session \(name)"
+            if outcome == "accept" {
+                try trial.wait(.seconds(3), for: "a pong to \(what)", when: { peer.hasPong(token) })
+            } else if outcome == "drop" {
+                try trial.never(for: .milliseconds(120), "no pong to \(what)") { peer.hasPong(token) }
+            } else {
+                trial.run(for: .milliseconds(50))
+                let last = trial.token()
+                peer.sendBytes(session.seal(Frames.encode([.ping(last)]), counter: 900), to: program.address)
+                try trial.never(for: .milliseconds(300), "nothing on the link after \(what)") { peer.hasPong(last) }
+            }
         }
-        trial.run(for: .milliseconds(300))
-        for (number, (counter, token, isTaken)) in expected.enumerated() where peer.hasPong(token) != isTaken {
-            throw Finding(
-                expected: "number \(number + 1), the counter \(counter), is \(isTaken ? "accepted" : "dropped")",
-                actual: "a pong came")
+    }
+
+    /// The keys of a chat that a vector lists, and the request that joins it.
+    private static func chat(_ vector: Vector, number: Int) throws -> (ChatKeys, [String: JSONValue]) {
+        let parts = vector.values[0].split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+        guard parts[0] == "secret" else {
+            let name = try ChatName(String(decoding: bytes(hex: parts[1]), as: UTF8.self))
+            return (ChatKeys(openName: name), ["do": "join", "chat": .string(name.text), "confirm": true])
         }
+        let secret = try ChatSecret(base32: parts[1])
+        let owner = parts[2].isEmpty ? nil : try PublicKey(base64url: parts[2])
+        let invite = Invite(name: try ChatName("secret \(number)"), secret: secret, owner: owner)
+        return (ChatKeys(secret: secret, owner: owner), ["do": "join", "invite": .string(invite.text)])
     }
 
     private static func refuseDatagrams(_ vectors: [Vector], _ trial: Trial) throws {
         let program = try trial.start(ProgramArguments(chat: "lobby"))
-        let witness = try trial.peer(in: ChatKeys(openName: "lobby"))
+        let witness = try trial.peer(in: ChatKeys(open: "lobby"))
         try witness.open(to: program)
-        let stranger = try trial.peer(named: "Stranger", in: ChatKeys(openName: "lobby"))
+        let stranger = try trial.peer(named: "Stranger", in: ChatKeys(open: "lobby"))
         stranger.habits = .none
         try trial.expectSilence(
             to: vectors.map { Sample($0.name, $0.bytes()) }, from: stranger, at: program, witness: witness, batch: 1)
@@ -268,24 +279,18 @@ extension Vector {
             .first
     }
 
-    fileprivate var hasBye: Bool {
-        ((try? Frames.parse(bytes())) ?? []).contains { if case .bye = $0 { true } else { false } }
-    }
+    fileprivate var endsLink: Bool { ((try? Frames.parse(bytes())) ?? []).contains(where: \.endsLink) }
 }
 
 extension Trial {
-    /// Completes a handshake under a tag and pre-shared key that a vector gives.
-    fileprivate func expectSession(
-        tag: ChatTag, preSharedKey: [UInt8], with program: Program, _ what: String
-    ) throws {
-        let peer = try peer()
-        peer.habits = .none
-        peer.habits.takesResponses = true
+    /// Completes a handshake in a chat.
+    fileprivate func expectSession(in chat: ChatKeys, with program: Program, _ what: String) throws {
+        let peer = try peer(in: chat)
+        peer.habits = .quiet
         do {
-            let opening = try peer.makeOpening(to: program, preSharedKey: preSharedKey, tag: tag)
-            _ = try peer.openSession(opening)
+            _ = try peer.openSession(to: program)
         } catch let finding as Finding {
-            throw Finding(expected: "a session under the tag and pre-shared key of \(what)", actual: finding.actual)
+            throw Finding(expected: "a session under the keys of \(what)", actual: finding.actual)
         }
     }
 }

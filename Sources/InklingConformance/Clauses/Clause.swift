@@ -13,7 +13,7 @@ package struct Clause: Sendable, Equatable {
     package let text: String
 
     /// The letters, in the order of the texts.
-    private static let letters: [Substring] = ["W", "L", "D", "T", "M", "S", "X", "J", "A"]
+    private static let letters: [Substring] = ["W", "L", "T", "M", "D", "S", "X", "J", "A"]
 
     /// The place of a clause's number: by its letter in the order of the texts, then by number.
     static func place(of number: String) -> (letter: Int, number: Int) {

@@ -1,23 +1,29 @@
 extension Clause {
     private static let socket =
-        "the suite drives a program by its standard streams; [attach.py](reference/README.md#tests) attaches to a socket"
+        "the suite drives a program by its standard streams, and attaches to no socket"
 
     /// The clauses that no case can see from outside, and why.
     static let unseen: [String: String] = [
         "L-29": "a vanished service and a goodbye need a discovery daemon; an ICMP error need not reach a UDP socket",
-        "L-37": "a session is replaced after 60 minutes or 2^31 datagrams",
-        "L-38": "a session ends after 2 hours or 2^32 datagrams",
+        "L-37": "a session is replaced after 60 minutes",
         "L-40": "the addresses of the machine would have to change",
-        "M-22": "the suite sends nothing while the new handshake of a link is under way",
+        "L-56": "the suite does not look at the headers of IP",
+        "L-79": "a counter reaches 2^32 - 3 after four thousand million datagrams",
+        "T-25": "the time of day of the machine would have to be set",
         "D-8": "a daemon publishes the addresses of its own machine alone, so none that is off-link can be advertised",
         "D-10": "how many resolves are under way is seen by the program and its daemon alone",
         "D-15": "the machine would need an interface that the user left out",
-        "D-16": "whatever reaches a machine on loopback comes from an address of its own, which is on-link",
+        "D-16": "all that reaches a machine on loopback comes from an address of its own, which is on-link",
+        "D-18": "the look-ups of a program are seen by its resolver alone",
         "D-19": "the instances of others must hide the address, and the user know the peer",
-        "D-18": "what a program looks up elsewhere is seen by its resolver alone",
-        "L-56": "the suite does not look at the headers of IP",
+        "D-20": "a daemon renames the registrations of other machines alone",
+        "D-23": "what a node remembers of people is seen after days, and when forged instances hide their address",
+        "D-26": "it takes hundreds of instances at more than 64 addresses",
+        "D-27": "the daemon would have to fail",
         "S-5":
             "showing names and texts safely is up to the reader of the JSON lines, which give them as they came (J-8)",
+        "X-4": "no argument tells a program that it is under test",
+        "X-5": "no argument tells a program that it is under test",
         "J-14": "the suite reads whatever a program writes at once",
         "A-11": socket,
         "A-12": socket,

@@ -34,9 +34,9 @@ package struct Coverage: Sendable {
             "Made by `inkling-conformance coverage`: don't edit it. A case tries a running program from outside;"
                 + " `inkling-conformance list` says what each does. A vector is a case of the files in"
                 + " [vectors](vectors/README.md).", "",
-            "The clauses come in the order of the [texts](README.md#the-texts), and by number. `W-24.1` is the first case"
+            "The clauses come in the order of the [texts](README.md#conventions), and by number. `W-24.1` is the first case"
                 + " that was written for W-24. `W-24.v1` is made from vectors: from all of one kind, or from one sequence"
-                + " or timeline; those from `v101` on are the timelines of a receiver of typing. A case has the number of"
+                + " or timeline; the timelines of links.json and of a receiver of typing begin at `v101`. A case has the number of"
                 + " the first clause that it proves, and is in the row of each.", "",
             "\(clauses.count) clauses: \(seen) with a case, \(clauses.count - seen) that no case can see."
                 + " \(Catalogue.all.count) cases.", "",

@@ -11,6 +11,9 @@ package protocol Stage: AnyObject {
     /// Sends a datagram from a socket that `bind` made. What the network loses is lost without a word.
     func send(_ bytes: [UInt8], from source: UDPAddress, to destination: UDPAddress)
 
+    /// Sets the hop limit of all that a socket sends from now on; it is 255 at first (L-92).
+    func setHopLimit(_ limit: Int, of address: UDPAddress)
+
     /// Starts the program under test; what it prints comes by `next(until:)`.
     func start(_ arguments: ProgramArguments) throws(StageError) -> ProgramID
     /// Writes a line, without its line feed, to the standard input of the program.
@@ -26,14 +29,15 @@ package protocol Stage: AnyObject {
     func advertise(_ service: AdvertisedService) throws(StageError)
     /// Withdraws what was advertised under that name.
     func withdraw(instance: String) throws(StageError)
-    /// Looks for the instances of a subtype from now on; each is reported once it is resolved.
-    func browse(subtype: String) throws(StageError)
+    /// Looks for instances of `_inkling._udp` from now on; each is reported once it is resolved.
+    func browse() throws(StageError)
 
     /// What happens next, or nil when it is `end` and nothing has happened.
     func next(until end: Duration) -> StageEvent?
 }
 
 extension Stage {
+    package func setHopLimit(_ limit: Int, of address: UDPAddress) {}
     package func withdraw(instance: String) throws(StageError) { throw StageError("nothing is advertised here") }
 }
 
@@ -138,13 +142,11 @@ package enum ExitStatus: Equatable, Sendable, CustomStringConvertible {
 /// A service instance that a peer of a case advertises.
 package struct AdvertisedService: Sendable {
     package let instance: String
-    package let subtype: String
     package let port: Int
     package let txt: [UInt8]
 
-    package init(instance: String, subtype: String, port: Int, txt: [UInt8]) {
+    package init(instance: String, port: Int, txt: [UInt8]) {
         self.instance = instance
-        self.subtype = subtype
         self.port = port
         self.txt = txt
     }
@@ -153,13 +155,11 @@ package struct AdvertisedService: Sendable {
 /// A service instance that the program under test advertises.
 package struct FoundService: Sendable, Equatable {
     package let instance: String
-    package let subtype: String
     package let port: Int
     package let txt: [UInt8]
 
-    package init(instance: String, subtype: String, port: Int, txt: [UInt8]) {
+    package init(instance: String, port: Int, txt: [UInt8]) {
         self.instance = instance
-        self.subtype = subtype
         self.port = port
         self.txt = txt
     }

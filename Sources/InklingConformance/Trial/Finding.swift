@@ -11,6 +11,13 @@ package struct Finding: Error, Sendable, Equatable {
     }
 }
 
+/// Fails unless a condition holds.
+func expect(
+    _ condition: Bool, _ expected: @autoclosure () -> String, actual: @autoclosure () -> String
+) throws(Finding) {
+    guard condition else { throw Finding(expected: expected(), actual: actual()) }
+}
+
 /// The program says that it leaves out what a case needs (J-13).
 package struct Unsupported: Error, Sendable, Equatable {
     /// The word for it.

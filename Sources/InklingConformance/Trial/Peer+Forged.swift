@@ -1,9 +1,10 @@
+import Crypto
 import InklingWire
 
-/// A static or ephemeral key that no honest peer sends, with what X25519 makes of it.
+/// A static or ephemeral key that no honest peer sends, with the result that X25519 gives for it.
 package struct ForgedKey {
     package let bytes: [UInt8]
-    /// The result with any other key: zeros for a point of low order, nil for what the key pair gives.
+    /// Whether each result is zero, as for a point of low order. Otherwise it is that of the peer's pair.
     package let hasLowOrder: Bool
 
     /// A point of low order: every result with it is zero (W-4).
@@ -30,37 +31,48 @@ extension Peer {
     ) -> [UInt8] {
         let index = UInt32(truncatingIfNeeded: trial.generator.next())
         let pair = KeyPair(using: &trial.generator)
-        var state = SymmetricState(
-            usesPreSharedKey: true, prologue: Initiation.prologue(senderIndex: index, tag: chat.tag),
-            responder: program.key)
+        var state = SymmetricState(prologue: chat.prologue(senderIndex: index), responder: program.key)
         let first = ephemeral?.bytes ?? pair.publicKey.bytes
-        state.mixHash(first)
-        state.mixKey(first)
+        state.mixEphemeral(first)
         state.mixKey(agree(pair, with: program.key.bytes, forged: ephemeral))
         let sealed = state.encryptAndHash(staticKey?.bytes ?? identity.publicKey.bytes)
         state.mixKey(agree(identity, with: program.key.bytes, forged: staticKey))
-        return Initiation(senderIndex: index, tag: chat.tag, noise: first + sealed + state.encryptAndHash([])).encode()
+        let payload = state.encryptAndHash(run.bigEndianBytes + epoch.bigEndianBytes)
+        return chat.initiation(senderIndex: index, noise: first + sealed + payload).encode()
     }
 
     /// A response to an initiation of the program that is right in all but its ephemeral key, a point of low order.
     package func forgeResponse(to initiation: Initiation, ephemeral: [UInt8]) -> [UInt8]? {
         let noise = initiation.noise
         var state = SymmetricState(
-            usesPreSharedKey: true, prologue: initiation.prologue, responder: identity.publicKey)
+            prologue: chat.prologue(senderIndex: initiation.senderIndex), responder: identity.publicKey)
         let first = Array(noise[0..<32])
-        state.mixHash(first)
-        state.mixKey(first)
+        state.mixEphemeral(first)
         state.mixKey(identity.sharedSecret(with: first) ?? Peer.zeros)
         guard let key = try? state.decryptAndHash(Array(noise[32..<80])) else { return nil }
         state.mixKey(identity.sharedSecret(with: key) ?? Peer.zeros)
         guard (try? state.decryptAndHash(Array(noise[80...]))) != nil else { return nil }
-        state.mixHash(ephemeral)
-        state.mixKey(ephemeral)
+        state.mixEphemeral(ephemeral)
         state.mixKey(Peer.zeros)
         state.mixKey(Peer.zeros)
         state.mixKeyAndHash(chat.preSharedKey)
         let index = UInt32(truncatingIfNeeded: trial.generator.next())
-        let message = ephemeral + state.encryptAndHash(index.bigEndianBytes)
-        return Response(receiverIndex: initiation.senderIndex, noise: message).encode()
+        let payload = index.bigEndianBytes + run.bigEndianBytes + epoch.bigEndianBytes
+        return Response(receiverIndex: initiation.senderIndex, noise: ephemeral + state.encryptAndHash(payload))
+            .encode()
+    }
+
+    /// A tell in the open chat of the trial that is right in all but its key, which the text refuses.
+    package func forgeTell(for ask: Ask, key bytes: [UInt8]) -> [UInt8] {
+        func derive(_ key: [UInt8], _ salt: [UInt8], _ label: String) -> [UInt8] {
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: SymmetricKey(data: key), salt: salt, info: Array(label.utf8), outputByteCount: 32
+            ).withUnsafeBytes { Array($0) }
+        }
+        let chatKey = Array(SHA256.hash(data: Array("inkling/2 open chat".utf8) + [0] + trial.chatName.utf8))
+        let nonce = trial.generator.next()
+        let salt = ask.token.bigEndianBytes + nonce.bigEndianBytes
+        let key = CipherKey(bytes: derive(derive(chatKey, [], "inkling/2 seal"), salt, "inkling/2 tell"))
+        return Tell(token: ask.token, nonce: nonce, sealedKey: key.seal(bytes, counter: 0, associatedData: [])).encode()
     }
 }

@@ -1,15 +1,30 @@
 import InklingWire
 
 extension PeerHabits {
-    /// It completes handshakes, and says nothing on their sessions.
-    static let quiet: PeerHabits = {
-        var habits = PeerHabits.none
-        (habits.takesResponses, habits.obeysRetries) = (true, true)
+    /// It brings each link up once, and sends no heartbeats: for many links from one socket.
+    static let mute: PeerHabits = {
+        var habits = PeerHabits.all
+        (habits.answersInitiations, habits.heartbeat) = (false, nil)
         return habits
     }()
 }
 
+extension PeerSession {
+    /// Whether both names were exchanged.
+    var isNamed: Bool { state.hasName && state.acknowledged > 0 }
+}
+
 extension Trial {
+    /// Starts the program, and opens a link with it from a peer.
+    func startLinked(named name: String = "Alice", needs features: Feature...) throws -> (program: Program, peer: Peer)
+    {
+        let program = try start(ProgramArguments(chat: chatName))
+        try program.need(features)
+        let peer = try peer(named: name)
+        try peer.open(to: program)
+        return (program, peer)
+    }
+
     /// Starts the program with the address of a peer, which has told it nothing so far.
     func startByHand(
         programIsSmaller: Bool? = nil, habits: PeerHabits = .all
@@ -96,82 +111,40 @@ extension Peer {
     /// Answers an initiation, and gives the session.
     func answer(_ initiation: ReceivedInitiation, from source: UDPAddress? = nil) throws -> PeerSession {
         guard
-            let session = respond(
-                to: initiation.value, from: initiation.source, to: source ?? initiation.destination)
+            let session = respond(to: initiation.value, from: initiation.source, to: source ?? initiation.destination)
         else {
             throw Finding(expected: "an initiation to the peer's key", actual: initiation.bytes.hex)
         }
         return session
     }
 
-    // MARK: Hellos by hand
-
-    /// Says hello and heartbeat, with what the case changes in the hello, and further frames.
-    func say(
-        on session: PeerSession, counter: UInt64? = nil, with others: [Frame] = [],
-        _ change: (inout Hello) -> Void = { _ in }
-    ) {
-        var hello = hello
-        change(&hello)
-        session.lastHelloSent = trial.now
-        send([.hello(hello), heartbeatFrame] + others, on: session, counter: counter)
-    }
-
-    /// The hellos of the program on a session.
-    func hellos(on session: PeerSession, since start: Duration = .zero) -> [(at: Duration, value: Hello)] {
-        received.compactMap { datagram in
-            guard datagram.session === session, datagram.at >= start else { return nil }
-            return datagram.hello.map { (datagram.at, $0) }
-        }
-    }
-
-    /// Waits for a hello of the program on a session.
-    @discardableResult
-    func hearHello(
-        on session: PeerSession, _ expected: String = "a hello", within limit: Duration = .seconds(3),
-        since start: Duration = .zero, where fits: (Hello) -> Bool = { _ in true }
-    ) throws -> (at: Duration, value: Hello) {
-        try trial.wait(
-            limit, for: expected,
-            actual: {
-                self.hellos(on: session, since: start).last.map { "the last one was \(Frame.hello($0.value).word)" }
-                    ?? "none came on that session; " + self.summary(since: start)
-            },
-            until: { hellos(on: session, since: start).first { fits($0.value) } })
-    }
-
-    /// Says hello on a session until the program holds the peer's stream, and holds the program's: so the link is made.
-    func meet(_ program: Program, on session: PeerSession) throws {
-        let start = trial.now
-        say(on: session)
-        let theirs = try hearHello(on: session, "a hello that holds the peer's stream", since: start) {
-            $0.heldStream == stream
-        }
-        (heldStream, nextRecord) = (theirs.value.stream, 0)
-        say(on: session)
-        try program.awaitPresence("online", of: user)
-    }
-
-    /// Completes a handshake as the initiator, and makes a link on it by hand.
-    func openAndMeet(_ program: Program) throws -> PeerSession {
-        let session = try openSession(to: program)
-        try meet(program, on: session)
-        return session
-    }
-
     // MARK: Whether the program is there
 
-    /// Pings on a session until the pong comes, on whichever session, and gives that datagram.
+    /// Waits until a sealed datagram of the program has opened on a session.
+    func hear(on session: PeerSession, within limit: Duration = .seconds(3)) throws {
+        try trial.wait(
+            limit, for: "a sealed datagram on the session", actual: { self.summary(since: session.createdAt) },
+            when: { session.isComplete })
+    }
+
+    /// Pings on a session until the pong comes, on whichever session, and gives that datagram: the link works, and the
+    /// program has read what came before.
     @discardableResult
     func ping(on session: PeerSession? = nil) throws -> ReceivedFrames {
-        let token = UInt16(truncatingIfNeeded: trial.generator.next())
         let start = trial.now
-        func pong() -> ReceivedFrames? { received.first { $0.at >= start && $0.pong == token } }
-        for _ in 0..<5 {
+        let token = trial.token()
+        for limit in [Duration.seconds(1), .seconds(1), .seconds(2)] {
             send([.ping(token)], on: session)
-            if let pong = try? trial.wait(.milliseconds(600), for: "", until: pong) { return pong }
+            let end = trial.now + limit
+            while true {
+                // The last ones: a case can receive thousands.
+                let recent = received.reversed().prefix { $0.at >= start }
+                if let pong = recent.last(where: { $0.pong == token }) { return pong }
+                guard trial.now < end else { break }
+                trial.pump(until: min(end, trial.now + .milliseconds(5)))
+            }
         }
-        throw Finding(expected: "a pong to a ping within 3 s", actual: summary(since: start))
+        throw Finding(expected: "a pong to a ping, sent three times in 4 s", actual: summary(since: start))
     }
 
     /// Pings on a session, and fails if a pong comes.
@@ -191,10 +164,5 @@ extension Peer {
             throw Finding(
                 expected: why, actual: "the pong came on the session that began at \(pong.session.createdAt.text)")
         }
-    }
-
-    /// So many random bytes.
-    func randomBytes(_ count: Int) -> [UInt8] {
-        (0..<count).map { _ in UInt8(truncatingIfNeeded: trial.generator.next()) }
     }
 }

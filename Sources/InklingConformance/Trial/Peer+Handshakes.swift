@@ -3,19 +3,18 @@ import InklingWire
 extension Peer {
     // MARK: Opening
 
-    /// Makes a handshake and sends nothing.
+    /// Makes a handshake and sends nothing. It names the peer's run and epoch, or others.
     package func makeOpening(
         to program: Program, from source: UDPAddress? = nil, as identity: KeyPair? = nil, key: PublicKey? = nil,
-        preSharedKey: [UInt8]? = nil, tag: ChatTag? = nil, index: UInt32? = nil
+        index: UInt32? = nil, run: UInt64? = nil, epoch: UInt32? = nil
     ) throws -> PeerOpening {
-        let index = index ?? UInt32(truncatingIfNeeded: trial.generator.next())
-        let tag = tag ?? chat.tag
-        let (handshake, message) = try NoiseInitiator.initiate(
-            identity: identity ?? self.identity, ephemeral: KeyPair(using: &trial.generator),
-            remote: key ?? program.key, preSharedKey: preSharedKey ?? chat.preSharedKey,
-            prologue: Initiation.prologue(senderIndex: index, tag: tag))
+        let own = RunAndEpoch(run: run ?? self.run, epoch: epoch ?? self.epoch)
+        let handshake = try PendingHandshake(
+            chat: chat, identity: identity ?? self.identity, ephemeral: KeyPair(using: &trial.generator),
+            remote: key ?? program.key, senderIndex: index ?? UInt32(truncatingIfNeeded: trial.generator.next()),
+            own: own)
         return PeerOpening(
-            handshake: handshake, initiation: Initiation(senderIndex: index, tag: tag, noise: message), chat: chat,
+            handshake: handshake, own: own, key: (identity ?? self.identity).publicKey, chat: chat,
             source: source ?? address, destination: program.address)
     }
 
@@ -37,19 +36,21 @@ extension Peer {
         trial.send(opening.bytes, from: opening.source, to: opening.destination)
     }
 
-    /// Opens a link with the program: handshake, and hellos until both hold the other's stream.
+    /// Opens a link with the program: a handshake, pings, and names, until both ends show the other (L-85).
     @discardableResult
-    package func open(to program: Program, from source: UDPAddress? = nil) throws -> PeerSession {
+    package func open(
+        to program: Program, from source: UDPAddress? = nil, in chat: String? = nil
+    ) throws -> PeerSession {
         let session = try openSession(to: program, from: source)
-        try awaitHello(on: session)
+        try awaitNamed(on: session)
         try trial.wait(
             .seconds(5), for: "`peer` says that \(user) is online",
-            actual: { "the last presence is \(program.presence(of: self.user) ?? "none")" },
-            until: { program.presence(of: user).flatMap { $0 == "offline" ? nil : $0 } })
+            actual: { "the last presence is \(program.presence(of: self.user, in: chat) ?? "none")" },
+            until: { program.presence(of: user, in: chat).flatMap { $0 == "offline" ? nil : $0 } })
         return session
     }
 
-    /// Completes a handshake as the initiator, sending as L-4 has it, and says nothing more but by habit.
+    /// Completes a handshake as the initiator, sending as L-4 has it, and sends nothing more but by habit.
     package func openSession(to program: Program, from source: UDPAddress? = nil) throws -> PeerSession {
         try openSession(makeOpening(to: program, from: source))
     }
@@ -64,7 +65,7 @@ extension Peer {
                 trial.pump(until: min(end, trial.now + .milliseconds(10)))
             }
             if let session = session(of: opening) { return session }
-            transmit(openings.first { $0.initiation.senderIndex == opening.initiation.senderIndex } ?? opening)
+            transmit(opening)
         }
         return try trial.wait(
             .milliseconds(600), for: "a response to an initiation sent at 0, 0.3, 0.6, 1.2 and 2.4 s",
@@ -73,17 +74,34 @@ extension Peer {
     }
 
     package func session(of opening: PeerOpening) -> PeerSession? {
-        sessions.first { $0.role == .initiator && $0.localIndex == opening.initiation.senderIndex }
+        sessions.first { $0.role == .initiator && $0.localIndex == opening.index }
     }
 
-    /// Waits until the program's hello has come and holds this peer's stream.
-    package func awaitHello(on session: PeerSession) throws {
+    /// Waits until both ends are up and have the other's record 0. The habits have to do the peer's part.
+    package func awaitNamed(on session: PeerSession) throws {
         try trial.wait(
-            .seconds(4), for: "a hello that holds the peer's stream",
+            .seconds(5), for: "an awaited pong, record 0, and an ack of the peer's record 0",
             actual: { self.summary(since: session.createdAt) },
-            until: {
-                received.contains { $0.session === session && $0.hello?.heldStream == stream } ? true : nil
-            })
+            when: { session.state.isUp && session.state.hasName && session.state.acknowledged > 0 })
+    }
+
+    /// Does by hand what habits do: brings both ends of a session up, exchanges names, and waits until it is shown.
+    package func bringUp(_ session: PeerSession, at program: Program) throws {
+        habits.answersPings = true
+        habits.acknowledges = true
+        habits.comesUp = true
+        habits.sendsName = true
+        join(session)
+        try awaitNamed(on: session)
+        try program.awaitPresence("online", of: user)
+    }
+
+    /// Opens one more session of its link, which sends from then on, and waits until the program's pong comes on it.
+    @discardableResult
+    package func openAnother(to program: Program, from source: UDPAddress? = nil) throws -> PeerSession {
+        let session = try openSession(to: program, from: source)
+        try hear(on: session)
+        return session
     }
 
     /// Waits for the program to open a link by itself, which was started with this peer's address.
@@ -92,8 +110,8 @@ extension Peer {
         let session = try trial.wait(
             limit, for: "the program opens to a peer that was added by hand",
             actual: { "\(self.asks.count) asks and \(self.initiations.count) initiations came" },
-            until: { sessions.last { $0.role == .responder && $0.isConfirmed } })
-        try awaitHello(on: session)
+            until: { sessions.last { $0.role == .responder && $0.isComplete } })
+        try awaitNamed(on: session)
         try program.awaitPresence("online", of: user)
         return session
     }
@@ -102,7 +120,7 @@ extension Peer {
 
     /// Whether a sealed datagram carries the index of one of its sessions.
     func holdsSession(of bytes: [UInt8]) -> Bool {
-        guard bytes.first == 0x13, bytes.count >= 9, let index = UInt32(bigEndianBytes: Array(bytes[1..<5]))
+        guard bytes.first == 0x23, bytes.count >= 9, let index = UInt32(bigEndianBytes: Array(bytes[1..<5]))
         else { return false }
         return sessions.contains { $0.localIndex == index }
     }
@@ -127,16 +145,16 @@ extension Peer {
             if habits.obeysRetries { obey(retry) }
         case .ask(let ask):
             asks.append((at, ask, bytes, source))
-            if habits.answersAsks, ask.tag == chat.tag { tell(ask, to: source, from: destination) }
+            if habits.answersAsks, chat.fits(ask) { tell(ask, to: source, from: destination) }
         case .tell(let tell):
             tells.append((at, tell, bytes, source))
         }
     }
 
-    /// The datagram; the padding of an ask is for the case that is about it.
+    /// The datagram; the zeros of an ask are for the case that is about them.
     private func parse(_ bytes: [UInt8]) -> Datagram? {
-        if bytes.first == 0x15, bytes.count == 45 {
-            return try? Datagram.parse(bytes.prefix(13) + [UInt8](repeating: 0, count: 32))
+        if bytes.first == 0x25, bytes.count == 65 {
+            return try? Datagram.parse(bytes.prefix(17) + [UInt8](repeating: 0, count: Limits.askZeros))
         }
         return try? Datagram.parse(bytes)
     }
@@ -144,70 +162,81 @@ extension Peer {
     /// Answers an ask with this peer's key, or another one.
     package func tell(
         _ ask: Ask, to destination: UDPAddress, from source: UDPAddress? = nil, key: PublicKey? = nil,
-        token: UInt32? = nil
+        token: UInt64? = nil
     ) {
-        let nonce = chat.isOpen ? 0 : trial.generator.next()
-        let tell = Tell(
-            token: token ?? ask.token, nonce: nonce, key: chat.masked(key ?? identity.publicKey, nonce: nonce))
+        let tell = chat.tell(token: token ?? ask.token, nonce: trial.generator.next(), key: key ?? identity.publicKey)
         trial.send(tell.encode(), from: source ?? address, to: destination)
     }
 
     private func answer(_ initiation: Initiation, bytes: [UInt8], from source: UDPAddress, to destination: UDPAddress) {
-        guard initiation.tag == chat.tag else { return }
-        let identifying = initiation.header + initiation.noise
-        if let response = answered[identifying] {
+        if let response = answered[Array(bytes.prefix(121))] {
             trial.send(response, from: destination, to: source)
             return
         }
         respond(to: initiation, from: source, to: destination)
     }
 
-    /// Answers an initiation of the program with a new session.
+    /// What an initiation of the program holds; nil unless it is to this peer in its chat.
+    package func read(_ initiation: Initiation) -> ReceivedHandshake? {
+        guard chat.fits(initiation) else { return nil }
+        return try? ReceivedHandshake(initiation, chat: chat, identity: identity)
+    }
+
+    /// Answers an initiation of the program with a new session, under the peer's run and epoch or others.
     @discardableResult
     package func respond(
-        to initiation: Initiation, from source: UDPAddress, to destination: UDPAddress, preSharedKey: [UInt8]? = nil
+        to initiation: Initiation, from source: UDPAddress, to destination: UDPAddress, run: UInt64? = nil,
+        epoch: UInt32? = nil
     ) -> PeerSession? {
-        guard
-            let responder = try? NoiseResponder.read(
-                identity: identity, prologue: initiation.prologue, message: initiation.noise)
-        else { return nil }
         let index = UInt32(truncatingIfNeeded: trial.generator.next())
+        let own = RunAndEpoch(run: run ?? self.run, epoch: epoch ?? self.epoch)
         guard
-            let reply = try? responder.reply(
-                ephemeral: KeyPair(using: &trial.generator), preSharedKey: preSharedKey ?? chat.preSharedKey,
-                payload: index.bigEndianBytes)
+            let received = read(initiation),
+            let reply = try? received.respond(ephemeral: KeyPair(using: &trial.generator), index: index, own: own)
         else { return nil }
-        let response = Response(receiverIndex: initiation.senderIndex, noise: reply.message).encode()
-        answered[initiation.header + initiation.noise] = response
+        let response = reply.response.encode()
+        answered[Array(initiation.encode().prefix(121))] = response
         let session = PeerSession(
-            role: .responder, localIndex: index, remoteIndex: initiation.senderIndex, keys: reply.keys, chat: chat,
-            at: trial.now, source: destination, destination: source)
+            role: .responder, localIndex: index, remoteIndex: initiation.senderIndex, keys: reply.keys,
+            state: state(of: identity.publicKey, own: own, program: received.peer, in: chat), at: trial.now,
+            source: destination,
+            destination: source)
         sessions.append(session)
-        sending = session
         trial.send(response, from: destination, to: source)
-        // The initiator sends first: its datagram completes the session (L-16).
+        // The initiator sends first (L-67): a datagram of it completes the session.
         return session
     }
 
     private func complete(_ response: Response, from source: UDPAddress, at: Duration) {
         guard
-            let opening = openings.first(where: { $0.initiation.senderIndex == response.receiverIndex }),
-            let finished = try? opening.handshake.finish(response.noise),
-            let index = UInt32(bigEndianBytes: finished.payload), session(of: opening) == nil
+            let opening = openings.first(where: { $0.index == response.receiverIndex }),
+            let finished = try? opening.handshake.complete(response), session(of: opening) == nil
         else { return }
         let session = PeerSession(
-            role: .initiator, localIndex: response.receiverIndex, remoteIndex: index, keys: finished.keys,
-            chat: opening.chat, at: at, source: opening.source, destination: source)
+            role: .initiator, localIndex: response.receiverIndex, remoteIndex: finished.index, keys: finished.keys,
+            state: state(of: opening.key, own: opening.own, program: finished.peer, in: opening.chat), at: at,
+            source: opening.source,
+            destination: source)
         sessions.append(session)
-        sending = session
-        if habits.saysHello { sendHello(on: session) }
-        restartHeartbeats()
+        join(session)
+    }
+
+    /// The state of a pair of epochs, which is then the newest; a new one if no session had it yet (L-68).
+    private func state(
+        of key: PublicKey, own: RunAndEpoch, program: RunAndEpoch, in chat: ChatKeys
+    ) -> PeerState {
+        let place = states.firstIndex {
+            $0.key == key && $0.own == own && $0.program == program && $0.chat == chat && !$0.ended
+        }
+        let state = place.map { states.remove(at: $0) } ?? PeerState(chat: chat, key: key, own: own, program: program)
+        states.append(state)
+        return state
     }
 
     private func obey(_ retry: Retry) {
-        guard let number = openings.firstIndex(where: { $0.initiation.senderIndex == retry.receiverIndex })
-        else { return }
-        openings[number].initiation.cookie = retry.cookie
-        transmit(openings[number])
+        guard let opening = openings.last(where: { $0.index == retry.receiverIndex }) else { return }
+        var initiation = opening.initiation
+        initiation.cookie = retry.cookie
+        trial.send(initiation.encode(), from: opening.source, to: opening.destination)
     }
 }

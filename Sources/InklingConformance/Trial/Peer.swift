@@ -2,26 +2,29 @@ import InklingWire
 
 /// A peer that a case plays: it speaks the wire with the program under test, under the counters and at the times that
 /// the case chooses, and does the rest by itself as `habits` say.
+///
+/// - `open(to:)` opens a link as the initiator and waits until both ends are up and named. `awaitLink(from:)` waits
+///   for the program's own opening. `openSession(to:)` completes a handshake alone, and `bringUp(_:)` goes on from there.
+/// - `send`, `sendPlaintext`, `sendMessage`, `sendRecord`, `announce`, `sendAck` send on a session, by default `sending`.
+/// - `bye(_:)` ends the link as an honest node does; `forget()` drops it without a word; `restart()` also draws a run.
+/// - `state` is the newest state: its counters, records and epochs. A case may change any of them.
+/// - `received`, `texts`, `records`, `acks`, `byes`, `initiations` … are what came; `await` waits for more.
 package final class Peer {
     package unowned let trial: Trial
     package var identity: KeyPair
     package var chat: ChatKeys
     package var name: String
     package var habits = PeerHabits.all
-    package var status = Status(isTyping: false, isAway: false)
+    package var status = Status()
     /// The interval that its heartbeats announce, in units of 100 ms.
     package var announcedInterval: UInt8 = 10
 
     package private(set) var addresses: [UDPAddress]
+    /// The run and the epoch that its handshakes name.
     package var run: UInt64
-    package var stream: UInt32
-    /// The program's stream that it holds, and the record of that which it expects next.
-    package var heldStream: UInt32 = 0
-    package var nextRecord: UInt32 = 0
-    package var beyond: Set<UInt32> = []
-    /// The number of its next record.
-    package var nextOwnRecord: UInt32 = 0
+    package var epoch: UInt32 = 0
 
+    package internal(set) var states: [PeerState] = []
     package internal(set) var sessions: [PeerSession] = []
     package internal(set) var openings: [PeerOpening] = []
     /// The session that it sends on by itself; by default the newest.
@@ -41,7 +44,9 @@ package final class Peer {
     package internal(set) var datagramCount = 0
 
     private var nextHeartbeat: Duration?
-    /// Responses already sent, by the bytes of the initiation.
+    private var nextPing: Duration?
+    private var nextName: Duration?
+    /// Responses already sent, by the bytes of the initiation without its cookie.
     var answered: [[UInt8]: [UInt8]] = [:]
 
     init(trial: Trial, address: UDPAddress, chat: ChatKeys, identity: KeyPair, name: String) {
@@ -51,11 +56,16 @@ package final class Peer {
         self.name = name
         addresses = [address]
         run = trial.generator.next()
-        stream = UInt32(truncatingIfNeeded: trial.generator.next()) | 1
     }
 
     package var address: UDPAddress { addresses[0] }
     package var user: String { identity.publicKey.userID.description }
+
+    /// The newest state.
+    package var state: PeerState {
+        guard let state = states.last else { preconditionFailure("the case opens a session before it has a state") }
+        return state
+    }
 
     /// Binds one more socket for it.
     package func addAddress(host: String = "127.0.0.1") throws -> UDPAddress {
@@ -64,34 +74,53 @@ package final class Peer {
         return address
     }
 
-    /// Starts over as a program that was restarted: a new run and stream, nothing held, no sessions.
+    /// Starts over as a program that was restarted: with a new run, and without links.
     package func restart() {
-        run = trial.generator.next()
-        stream = UInt32(truncatingIfNeeded: trial.generator.next()) | 1
-        (heldStream, nextRecord, beyond, nextOwnRecord) = (0, 0, [], 0)
-        (sessions, openings, sending, nextHeartbeat) = ([], [], nil, nil)
-        answered = [:]
+        forget()
+        (run, epoch) = (trial.generator.next(), 0)
+        (openings, answered) = ([], [:])
+    }
+
+    /// Forgets the link as a node does (L-60): the epoch changes. Sessions stay readable, but it sends on none.
+    package func forget() {
+        epoch += 1
+        for state in states { state.ended = true }
+        sending = nil
+        (nextHeartbeat, nextPing, nextName) = (nil, nil, nil)
     }
 
     // MARK: Sending
 
     /// Sends frames on a session, by default the one it sends on, under the next counter or another one.
     @discardableResult
-    package func send(_ frames: [Frame], on session: PeerSession? = nil, counter: UInt64? = nil) -> [UInt8] {
+    package func send(_ frames: [Frame], on session: PeerSession? = nil, counter: UInt32? = nil) -> [UInt8] {
         sendPlaintext(Frames.encode(frames), on: session, counter: counter)
     }
 
     /// Sends any bytes, well sealed.
     @discardableResult
     package func sendPlaintext(
-        _ plaintext: [UInt8], on session: PeerSession? = nil, counter: UInt64? = nil
+        _ plaintext: [UInt8], on session: PeerSession? = nil, counter: UInt32? = nil
     ) -> [UInt8] {
-        guard let session = session ?? sending else { preconditionFailure("the case opens a session before it sends") }
-        let used = counter ?? session.nextCounter
-        if used >= session.nextCounter, used < Limits.highestOrdinaryCounter { session.nextCounter = used + 1 }
-        let bytes = session.seal(plaintext, counter: used)
+        let session = session ?? needSession()
+        let bytes = seal(plaintext, on: session, counter: counter)
         trial.send(bytes, from: session.source, to: session.destination)
         return bytes
+    }
+
+    /// Seals a datagram and does not send it.
+    package func seal(
+        _ plaintext: [UInt8], on session: PeerSession? = nil, counter: UInt32? = nil
+    ) -> [UInt8] {
+        let session = session ?? needSession()
+        let used = counter ?? session.state.nextCounter
+        if used >= session.state.nextCounter, used <= Limits.lastCounter { session.state.nextCounter = used + 1 }
+        return session.seal(plaintext, counter: used)
+    }
+
+    private func needSession() -> PeerSession {
+        guard let sending else { preconditionFailure("the case opens a session before it sends") }
+        return sending
     }
 
     /// Sends any bytes from its address.
@@ -99,16 +128,27 @@ package final class Peer {
         trial.send(bytes, from: source ?? address, to: destination)
     }
 
-    /// Its hello as of now.
-    package var hello: Hello {
-        Hello(run: run, stream: stream, heldStream: heldStream, nextRecord: nextRecord, name: name)
+    /// The heartbeat of this moment. A peer whose end is down by habit says unheard (L-44).
+    package var heartbeatFrame: Frame { heartbeat(on: sending) }
+
+    func heartbeat(on session: PeerSession?) -> Frame {
+        let isDown = habits.comesUp && !(session?.state.isUp ?? false)
+        return .heartbeat(Heartbeat(status: isDown ? Status(isUnheard: true) : status, interval: announcedInterval))
     }
 
-    package var heartbeatFrame: Frame { .heartbeat(Heartbeat(status: status, interval: announcedInterval)) }
+    /// A record of its name.
+    package func nameRecord(_ number: UInt32, _ name: String? = nil) -> Record {
+        Record(number: number, type: .name, body: Array((name ?? self.name).utf8))
+    }
 
-    package func sendHello(on session: PeerSession? = nil) {
-        (session ?? sending)?.lastHelloSent = trial.now
-        send([.hello(hello), heartbeatFrame], on: session)
+    /// Sends its name as the next record, once, and gives the number.
+    @discardableResult
+    package func sendName(_ name: String? = nil, on session: PeerSession? = nil) -> UInt32 {
+        let session = session ?? needSession()
+        let number = session.state.nextOwnRecord
+        session.state.nextOwnRecord += 1
+        send([.typing(status), .record(nameRecord(number, name))], on: session)
+        return number
     }
 
     /// Changes the status, and says so in a typing frame, once.
@@ -118,102 +158,88 @@ package final class Peer {
         send([.typing(status)], on: session)
     }
 
-    /// Sends a message of one record, as M-9 has it. The case sees to it that it is acknowledged.
+    /// Sends a message of one record, as M-9 has it, and gives the record's number. Nothing repeats it.
     @discardableResult
     package func sendMessage(_ text: String, on session: PeerSession? = nil) -> UInt32 {
-        let number = nextOwnRecord
-        nextOwnRecord += 1
+        let session = session ?? needSession()
+        let number = session.state.nextOwnRecord
+        session.state.nextOwnRecord += 1
         sendRecord(number, text, on: session)
         return number
     }
 
     package func sendRecord(
-        _ number: UInt32, _ text: String, first: Bool = true, last: Bool = true, stream: UInt32? = nil,
-        on session: PeerSession? = nil
+        _ number: UInt32, _ text: String, first: Bool = true, last: Bool = true, on session: PeerSession? = nil
     ) {
-        let record = Record(stream: stream ?? self.stream, number: number, isFirst: first, isLast: last, text: text)
-        send([.typing(status), .message(record)], on: session)
+        let record = Record(number: number, type: .text, isFirst: first, isLast: last, body: Array(text.utf8))
+        send([.typing(status), .record(record)], on: session)
+    }
+
+    /// Says bye, and forgets the link.
+    package func bye(_ reason: ByeReason, on session: PeerSession? = nil) {
+        send([.bye(reason)], on: session)
+        forget()
+    }
+
+    /// Sends a heartbeat with an awaited ping.
+    @discardableResult
+    package func sendPing(on session: PeerSession? = nil) -> UInt16 {
+        let session = session ?? needSession()
+        let token = trial.token()
+        session.state.awaitedPings.insert(token)
+        send([heartbeat(on: session), .ping(token)], on: session)
+        return token
     }
 
     // MARK: What it does by itself
 
     /// When it next does something by itself.
     package var nextDeadline: Duration? {
-        guard habits.heartbeat != nil, let sending, !sending.ended else { return nil }
-        return nextHeartbeat
+        guard let sending, !sending.ended else { return nil }
+        return [habits.heartbeat.flatMap { _ in nextHeartbeat }, nextPing, nextName].compactMap { $0 }.min()
     }
 
     func runDeadlines(_ now: Duration) {
-        guard let interval = habits.heartbeat, let sending, !sending.ended, let due = nextHeartbeat, due <= now
-        else { return }
-        nextHeartbeat = now + interval
-        if habits.saysHello, !sending.hasHello {
-            sendHello(on: sending)
-        } else {
+        guard let sending, !sending.ended else { return }
+        if let interval = habits.heartbeat, let due = nextHeartbeat, due <= now {
+            nextHeartbeat = now + interval
             send([heartbeatFrame], on: sending)
         }
-    }
-
-    /// Counts its next heartbeat from now on.
-    func restartHeartbeats() {
-        nextHeartbeat = habits.heartbeat.map { trial.now + min($0, .milliseconds(300)) }
-    }
-
-    // MARK: What came
-
-    /// The frames that came since an instant.
-    package func received(since start: Duration) -> [ReceivedFrames] { received.filter { $0.at >= start } }
-
-    package var records: [(at: Duration, value: Record)] {
-        received.compactMap { datagram in datagram.record.map { (datagram.at, $0) } }
-    }
-
-    package var acks: [(at: Duration, value: Ack)] {
-        received.compactMap { datagram in datagram.ack.map { (datagram.at, $0) } }
-    }
-
-    package var hellos: [(at: Duration, value: Hello)] {
-        received.compactMap { datagram in datagram.hello.map { (datagram.at, $0) } }
-    }
-
-    package var byes: [(at: Duration, value: ByeReason)] {
-        received.compactMap { datagram in datagram.bye.map { (datagram.at, $0) } }
-    }
-
-    /// Waits for a sealed datagram that came after `start` and fits.
-    @discardableResult
-    package func await(
-        _ expected: String, within limit: Duration = .seconds(3), since start: Duration? = nil,
-        where fits: (ReceivedFrames) -> Bool
-    ) throws -> ReceivedFrames {
-        let start = start ?? trial.now
-        return try trial.wait(
-            limit, for: expected, actual: { self.summary(since: start) },
-            until: { received.first { $0.at >= start && fits($0) } })
-    }
-
-    /// What came since an instant, in a few words.
-    package func summary(since start: Duration) -> String {
-        let recent = received(since: start)
-        guard !recent.isEmpty else { return "no sealed datagram came" }
-        let words = recent.suffix(6).map { "\($0.frames.map(\.word).joined(separator: "+")) at \($0.at.text)" }
-        return "\(recent.count) sealed datagrams came, the last: " + words.joined(separator: ", ")
-    }
-}
-
-extension Frame {
-    /// The frame in a word or two, for reports.
-    package var word: String {
-        switch self {
-        case .heartbeat(let heartbeat): heartbeat.status.isTyping ? "heartbeat(typing)" : "heartbeat"
-        case .typing(let status): status.isTyping ? "typing(start)" : "typing(stop)"
-        case .hello(let hello): "hello(held \(hello.heldStream), next \(hello.nextRecord))"
-        case .message(let record): "message(record \(record.number))"
-        case .ack(let ack): "ack(next \(ack.next), bitmap \(ack.bitmap))"
-        case .ping(let token): "ping(\(token))"
-        case .pong(let token): "pong(\(token))"
-        case .bye(let reason): "bye(\(reason))"
-        case .unknown(let type, let body): "frame 0x\(String(type, radix: 16)) of \(body.count) bytes"
+        if let due = nextPing, due <= now {
+            nextPing = nil
+            let isDue = habits.comesUp && (!sending.state.isUp || !sending.isComplete)
+            if isDue, let joined = sending.joinedAt, now - joined < .seconds(3) { startPings(on: sending) }
         }
+        if let due = nextName, due <= now {
+            nextName = nil
+            if habits.sendsName, sending.state.acknowledged == 0 { repeatName(on: sending) }
+        }
+    }
+
+    /// Begins to bring a session up (L-74), as far as the habits have it.
+    func join(_ session: PeerSession) {
+        session.joinedAt = trial.now
+        sending = session
+        nextHeartbeat = habits.heartbeat.map { trial.now + min($0, .milliseconds(300)) }
+        if habits.comesUp { startPings(on: session) }
+    }
+
+    private func startPings(on session: PeerSession) {
+        sendPing(on: session)
+        nextPing = trial.now + .milliseconds(250)
+    }
+
+    /// Its end comes up: a heartbeat, and record 0 if it was not acknowledged (L-82, M-24).
+    func comeUp(on session: PeerSession) {
+        session.state.isUp = true
+        guard habits.comesUp else { return }
+        send([heartbeat(on: session)], on: session)
+        if habits.sendsName, session.state.acknowledged == 0 { repeatName(on: session) }
+    }
+
+    private func repeatName(on session: PeerSession) {
+        session.state.nextOwnRecord = max(1, session.state.nextOwnRecord)
+        send([.typing(status), .record(nameRecord(0))], on: session)
+        nextName = trial.now + .milliseconds(250)
     }
 }

@@ -1,5 +1,38 @@
 import InklingWire
 
+/// The state that a peer of a case shares with the program (L-68): the counters and records of one pair of epochs.
+package final class PeerState {
+    package let chat: ChatKeys
+    /// The peer's static key.
+    package let key: PublicKey
+    /// The peer's run and epoch in the handshake that began the state.
+    package let own: RunAndEpoch
+    /// The program's run and epoch.
+    package let program: RunAndEpoch
+    /// The counter of the peer's next datagram.
+    package var nextCounter: UInt32 = 0
+    /// The record of the program that the peer expects next, and those held beyond it.
+    package var nextRecord: UInt32 = 0
+    package var beyond: Set<UInt32> = []
+    /// The number of the peer's next record.
+    package var nextOwnRecord: UInt32 = 0
+    /// The highest `next` of the program's acks: the peer's records below it are acknowledged.
+    package internal(set) var acknowledged: UInt32 = 0
+    /// Whether an awaited pong came, so that the peer's end is up (L-80).
+    package var isUp = false
+    /// Whether record 0 of the program came.
+    package internal(set) var hasName = false
+    package var ended = false
+    var awaitedPings: Set<UInt16> = []
+
+    init(chat: ChatKeys, key: PublicKey, own: RunAndEpoch, program: RunAndEpoch) {
+        self.chat = chat
+        self.key = key
+        self.own = own
+        self.program = program
+    }
+}
+
 /// The keys of one handshake, as a peer of a case has them.
 package final class PeerSession {
     package enum Role: Sendable { case initiator, responder }
@@ -8,51 +41,51 @@ package final class PeerSession {
     package let localIndex: UInt32
     package let remoteIndex: UInt32
     package let keys: TransportKeys
-    package let chat: ChatKeys
+    package let state: PeerState
     package let createdAt: Duration
     /// Where its datagrams go.
     package var destination: UDPAddress
     /// Where they come from.
     package var source: UDPAddress
-    /// The counter of the next datagram.
-    package var nextCounter: UInt64 = 0
-    /// Whether the program's hello has come.
-    package var hasHello = false
     /// Whether a datagram of the program has opened on it.
-    package var isConfirmed = false
-    package var lastHelloSent: Duration?
-    package var helloAnswers = 0
-    package var ended = false
+    package var isComplete = false
+    /// When the peer began to send on it, by itself (L-74).
+    var joinedAt: Duration?
+
+    package var ended: Bool { state.ended }
 
     init(
-        role: Role, localIndex: UInt32, remoteIndex: UInt32, keys: TransportKeys, chat: ChatKeys, at now: Duration,
+        role: Role, localIndex: UInt32, remoteIndex: UInt32, keys: TransportKeys, state: PeerState, at now: Duration,
         source: UDPAddress, destination: UDPAddress
     ) {
         self.role = role
         self.localIndex = localIndex
         self.remoteIndex = remoteIndex
         self.keys = keys
-        self.chat = chat
+        self.state = state
         createdAt = now
         self.source = source
         self.destination = destination
     }
 
-    /// The bytes of a sealed datagram.
-    package func seal(_ plaintext: [UInt8], counter: UInt64) -> [UInt8] {
-        let header = SealedDatagram.header(receiverIndex: remoteIndex, counter: UInt32(truncatingIfNeeded: counter))
-        return header + keys.send.seal(plaintext, counter: counter, associatedData: header)
+    /// The bytes of a sealed datagram with any plaintext.
+    package func seal(_ plaintext: [UInt8], counter: UInt32) -> [UInt8] {
+        let header = [0x23] + remoteIndex.bigEndianBytes + counter.bigEndianBytes
+        return header + keys.send.seal(plaintext, counter: UInt64(counter), associatedData: header)
     }
 }
 
 /// A handshake that a peer has begun.
 package struct PeerOpening {
-    package let handshake: NoiseInitiator
-    package var initiation: Initiation
+    package let handshake: PendingHandshake
+    package let own: RunAndEpoch
+    package let key: PublicKey
     package let chat: ChatKeys
     package let source: UDPAddress
     package let destination: UDPAddress
-    package var bytes: [UInt8] { initiation.encode() }
+    package var initiation: Initiation { handshake.initiation }
+    package var index: UInt32 { handshake.initiation.senderIndex }
+    package var bytes: [UInt8] { handshake.initiation.encode() }
 }
 
 /// A sealed datagram of the program that a peer has opened.
@@ -69,12 +102,16 @@ package struct ReceivedFrames {
 
     package var heartbeat: Heartbeat? { first { if case .heartbeat(let value) = $0 { value } else { nil } } }
     package var typing: Status? { first { if case .typing(let value) = $0 { value } else { nil } } }
-    package var hello: Hello? { first { if case .hello(let value) = $0 { value } else { nil } } }
-    package var record: Record? { first { if case .message(let value) = $0 { value } else { nil } } }
+    package var record: Record? { first { if case .record(let value) = $0 { value } else { nil } } }
+    /// The record, if it is of type text.
+    package var text: Record? { record?.type == .text ? record : nil }
+    /// The record, if it is of type name.
+    package var name: Record? { record?.type == .name ? record : nil }
     package var ack: Ack? { first { if case .ack(let value) = $0 { value } else { nil } } }
     package var ping: UInt16? { first { if case .ping(let value) = $0 { value } else { nil } } }
     package var pong: UInt16? { first { if case .pong(let value) = $0 { value } else { nil } } }
     package var bye: ByeReason? { first { if case .bye(let value) = $0 { value } else { nil } } }
+    package var forward: UInt32? { first { if case .forward(let value) = $0 { value } else { nil } } }
     package var status: Status? { heartbeat?.status ?? typing }
 
     private func first<Value>(_ value: (Frame) -> Value?) -> Value? { frames.lazy.compactMap(value).first }
@@ -86,7 +123,10 @@ package struct PeerHabits: Sendable {
     package var answersInitiations = true
     package var takesResponses = true
     package var obeysRetries = true
-    package var saysHello = true
+    /// It pings on each session that joins, until a pong comes (L-74).
+    package var comesUp = true
+    /// It sends its name as record 0 once it is up, until that is acknowledged (M-24).
+    package var sendsName = true
     package var answersPings = true
     package var acknowledges = true
     /// The time between heartbeats; nil for none.
@@ -95,6 +135,18 @@ package struct PeerHabits: Sendable {
     package static let all = PeerHabits()
     /// It does nothing at all.
     package static let none = PeerHabits(
-        answersAsks: false, answersInitiations: false, takesResponses: false, obeysRetries: false, saysHello: false,
-        answersPings: false, acknowledges: false, heartbeat: nil)
+        answersAsks: false, answersInitiations: false, takesResponses: false, obeysRetries: false, comesUp: false,
+        sendsName: false, answersPings: false, acknowledges: false, heartbeat: nil)
+    /// It completes handshakes, and sends nothing on their sessions.
+    package static let quiet: PeerHabits = {
+        var habits = PeerHabits.none
+        (habits.takesResponses, habits.obeysRetries) = (true, true)
+        return habits
+    }()
+    /// It answers initiations too, and sends nothing on the sessions.
+    package static let answering: PeerHabits = {
+        var habits = PeerHabits.quiet
+        habits.answersInitiations = true
+        return habits
+    }()
 }

@@ -51,7 +51,7 @@ package final class Program {
         guard let port = value["port"]?.integer, (1...65_535).contains(port) else {
             throw Finding(expected: "a port from 1 to 65535 in `ready`", actual: describe(value))
         }
-        guard let text = value["key"]?.string, PublicKey(base64url: text) != nil else {
+        guard let text = value["key"]?.string, (try? PublicKey(base64url: text)) != nil else {
             throw Finding(expected: "the public key in base64url in `ready`", actual: describe(value))
         }
         ready = value
@@ -78,7 +78,7 @@ package final class Program {
         UDPAddress(host: host, port: readyLine["port"]?.integer ?? 0)
     }
     package var key: PublicKey {
-        guard let key = readyLine["key"]?.string.flatMap(PublicKey.init(base64url:)) else {
+        guard let key = readyLine["key"]?.string.flatMap({ try? PublicKey(base64url: $0) }) else {
             preconditionFailure("awaitReady() has checked the key")
         }
         return key

@@ -13,13 +13,11 @@ extension Trial {
                 actual: "it came after \(delay.text)")
         }
     }
+}
 
-    /// Fails unless the program answers a ping of the peer, which shows that it goes on and what came before was read.
-    package func expectLife(of peer: Peer, on session: PeerSession? = nil) throws {
-        let token = UInt16(truncatingIfNeeded: generator.next())
-        peer.send([.ping(token)], on: session)
-        try peer.await("a pong to the ping \(token)") { $0.pong == token }
-    }
+extension Duration {
+    /// So long after its link came up an unheard datagram counts (L-45).
+    static let settled = Duration.milliseconds(3_100)
 }
 
 extension Peer {
@@ -27,7 +25,9 @@ extension Peer {
     package func fallSilent() throws -> Duration {
         habits = .none
         let last = trial.now
-        try trial.expectLife(of: self)
+        let token = trial.token()
+        send([.ping(token)])
+        try self.await("a pong to the last ping") { $0.pong == token }
         return last
     }
 
@@ -55,53 +55,25 @@ extension Peer {
         return try self.await(words, within: limit, since: start) { $0.status?.isTyping == isTyping }
     }
 
-    /// Opens a link in another chat than that of the program's command line.
-    @discardableResult
-    package func open(to program: Program, in chat: String) throws -> PeerSession {
-        let session = try openSession(to: program)
-        try awaitHello(on: session)
-        try program.awaitPresence("online", of: user, in: chat)
-        return session
-    }
-
-    /// Opens one more session of its link, which sends from then on, and waits until both have said hello there.
-    @discardableResult
-    package func openAnother(to program: Program) throws -> PeerSession {
-        let session = try openSession(to: program)
-        try awaitHello(on: session)
-        return session
-    }
-
-    /// The different records of the program that came, by number.
-    package func distinctRecords(of stream: UInt32? = nil) -> [Record] {
-        var records: [UInt32: Record] = [:]
-        for (_, record) in self.records where record.stream == stream ?? heldStream {
-            if records[record.number] == nil { records[record.number] = record }
-        }
-        return records.keys.sorted().compactMap { records[$0] }
-    }
-
-    /// The first record of its own stream that the program has not acknowledged, as its acks say.
-    package var acknowledged: UInt32 {
-        acks.lazy.filter { $0.value.stream == self.stream }.map(\.value.next).max() ?? 0
-    }
-
-    /// Sends records of its own stream, within the window, and again until all are acknowledged.
+    /// Sends text records, within the window, and again until all are acknowledged.
     package func deliver(_ records: [(text: String, first: Bool, last: Bool)]) throws {
-        let base = nextOwnRecord
+        let state = state
+        let base = state.nextOwnRecord
         let end = base + UInt32(records.count)
-        nextOwnRecord = end
+        state.nextOwnRecord = end
         var attempts = 0
-        while acknowledged < end {
-            let low = max(base, acknowledged)
+        while state.acknowledged < end {
+            let low = max(base, state.acknowledged)
             let high = min(end, low + 8)
             for number in low..<high {
                 let record = records[Int(number - base)]
                 sendRecord(number, record.text, first: record.first, last: record.last)
             }
             let limit = trial.now + .milliseconds(400)
-            while acknowledged < high, trial.now < limit { trial.pump(until: min(limit, trial.now + .milliseconds(5))) }
-            attempts = acknowledged > low ? 0 : attempts + 1
+            while state.acknowledged < high, trial.now < limit {
+                trial.pump(until: min(limit, trial.now + .milliseconds(5)))
+            }
+            attempts = state.acknowledged > low ? 0 : attempts + 1
             guard attempts < 8 else {
                 throw Finding(
                     expected: "an ack of record \(low), which was sent \(attempts) times",
@@ -115,8 +87,7 @@ extension Program {
     /// Waits until it shows that person as typing, or no longer: the instant at which it said so.
     @discardableResult
     package func awaitTyping(
-        _ isShown: Bool, of user: String, within limit: Duration = .seconds(5), in chat: String? = nil,
-        trial: Trial
+        _ isShown: Bool, of user: String, within limit: Duration = .seconds(5), in chat: String? = nil
     ) throws -> Duration {
         let words = isShown ? "shows" : "no longer shows"
         return try trial.wait(
@@ -151,7 +122,7 @@ extension Program {
 
     /// Fails unless `count` messages to that person have been delivered.
     package func awaitDelivered(
-        _ count: Int = 1, to user: String, within limit: Duration = .seconds(5), trial: Trial
+        _ count: Int = 1, to user: String, within limit: Duration = .seconds(5)
     ) throws {
         let end = trial.now + limit
         // Counting is work, where there are thousands: not after each line.

@@ -1,28 +1,6 @@
 import InklingWire
 
 extension Peer {
-    /// Sends a ping on a session and waits for its pong: the link works, and the program has read what came before.
-    package func probe(on session: PeerSession? = nil) throws {
-        let start = trial.now
-        var tokens: Set<UInt16> = []
-        for limit in [Duration.seconds(1), .seconds(1), .seconds(2)] {
-            let token = trial.token()
-            tokens.insert(token)
-            send([.ping(token)], on: session)
-            let end = trial.now + limit
-            while trial.now < end {
-                if hasPong(tokens, since: start) { return }
-                trial.pump(until: min(end, trial.now + .milliseconds(5)))
-            }
-        }
-        if hasPong(tokens, since: start) { return }
-        throw Finding(expected: "the program still answers a ping", actual: summary(since: start))
-    }
-
-    private func hasPong(_ tokens: Set<UInt16>, since start: Duration) -> Bool {
-        received.reversed().prefix { $0.at >= start }.contains { $0.pong.map(tokens.contains) ?? false }
-    }
-
     /// Whether a pong with that token has come.
     package func hasPong(_ token: UInt16) -> Bool { received.contains { $0.pong == token } }
 }
@@ -59,7 +37,7 @@ extension Trial {
             for sample in some { stranger.sendBytes(sample.bytes, to: program.address) }
             let what = some.count == 1 ? first.what : "\(first.what) … \(last.what)"
             do {
-                try witness.probe()
+                try witness.ping()
             } catch let finding as Finding {
                 let actual = program.exit.map { "it ended: \($0.status)" } ?? finding.actual
                 throw Finding(expected: "the program lives on after \(what)", actual: actual)
@@ -84,32 +62,29 @@ extension Trial {
     /// Sends plaintexts on the link of a peer, each with a ping before its frames, and sees which are taken: those
     /// that are `valid`, as a whole, and no other. After each that ends the link the peer opens another.
     package func expectParsing(of samples: [Sample], areValid: Bool, by program: Program, from peer: Peer) throws {
-        // After a bye that ends no link (L-45) the program opens too: two handshakes would be at odds.
-        peer.habits.answersInitiations = false
-        defer { peer.habits.answersInitiations = true }
         var pending: [(what: String, token: UInt16)] = []
         for sample in samples {
-            if areValid, peer.sending?.ended ?? true { try peer.open(to: program) }
+            if areValid, peer.sending == nil { try peer.open(to: program) }
             let token = token()
             let start = now
             if sample.bytes.count > Trial.plaintextSize - 3 {
                 // No room for the ping.
                 peer.sendPlaintext(sample.bytes)
-                try peer.probe()
+                try peer.ping()
                 continue
             }
             peer.sendPlaintext([0x06] + token.bigEndianBytes + sample.bytes)
             if areValid {
                 try peer.await("a pong to the ping before \(sample.what)", since: start) { $0.pong == token }
                 let frames = (try? Frames.parse(sample.bytes)) ?? []
-                if frames.contains(where: { if case .bye = $0 { true } else { false } }) { peer.endLink() }
+                if frames.contains(where: \.endsLink) { peer.forget() }
             } else {
                 pending.append((sample.what, token))
-                if pending.count % 16 == 0 { try peer.probe() }
+                if pending.count % 16 == 0 { try peer.ping() }
             }
         }
-        if areValid, peer.sending?.ended ?? true { try peer.open(to: program) }
-        try peer.probe()
+        if areValid, peer.sending == nil { try peer.open(to: program) }
+        try peer.ping()
         guard !areValid else { return }
         run(for: .milliseconds(200))
         for (what, token) in pending where peer.hasPong(token) {
@@ -137,16 +112,28 @@ extension Trial {
 }
 
 extension Peer {
-    /// Forgets a session that the program no longer holds.
-    package func endLink() {
-        sending?.ended = true
-        sending = nil
-    }
-
     /// An identity of which the vectors name the private key, too.
     package static func identity(privateKey: [UInt8]) throws -> KeyPair {
         guard let pair = KeyPair(privateKey: privateKey) else { throw Untried(reason: "the vector's key is no key") }
         return pair
+    }
+}
+
+extension Frame {
+    /// Whether the frame ends the link: a bye, or an ack that fits no record of the program (L-94).
+    var endsLink: Bool {
+        switch self {
+        case .bye, .ack: true
+        case .heartbeat, .typing, .record, .ping, .pong, .forward, .unknown: false
+        }
+    }
+}
+
+extension ChatKeys {
+    /// The keys of the open chat of a valid name.
+    package init(open name: String) {
+        guard let name = try? ChatName(name) else { preconditionFailure("the case names a chat") }
+        self.init(openName: name)
     }
 }
 

@@ -63,7 +63,7 @@ package final class Trial {
         named name: String = "Alice", in chat: ChatKeys? = nil, identity: KeyPair? = nil, host: String = "127.0.0.1"
     ) throws -> Peer {
         let peer = Peer(
-            trial: self, address: try stage.bind(host: host), chat: chat ?? ChatKeys(openName: chatName),
+            trial: self, address: try stage.bind(host: host), chat: chat ?? ChatKeys(open: chatName),
             identity: identity ?? KeyPair(using: &generator), name: name)
         peers.append(peer)
         return peer
@@ -107,6 +107,14 @@ package final class Trial {
         }
         if let value = try value() { return value }
         throw Finding(expected: expected() + " within \(limit.text)", actual: actual())
+    }
+
+    /// Waits until `condition` holds, and fails after `limit`.
+    package func wait(
+        _ limit: Duration, for expected: @autoclosure () -> String, actual: () -> String = { "it did not happen" },
+        when condition: () throws -> Bool
+    ) throws {
+        try wait(limit, for: expected(), actual: actual, until: { try condition() ? true : nil })
     }
 
     /// Fails if `condition` becomes true within a while.

@@ -1,65 +1,81 @@
 import InklingWire
 
-/// What a node does for strangers, bounded (L-8 to L-13, D-13): cookies under load, answers by second and by source.
-struct AdmissionControl {
-    private var load = SlidingWindow(perSecond: Limits.loadInitiationsPerSecond)
-    private var retries = SlidingWindow(perSecond: Limits.retriesPerSecond)
-    private var retriesToKnown = SlidingWindow(perSecond: Limits.retriesToKnownPerSecond)
-    private var openedOfUnknown = SlidingWindow(perSecond: Limits.initiationsOpenedOfUnknownPerSecond)
-    private var answers = SlidingWindow(perSecond: Limits.initiationsAnsweredPerSecond)
-    private var answersToUnpreferred = SlidingWindow(perSecond: Limits.answersToUnpreferredPerSecond)
-    private var answersToUnknown = SlidingWindow(perSecond: Limits.answersToUnknownPerSecond)
-    private var bySource = ForgetfulTable<Source, TokenBucket>(capacity: Limits.initiationSources)
-    private var tells = SlidingWindow(perSecond: Limits.asksAnsweredPerSecond)
-    private var tellsToUnknown = SlidingWindow(perSecond: Limits.asksOfUnknownAnsweredPerSecond)
-    private var secret: CookieSecret
-    private var previousSecret: CookieSecret
-    private var secretSince: Instant
+/// What a node does for those whom it does not know, bounded (L-8 to L-11, L-92, L-96, L-97, D-25).
+struct AdmissionControl: Sendable {
+    private var beforeChecks = SlidingWindow(perSecond: Limits.initiationsBeforeChecks)
+    private var load = SlidingWindow(perSecond: Limits.loadInitiations)
+    private var retries = SlidingWindow(perSecond: Limits.retries)
+    private var retriesToKnown = SlidingWindow(perSecond: Limits.retriesToKnown)
+    private var openedOfUnknown = SlidingWindow(perSecond: Limits.cookieInitiationsFromUnknown)
+    private var answers = SlidingWindow(perSecond: Limits.answers)
+    private var answersToUnpreferred = SlidingWindow(perSecond: Limits.answersToUnpreferred)
+    private var answersToUnknown = SlidingWindow(perSecond: Limits.answersToUnknown)
+    private var cookiesBySource = ForgetfulTable<Source, TokenBucket>(capacity: Limits.cookieSources)
+    private var asksTried = SlidingWindow(perSecond: Limits.asksTried)
+    private var tells = SlidingWindow(perSecond: Limits.asksAnswered)
+    private var tellsToUnknown = SlidingWindow(perSecond: Limits.asksAnsweredOfUnknown)
+    private var datagramsBySource = ForgetfulTable<Source, TokenBucket>(capacity: Limits.links)
+    private var suspectPings = SlidingWindow(perSecond: Limits.suspectPings)
+    private var suspectPingsToStrangers = SlidingWindow(perSecond: Limits.suspectPings / 2)
+    private var key: CookieKey
+    private var previousKey: CookieKey
+    private var keySince: Instant
+
+    /// How long a key makes cookies; for as long again its cookies count (L-11).
+    private static let keyLifetime = Limits.cookieLifetime / 2
 
     init(now: Instant, _ effects: inout Effects) {
-        secret = effects.cookieSecret()
-        previousSecret = effects.cookieSecret()
-        secretSince = now
+        key = effects.cookieKey()
+        previousKey = effects.cookieKey()
+        keySince = now
     }
 
-    // MARK: Inputs
+    // MARK: Initiations
 
-    /// What becomes of an initiation before anything is computed for it.
+    /// Whether an initiation came with a cookie that is valid at its source.
+    mutating func hasValidCookie(
+        _ initiation: Initiation, from address: Address, _ effects: inout Effects, now: Instant
+    ) -> Bool {
+        rotateKey(&effects, now: now)
+        return [key, previousKey].contains { $0.fits(initiation, address: address.bytes, port: address.port) }
+    }
+
+    /// Whether an initiation is within those that are checked without a valid cookie (L-8, step 3).
+    mutating func admitsCheck(now: Instant) -> Bool { !beforeChecks.count(now) }
+
+    /// What becomes of an initiation of one of the node's chats (L-8, step 5).
     enum Screening: Equatable {
-        /// It may be opened.
         case open
-        /// The node is under load: the initiation has to come again, with this cookie. A cookie that came was no good.
-        case retry(cookie: [UInt8], hadCookie: Bool)
-        /// Its source has used up its share.
+        /// It has to come again, with a cookie.
+        case retry
         case drop(DropReason)
     }
 
-    /// An initiation for one of our chats came that was not answered before.
-    ///
     /// - Parameters:
     ///   - acquaintance: Who is known to be at its address.
+    ///   - isFar: Whether it is known to have come with a hop limit below 255 (L-92).
     mutating func screen(
-        _ initiation: Initiation, from address: Address, _ acquaintance: Acquaintance, unconfirmedSessions: Int,
+        hasCookie: Bool, from address: Address, _ acquaintance: Acquaintance, unconfirmedSessions: Int, isFar: Bool,
         _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
     ) -> Screening {
         let isOverRate = load.count(now)
-        let isUnderLoad = isOverRate || unconfirmedSessions >= Limits.loadUnconfirmedSessions
-        rotateSecret(&effects, now: now)
-        if hasValidCookie(initiation, from: address) {
-            if acquaintance < .verified, let source = surroundings.source(of: address) {
-                guard takeInitiation(of: source, &effects, now) else { return .drop(.sourceLimit) }
-            }
-            let isOpened = acquaintance > .none || openedOfUnknown.take(now)
-            return isOpened ? .open : .drop(.answerLimit)
+        let needsCookie = isOverRate || isFar || unconfirmedSessions >= Limits.loadUnconfirmedSessions
+        guard hasCookie else { return needsCookie ? .retry : .open }
+        if acquaintance < .verified, let source = surroundings.source(of: address) {
+            guard takeCookie(of: source, &effects, now) else { return .drop(.sourceLimit) }
         }
-        guard isUnderLoad else { return .open }
-        guard acquaintance > .none && retriesToKnown.take(now) || retries.take(now) else { return .drop(.answerLimit) }
-        let cookie = secret.cookie(for: initiation, address: address.bytes, port: address.port)
-        return .retry(cookie: cookie, hadCookie: initiation.cookie != nil)
+        return acquaintance > .none || openedOfUnknown.take(now) ? .open : .drop(.answerLimit)
     }
 
-    /// An initiation opened: whether it may be answered. Half of the answers is for anybody, a quarter is kept for
-    /// addresses with a live link, and a quarter for those of preferred keys.
+    /// The cookie of a retry; nil if no more retries may be sent (L-96).
+    mutating func retry(
+        _ initiation: Initiation, to address: Address, _ acquaintance: Acquaintance, now: Instant
+    ) -> [UInt8]? {
+        guard acquaintance > .none && retriesToKnown.take(now) || retries.take(now) else { return nil }
+        return key.cookie(for: initiation, address: address.bytes, port: address.port)
+    }
+
+    /// Whether an initiation that opened may be answered; it counts then (L-10).
     mutating func admitsAnswer(to acquaintance: Acquaintance, now: Instant) -> Bool {
         if acquaintance < .preferred, !answersToUnpreferred.hasRoom(now) { return false }
         if acquaintance < .linked, !answersToUnknown.hasRoom(now) { return false }
@@ -69,44 +85,62 @@ struct AdmissionControl {
         return true
     }
 
-    /// Somebody asks for our key: whether they may get it. Half of the tells is kept for known addresses.
-    mutating func admitsTell(to acquaintance: Acquaintance, now: Instant) -> Bool {
-        if acquaintance == .none, !tellsToUnknown.hasRoom(now) { return false }
+    /// Changes the key when its time is over; the one before still counts (L-11).
+    private mutating func rotateKey(_ effects: inout Effects, now: Instant) {
+        let age = now - keySince
+        guard age >= AdmissionControl.keyLifetime else { return }
+        let isRecent = age < AdmissionControl.keyLifetime * 2
+        previousKey = isRecent ? key : effects.cookieKey()
+        key = effects.cookieKey()
+        // Counted from when the one before was due to change, so that no key counts for longer than 240 s.
+        keySince = isRecent ? keySince + AdmissionControl.keyLifetime : now
+    }
+
+    private mutating func takeCookie(of source: Source, _ effects: inout Effects, _ now: Instant) -> Bool {
+        var bucket =
+            cookiesBySource[source]
+            ?? TokenBucket(
+                perSecond: Limits.cookieInitiationsPerSource,
+                burst: source == .otherUsers
+                    ? Limits.cookieInitiationsOfHostBurst : Limits.cookieInitiationsPerSourceBurst,
+                now: now)
+        defer { cookiesBySource.set(bucket, for: source, &effects) }
+        return bucket.take(now)
+    }
+
+    // MARK: Asks
+
+    /// Whether one more ask may be tried (D-25).
+    mutating func admitsAsk(now: Instant) -> Bool { asksTried.take(now) }
+
+    /// Whether an ask may be answered. Half of the tells is kept for known addresses on this network (D-25).
+    mutating func admitsTell(isKnown: Bool, now: Instant) -> Bool {
+        if !isKnown, !tellsToUnknown.hasRoom(now) { return false }
         guard tells.take(now) else { return false }
-        if acquaintance == .none { _ = tellsToUnknown.take(now) }
+        if !isKnown { _ = tellsToUnknown.take(now) }
         return true
     }
 
-    // MARK: Cookies
+    // MARK: Links
 
-    private func hasValidCookie(_ initiation: Initiation, from source: Address) -> Bool {
-        guard initiation.cookie != nil else { return false }
-        return [secret, previousSecret].contains {
-            $0.matches(initiation, address: source.bytes, port: source.port)
-        }
-    }
-
-    /// Changes the secret when its time is over; the one before still counts (L-11).
-    private mutating func rotateSecret(_ effects: inout Effects, now: Instant) {
-        let age = now - secretSince
-        guard age >= Limits.cookieSecretLifetime else { return }
-        let isRecent = age < Limits.cookieSecretLifetime * 2
-        previousSecret = isRecent ? secret : effects.cookieSecret()
-        secret = effects.cookieSecret()
-        // Counted from when the one before was due to change, so that no secret counts for longer than 240 s.
-        secretSince = isRecent ? secretSince + Limits.cookieSecretLifetime : now
-    }
-
-    /// Takes a token of that source; the table of sources stays bounded.
-    private mutating func takeInitiation(of source: Source, _ effects: inout Effects, _ now: Instant) -> Bool {
+    /// Takes a datagram from what all links of a source may send (L-25); the node's own user is no source.
+    mutating func takesDatagram(of source: Source?, _ effects: inout Effects, now: Instant) -> Bool {
+        guard let source else { return true }
         var bucket =
-            bySource[source]
-            ?? TokenBucket(
-                perSecond: Limits.cookieInitiationsPerSecondPerSource,
-                burst: source == .otherUsers
-                    ? Limits.cookieInitiationBurstOfOtherUsers : Limits.cookieInitiationBurstPerSource,
-                now: now)
-        defer { bySource.set(bucket, for: source, &effects) }
+            datagramsBySource[source]
+            ?? TokenBucket(perSecond: Limits.datagramsPerSource, burst: Limits.datagramsPerSource, now: now)
+        defer { datagramsBySource.set(bucket, for: source, &effects) }
         return bucket.take(now)
+    }
+
+    /// Takes the datagrams of a ping to a suspect link, if so many may be sent (L-76).
+    mutating func takesPing(_ count: Int, isStranger: Bool, now: Instant) -> Bool {
+        guard suspectPings.hasRoom(now, for: count) else { return false }
+        guard !isStranger || suspectPingsToStrangers.hasRoom(now, for: count) else { return false }
+        for _ in 0..<count {
+            _ = suspectPings.take(now)
+            if isStranger { _ = suspectPingsToStrangers.take(now) }
+        }
+        return true
     }
 }

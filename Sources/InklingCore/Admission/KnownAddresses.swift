@@ -1,6 +1,6 @@
 import InklingWire
 
-/// Who is known to be at an address; the higher, the more of what is limited is kept for it (L-9, L-10, D-13).
+/// Who is known to be at an address; the higher, the more of what is limited is kept for it (L-10, L-96, L-97, D-25).
 enum Acquaintance: Int, Comparable {
     /// Nobody.
     case none
@@ -14,11 +14,12 @@ enum Acquaintance: Int, Comparable {
     static func < (left: Acquaintance, right: Acquaintance) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The addresses of links and candidates, so that a flood from others costs no search for each datagram.
-struct KnownAddresses {
+/// The known addresses, so that a flood from others costs no search for each datagram.
+struct KnownAddresses: Sendable {
     private enum Owner: Hashable {
         case link(LinkID)
-        case source(PeerSourceID)
+        case instance(InstanceID)
+        case remembered(PersonID)
     }
 
     private var owned: [Owner: (addresses: [Address], acquaintance: Acquaintance)] = [:]
@@ -47,19 +48,26 @@ struct KnownAddresses {
         return true
     }
 
-    /// The candidates of a source have changed, or it is gone.
-    mutating func update(_ id: PeerSourceID, _ sources: PeerSourceTable, _ surroundings: Surroundings) {
-        guard let source = sources.find(id),
-            source.isByHand || source.person.map(surroundings.isPreferred) ?? false
-        else { return set(.source(id), [], .none) }
-        set(.source(id), source.addresses, .preferred)
+    /// The candidates of an instance have changed, or it is gone.
+    mutating func update(_ id: InstanceID, _ instances: InstanceTable, _ surroundings: Surroundings) {
+        guard let instance = instances.find(id),
+            instance.isByHand || instance.person.map(surroundings.isPreferred) ?? false
+        else { return set(.instance(id), [], .none) }
+        set(.instance(id), instance.addresses, .preferred)
+    }
+
+    /// The remembered addresses of a person have changed.
+    mutating func update(_ person: PersonID, _ remembered: RememberedAddresses, _ surroundings: Surroundings) {
+        let addresses = surroundings.isPreferred(person) ? remembered[person]?.addresses ?? [] : []
+        set(.remembered(person), addresses, .preferred)
     }
 
     /// Somebody's standing has changed: everything is looked at again.
-    mutating func rebuild(_ links: LinkTable, _ sources: PeerSourceTable, _ surroundings: Surroundings) {
+    mutating func rebuild(_ links: LinkTable, _ directory: PeerDirectory, _ surroundings: Surroundings) {
         self = KnownAddresses()
         for id in links.sortedIDs { _ = update(id, links, surroundings) }
-        for id in sources.sortedIDs { update(id, sources, surroundings) }
+        for id in directory.instances.sortedIDs { update(id, directory.instances, surroundings) }
+        for person in directory.remembered.people { update(person, directory.remembered, surroundings) }
     }
 
     private mutating func set(_ owner: Owner, _ addresses: [Address], _ acquaintance: Acquaintance) {

@@ -2,7 +2,7 @@ import InklingWire
 
 /// What an input brings about: outputs in their order, counters, and the random numbers that it takes.
 struct Effects: Sendable {
-    /// The messages of a chat that wait for the list that ends their authors' typing (T-22).
+    /// The messages of a chat that wait for the list that ends their authors' typing (T-27).
     private struct Gate {
         /// Who is listed as typing and is not any more.
         var typists: Set<PublicKey> = []
@@ -11,9 +11,9 @@ struct Effects: Sendable {
 
     private var outputs: [Output] = []
     private var head = 0
-    private var gates: [ChatTag: Gate] = [:]
+    private var gates: [ChatID: Gate] = [:]
     private var random: any RandomNumberGenerator & Sendable
-    private var orders = SessionOrder.first
+    private var orders: UInt64 = 0
     /// Counters since the start.
     var counters = Counters()
 
@@ -43,7 +43,7 @@ struct Effects: Sendable {
     }
 
     /// Whether messages of somebody wait from now on: a list that ends their typing is due.
-    mutating func holdMessages(of key: PublicKey, in chat: ChatTag, _ isHeld: Bool) {
+    mutating func holdMessages(of key: PublicKey, in chat: ChatID, _ isHeld: Bool) {
         if isHeld {
             gates[chat, default: Gate()].typists.insert(key)
         } else {
@@ -52,12 +52,12 @@ struct Effects: Sendable {
     }
 
     /// Whether a message of somebody waits.
-    func holdsMessage(of key: PublicKey, in chat: ChatTag) -> Bool {
+    func holdsMessage(of key: PublicKey, in chat: ChatID) -> Bool {
         gates[chat]?.messages.contains { $0.author == key } ?? false
     }
 
     /// The messages of a chat that waited go out, in their order.
-    mutating func releaseMessages(in chat: ChatTag) {
+    mutating func releaseMessages(in chat: ChatID) {
         guard let gate = gates.removeValue(forKey: chat) else { return }
         for message in gate.messages { outputs.append(message.output) }
     }
@@ -74,28 +74,26 @@ struct Effects: Sendable {
 
     mutating func number() -> UInt64 { random.next() }
 
-    mutating func token() -> UInt32 { UInt32(truncatingIfNeeded: random.next()) }
-
-    /// A stream identifier: not 0, and not `previous`.
-    mutating func stream(after previous: UInt32 = 0) -> UInt32 {
-        while true {
-            let stream = token()
-            if stream != 0 && stream != previous { return stream }
-        }
-    }
+    mutating func index() -> UInt32 { UInt32(truncatingIfNeeded: random.next()) }
 
     mutating func keyPair() -> KeyPair { KeyPair(using: &random) }
 
-    mutating func cookieSecret() -> CookieSecret { CookieSecret(using: &random) }
+    mutating func cookieKey() -> CookieKey { CookieKey(using: &random) }
+
+    /// The frames of a datagram of a node under test, which adds one of a reserved type now and then.
+    mutating func greased(_ frames: [Frame]) -> [Frame] { Greasing.grease(frames, using: &random) }
 
     /// An instant at a duration from `start` that is varied at random within `percent`.
     mutating func instant(after start: Instant, _ duration: Duration, percent: ClosedRange<Int>) -> Instant {
         start + duration * (percent.lowerBound + Int(random.next() % UInt64(percent.count))) / 100
     }
 
-    /// The place of a session that sends from now on: after all others.
-    mutating func nextOrder() -> SessionOrder {
-        orders = orders.next
+    /// The body of a greasing record, if one goes before a message.
+    mutating func greasingRecord() -> [UInt8]? { Greasing.record(number: 0, using: &random)?.body }
+
+    /// The place of a session that is completed now: after all others (L-70).
+    mutating func nextOrder() -> UInt64 {
+        orders += 1
         return orders
     }
 }

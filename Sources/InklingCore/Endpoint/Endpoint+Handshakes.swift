@@ -1,222 +1,255 @@
 import InklingWire
 
-/// Handshakes: initiations and asks answered, responses and tells taken, and the sessions that come of them.
+/// Handshakes: initiations answered, responses taken, and the sessions that come of them.
 extension Endpoint {
     // MARK: Initiations
 
-    /// An initiation came: the steps of L-8, in their order.
-    mutating func receive(_ initiation: Initiation, bytes: [UInt8], from address: Address, _ now: Instant) {
-        guard let keys = chats.find(initiation.tag)?.keys else { return effects.drop(.unknownChat) }
+    /// An initiation came: the steps of L-8, in their order, after its form and source.
+    mutating func receive(
+        _ initiation: Initiation, bytes: [UInt8], from address: Address, isFar: Bool, _ now: Instant
+    ) {
         if let response = handshakes.response(to: bytes) { return effects.send(response, to: address, .response) }
         let acquaintance = knownAddresses.acquaintance(at: address)
+        var hasCookie: Bool?
+        if !admission.admitsCheck(now: now) {
+            let isValid = admission.hasValidCookie(initiation, from: address, &effects, now: now)
+            guard isValid else { return retry(initiation, to: address, acquaintance, now) }
+            hasCookie = true
+        }
+        guard let chat = chats.sortedIDs.first(where: { chats[$0].keys.fits(initiation) }) else {
+            return effects.drop(.unknownChat)
+        }
+        let isValid = hasCookie ?? admission.hasValidCookie(initiation, from: address, &effects, now: now)
         let screening = admission.screen(
-            initiation, from: address, acquaintance, unconfirmedSessions: handshakes.unconfirmedCount, surroundings,
-            &effects, now: now)
+            hasCookie: isValid, from: address, acquaintance, unconfirmedSessions: handshakes.unconfirmedCount,
+            isFar: isFar, surroundings, &effects, now: now)
         switch screening {
         case .open: break
         case .drop(let reason): return effects.drop(reason)
-        case .retry(let cookie, let hadCookie):
-            if hadCookie { effects.drop(.cookie) }
-            let retry = Datagram.retry(Retry(receiverIndex: initiation.senderIndex, cookie: cookie))
-            return effects.send(retry.encode(), to: address, .retry)
+        case .retry: return retry(initiation, to: address, acquaintance, now)
         }
-        guard
-            let received = try? NoiseResponder.read(
-                identity: surroundings.configuration.identity, prologue: initiation.prologue,
-                message: initiation.noise),
-            received.payload.isEmpty
-        else { return effects.drop(.unauthenticated) }
-        guard received.remote != surroundings.ownKey else { return effects.drop(.ownIdentity) }
+        let received: ReceivedHandshake
+        do {
+            received = try ReceivedHandshake(
+                initiation, chat: chats[chat].keys, identity: surroundings.configuration.identity)
+        } catch {
+            return effects.drop(error == .ownKey ? .ownIdentity : .unauthenticated)
+        }
         guard !surroundings.isBlocked(received.remote) else { return effects.drop(.blocked) }
-        let person = PersonID(chat: initiation.tag, key: received.remote)
-        guard links.hasLink(to: person) || room(for: person, at: address) != .none else {
-            return effects.drop(.linkLimit)
-        }
-        guard admission.admitsAnswer(to: acquaintance, now: now) else { return effects.drop(.answerLimit) }
-        answer(initiation, received, bytes: bytes, to: person, keys, from: address, now)
+        answer(received, in: chat, bytes: bytes, from: address, acquaintance, now)
     }
 
-    private mutating func answer(
-        _ initiation: Initiation, _ received: NoiseResponder, bytes: [UInt8], to person: PersonID, _ keys: ChatKeys,
-        from address: Address, _ now: Instant
+    private mutating func retry(
+        _ initiation: Initiation, to address: Address, _ acquaintance: Acquaintance, _ now: Instant
     ) {
-        let index = directory.freshIndex(links, handshakes, &effects)
-        let payload = (0..<4).map { UInt8(truncatingIfNeeded: index >> (24 - 8 * UInt32($0))) }
-        let ephemeral = effects.keyPair()
-        guard
-            let (message, transport) = try? received.reply(
-                ephemeral: ephemeral, preSharedKey: keys.preSharedKey, payload: payload)
-        else { return effects.drop(.unauthenticated) }
-        if surroundings.ownKey > person.key {
-            directory.giveWay(to: person, at: address, now: now)
+        if initiation.cookie != nil { effects.drop(.cookie) }
+        guard let cookie = admission.retry(initiation, to: address, acquaintance, now: now) else {
+            return effects.drop(.answerLimit)
         }
-        let response = Response(receiverIndex: initiation.senderIndex, noise: message).encode()
+        let retry = Retry(receiverIndex: initiation.senderIndex, cookie: cookie)
+        effects.send(Datagram.retry(retry).encode(), to: address, .retry)
+    }
+
+    /// Steps 8 and 9, and the response (L-62).
+    private mutating func answer(
+        _ received: ReceivedHandshake, in chat: ChatID, bytes: [UInt8], from address: Address,
+        _ acquaintance: Acquaintance, _ now: Instant
+    ) {
+        let person = PersonID(chat: chat, key: received.remote)
+        let link = links.link(to: person, run: received.peer.run)
+        let own = EpochRules.answer(
+            link: link.map { links[$0].epochs }, keyEpoch: epoch(of: person), epoch: received.peer.epoch)
+        guard let own else { return effects.drop(.unexpected) }
+        guard link != nil || room(for: person, at: address) != .none else { return effects.drop(.linkLimit) }
+        guard admission.admitsAnswer(to: acquaintance, now: now) else { return effects.drop(.answerLimit) }
+        let index = freshIndex()
+        guard
+            let (response, keys) = try? received.respond(
+                ephemeral: effects.keyPair(), index: index, own: RunAndEpoch(run: run(in: chat), epoch: own))
+        else { return effects.drop(.unauthenticated) }
         let session = Session(
-            localIndex: index, remoteIndex: initiation.senderIndex, role: .responder, keys: transport, opener: nil,
-            address: address, now: now)
+            localIndex: index, remoteIndex: response.receiverIndex, role: .responder, keys: keys, address: address,
+            now: now)
+        let encoded = Datagram.response(response).encode()
         handshakes.add(
             UnconfirmedSession(
-                person: person, initiation: bytes, response: response, expires: now + Limits.unconfirmedLifetime,
-                session: session))
-        effects.send(response, to: address, .response)
+                person: person, run: received.peer.run, epochs: EpochPair(own: own, peer: received.peer.epoch),
+                initiation: Handshakes.body(of: bytes), response: encoded, createdAt: now, session: session))
+        effects.send(encoded, to: address, .response)
+    }
+
+    /// The first sealed datagram opened on a responder's session: it joins (L-67), unless its frames say bye (L-34).
+    mutating func confirm(
+        _ unconfirmed: UnconfirmedSession, _ sealed: SealedDatagram, _ plaintext: [UInt8], from address: Address,
+        _ now: Instant
+    ) {
+        let frames = try? Frames.parse(plaintext, counter: sealed.counter)
+        // A last will is a bye; any other datagram under its counter leaves the session unconfirmed (W-21).
+        guard frames != nil || sealed.counter != Limits.lastWillCounter else { return effects.drop(.frames) }
+        handshakes.remove(unconfirmed.session.localIndex)
+        let person = unconfirmed.person
+        let link = links.link(to: person, run: unconfirmed.run)
+        for case .bye(let reason) in frames ?? [] {
+            if let link, links[link].epochs == unconfirmed.epochs { endByBye(link, reason, now) }
+            return
+        }
+        effects.counters.handshakesCompleted += 1
+        let joining = EpochRules.join(link: link.map { links[$0].epochs }, unconfirmed.epochs)
+        let joined = join(
+            unconfirmed.session.joining(at: now), joining, to: link, of: person, run: unconfirmed.run,
+            unconfirmed.epochs, now)
+        guard let joined else { return }
+        receive(sealed, from: address, now)
+        peerOpened(person, unconfirmed.session.localIndex, joined, now)
     }
 
     // MARK: Responses
 
+    /// A response came: it completes a handshake, or leaves it as it was (L-7). Too many are not opened (L-49).
     mutating func receive(_ response: Response, from address: Address, _ now: Instant) {
-        switch directory.receive(response, from: address, now: now) {
-        case .drop(let reason): effects.drop(reason)
-        case .completed(let completion): greet(completion, from: address, now)
+        guard var attempt = handshakes.attempt(response.receiverIndex) else { return effects.drop(.unknownIndex) }
+        if attempt.wasSent(to: address) {
+            guard attempt.takeResponse(from: address) else { return effects.drop(.responseLimit) }
+            handshakes.update(attempt)
+        } else {
+            guard initiations.takesStrayResponse(now: now) else { return effects.drop(.responseLimit) }
+        }
+        guard let (index, peer, keys) = try? attempt.handshake.complete(response) else {
+            return effects.drop(.unauthenticated)
+        }
+        handshakes.remove(attempt.index)
+        effects.counters.handshakesCompleted += 1
+        initiations.answered(from: address, &effects)
+        let person = attempt.person
+        let link = links.link(to: person, run: peer.run)
+        let destination = attempt.wasSent(to: address) ? address : attempt.firstDestination ?? address
+        let decision = EpochRules.response(
+            link: link.map { (links[$0].epochs, links[$0].isDown) }, keyEpoch: epoch(of: person), named: attempt.epoch,
+            peer: peer.epoch, isFollowUp: attempt.isFollowUp)
+        switch decision {
+        case .drop: attemptFailed(attempt, now)
+        case .forget: if let link { forget(link, .lostState, .replaced, now) }
+        case .handshake(let epoch): followUp(attempt, epoch: epoch, isForLink: link != nil, at: destination, now)
+        case .joining(let joining):
+            let session = Session(
+                localIndex: attempt.index, remoteIndex: index, role: .initiator, keys: keys, address: destination,
+                now: now)
+            let pair = EpochPair(own: attempt.epoch, peer: peer.epoch)
+            let uncovered = directory.uncoveredCount(of: person, links)
+            guard let id = join(session, joining, to: link, of: person, run: peer.run, pair, now) else {
+                return attemptFailed(attempt, now)
+            }
+            let covers = directory.uncoveredCount(of: person, links) < uncovered
+            if attempt.isOfOpening { openingJoined(person, attempt.index, id, covers: covers, now) }
         }
     }
 
-    /// A handshake of ours is complete: hellos begin on its session.
-    private mutating func greet(_ completion: PeerDirectory.Completion, from address: Address, _ now: Instant) {
-        let source = completion.source
-        effects.counters.handshakesCompleted += 1
-        directory.answered(from: address, &effects)
-        var session = Session(
-            localIndex: completion.localIndex, remoteIndex: completion.remoteIndex, role: .initiator,
-            keys: completion.keys, opener: source.id,
-            address: completion.destinations.contains(address) ? address : source.addresses.first ?? address,
-            now: now)
-        session.order = effects.nextOrder()
-        let presumed: LinkID? =
-            if case .rekey(let link) = source.origin { link } else { links.lastHeard(of: completion.person) }
-        let greeting = greeting(session, with: completion.person, presumed: presumed, now)
-        handshakes.add(greeting)
-        sendHello(on: greeting, now)
-    }
-
-    /// A complete session that awaits the peer's hello.
+    /// A session joins, after the decision on its epochs (L-68).
     ///
-    /// - Parameter presumed: The link that it most likely belongs to; its streams go into our hello.
-    private mutating func greeting(
-        _ session: Session, with person: PersonID, presumed: LinkID?, _ now: Instant
-    ) -> GreetingSession {
-        let stream = presumed.map { links[$0].outgoing.stream } ?? effects.stream()
-        return GreetingSession(person: person, presumedLink: presumed, stream: stream, session: session, now: now)
+    /// - Returns: The link; nil if the session was dropped.
+    private mutating func join(
+        _ session: Session, _ joining: EpochRules.Joining, to link: LinkID?, of person: PersonID, run: UInt64,
+        _ pair: EpochPair, _ now: Instant
+    ) -> LinkID? {
+        let id: LinkID
+        switch (joining, link) {
+        case (.join, let link?): id = link
+        case (.replace, let link?):
+            replace(link, by: pair, now)
+            id = link
+        case (.make, _):
+            guard let made = make(person, run: run, pair, at: session.address, now) else { return nil }
+            id = made
+        case (.drop, _), (.join, nil), (.replace, nil):
+            effects.drop(.unexpected)
+            return nil
+        }
+        join(session, to: id, now)
+        return id
     }
 
-    /// Sends hello and heartbeat on a session that awaits the peer's hello (L-16).
-    mutating func sendHello(on greeting: GreetingSession, _ now: Instant) {
-        var greeting = greeting
-        let hello = greeting.hello(greeting.presumedLink.map { links[$0] }, surroundings)
-        greeting.session.sendHello(hello, heartbeat(in: greeting.person.chat), &effects, now: now)
-        handshakes.update(greeting)
-    }
-
-    /// No response came, or no hello on the session that came of it.
-    mutating func attemptFailed(_ source: PeerSourceID, _ now: Instant) {
-        directory.failed(source, links, handshakes, &effects, now: now)
-    }
-
-    // MARK: Sealed datagrams on sessions without a link
-
-    mutating func receive(
-        _ sealed: SealedDatagram, on unconfirmed: UnconfirmedSession, from address: Address, _ now: Instant
+    /// A handshake with another epoch goes to where a response came from, at once (L-65, L-66).
+    private mutating func followUp(
+        _ attempt: Attempt, epoch: UInt32, isForLink: Bool, at address: Address, _ now: Instant
     ) {
-        var unconfirmed = unconfirmed
-        switch unconfirmed.session.receive(sealed, now: now) {
-        case .dropped(let reason):
-            handshakes.update(unconfirmed)
-            effects.drop(reason)
-        case .lastWill:
-            farewell(on: unconfirmed.session, of: unconfirmed.person, .lastWill, now)
-        case .opened(let opened):
-            let greeting = confirm(unconfirmed, from: address, now)
-            receive(opened, on: greeting, from: address, now)
+        let index = begin(
+            attempt.person, .followUp(ofOpening: attempt.isOfOpening), epoch: epoch,
+            isFavoured: attempt.isFavoured || isForLink, at: [address], now)
+        guard let index else { return attemptFailed(attempt, now) }
+        if attempt.isOfOpening, openings.contains(attempt.person) { openings[attempt.person].goOn(with: index) }
+        advance(attempt: index, now)
+    }
+
+    /// A retry came: the same initiation goes out with its cookie, to that address alone (L-13).
+    mutating func receive(_ retry: Retry, from address: Address, _ now: Instant) {
+        guard var attempt = handshakes.attempt(retry.receiverIndex), attempt.obeysRetry(from: address) else {
+            return effects.drop(.unexpected)
+        }
+        let isFavoured = attempt.isFavoured
+        guard
+            attempt.isRemembered
+                || initiations.take([address], isFavoured: isFavoured, &effects, now: now) != nil
+        else { return effects.drop(.unexpected) }
+        attempt.obeyRetry(from: address)
+        handshakes.update(attempt)
+        var initiation = attempt.initiation
+        initiation.cookie = retry.cookie
+        effects.send(Datagram.initiation(initiation).encode(), to: address, .initiation)
+    }
+
+    // MARK: Beginning
+
+    /// Begins a handshake. Its first transmission is due now.
+    ///
+    /// - Returns: Its index; nil if no handshake with that key can be secret (W-4).
+    mutating func begin(
+        _ person: PersonID, _ purpose: Attempt.Purpose, epoch: UInt32, isFavoured: Bool, at candidates: [Address],
+        _ now: Instant
+    ) -> UInt32? {
+        guard let keys = chats.find(person.chat)?.keys else { return nil }
+        let index = freshIndex()
+        guard
+            let handshake = try? PendingHandshake(
+                chat: keys, identity: surroundings.configuration.identity, ephemeral: effects.keyPair(),
+                remote: person.key, senderIndex: index, own: RunAndEpoch(run: run(in: person.chat), epoch: epoch))
+        else { return nil }
+        handshakes.add(
+            Attempt(
+                person, purpose, epoch: epoch, isFavoured: isFavoured, candidates: candidates, handshake, &effects,
+                now: now))
+        return index
+    }
+
+    /// A random index that the node does not use (W-16).
+    private mutating func freshIndex() -> UInt32 {
+        while true {
+            let index = effects.index()
+            if !handshakes.isInUse(index), links.link(ofSession: index) == nil { return index }
         }
     }
 
-    mutating func receive(
-        _ sealed: SealedDatagram, on greeting: GreetingSession, from address: Address, _ now: Instant
-    ) {
-        var greeting = greeting
-        switch greeting.session.receive(sealed, now: now) {
-        case .dropped(let reason):
-            handshakes.update(greeting)
-            effects.drop(reason)
-        case .lastWill:
-            farewell(on: greeting.session, of: greeting.person, .lastWill, now)
-        case .opened(let opened):
-            receive(opened, on: greeting, from: address, now)
-        }
-    }
+    // MARK: Runs and epochs
 
-    /// The first datagram that opens on a responder's session completes it.
-    private mutating func confirm(
-        _ unconfirmed: UnconfirmedSession, from address: Address, _ now: Instant
-    ) -> GreetingSession {
-        let person = unconfirmed.person
-        handshakes.remove(unconfirmed.session.localIndex)
-        effects.counters.handshakesCompleted += 1
-        var session = unconfirmed.session
-        session.order = effects.nextOrder()
-        directory.confirmed(person)
-        directory.abandon(person, at: address, until: now + Limits.helloTimeout)
-        let greeting = greeting(session, with: person, presumed: links.lastHeard(of: person), now)
-        handshakes.add(greeting)
-        return greeting
-    }
+    /// The node's run in a chat (L-58).
+    func run(in chat: ChatID) -> UInt64 { epochs[chat]?.run ?? 0 }
 
-    /// What opened on a session that awaits the peer's hello: the hello binds it to a link; without it nothing but a
-    /// bye counts (L-20).
-    private mutating func receive(
-        _ opened: Session.Opened, on greeting: GreetingSession, from address: Address, _ now: Instant
-    ) {
-        var greeting = greeting
-        if let hello = opened.hello, greeting.session.notesHello(opened.counter) {
-            switch bind(greeting, by: hello, now) {
-            case .bound(let id):
-                return apply(opened, on: greeting.session.localIndex, of: id, from: address, isFirst: true, now)
-            case .surplus:
-                if opened.bye == nil { effects.drop(.unexpected) }
-                return
-            case .noRoom:
-                greeting.isRefused = true
-                effects.drop(.linkLimit)
+    /// The node's epoch of a key, with which it deals from now on (L-59).
+    mutating func epoch(of person: PersonID) -> UInt32 {
+        if (epochs[person.chat]?.count ?? 0) > Endpoint.epochsKept {
+            let (links, handshakes) = (links, handshakes)
+            epochs[person.chat]?.drop { key in
+                let other = PersonID(chat: person.chat, key: key)
+                return !links.hasLink(to: other) && !handshakes.hasAny(with: other)
             }
         }
-        if let status = opened.status { greeting.session.note(status, counter: opened.counter) }
-        handshakes.update(greeting)
-        if let reason = opened.bye {
-            farewell(on: greeting.session, of: greeting.person, reason, now)
-        } else {
-            effects.drop(.unexpected)
-        }
+        return epochs[person.chat, default: Epochs(run: 0)].epoch(of: person.key)
     }
 
-    /// The peer said bye on a session that belongs to no link.
-    private mutating func farewell(on session: Session, of person: PersonID, _ reason: ByeReason, _ now: Instant) {
-        handshakes.remove(session.localIndex)
-        if reason == .unheard {
-            if let opener = session.opener { attemptFailed(opener, now) }
-        } else {
-            directory.farewell(of: person, opener: session.opener, at: session.address, now: now)
-        }
-    }
+    /// The keys of a chat whose epochs are kept before those of unused ones are dropped.
+    private static let epochsKept = 4_096
 
-    // MARK: Asks and tells
-
-    mutating func receive(_ ask: Ask, from address: Address, _ now: Instant) {
-        guard let keys = chats.find(ask.tag)?.keys else { return effects.drop(.unknownChat) }
-        let acquaintance = knownAddresses.acquaintance(at: address)
-        guard admission.admitsTell(to: acquaintance, now: now) else { return effects.drop(.answerLimit) }
-        let nonce = keys.isOpen ? 0 : effects.number()
-        let tell = Tell(token: ask.token, nonce: nonce, key: keys.masked(surroundings.ownKey, nonce: nonce))
-        effects.send(Datagram.tell(tell).encode(), to: address, .tell)
-    }
-
-    mutating func receive(_ tell: Tell, from address: Address, _ now: Instant) {
-        guard let source = directory.source(asking: tell.token, at: address),
-            let keys = chats.find(source.chat)?.keys
-        else { return effects.drop(.unexpected) }
-        guard let key = keys.unmasked(tell.key, nonce: tell.nonce) else { return effects.drop(.malformed) }
-        directory.answered(from: address, &effects)
-        switch directory.told(key, for: source.id, at: address, links, surroundings, now: now) {
-        case .peer, .oneself(isNews: false): return
-        case .oneself(isNews: true): effects.tell(.peerIsOneself(address))
-        }
+    /// The epoch that an initiation of an opening names (L-64).
+    mutating func openingEpoch(of person: PersonID) -> UInt32 {
+        links.ids(of: person).last { links[$0].isDown }.map { links[$0].epochs.own } ?? epoch(of: person)
     }
 }

@@ -1,260 +1,274 @@
 import InklingWire
 
-/// Links: what sealed datagrams and deadlines change of them, how they are made, and how they end.
+/// How links are made, come up, go down and end.
 extension Endpoint {
-    // MARK: Sealed datagrams
-
-    mutating func receive(_ sealed: SealedDatagram, from address: Address, _ now: Instant) {
-        let index = sealed.receiverIndex
-        guard let id = links.link(ofSession: index) else {
-            switch handshakes.place(of: index) {
-            case .unconfirmed(let session): return receive(sealed, on: session, from: address, now)
-            case .greeting(let session): return receive(sealed, on: session, from: address, now)
-            case nil: return effects.drop(.unknownIndex)
-            }
-        }
-        let plaintext: [UInt8]
-        switch links[id].unseal(sealed) {
-        case .dropped(let reason): return effects.drop(reason)
-        case .plaintext(let content): plaintext = content
-        }
-        let reception = links[id].receive(
-            plaintext, of: sealed, from: address, surroundings, directory, &effects, now: now)
-        switch reception {
-        case .dropped(let reason): effects.drop(reason)
-        case .lastWill(let heardBefore): endSession(index, of: id, .lastWill, heardBefore: heardBefore, now)
-        case .opened(let opened): apply(opened, on: index, of: id, from: address, isFirst: false, now)
-        }
-    }
-
-    /// The frames of a datagram change the link of its session: the hello first, then the status, then the others in
-    /// their order, the bye last.
-    ///
-    /// - Parameter isFirst: Whether its hello has just bound the session to the link.
-    mutating func apply(
-        _ opened: Session.Opened, on index: UInt32, of id: LinkID, from address: Address, isFirst: Bool, _ now: Instant
-    ) {
-        if isFirst {
-            links[id].noteSource(address, of: opened, surroundings, directory, &effects, now: now)
-            guard links[id].takes(opened, surroundings, now: now) else { return effects.drop(.peerLimit) }
-        } else if let hello = opened.hello {
-            let own = heartbeat(in: links[id].chat)
-            links[id].receive(hello, opened.counter, on: index, own, surroundings, &outbox, &effects, now: now)
-        }
-        let change = links[id].receiveStatus(of: opened, on: index, surroundings, &effects, now: now)
-        if change.isUnsettled {
-            let own = heartbeat(in: links[id].chat)
-            links[id].settle(on: index, own, surroundings, &effects, now: now)
-        }
-        if change.isPresenceNew { roster.tellPresence(of: links[id].personID, .hello, links, &effects, now: now) }
-        tell(change.typing, of: id, now)
-        if opened.hasMore {
-            let own = heartbeat(in: links[id].chat)
-            links[id].receiveRest(
-                of: opened, from: address, own, surroundings, directory, &outbox, &inbox, &effects, now: now)
-        }
-        if let reason = opened.bye { endSession(index, of: id, reason, heardBefore: opened.heardBefore, now) }
-    }
-
-    /// The peer of a link began to type, or ended it.
-    private mutating func tell(_ change: ReceivedTyping.Change, of id: LinkID, _ now: Instant) {
-        switch change {
-        case .started: roster.began(links[id])
-        case .ended: roster.ended(links[id])
-        case .none, .limited: return
-        }
-        roster.tellTyping(of: links[id].key, in: links[id].chat, links, &effects, now: now)
-    }
-
     // MARK: Making
-
-    /// What a session's first hello leads to.
-    enum Binding {
-        case bound(LinkID)
-        /// It is one of too many sessions of its link, and is already over.
-        case surplus
-        /// The node has no room for another link.
-        case noRoom
-    }
-
-    /// A session's first hello binds it to the link of its run, and makes that link if there is none.
-    mutating func bind(_ greeting: GreetingSession, by hello: Hello, _ now: Instant) -> Binding {
-        let others = links.links(of: greeting.person)
-        let index = greeting.session.localIndex
-        let id: LinkID
-        var surplus: Session?
-        if let link = others.first(where: { $0.run == hello.run }) {
-            id = link.id
-            handshakes.remove(index)
-            surplus = links[id].join(
-                greeting.session, stream: greeting.stream, hello, surroundings, &effects, now: now)
-            links.own(index, id)
-            if let surplus { links.own(surplus.localIndex, nil) }
-        } else {
-            // A new run of a key makes that key's other links answer for themselves (L-31), also those that leave it
-            // no room (L-53): once, however often that hello comes.
-            if !greeting.isRefused {
-                for other in others { links[other.id].liveness.doubt(now) }
-            }
-            switch room(for: greeting.person, at: greeting.session.address) {
-            case .none: return .noRoom
-            case .free: id = make(greeting, hello, now)
-            case .inPlace(let former): id = make(giveWay(former, to: greeting, now), hello, now)
-            }
-        }
-        let isSending = links[id].sessions.isSending(index)
-        directory.bind(
-            links[id], opener: greeting.session.opener, at: greeting.session.address, isSending: isSending)
-        guard surplus?.localIndex != index else { return .surplus }
-        let own = heartbeat(in: greeting.person.chat)
-        links[id].apply(hello, on: index, isSettled: false, own, surroundings, &outbox, &effects, now: now)
-        return .bound(id)
-    }
 
     /// Whether another link with a person would be one too many (L-39, L-52, L-53).
     func room(for person: PersonID, at address: Address) -> LinkTable.Room {
         links.room(for: person, at: address, chatCount: chats.count, surroundings)
     }
 
-    /// A link ends so that another can be made (L-52).
-    ///
-    /// - Returns: The session that awaits its link, which no longer counts as one of the link that ended.
-    private mutating func giveWay(_ id: LinkID, to greeting: GreetingSession, _ now: Instant) -> GreetingSession {
-        var greeting = greeting
-        handshakes.remove(greeting.session.localIndex)
-        if greeting.presumedLink == id { greeting.loseLink(stream: effects.stream()) }
-        sayBye(id, .quit, now)
-        removeLink(id, .full, .full, now)
-        return greeting
-    }
-
-    private mutating func make(_ greeting: GreetingSession, _ hello: Hello, _ now: Instant) -> LinkID {
+    /// Makes a link if there is room; it is down, and not shown (L-80).
+    mutating func make(
+        _ person: PersonID, run: UInt64, _ epochs: EpochPair, at address: Address, _ now: Instant
+    ) -> LinkID? {
+        switch room(for: person, at: address) {
+        case .none:
+            effects.drop(.linkLimit)
+            return nil
+        case .free: break
+        case .inPlace(let evicted): sayBye(evicted, .quit, .full, .full, now)
+        }
+        for other in links.ids(of: person) { links[other].liveness.doubt(now) }
         let id = links.nextID()
-        let own = heartbeat(in: greeting.person.chat)
-        let fresh = effects.stream()
-        let idle = effects.instant(after: now, own.idleInterval, percent: Limits.idleJitterPercent)
-        var link = Link(
-            id: id, personID: greeting.person, hello: hello, session: greeting.session,
-            stream: greeting.presumedLink == nil ? greeting.stream : fresh,
-            nextHeartbeat: own.status.isTyping ? now + Limits.typingHeartbeatInterval : idle,
-            isOwnUsers: surroundings.isOwnUsers(greeting.session.address), now: now)
-        handshakes.remove(greeting.session.localIndex)
-        for stream in handshakes.presume(id, of: greeting.person) { link.outgoing.remember(stream) }
-        link.outgoing.remember(greeting.stream)
-        link.handOverWill(surroundings, &effects)
-        links.add(link)
+        links.add(
+            Link(id: id, personID: person, run: run, epochs: epochs, at: address, surroundings, now: now))
         effects.counters.linksMade += 1
         return id
     }
 
-    // MARK: Time
-
-    mutating func advance(session index: UInt32, of id: LinkID, _ now: Instant) {
-        guard let place = links[id].sessions.place(of: index) else { return }
-        let session = links[id].sessions[place]
-        if let retirement = session.retirement, retirement <= now {
-            retire(index, of: id)
-        } else if session.end <= now {
-            outlived(index, of: id, now)
-        } else if let next = session.hello.nextRepeat, next <= now {
-            links[id].repeatHello(at: place, heartbeat(in: links[id].chat), surroundings, &effects, now: now)
+    /// A session joins a link (L-67, L-81).
+    mutating func join(_ session: Session, to id: LinkID, _ now: Instant) {
+        if links[id].isDown { links[id].move(to: session.address, surroundings) }
+        if let replaced = links[id].join(session, &effects) { links.own(replaced, nil) }
+        links.own(session.localIndex, id)
+        if !links[id].isDown { directory.cover(links[id], at: [session.address]) }
+        if links[id].sessions.sending?.localIndex == session.localIndex {
+            planRekey(id, now)
+            links[id].handOverWill(surroundings, &effects)
         }
+        pingJoined(session.localIndex, of: id, now)
     }
 
-    mutating func advance(link id: LinkID, _ now: Instant) {
-        guard let chat = links.find(id)?.chat else { return }
-        // This may come late: what is over by now must not be said again.
-        advance(chat: chat, now)
-        let expired = links[id].expireTyping(now)
-        if expired == .ended { effects.counters.staleClears += 1 }
-        tell(expired, of: id, now)
-        let own = heartbeat(in: chat)
-        switch links[id].advance(own, surroundings, directory, &outbox, &effects, now: now) {
-        case .up(isRekeyDue: false): return
-        case .up(isRekeyDue: true):
-            if !directory.hasRekey(of: links[id]) { directory.rekey(links[id], at: now) }
-        case .down:
-            effects.counters.linksLostToSilence += 1
-            sayBye(id, .unheard, now)
-            removeLink(id, .silence, .silence, now)
-        }
+    /// A new state begins in place of a link's old one (L-69).
+    mutating func replace(_ id: LinkID, by epochs: EpochPair, _ now: Instant) {
+        let before = links[id]
+        for index in before.sessions.indices { links.own(index, nil) }
+        if !before.isDown { links.count(isUp: false) }
+        let failed = links[id].replace(epochs, &effects, now: now)
+        release(id)
+        directory.uncover(before, links, surroundings)
+        for message in failed { tell(outbox.failed(message, to: before.personID, over: id, .lostState)) }
+        if before.isShown { roster.keepShown(before.personID, until: now + Limits.keptShown) }
+        reportGone(before, .replaced, now)
+    }
+
+    // MARK: Up and down
+
+    /// An awaited pong came on a down link (L-80, L-82).
+    mutating func comeUp(_ id: LinkID, _ now: Instant) {
+        links.count(isUp: true)
+        links[id].liveness.comeUp(now)
+        links[id].unheardCopies = []
+        links[id].sender.comeUp(now: now)
+        links[id].receiver.comeUp(now: now)
+        links[id].nextHeartbeat = nextHeartbeat(of: id, now)
+        let link = links[id]
+        directory.cover(link, at: [link.address] + link.sessions.all.map(\.address))
+        initiations.answered(from: link.address, &effects)
+        remember(link)
+        sendHeartbeat(id, now)
+        cameUp(link, now)
+    }
+
+    /// Silence is over its time, or no session is left (L-27, L-38).
+    mutating func goDown(_ id: LinkID, _ now: Instant) {
+        effects.counters.linksDown += 1
+        let isSilent = !links[id].sessions.isEmpty
+        // Without a session nothing was heard that says the person is gone (L-103).
+        let reason: PresenceReason = isSilent ? .silence : .replaced
+        if !isSilent, links[id].isShown { roster.keepShown(links[id].personID, until: now + Limits.keptShown) }
+        guard links[id].liveness.lifetime(now) >= Limits.shortestUp else { return forget(id, .silence, reason, now) }
+        links.count(isUp: false)
+        links[id].liveness.goDown(now)
+        links[id].sender.goDown(now: now)
+        links[id].receiver.goDown(now: now)
+        links[id].status.endTyping(now)
+        links[id].unheardCopies = Limits.copies.map { now + $0 }
+        send([.heartbeat(heartbeat(of: id))], .heartbeat, on: id)
+        let link = links[id]
+        reportGone(link, reason, now)
+        wentDown(link, now)
     }
 
     // MARK: Ending
 
-    /// An older session stops receiving.
-    private mutating func retire(_ index: UInt32, of id: LinkID) {
-        links[id].removeSession(index, &effects)
-        links.own(index, nil)
+    /// The peer said bye on a session of a link, or its last will did (L-34).
+    mutating func endByBye(_ id: LinkID, _ reason: ByeReason, _ now: Instant) {
+        directory.rest(links[id], now: now)
+        let isWill = reason == .lastWill
+        forget(id, isWill ? .will : .bye, isWill ? .will : .bye, now)
     }
 
-    /// A session is two hours old: without a newer one the link cannot go on. One whose new handshake is under way,
-    /// because we slept, stays until silence ends it (L-38, L-42).
-    mutating func outlived(_ index: UInt32, of id: LinkID, _ now: Instant) {
-        if links[id].sessions.isSending(index), !directory.hasRekey(of: links[id]) {
-            removeLink(id, .silence, .silence, now)
-        } else {
-            retire(index, of: id)
-        }
-    }
-
-    /// The peer said bye on a session of a link, or its last will did.
-    private mutating func endSession(
-        _ index: UInt32, of id: LinkID, _ reason: ByeReason, heardBefore: Instant, _ now: Instant
+    /// Ends a link with a bye (L-32).
+    ///
+    /// - Parameter rests: Whether nothing is opened there for a while (L-35).
+    mutating func sayBye(
+        _ id: LinkID, _ reason: ByeReason, _ failure: FailureReason, _ presence: PresenceReason, rests: Bool = true,
+        _ now: Instant
     ) {
-        guard let place = links[id].sessions.place(of: index) else { return }
-        switch links[id].end(on: place, reason, heardBefore: heardBefore, surroundings, &effects, now: now) {
-        case .session: links.own(index, nil)
-        case .unheard:
-            links[id].outgoing.awaitHello()
-            directory.rekey(links[id], at: surroundings.turn(with: links[id].key, now))
-        case .link:
-            let isLastWill = reason == .lastWill
-            removeLink(id, isLastWill ? .will : .bye, isLastWill ? .will : .bye, now)
-        }
+        farewells.say(reason, on: &links[id], &effects, now: now)
+        if rests { directory.rest(links[id], now: now) }
+        forget(id, failure, presence, now)
     }
 
-    /// Says bye on a link that is about to be removed, on all of its sessions: at once, and the copies 30 and 120 ms
-    /// later. That nothing is heard is said only on the sending one (L-32, L-44).
-    mutating func sayBye(_ id: LinkID, _ reason: ByeReason, _ now: Instant) {
-        let address = links[id].address
-        if links[id].sessions.sending != nil {
-            farewells.say(reason, on: &links[id].sessions[.sending], to: address, &effects, now: now)
+    /// Forgets a link: its state, sessions, messages and what is shown of it, and the handshakes of its key (L-60, L-87).
+    mutating func forget(_ id: LinkID, _ failure: FailureReason, _ presence: PresenceReason, _ now: Instant) {
+        guard var link = links.remove(id) else { return }
+        effects.counters.linksForgotten += 1
+        for index in link.sessions.indices { _ = link.removeSession(index, &effects) }
+        release(id)
+        handshakes.removeAll { $0 == link.personID }
+        let isReplaced = failure == .silence && links.hasLink(to: link.personID)
+        for message in link.sender.unfinished {
+            tell(outbox.failed(message, to: link.personID, over: id, isReplaced ? .replaced : failure))
         }
-        guard reason != .unheard else { return }
-        var indices = links[id].sessions.older.map(\.localIndex)
-        let greetings = handshakes.greetings(of: links[id].personID).filter { $0.presumedLink == id }
-        indices += greetings.map(\.session.localIndex)
-        for index in indices.sorted() {
-            if let place = links[id].sessions.place(of: index) {
-                farewells.say(reason, on: &links[id].sessions[place], to: address, &effects, now: now)
-            } else if case .greeting(var greeting) = handshakes.place(of: index) {
-                let there = greeting.session.address
-                farewells.say(reason, on: &greeting.session, to: there, &effects, now: now)
-                handshakes.update(greeting)
+        reportGone(link, presence, now)
+        let hasEpoch = epochs[link.chat]?.forget(link.key) ?? true
+        wasForgotten(link, now)
+        if !hasEpoch { renewRun(in: link.chat, now) }
+    }
+
+    /// Frees what a link held of the pools and rates.
+    private mutating func release(_ id: LinkID) {
+        pools.remove(id)
+        pacer.remove(id)
+    }
+
+    /// A chat is out of epochs: its links end, and it gets a new run, as if the node left and joined it (L-60).
+    private mutating func renewRun(in chat: ChatID, _ now: Instant) {
+        for id in links.ids(in: chat) where links.contains(id) {
+            sayBye(id, .left, .lostState, .replaced, rests: false, now)
+        }
+        handshakes.removeAll { $0.chat == chat }
+        epochs[chat] = Epochs(run: effects.number())
+        for person in openings.sortedIDs where person.chat == chat { restartOpening(with: person, now) }
+    }
+
+    // MARK: Time
+
+    mutating func advance(link id: LinkID, _ now: Instant) {
+        guard let link = links.find(id) else { return }
+        // This may come late: what is over by now must not be said again.
+        if let chat = chats.find(link.chat), chat.announcer.nextDeadline.map({ $0 <= now }) ?? false {
+            for emission in chats[link.chat].announcer.advance(now) { announce(emission, in: link.chat, now) }
+        }
+        if link.isSnapshot(now) { return forget(id, .lostState, .replaced, now) }
+        advanceSessions(of: id, now)
+        advanceLiveness(of: id, now)
+        guard links.contains(id) else { return }
+        links[id].advanceReceiver(&pools, surroundings, now: now)
+        if links[id].isDown { return advanceDown(id, now) }
+        if links[id].status.advance(now) == .ended {
+            effects.counters.staleClears += 1
+            report(id, now)
+        }
+        if surroundings.isBehind { links[id].liveness.putOffNameDeadline(now) }
+        if !links[id].isNamed, links[id].liveness.nameDeadline <= now {
+            return sayBye(id, .quit, .silence, .silence, now)
+        }
+        if links[id].hints.advance(now), !links[id].liveness.isSuspect { ping(id, .everywhere, now) }
+        for message in links[id].sender.advance(now) {
+            tell(outbox.failed(message, to: links[id].personID, over: id, .stalled))
+        }
+        if let due = links[id].nextRekey, due <= now { rekey(id, isEverywhere: false, now) }
+        guard links[id].nextHeartbeat <= now else { return }
+        sendHeartbeat(id, now)
+        links[id].nextHeartbeat = nextHeartbeat(of: id, now)
+    }
+
+    /// The copies of the unheard heartbeat (L-44).
+    private mutating func advanceDown(_ id: LinkID, _ now: Instant) {
+        guard let first = links[id].unheardCopies.first, first <= now else { return }
+        links[id].unheardCopies.removeAll { $0 <= now }
+        sendHeartbeat(id, now)
+    }
+
+    /// Erases sessions whose time is over, and repeats the pings of those that are new (L-38, L-74, L-75).
+    private mutating func advanceSessions(of id: LinkID, _ now: Instant) {
+        let sending = links[id].sessions.sending?.localIndex
+        for session in links[id].sessions.all where session.expiry(isSending: session.localIndex == sending) <= now {
+            _ = links[id].removeSession(session.localIndex, &effects)
+            links.own(session.localIndex, nil)
+        }
+        if links[id].sessions.sending?.localIndex != sending {
+            planRekey(id, now)
+            links[id].handOverWill(surroundings, &effects)
+        }
+        for session in links[id].sessions.all {
+            guard let due = session.nextPing, due <= now else { continue }
+            if links[id].isDown || !session.isComplete, now - session.joinedAt < Limits.joinPingPeriod {
+                pingJoined(session.localIndex, of: id, now)
+            } else {
+                links[id].withSession(session.localIndex) { $0.stopPings() }
             }
         }
+        if links[id].sessions.isEmpty, !links[id].isDown { goDown(id, now) }
     }
 
-    /// Ends a link: its sessions, its messages, and what is shown of it.
-    ///
-    /// - Parameters:
-    ///   - failure: What is said of messages that were not acknowledged.
-    ///   - reason: What is said of the presence, if nothing else of that person is left.
-    mutating func removeLink(
-        _ id: LinkID, _ failure: FailureReason, _ reason: PresenceReason, _ now: Instant
-    ) {
-        guard var link = links.remove(id) else { return }
-        link.removeSessions(&effects)
-        handshakes.loseLink(id, of: link.personID, &effects)
-        let isReplaced = failure == .silence && links.hasLink(to: link.personID)
-        link.outgoing.giveBackTurn(&outbox.pacer, isOver: true, now: now)
-        for message in link.outgoing.unfinished {
-            outbox.failed(message, to: link.personID, over: id, isReplaced ? .replaced : failure, &effects)
+    private mutating func advanceLiveness(of id: LinkID, _ now: Instant) {
+        guard links.contains(id) else { return }
+        switch links[id].liveness.advance(now, isBehind: surroundings.isBehind) {
+        case .none: return
+        case .ping(let reach): pingSuspect(id, reach, now)
+        case .down: goDown(id, now)
+        case .forget: forget(id, .silence, .silence, now)
         }
-        roster.ended(link)
-        roster.tellTyping(of: link.key, in: link.chat, links, &effects, now: now)
-        roster.tellPresence(of: link.personID, reason, links, &effects, now: now)
-        directory.ended(link, reason, links, surroundings, now: now)
+    }
+
+    // MARK: Lateness
+
+    /// Our own timer came more than 500 ms late (L-30, L-42, L-89).
+    mutating func fallBehind(sinceLast: Duration, _ now: Instant) {
+        effects.counters.lateTimers += 1
+        let isStop = sinceLast > Limits.stop && !surroundings.isBehind
+        surroundings.activity.fallBehind()
+        for id in links.sortedIDs where !links[id].isDown {
+            links[id].overslept(now)
+            // Nothing is sealed on a session whose time is over.
+            advanceSessions(of: id, now)
+            guard isStop, links.find(id)?.isDown == false else { continue }
+            links[id].liveness.stoodStill()
+            rekey(id, isEverywhere: true, now)
+        }
+        if isStop, !surroundings.isSuspended { restartOpenings(now) }
+        finish()
+    }
+
+    /// What is read from now on is new: a spent round of pings gets one more (L-89).
+    mutating func caughtUp(_ now: Instant) {
+        for id in links.sortedIDs where links[id].liveness.isSpent { links[id].liveness.caughtUp(now) }
+    }
+
+    // MARK: Reports
+
+    /// Reports what a datagram or a deadline changed of a person: presence, then typing (T-29).
+    mutating func report(_ id: LinkID, _ now: Instant) {
+        let link = links[id]
+        let isTypingNews = roster.update(link, now: now)
+        if link.isNamed { roster.tellPresence(of: link.personID, .silence, links, &effects, now: now) }
+        if isTypingNews { roster.tellTyping(of: link.key, in: link.chat, links, &effects, now: now) }
+    }
+
+    /// Reports a link that ended or went down: typing, then presence (T-29).
+    private mutating func reportGone(_ link: Link, _ reason: PresenceReason, _ now: Instant) {
+        if roster.remove(link) {
+            roster.tellTyping(of: link.key, in: link.chat, links, &effects, now: now)
+        }
+        if link.isNamed { roster.tellPresence(of: link.personID, reason, links, &effects, now: now) }
+    }
+
+    /// Reports the outcome of a message for a person (M-17).
+    mutating func tell(_ outcome: Outbox<LinkID, PersonID>.Outcome?) {
+        guard let outcome else { return }
+        let (chat, key) = (outcome.person.chat, outcome.person.key)
+        if let failure = outcome.failure {
+            effects.counters.messagesFailed += 1
+            effects.tell(.failed(message: outcome.message, chat, key, failure))
+        } else {
+            effects.counters.messagesDelivered += 1
+            effects.tell(.delivered(message: outcome.message, chat, key))
+        }
     }
 }

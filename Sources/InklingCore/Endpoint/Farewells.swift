@@ -1,8 +1,8 @@
 import InklingWire
 
-/// The copies of farewells, whose bytes are sealed already (L-32).
-struct Farewells {
-    private struct Copy {
+/// The copies of byes, whose bytes are sealed already (L-32).
+struct Farewells: Sendable {
+    private struct Copy: Sendable {
         let at: Instant
         let bytes: [UInt8]
         let address: Address
@@ -13,17 +13,18 @@ struct Farewells {
     var isEmpty: Bool { copies.isEmpty }
     var nextDeadline: Instant? { copies.first?.at }
 
-    /// Says farewell on a session: at once, and again when its copies are due.
-    mutating func say(
-        _ reason: ByeReason, on session: inout Session, to address: Address, _ effects: inout Effects, now: Instant
-    ) {
-        let datagrams = session.farewell(reason)
-        guard let first = datagrams.first else { return }
-        effects.send(first, to: address, .bye)
-        for (delay, bytes) in zip(Limits.edgeCopies, datagrams.dropFirst()) {
-            let copy = Copy(at: now + delay, bytes: bytes, address: address)
-            let place = copies.lastIndex { $0.at <= copy.at }.map { $0 + 1 } ?? 0
-            copies.insert(copy, at: place)
+    /// Says bye on each session of a link, the sending one first: at once, and again when its copies are due.
+    mutating func say(_ reason: ByeReason, on link: inout Link, _ effects: inout Effects, now: Instant) {
+        guard let sending = link.sessions.sending?.localIndex else { return }
+        let indices = [sending] + link.sessions.indices.filter { $0 != sending }
+        for index in indices {
+            guard let bytes = link.seal([.bye(reason)], on: index) else { return }
+            effects.send(bytes, to: link.address, .bye)
+            for delay in Limits.copies {
+                let copy = Copy(at: now + delay, bytes: bytes, address: link.address)
+                let place = copies.lastIndex { $0.at <= copy.at }.map { $0 + 1 } ?? 0
+                copies.insert(copy, at: place)
+            }
         }
     }
 

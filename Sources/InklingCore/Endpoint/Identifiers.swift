@@ -6,15 +6,27 @@ package struct LinkID: Hashable, Comparable, Sendable {
     package static func < (left: LinkID, right: LinkID) -> Bool { left.value < right.value }
 }
 
-/// The number of a set of candidate addresses within its node: a discovered service instance or a peer by hand.
-struct PeerSourceID: Hashable, Comparable, Sendable {
+/// The number of an instance within its node, in the order of their becoming known.
+struct InstanceID: Hashable, Comparable, Sendable {
     let value: UInt64
-    static func < (left: PeerSourceID, right: PeerSourceID) -> Bool { left.value < right.value }
+    static func < (left: InstanceID, right: InstanceID) -> Bool { left.value < right.value }
+}
+
+/// What a node calls one of its chats. It never leaves the node: no datagram holds anything constant of a chat.
+package struct ChatID: Hashable, Comparable, Sendable {
+    package let value: UInt64
+
+    package static func < (left: ChatID, right: ChatID) -> Bool { left.value < right.value }
+}
+
+extension ChatKeys {
+    /// The same for all nodes of the chat.
+    package var id: ChatID { ChatID(value: prologueKey.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }) }
 }
 
 /// One identity in one chat.
 struct PersonID: Hashable, Comparable, Sendable {
-    let chat: ChatTag
+    let chat: ChatID
     let key: PublicKey
     static func < (left: PersonID, right: PersonID) -> Bool {
         left.chat == right.chat ? left.key < right.key : left.chat < right.chat

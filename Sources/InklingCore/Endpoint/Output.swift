@@ -16,7 +16,7 @@ package enum FailureReason: String, Sendable, Hashable {
     case lostState = "lost-state"
 }
 
-/// Somebody in a chat, as the hello named them. The name is what the peer sent: unsafe to print.
+/// A person in a chat. The name is that of the peer's name record: unsafe to print.
 package struct Person: Hashable, Sendable {
     package let key: PublicKey
     package let name: String
@@ -30,7 +30,7 @@ package struct Person: Hashable, Sendable {
 /// What a datagram that goes out is for: its kind on the wire, and of a sealed one the frame that it was made for.
 package enum DatagramKind: String, CaseIterable, Sendable, Hashable {
     case initiation, response, retry, ask, tell
-    case hello, heartbeat, typing, message, ack, ping, pong, bye
+    case heartbeat, typing, record, ack, forward, ping, pong, bye
 }
 
 /// What the core asks of its owner, in the order in which it has to happen.
@@ -38,16 +38,16 @@ package enum Output: Equatable, Sendable {
     /// Send these bytes as one datagram.
     case send([UInt8], to: Address, DatagramKind)
     /// All who are typing in a chat, in the order in which to name them; on each change.
-    case typing(ChatTag, [Person])
+    case typing(ChatID, [Person])
     /// A person's presence changed.
-    case presence(ChatTag, Person, Presence, PresenceReason)
+    case presence(ChatID, Person, Presence, PresenceReason)
     /// A message came, whole and in order; `number` counts those received by this node. The owner says when its user has
     /// taken it, by ``Endpoint/messageTaken(_:)``.
-    case message(ChatTag, from: Person, number: UInt64, text: String)
+    case message(ChatID, from: Person, number: UInt64, text: String)
     /// A message of ours was acknowledged whole by that person.
-    case delivered(message: UInt64, ChatTag, PublicKey)
+    case delivered(message: UInt64, ChatID, PublicKey)
     /// A message of ours is not known to be delivered to that person.
-    case failed(message: UInt64, ChatTag, PublicKey, FailureReason)
+    case failed(message: UInt64, ChatID, PublicKey, FailureReason)
     /// Keep this datagram for when the node dies without a farewell, in place of the one before of that session.
     case keepWill(session: UInt32, [UInt8], to: Address)
     /// The session is over, and so is its last will.
@@ -81,7 +81,6 @@ package struct Counters: Equatable, Sendable {
     package var bytesSent = 0
     package var drops: [DropReason: Int] = [:]
     package var staleClears = 0
-    package var retransmissions = 0
     package var typingStartsSent = 0
     package var typingStartsReceived = 0
     package var typingStartsLimited = 0
@@ -90,8 +89,11 @@ package struct Counters: Equatable, Sendable {
     package var messagesPrecededByTyping = 0
     package var messagesDelivered = 0
     package var messagesFailed = 0
+    package var recordsSent = 0
+    package var retransmissions = 0
     package var handshakesCompleted = 0
     package var linksMade = 0
-    package var linksLostToSilence = 0
+    package var linksDown = 0
+    package var linksForgotten = 0
     package var lateTimers = 0
 }

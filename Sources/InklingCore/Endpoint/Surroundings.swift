@@ -69,7 +69,7 @@ struct Surroundings: Sendable {
     /// How well the user knows whom; all others are strangers.
     var standings: [PublicKey: Standing] = [:]
     /// The secret chats among those that the node is in.
-    var secretChats: Set<ChatTag> = []
+    var secretChats: Set<ChatID> = []
     var networks: [LocalNetwork] = []
     /// What this host can send from, beside its addresses on ``networks``.
     var ownAddresses = OwnAddresses()
@@ -114,9 +114,11 @@ struct Surroundings: Sendable {
     /// Whether a socket of the node's own user is at that address. It asks the system.
     func isOwnUsers(_ address: Address) -> Bool { isOwnHost(address) && configuration.isOwnUsers(address) }
 
-    /// Those of a peer's addresses that are on-link and not this node's own (D-8).
-    func usable(_ addresses: [Address]) -> [Address] { addresses.filter { isOnLink($0) && !isOneself($0) } }
+    /// Those of a peer's addresses that are unicast, on-link and not this node's own (D-8).
+    func usable(_ addresses: [Address]) -> [Address] {
+        addresses.filter { $0.isUnicast && isOnLink($0) && !isOneself($0) }
+    }
 
     /// When a handshake with that key may begin: the larger key leaves it to the other for a while (L-1).
-    func turn(with key: PublicKey, _ now: Instant) -> Instant { ownKey < key ? now : now + Limits.openingDelay }
+    func turn(with key: PublicKey, _ now: Instant) -> Instant { ownKey < key ? now : now + Limits.largerKeyWait }
 }

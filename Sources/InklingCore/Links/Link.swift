@@ -1,70 +1,116 @@
 import InklingWire
 
 /// What this node shares with one run of a peer in one chat.
-struct Link {
+///
+/// Its state is the counters, the replay window and the records of both directions (L-69); the sessions are only keys.
+struct Link: Sendable {
     let id: LinkID
     let personID: PersonID
+    /// The run of the peer.
     let run: UInt64
     let madeAt: Instant
-    private(set) var status: PeerStatus
-    /// Where the peer is: it has answered from there (L-24, L-51).
-    private(set) var address: Address
-    /// Whether a socket of the node's own user is at ``address`` (L-53).
-    private(set) var isOwnUsers: Bool
-    var addressCheck = AddressCheck()
-    var sessions: SessionSet
+    private(set) var epochs: EpochPair
     var liveness: Liveness
+    var status: PeerStatus
+    var sender: RecordSender
+    var receiver = RecordReceiver()
+    private var window = ReplayWindow()
+    /// The counter of the next datagram that we send.
+    var nextCounter: UInt32 = 0
+    /// Where the peer is (L-24, L-81).
+    private(set) var address: Address
+    /// Whether a socket of the node's own user is at ``address`` (L-78).
+    private(set) var isOwnUsers: Bool
+    var check = AddressCheck()
     var pings = PingClock()
-    var outgoing: OutgoingRecords
-    private var incoming = ReceiveStream()
-    private var nextHeartbeat: Instant
+    private(set) var sessions = SessionSet()
+    /// When the next heartbeat is due on an up link.
+    var nextHeartbeat: Instant
+    /// When the copies of the unheard heartbeat are due (L-44).
+    var unheardCopies: [Instant] = []
+    /// When the next handshake for a new session is due (L-37); nil without a session.
+    var nextRekey: Instant?
+    /// When the link is forgotten because a session completed with an old counter (L-93).
+    private var snapshotDeadline: Instant?
+    var hints = HintPings()
     private var datagrams: TokenBucket
-    private var lastProbe: Instant?
-    private var changePings = ChangePings.none
-    private var typedSinceMessage = false
+    /// Whether a state before this one was named: messages for the person are queued (L-103).
+    private var wasNamed = false
+    /// Whether the peer began to type since its last message.
+    var typedSinceMessage = false
 
-    /// A link that a peer's first hello creates; its session sends.
     init(
-        id: LinkID, personID: PersonID, hello: Hello, session: Session, stream: UInt32, nextHeartbeat: Instant,
-        isOwnUsers: Bool = false, now: Instant
+        id: LinkID, personID: PersonID, run: UInt64, epochs: EpochPair, at address: Address,
+        _ surroundings: Surroundings, now: Instant
     ) {
         self.id = id
         self.personID = personID
-        run = hello.run
-        status = PeerStatus(name: hello.name, now: now)
+        self.run = run
+        self.epochs = epochs
+        self.address = address
+        isOwnUsers = surroundings.isOwnUsers(address)
         madeAt = now
-        address = session.address
-        self.isOwnUsers = isOwnUsers
-        sessions = SessionSet(session)
         liveness = Liveness(now: now)
-        outgoing = OutgoingRecords(stream: stream, now: now)
-        self.nextHeartbeat = nextHeartbeat
+        status = PeerStatus(now: now)
+        sender = RecordSender(name: surroundings.name, isOnLink: surroundings.isOnLink(address))
+        nextHeartbeat = now
         datagrams = TokenBucket(
-            perSecond: Limits.datagramsPerSecondPerLink, burst: Limits.datagramBurstPerLink, now: now)
+            perSecond: Limits.datagramsPerLink, burst: Limits.datagramsPerLinkBurst, now: now)
     }
 
     // MARK: Queries
 
-    var chat: ChatTag { personID.chat }
+    var chat: ChatID { personID.chat }
     var key: PublicKey { personID.key }
-    var person: Person { Person(key: key, name: status.name) }
-    /// The smoothed round trip, if one was measured.
-    var roundTrip: Duration? { pings.roundTrip ?? outgoing.roundTrip }
+    var isDown: Bool { liveness.isDown }
+    /// Whether the peer's record 0 was delivered (L-85).
+    var isNamed: Bool { receiver.isPeerNamed }
+    /// Whether messages for its person are queued on it.
+    var takesMessages: Bool { isNamed || wasNamed }
+    /// Whether its person shows as present because of it.
+    var isShown: Bool { isNamed && !isDown }
+    var person: Person { Person(key: key, name: status.name ?? "") }
+    /// The smoothed round trip; nil if none was measured.
+    var roundTrip: Duration? { pings.roundTrip ?? sender.roundTrip }
+    /// Whether all ordinary counters are used (L-79).
+    var isExhausted: Bool { nextCounter > Limits.lastCounter }
 
     var nextDeadline: Instant {
-        let own = earliest(changePings.nextDeadline, or: min(liveness.nextDeadline, nextHeartbeat))
-        let records = earliest(outgoing.nextDeadline, incoming.nextDeadline)
-        return earliest(earliest(status.nextDeadline, records), or: own)
+        var next = earliest(sessions.nextDeadline(isDown: isDown), or: liveness.nextDeadline)
+        next = earliest(snapshotDeadline, or: next)
+        next = earliest(receiver.nextDeadline, or: next)
+        if isDown { return earliest(unheardCopies.first, or: next) }
+        if !isNamed { next = min(next, liveness.nameDeadline) }
+        next = earliest(earliest(status.nextDeadline, nextRekey), or: next)
+        next = earliest(earliest(sender.nextDeadline, hints.nextDeadline), or: next)
+        return min(next, nextHeartbeat)
     }
 
-    /// The room that its records have until their messages are delivered (M-20).
-    var pendingTexts: Inbox.Pending { incoming.pending }
+    // MARK: State
 
-    /// The hello that its sessions would carry now.
-    func hello(_ surroundings: Surroundings) -> Hello {
-        Hello(
-            run: surroundings.configuration.run, stream: outgoing.stream, heldStream: incoming.id,
-            nextRecord: incoming.next, name: surroundings.name)
+    /// A new state replaces the one before, with all its sessions (L-69).
+    ///
+    /// - Returns: The messages that failed because records of them were sent.
+    mutating func replace(_ epochs: EpochPair, _ effects: inout Effects, now: Instant) -> [UInt64] {
+        for index in sessions.indices { _ = removeSession(index, &effects) }
+        wasNamed = takesMessages
+        self.epochs = epochs
+        nextCounter = 0
+        window = ReplayWindow()
+        liveness = Liveness(now: now)
+        status = PeerStatus(now: now)
+        pings = PingClock()
+        check = AddressCheck()
+        unheardCopies = []
+        snapshotDeadline = nil
+        receiver = RecordReceiver()
+        return sender.restart(now: now)
+    }
+
+    /// Our own timer was late: what the socket holds is read before silence ends anything (L-38, L-89).
+    mutating func overslept(_ now: Instant) {
+        liveness.overslept(now)
+        sessions.putOffExpiry(now)
     }
 
     /// Follows the peer to another address.
@@ -72,319 +118,154 @@ struct Link {
         guard address != self.address else { return }
         self.address = address
         isOwnUsers = surroundings.isOwnUsers(address)
+        sender.setOnLink(surroundings.isOnLink(address))
     }
 
-    // MARK: Sealed datagrams in
+    // MARK: Sessions
 
-    /// What is in a sealed datagram on one of its sessions. Nothing changes: what a stranger sends costs no more than
-    /// the look at it.
-    func unseal(_ sealed: SealedDatagram) -> Session.Unsealed { sessions[place(of: sealed)].unseal(sealed) }
-
-    /// A sealed datagram came on one of its sessions: what it is evidence of, and whether its frames count.
+    /// Adds a session that joins.
     ///
-    /// - Returns: What opened, and was within the limit of the link.
+    /// - Returns: The index of the session that it replaces (L-77).
+    mutating func join(_ session: Session, _ effects: inout Effects) -> UInt32? {
+        guard var replaced = sessions.add(session) else { return nil }
+        replaced.takeBackWill(&effects)
+        return replaced.localIndex
+    }
+
+    /// Changes a session; the sending one may be another afterwards.
+    mutating func withSession(_ index: UInt32, _ body: (inout Session) -> Void) {
+        if let place = sessions.place(of: index) { body(&sessions[place]) }
+    }
+
+    /// Erases a session.
+    mutating func removeSession(_ index: UInt32, _ effects: inout Effects) -> Bool {
+        guard var session = sessions.remove(index) else { return false }
+        session.takeBackWill(&effects)
+        return true
+    }
+
+    /// Lets the keeper of last wills have that of the sending session alone (L-33).
+    mutating func handOverWill(_ surroundings: Surroundings, _ effects: inout Effects) {
+        let sending = sessions.sendingPlace
+        for place in sessions.all.indices where place != sending { sessions[place].takeBackWill(&effects) }
+        guard surroundings.keepsWills, let sending else { return }
+        sessions[sending].handOverWill(to: address, &effects)
+    }
+
+    // MARK: Datagrams out
+
+    /// Seals frames under the next counter (W-20).
+    ///
+    /// - Parameter index: The session; nil for the sending one.
+    /// - Returns: The datagram; nil without a session or a counter.
+    mutating func seal(_ frames: [Frame], on index: UInt32? = nil) -> [UInt8]? {
+        let place = index.map { sessions.place(of: $0) } ?? sessions.sendingPlace
+        guard let place, !isExhausted else { return nil }
+        defer { nextCounter += 1 }
+        return sessions[place].seal(frames, counter: nextCounter)
+    }
+
+    // MARK: Datagrams in
+
+    /// What is in a sealed datagram.
+    enum Unsealed: Equatable {
+        case dropped(DropReason)
+        /// The last will (W-21).
+        case lastWill
+        /// It completes a session under a counter that is marked: the peer's state is a snapshot's (L-93).
+        case snapshot
+        case frames([Frame], isNewest: Bool)
+    }
+
+    /// Checks, authenticates and marks a sealed datagram on one of the sessions (W-22, W-23, W-39).
+    mutating func unseal(_ sealed: SealedDatagram, order: UInt64, now: Instant) -> Unsealed {
+        guard let place = sessions.place(of: sealed.receiverIndex) else { return .dropped(.unknownIndex) }
+        let counterPlace = window.place(of: sealed.counter)
+        let isLastWill = sealed.counter == Limits.lastWillCounter
+        guard !sessions[place].isComplete || isLastWill || counterPlace.passes else { return .dropped(.replayed) }
+        guard let plaintext = sessions[place].open(sealed) else { return .dropped(.unauthenticated) }
+        let frames = try? Frames.parse(plaintext, counter: sealed.counter)
+        if isLastWill { return frames == nil ? .dropped(.frames) : .lastWill }
+        sessions[place].opened(order: order, isNewest: counterPlace == .newest, now: now)
+        switch counterPlace {
+        case .newest, .older: break
+        case .marked: return .snapshot
+        case .tooOld:
+            snapshotDeadline = snapshotDeadline ?? now + Limits.snapshotSign
+            return .dropped(.replayed)
+        case .reserved: return .dropped(.replayed)
+        }
+        window.mark(sealed.counter)
+        snapshotDeadline = nil
+        return frames.map { .frames($0, isNewest: counterPlace == .newest) } ?? .dropped(.frames)
+    }
+
+    /// Whether the state has seen nothing pass for 3 s after a session completed with an old counter (L-93).
+    func isSnapshot(_ now: Instant) -> Bool { snapshotDeadline.map { $0 <= now } ?? false }
+
+    /// Takes a datagram from what the peer may send (L-25).
+    mutating func takesDatagram(_ now: Instant) -> Bool { datagrams.take(now) }
+}
+
+extension Link {
+    // MARK: Records in
+
+    /// Takes a record or a forward (M-15, M-38).
     mutating func receive(
-        _ plaintext: [UInt8], of sealed: SealedDatagram, from source: Address, _ surroundings: Surroundings,
-        _ directory: PeerDirectory, _ effects: inout Effects, now: Instant
-    ) -> Session.Reception {
-        let reception = sessions[place(of: sealed)].receive(plaintext, of: sealed, now: now)
-        guard case .opened(let opened) = reception else { return reception }
-        noteSource(source, of: opened, surroundings, directory, &effects, now: now)
-        return takes(opened, surroundings, now: now) ? reception : .dropped(.peerLimit)
-    }
-
-    private func place(of sealed: SealedDatagram) -> SessionSet.Place {
-        guard let place = sessions.place(of: sealed.receiverIndex) else {
-            preconditionFailure("a link is given the datagrams of its own sessions")
+        _ frame: Frame, _ pools: inout TextPools<LinkID, Source, ChatID>, _ surroundings: Surroundings, now: Instant
+    ) -> [RecordEvent] {
+        let (id, tenant) = (id, surroundings.tenant(of: self))
+        switch frame {
+        case .record(let record): return receiver.receive(record, now: now) { pools.grant($0, to: id, tenant) }
+        case .forward(let next): return receiver.receive(forward: next, now: now) { pools.grant($0, to: id, tenant) }
+        case .heartbeat, .typing, .ack, .ping, .pong, .bye, .unknown: return []
         }
-        return place
     }
 
-    /// Counts a datagram, which is evidence even when it is more than the link may send (L-25).
-    mutating func takes(_ opened: Session.Opened, _ surroundings: Surroundings, now: Instant) -> Bool {
-        let isWithinLimit = datagrams.take(now)
-        if opened.isEvidence, !surroundings.isBehind { liveness.heard(now) }
-        return isWithinLimit || opened.bye != nil
-    }
-
-    // MARK: Status in
-
-    /// What a datagram changes that is reported.
-    struct StatusChange {
-        /// The peer's name or presence is not what was last reported.
-        let isPresenceNew: Bool
-        let typing: ReceivedTyping.Change
-        /// It came on an older session: the two sides may not agree on which one sends (L-43).
-        let isUnsettled: Bool
-    }
-
-    /// The status of a datagram, if it carries one; then what to report, before anything else of that datagram.
-    mutating func receiveStatus(
-        of opened: Session.Opened, on index: UInt32, _ surroundings: Surroundings, _ effects: inout Effects,
-        now: Instant
-    ) -> StatusChange {
-        var change = ReceivedTyping.Change.none
-        var isUnsettled = false
-        if let frame = opened.status, let place = sessions.place(of: index) {
-            let isBehind = surroundings.isBehind
-            switch status.receive(frame, of: opened, on: &sessions[place], isBehind: isBehind, now: now) {
-            case .applied(let applied):
-                change = applied
-                for case .heartbeat(let heartbeat) in opened.frames {
-                    liveness.announced(heartbeat.idleInterval)
-                }
-            case .ignored(let ended):
-                change = ended
-            }
-            isUnsettled = place != .sending
-        }
-        switch change {
-        case .started:
-            effects.counters.typingStartsReceived += 1
-            typedSinceMessage = true
-        case .limited: effects.counters.typingStartsLimited += 1
-        case .ended, .none: break
-        }
-        return StatusChange(isPresenceNew: status.isNews(), typing: change, isUnsettled: isUnsettled)
-    }
-
-    /// Typing of which no evidence came for 3 s ends (T-15).
-    mutating func expireTyping(_ now: Instant) -> ReceivedTyping.Change { status.advance(now) }
-
-    // MARK: Other frames in
-
-    /// What a datagram carries besides status, hello and bye.
-    mutating func receiveRest(
-        of opened: Session.Opened, from source: Address, _ own: Heartbeat, _ surroundings: Surroundings,
-        _ directory: PeerDirectory, _ outbox: inout Outbox, _ inbox: inout Inbox, _ effects: inout Effects, now: Instant
+    /// Gives up what waits for records that do not come (M-43).
+    mutating func advanceReceiver(
+        _ pools: inout TextPools<LinkID, Source, ChatID>, _ surroundings: Surroundings, now: Instant
     ) {
-        for frame in opened.frames {
-            switch frame {
-            case .ack(let ack):
-                for message in outgoing.receive(ack, now: now) {
-                    outbox.delivered(message, to: personID, over: id, &effects)
-                }
-                pump(own, surroundings, &outbox, &effects, now: now)
-            case .message(let record):
-                receive(record, surroundings, &inbox, &effects, now: now)
-            case .ping(let token):
-                let pong: [Frame] = [.heartbeat(own), .pong(token)]
-                if source == address {
-                    send(pong, .pong, surroundings, &effects, now: now)
-                } else {
-                    send(pong, .pong, toUnconfirmed: source, &effects)
-                }
-            case .pong(let token):
-                receivePong(token, from: source, surroundings, directory, &effects, now: now)
-            case .heartbeat, .typing, .hello, .bye, .unknown:
-                continue
-            }
-        }
+        let (id, tenant) = (id, surroundings.tenant(of: self))
+        receiver.advance(now) { pools.grant($0, to: id, tenant) }
+    }
+}
+
+extension Surroundings {
+    /// The shares of the pools that a link draws on (M-42).
+    fileprivate func tenant(of link: Link) -> TextPools<LinkID, Source, ChatID>.Tenant {
+        .init(
+            standing: standing(of: link.personID), source: source(of: link),
+            secretChat: secretChats.contains(link.chat) ? link.chat : nil)
+    }
+}
+
+/// The pings that something else than silence asks for (L-29, L-40, L-41).
+struct HintPings: Sendable {
+    private var last: Instant?
+    /// A change of the own networks asked for one within the second after another.
+    private var due: Instant?
+
+    var nextDeadline: Instant? { due }
+
+    /// Whether a hint may draw a ping now; at most one a second.
+    mutating func take(_ now: Instant) -> Bool {
+        if let last, now - last < Limits.hintInterval { return false }
+        last = now
+        due = nil
+        return true
     }
 
-    private mutating func receive(
-        _ record: Record, _ surroundings: Surroundings, _ inbox: inout Inbox, _ effects: inout Effects, now: Instant
-    ) {
-        let id = id
-        let tenant = surroundings.tenant(of: self)
-        let received = incoming.receive(record, now: now) { inbox.admits($0, of: id, tenant) }
-        guard let messages = received else { return }
-        inbox.setPending(incoming.pending, of: id, tenant)
-        for text in messages {
-            effects.counters.messagesReceived += 1
-            if typedSinceMessage { effects.counters.messagesPrecededByTyping += 1 }
-            typedSinceMessage = false
-            let number = UInt64(effects.counters.messagesReceived)
-            inbox.add(number, size: text.utf8.count, of: id, tenant)
-            effects.tell(.message(chat, from: person, number: number, text: text))
-        }
-        acknowledge(surroundings, &effects, now: now)
+    /// The own networks changed: whether a ping goes out now; else one goes out when the second is over.
+    mutating func networksChanged(_ now: Instant) -> Bool {
+        if take(now) { return true }
+        due = last.map { $0 + Limits.hintInterval }
+        return false
     }
 
-    /// Says which record is expected next.
-    mutating func acknowledge(_ surroundings: Surroundings, _ effects: inout Effects, now: Instant) {
-        send([.ack(incoming.ack)], .ack, surroundings, &effects, now: now)
-    }
-
-    // MARK: Hello in
-
-    /// A hello came on a session of the link.
-    mutating func receive(
-        _ hello: Hello, _ counter: UInt64, on index: UInt32, _ own: Heartbeat, _ surroundings: Surroundings,
-        _ outbox: inout Outbox, _ effects: inout Effects, now: Instant
-    ) {
-        guard let place = sessions.place(of: index), sessions[place].notesHello(counter) else { return }
-        let isSettled = settle(place, own, surroundings, &effects, now: now)
-        apply(hello, on: index, isSettled: isSettled, own, surroundings, &outbox, &effects, now: now)
-    }
-
-    /// The newest hello of a session says who the peer is, and what it holds of our stream (M-4 to M-7).
-    ///
-    /// - Parameter isSettled: Whether this session sends from now on because of it (L-43).
-    mutating func apply(
-        _ hello: Hello, on index: UInt32, isSettled: Bool, _ own: Heartbeat, _ surroundings: Surroundings,
-        _ outbox: inout Outbox, _ effects: inout Effects, now: Instant
-    ) {
-        guard let place = sessions.place(of: index), status.receive(hello, of: sessions[place]) else { return }
-        let replacement = effects.stream(after: outgoing.stream)
-        // A hello that waited in the socket may be older than the end of the link there.
-        let mayBeOld = surroundings.isBehind && !outgoing.isHeld
-        let changes = outgoing.synchronise(
-            held: hello.heldStream, next: hello.nextRecord, replacement: replacement, now: now)
-        if mayBeOld { outgoing.awaitHello() }
-        // A hello that holds a stream of a link that is over speaks of a stream of that link: begun, and not for this.
-        if hello.heldStream == 0 || outgoing.hasNamed(hello.heldStream) { incoming.hold(hello.stream) }
-        for message in changes.delivered { outbox.delivered(message, to: personID, over: id, &effects) }
-        for message in changes.failed { outbox.failed(message, to: personID, over: id, .lostState, &effects) }
-        // An older session only receives.
-        guard place == .sending else { return }
-        let current = self.hello(surroundings)
-        let isHeld = hello.heldStream == current.stream && !mayBeOld
-        switch sessions[place].hello.received(isHeld: isHeld, current: current, now: now) {
-        case .sendNow: sessions[place].sendHello(current, own, &effects, now: now)
-        case .none: break
-        }
-        // If that hello was late, the peer sees by ours what it has to say again.
-        if isSettled { sessions[place].hello.begin(now) }
-        pump(own, surroundings, &outbox, &effects, now: now)
-    }
-
-    // MARK: Sealed datagrams out
-
-    /// Sends frames on the sending session. Until the peer has shown that it got our hello, that goes along (L-18).
-    mutating func send(
-        _ frames: [Frame], _ kind: DatagramKind, _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
-    ) {
-        guard let bytes = seal(frames, kind, surroundings, now: now) else { return }
-        effects.send(bytes, to: address, kind)
-    }
-
-    private mutating func seal(
-        _ frames: [Frame], _ kind: DatagramKind, _ surroundings: Surroundings, now: Instant
-    ) -> [UInt8]? {
-        guard let session = sessions.sending else { return nil }
-        guard kind != .message, session.hello.isOutstanding else { return sessions[.sending].seal(frames) }
-        let hello = self.hello(surroundings)
-        sessions[.sending].hello.sent(hello, now: now)
-        return sessions[.sending].seal(frames + [.hello(hello)])
-    }
-
-    /// What our hellos say has changed: they begin again where we send (L-57).
-    mutating func beginHellos(
-        _ own: Heartbeat, _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
-    ) {
-        guard sessions.sending != nil else { return }
-        sessions[.sending].hello.begin(now)
-        sessions[.sending].sendHello(hello(surroundings), own, &effects, now: now)
-    }
-
-    /// Our hello on a session, if it is due for repetition (L-16).
-    mutating func repeatHello(
-        at place: SessionSet.Place, _ own: Heartbeat, _ surroundings: Surroundings, _ effects: inout Effects,
-        now: Instant
-    ) {
-        let current = hello(surroundings)
-        sessions[place].sendHello(current, own, &effects, now: now)
-    }
-
-    /// Asks all addresses of the peer at once, with one sealed datagram: the first that arrives counts (L-26).
-    mutating func ping(
-        _ directory: PeerDirectory, _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
-    ) {
-        let addresses = addresses(directory)
-        let token = pings.next(to: addresses, &effects, now: now)
-        guard let bytes = seal([.ping(token)], .ping, surroundings, now: now) else { return }
-        for address in addresses { effects.send(bytes, to: address, .ping) }
-    }
-
-    /// Asks whether a peer is there that is not suspected, at most once a second (L-29).
-    mutating func probe(
-        _ directory: PeerDirectory, _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
-    ) {
-        guard !liveness.isSuspect else { return }
-        if let lastProbe, now - lastProbe < Limits.probeInterval { return }
-        lastProbe = now
-        ping(directory, surroundings, &effects, now: now)
-    }
-
-    /// Our own networks changed: the peer is asked at once, or when the last such ping is a second old (L-40).
-    mutating func networksChanged(
-        _ directory: PeerDirectory, _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
-    ) {
-        if changePings.changed(now) { ping(directory, surroundings, &effects, now: now) }
-    }
-
-    /// Where the peer may be: the address that it was heard from, then the candidates of its sources.
-    func addresses(_ directory: PeerDirectory) -> [Address] {
-        var addresses = [address]
-        for candidate in directory.candidates(coveredBy: self) where !addresses.contains(candidate) {
-            addresses.append(candidate)
-        }
-        return addresses
-    }
-
-    /// Our status goes out on it now, so the next heartbeat is due an interval later.
-    mutating func putOffHeartbeat(_ now: Instant) { nextHeartbeat = now + Limits.typingHeartbeatInterval }
-
-    /// Sends the records that the window and the pacing let go.
-    ///
-    /// - Returns: Whether any went out.
-    @discardableResult
-    mutating func pump(
-        _ own: Heartbeat, _ surroundings: Surroundings, _ outbox: inout Outbox, _ effects: inout Effects,
-        now: Instant
-    ) -> Bool {
-        var hasSent = false
-        while sessions.canSend, let (record, isRepeat) = outgoing.next(&outbox.pacer, now: now) {
-            if isRepeat { effects.counters.retransmissions += 1 }
-            hasSent = true
-            send([.typing(own.status), .message(record)], .message, surroundings, &effects, now: now)
-        }
-        return hasSent
-    }
-
-    // MARK: Time
-
-    /// What its own deadlines lead to.
-    enum Advance: Equatable {
-        case up(isRekeyDue: Bool)
-        /// Silence is over its time: the link ends.
-        case down
-    }
-
-    /// Runs what is due: pings, heartbeat, retransmissions.
-    mutating func advance(
-        _ own: Heartbeat, _ surroundings: Surroundings, _ directory: PeerDirectory, _ outbox: inout Outbox,
-        _ effects: inout Effects, now: Instant
-    ) -> Advance {
-        switch liveness.advance(now, isBehind: surroundings.isBehind) {
-        case .none: break
-        case .ping: ping(directory, surroundings, &effects, now: now)
-        case .down: return .down
-        }
-        if changePings.advance(now) { ping(directory, surroundings, &effects, now: now) }
-        var isRekeyDue = false
-        if nextHeartbeat <= now {
-            send([.heartbeat(own)], .heartbeat, surroundings, &effects, now: now)
-            nextHeartbeat = Link.nextHeartbeat(after: own, &effects, now: now)
-            isRekeyDue = sessions.sending?.isRekeyDue(now) ?? false
-        }
-        incoming.advance(now)
-        switch outgoing.advance(now) {
-        case .none: break
-        case .stalled(let failed):
-            outgoing.restart(effects.stream(after: outgoing.stream))
-            for message in failed { outbox.failed(message, to: personID, over: id, .stalled, &effects) }
-            if sessions.sending != nil { sessions[.sending].hello.begin(now) }
-        }
-        pump(own, surroundings, &outbox, &effects, now: now)
-        outgoing.giveBackTurn(&outbox.pacer, now: now)
-        return .up(isRekeyDue: isRekeyDue)
-    }
-
-    /// When the heartbeat that follows one is due (T-8, T-11).
-    static func nextHeartbeat(after own: Heartbeat, _ effects: inout Effects, now: Instant) -> Instant {
-        if own.status.isTyping { return now + Limits.typingHeartbeatInterval }
-        return effects.instant(after: now, own.idleInterval, percent: Limits.idleJitterPercent)
+    /// Whether a ping that was put off is due.
+    mutating func advance(_ now: Instant) -> Bool {
+        guard let due, due <= now else { return false }
+        return take(now)
     }
 }

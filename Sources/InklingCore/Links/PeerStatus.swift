@@ -1,82 +1,51 @@
 import InklingWire
 
 /// What the peer of a link says of itself: its name, whether it is away, whether it types.
-struct PeerStatus {
-    /// What is reported.
-    private struct Told: Equatable {
-        let name: String
-        let isAway: Bool
-    }
-
-    /// The name that the newest hello gave: unsafe to print.
-    private(set) var name: String
+struct PeerStatus: Sendable {
+    /// The name of the newest name record, unsafe to print; nil before record 0 was delivered (L-85).
+    var name: String?
     private(set) var isAway = false
     private var typing: ReceivedTyping
-    /// Nil before anything was reported.
-    private var told: Told?
-    /// The orders of the newest session that carried a status, and of the newest that carried a hello.
-    private var newestStatusOrder = SessionOrder.first
-    private var newestHelloOrder = SessionOrder.first
+    /// The highest counter under which a status came (T-13).
+    private var newest: UInt32?
 
-    init(name: String, now: Instant) {
-        self.name = name
-        typing = ReceivedTyping(now: now)
-    }
+    init(now: Instant) { typing = ReceivedTyping(now: now) }
 
-    /// When typing ends for want of evidence.
+    /// When typing ends for want of evidence (T-15).
     var nextDeadline: Instant? { typing.nextDeadline }
-    /// Since when the peer has been typing; nil when it isn't.
-    var typingSince: Instant? { typing.since }
+    var isTyping: Bool { typing.since != nil }
 
     // MARK: Inputs
 
-    /// A newer hello of a session came.
-    ///
-    /// - Returns: Whether it counts: no newer session of the link has said one (L-22).
-    mutating func receive(_ hello: Hello, of session: Session) -> Bool {
-        guard session.order >= newestHelloOrder else { return false }
-        newestHelloOrder = session.order
-        name = hello.name
-        return true
-    }
-
     /// What a status comes to.
     enum Answer: Equatable {
-        /// It counts; so does the idle interval that came with it.
         case applied(ReceivedTyping.Change)
-        /// It is old, or waited for too long; it may end typing, and does nothing else.
+        /// It is older than another, or waited for too long.
         case ignored(ReceivedTyping.Change)
     }
 
-    /// The status of a datagram.
+    /// Takes the status of a datagram (T-13).
     ///
-    /// - Parameter isBehind: Whether it may have waited in the socket for long (L-30).
-    mutating func receive(
-        _ status: Status, of opened: Session.Opened, on session: inout Session, isBehind: Bool, now: Instant
-    ) -> Answer {
-        defer { session.note(status, counter: opened.counter) }
-        // Nothing is older than it that was read before, and no newer session has carried one.
-        let isNewest = session.isNewestStatus(opened.counter) && session.order >= newestStatusOrder
-        guard isNewest, !isBehind else {
-            // It starts nothing. It still ends typing if it is the newest and has only waited, or if it comes with a
-            // message, and the peer has not said on that session since that typing goes on (T-13, R4).
-            let typesOn = session.typesOn(after: opened.counter)
-            let ends = !status.isTyping && (isNewest || (opened.hasMessage && !typesOn))
-            return .ignored(ends ? typing.apply(isTyping: false, now: now) : .none)
+    /// - Parameter isBehind: Whether it may have waited in the socket for long: then it may only end typing (L-90).
+    mutating func receive(_ status: Status, counter: UInt32, isBehind: Bool, now: Instant) -> Answer {
+        if let newest, counter <= newest { return .ignored(.none) }
+        newest = counter
+        guard !status.isUnheard else { return .ignored(.none) }
+        guard !isBehind else {
+            return .ignored(status.isTyping ? .none : typing.apply(isTyping: false, now: now))
         }
-        newestStatusOrder = session.order
         isAway = status.isAway
         return .applied(typing.apply(isTyping: status.isTyping, now: now))
+    }
+
+    /// Records a status that does not count (T-13).
+    mutating func note(_ status: Status?, counter: UInt32) {
+        if status != nil { newest = max(newest ?? 0, counter) }
     }
 
     /// Ends typing of which no evidence came for 3 s (T-15).
     mutating func advance(_ now: Instant) -> ReceivedTyping.Change { typing.advance(now) }
 
-    /// Whether name or presence differ from what was last reported; they count as reported from now on.
-    mutating func isNews() -> Bool {
-        let current = Told(name: name, isAway: isAway)
-        guard told != current else { return false }
-        told = current
-        return true
-    }
+    /// Ends typing because the link is down (T-14).
+    mutating func endTyping(_ now: Instant) { _ = typing.apply(isTyping: false, now: now) }
 }

@@ -1,208 +1,95 @@
 import InklingWire
 
-/// One handshake's keys and counters, from the moment that this side could use them.
-struct Session {
-    enum Role { case initiator, responder }
+/// The transport keys of one handshake, once it has joined a link (L-67).
+struct Session: Sendable {
+    enum Role: Sendable { case initiator, responder }
 
     let localIndex: UInt32
     let remoteIndex: UInt32
     let role: Role
     let keys: TransportKeys
-    let createdAt: Instant
-    /// When it may be used no more (L-38).
-    let end: Instant
-    /// The source of addresses that we opened it to.
-    let opener: PeerSourceID?
-    /// Its place among the sessions of the node, from its completion on.
-    var order = SessionOrder.first
-    /// Where its datagrams go: where the handshake came from, and in a link where that has followed the peer since (L-24).
-    var address: Address
-    private(set) var window = ReplayWindow()
-    /// The counter of the next datagram that we send, computed in 64 bits.
-    private(set) var nextCounter: UInt64 = 0
-    /// The status of the highest counter, applied or not (T-13).
-    private(set) var lastStatus: (counter: UInt64, isTyping: Bool)?
-    private(set) var lastHelloCounter: UInt64?
-    /// When the newest authenticated datagram came.
-    private(set) var lastReceived: Instant
-    /// When a newer session of the link began to send.
-    private(set) var supersededAt: Instant?
-    var hello = HelloExchange()
-    /// The last will, sealed once, when the session began to send.
+    /// Where its peer is, as far as the handshake says (L-81).
+    let address: Address
+    private(set) var joinedAt: Instant
+    /// Whether a sealed datagram has opened on it.
+    private(set) var isComplete = false
+    /// Its place among the sessions of the node on which a newest datagram has opened; nil before the first (L-70).
+    private(set) var proof: UInt64?
+    private(set) var lastOpened: Instant
+    /// When the next of its first pings is due; nil after the last (L-74).
+    private(set) var nextPing: Instant?
+    /// The last will, sealed once (L-33).
     private var will: [UInt8]?
 
     init(
-        localIndex: UInt32, remoteIndex: UInt32, role: Role, keys: TransportKeys, opener: PeerSourceID?,
-        address: Address, now: Instant
+        localIndex: UInt32, remoteIndex: UInt32, role: Role, keys: TransportKeys, address: Address, now: Instant
     ) {
         self.localIndex = localIndex
         self.remoteIndex = remoteIndex
         self.role = role
         self.keys = keys
-        self.opener = opener
         self.address = address
-        createdAt = now
-        end = now + Limits.sessionLifetime
-        lastReceived = now
+        joinedAt = now
+        lastOpened = now
+        nextPing = now
     }
 
-    // MARK: Receiving
-
-    /// What came of a sealed datagram.
-    enum Reception {
-        case dropped(DropReason)
-        /// The peer's last will; nothing of the session has changed. `heardBefore`: when something came before it.
-        case lastWill(heardBefore: Instant)
-        case opened(Opened)
+    /// The same session, which joins its link now (L-67).
+    func joining(at now: Instant) -> Session {
+        var session = self
+        session.joinedAt = now
+        session.lastOpened = now
+        session.nextPing = now
+        return session
     }
 
-    /// A datagram that authenticated and parsed: what a link goes by, beside the frames.
-    struct Opened {
-        let frames: [Frame]
-        let counter: UInt64
-        /// The length of the whole datagram, in bytes.
-        let size: Int
-        /// Whether its counter is above all before it.
-        let isNewest: Bool
-        /// When something came on this session before it.
-        let heardBefore: Instant
-        /// The reason of its bye, if it carries one.
-        let bye: ByeReason?
-        let hello: Hello?
-
-        /// A peer that hears nothing is not there for this link (L-45).
-        var isEvidence: Bool { isNewest && bye != .unheard }
-        /// Its status; at most one (W-27).
-        let status: Status?
-        /// Whether it carries more than a status, hello or bye.
-        let hasMore: Bool
-        var hasMessage: Bool { frames.contains { if case .message = $0 { true } else { false } } }
-    }
-
-    /// What is in a sealed datagram for this session, or why it is dropped.
-    enum Unsealed {
-        case dropped(DropReason)
-        case plaintext([UInt8])
-    }
-
-    /// Checks and authenticates a sealed datagram for this session (W-22), which changes nothing yet.
-    func unseal(_ sealed: SealedDatagram) -> Unsealed {
-        let counter = UInt64(sealed.counter)
-        let isLastWill = counter == Limits.lastWillCounter
-        guard isLastWill || (counter <= Limits.highestOrdinaryCounter && window.accepts(counter)) else {
-            return .dropped(.replayed)
-        }
-        guard
-            let plaintext = try? keys.receive.open(
-                sealed.ciphertext, counter: counter, associatedData: sealed.header)
-        else { return .dropped(.unauthenticated) }
-        return .plaintext(plaintext)
-    }
-
-    /// A sealed datagram for this session: checked, authenticated, and only then marked (W-22, W-23).
-    mutating func receive(_ sealed: SealedDatagram, now: Instant) -> Reception {
-        switch unseal(sealed) {
-        case .dropped(let reason): .dropped(reason)
-        case .plaintext(let plaintext): receive(plaintext, of: sealed, now: now)
-        }
-    }
-
-    /// What ``unseal(_:)`` found is marked (W-23), and read.
-    mutating func receive(_ plaintext: [UInt8], of sealed: SealedDatagram, now: Instant) -> Reception {
-        let counter = UInt64(sealed.counter)
-        let isLastWill = counter == Limits.lastWillCounter
-        guard let frames = try? Frames.parse(plaintext) else {
-            if !isLastWill { window.mark(counter) }
-            return .dropped(.frames)
-        }
-        if isLastWill {
-            guard case .bye? = frames.first, frames.count == 1 else { return .dropped(.frames) }
-            return .lastWill(heardBefore: lastReceived)
-        }
-        let isNewest = window.highest.map { counter > $0 } ?? true
-        let heardBefore = lastReceived
-        window.mark(counter)
-        lastReceived = now
-        var bye: ByeReason?
-        var hello: Hello?
-        var status: Status?
-        var hasMore = false
-        for frame in frames {
-            switch frame {
-            case .bye(let reason): bye = reason
-            case .hello(let frame): hello = frame
-            case .heartbeat(let heartbeat): status = heartbeat.status
-            case .typing(let frame): status = frame
-            case .message, .ack, .ping, .pong: hasMore = true
-            case .unknown: continue
-            }
-        }
-        return .opened(
-            Opened(
-                frames: frames, counter: counter, size: sealed.size, isNewest: isNewest, heardBefore: heardBefore,
-                bye: bye, hello: hello, status: status, hasMore: hasMore))
-    }
-
-    /// The peer's hello came under a counter.
+    /// A sealed datagram has opened on it.
     ///
-    /// - Returns: Whether it is newer than those before it (L-22).
-    mutating func notesHello(_ counter: UInt64) -> Bool {
-        guard lastHelloCounter.map({ counter > $0 }) ?? true else { return false }
-        lastHelloCounter = counter
-        return true
+    /// - Parameters:
+    ///   - order: Its place if this is the first newest datagram on it.
+    ///   - isNewest: Whether the datagram has the highest counter of its state.
+    mutating func opened(order: UInt64, isNewest: Bool, now: Instant) {
+        lastOpened = now
+        isComplete = true
+        if isNewest, proof == nil { proof = order }
     }
 
-    /// A status came under a counter, applied or not: those before it are old (T-13).
-    mutating func note(_ status: Status, counter: UInt64) {
-        if let lastStatus, lastStatus.counter > counter { return }
-        lastStatus = (counter, status.isTyping)
+    /// When it is erased, unless something opens on it before (L-38, L-75).
+    ///
+    /// - Parameter isSending: Whether the link sends on it.
+    func expiry(isSending: Bool) -> Instant {
+        let end = joinedAt + Limits.sessionLifetime
+        if !isComplete { return min(end, joinedAt + Limits.joinPingPeriod) }
+        return isSending ? end : min(end, lastOpened + Limits.silentSession)
     }
 
-    /// Whether no status of a higher counter came.
-    func isNewestStatus(_ counter: UInt64) -> Bool { lastStatus.map { counter > $0.counter } ?? true }
-
-    /// Whether a status of a higher counter said that the peer types.
-    func typesOn(after counter: UInt64) -> Bool { lastStatus.map { $0.counter > counter && $0.isTyping } ?? false }
-
-    // MARK: Sending
-
-    /// Whether it may still be sealed with.
-    var canSend: Bool { nextCounter <= Limits.highestOrdinaryCounter }
-
-    /// Seals frames under the next counter; nil when the counters are used up.
-    mutating func seal(_ frames: [Frame]) -> [UInt8]? {
-        guard canSend else { return nil }
-        defer { nextCounter += 1 }
-        return seal(frames, counter: nextCounter)
+    /// What the socket holds may open on it: silence erases it later (L-38).
+    mutating func putOffExpiry(_ now: Instant) {
+        let round = Limits.pingInterval * Limits.pings
+        lastOpened = max(lastOpened, now + (round - Limits.silentSession))
     }
 
-    /// No counter is used for two different datagrams.
-    private func seal(_ frames: [Frame], counter: UInt64) -> [UInt8] {
-        let header = SealedDatagram.header(
-            receiverIndex: remoteIndex, counter: UInt32(truncatingIfNeeded: counter))
-        return header + keys.send.seal(Frames.encode(frames), counter: counter, associatedData: header)
+    /// Plans the ping after the one that is due now (L-74).
+    mutating func pinged(_ now: Instant) {
+        let next = now + Limits.joinPingInterval
+        nextPing = next - joinedAt < Limits.joinPingPeriod ? next : nil
     }
 
-    /// Sends hello and heartbeat to where the peer is.
-    mutating func sendHello(_ hello: Hello, _ heartbeat: Heartbeat, _ effects: inout Effects, now: Instant) {
-        guard let bytes = seal([.heartbeat(heartbeat), .hello(hello)]) else { return }
-        self.hello.sent(hello, now: now)
-        effects.send(bytes, to: address, .hello)
+    mutating func stopPings() { nextPing = nil }
+
+    // MARK: Sealing
+
+    /// Seals frames under a counter of its link's state (W-19).
+    func seal(_ frames: [Frame], counter: UInt32) -> [UInt8] {
+        keys.seal(frames, receiverIndex: remoteIndex, counter: counter).encode()
     }
 
-    /// The datagrams of a farewell, sealed now: the first, and its copies; fewer when the counters are used up.
-    mutating func farewell(_ reason: ByeReason) -> [[UInt8]] {
-        var datagrams: [[UInt8]] = []
-        for _ in 0...Limits.edgeCopies.count {
-            guard let bytes = seal([.bye(reason)]) else { break }
-            datagrams.append(bytes)
-        }
-        return datagrams
-    }
+    /// The plaintext of a sealed datagram; nil if it does not authenticate.
+    func open(_ sealed: SealedDatagram) -> [UInt8]? { try? keys.open(sealed) }
 
     /// Hands over the last will, sealed once; again when the peer has moved (L-33).
-    mutating func handOverWill(_ effects: inout Effects) {
-        let bytes = will ?? seal([.bye(.lastWill)], counter: Limits.lastWillCounter)
+    mutating func handOverWill(to address: Address, _ effects: inout Effects) {
+        let bytes = will ?? keys.sealLastWill(receiverIndex: remoteIndex).encode()
         will = bytes
         effects.tell(.keepWill(session: localIndex, bytes, to: address))
     }
@@ -213,26 +100,70 @@ struct Session {
         will = nil
         effects.tell(.dropWill(session: localIndex))
     }
+}
 
-    // MARK: Its place in a link
+/// The sessions of one link, at most four (L-77).
+struct SessionSet: Sendable {
+    /// In the order of their joining.
+    private(set) var all: [Session] = []
 
-    /// It sends from now on.
-    mutating func takeOver() { supersededAt = nil }
+    var isEmpty: Bool { all.isEmpty }
+    var indices: [UInt32] { all.map(\.localIndex) }
 
-    /// Another session sends from now on, and this one only receives.
-    mutating func giveWay(now: Instant) {
-        supersededAt = now
-        hello.end()
+    func place(of index: UInt32) -> Int? { all.firstIndex { $0.localIndex == index } }
+
+    #if DEBUG
+        // See LinkTable.
+        subscript(place: Int) -> Session {
+            get { all[place] }
+            _modify { yield &all[place] }
+        }
+    #else
+        subscript(place: Int) -> Session {
+            _read { yield all[place] }
+            _modify { yield &all[place] }
+        }
+    #endif
+
+    /// The place of the session whose first newest datagram opened last (L-70); without any, of that which joined last.
+    var sendingPlace: Int? {
+        let proven = all.indices.filter { all[$0].proof != nil }
+        return proven.max { (all[$0].proof ?? 0) < (all[$1].proof ?? 0) } ?? all.indices.last
     }
 
-    /// When an older session stops receiving (L-21).
-    var retirement: Instant? { supersededAt.map { max($0, lastReceived) + Limits.supersededLifetime } }
-    /// The deadlines of a session that belongs to a link.
-    var nextDeadline: Instant { earliest(earliest(hello.nextRepeat, retirement), or: end) }
+    var sending: Session? { sendingPlace.map { all[$0] } }
 
-    /// Whether this side has to begin a new handshake: each hour, or when half of the counters are used (L-37).
-    func isRekeyDue(_ now: Instant) -> Bool {
-        let age = role == .initiator ? Limits.rekeyAfter : Limits.responderRekeyAfter
-        return now - createdAt >= age || nextCounter >= Limits.rekeyCounter
+    /// Adds a session that joins.
+    ///
+    /// - Returns: The session that it replaces, on which nothing opened for longest (L-77).
+    mutating func add(_ session: Session) -> Session? {
+        all.append(session)
+        guard all.count > Limits.sessionsPerLink else { return nil }
+        let sending = sendingPlace
+        let others = all.indices.dropLast().filter { $0 != sending }
+        guard let victim = others.min(by: { all[$0].lastOpened < all[$1].lastOpened }) else { return nil }
+        return all.remove(at: victim)
+    }
+
+    mutating func putOffExpiry(_ now: Instant) {
+        for place in all.indices { all[place].putOffExpiry(now) }
+    }
+
+    mutating func remove(_ index: UInt32) -> Session? { place(of: index).map { all.remove(at: $0) } }
+
+    mutating func removeAll() -> [Session] {
+        defer { all = [] }
+        return all
+    }
+
+    /// The first instant at which one of them is erased, or pings.
+    ///
+    /// - Parameter isDown: Whether the link is down: sessions of an up link ping only while they are incomplete.
+    func nextDeadline(isDown: Bool) -> Instant? {
+        let sending = sendingPlace
+        return all.indices.compactMap { place -> Instant? in
+            let expiry = all[place].expiry(isSending: place == sending)
+            return isDown || !all[place].isComplete ? earliest(all[place].nextPing, or: expiry) : expiry
+        }.min()
     }
 }

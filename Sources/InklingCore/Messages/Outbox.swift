@@ -1,57 +1,68 @@
-import InklingWire
+/// The node's own messages that a person has not acknowledged whole, with one outcome for each message and person (M-17).
+struct Outbox<LinkID: Hashable & Sendable, PersonID: Hashable & Sendable>: Sendable {
+    /// The end of a message for one person.
+    struct Outcome: Hashable, Sendable {
+        let message: UInt64
+        let person: PersonID
+        /// Nil if the message was delivered.
+        let failure: FailureReason?
+    }
 
-/// Our messages that somebody has not acknowledged whole, and what becomes of them.
-struct Outbox {
-    /// For each message and person the links over which it may still be delivered.
-    private var messages: [UInt64: [PublicKey: Set<LinkID>]] = [:]
+    /// The answer to a new message.
+    enum Admission: Equatable, Sendable {
+        /// A peer's queue is full, and the message goes to nobody (M-14, M-30).
+        case refused
+        /// The message goes out on these links, which have to queue it. For the other people it failed at once (M-30).
+        case accepted(message: UInt64, over: [LinkID], failed: [Outcome])
+    }
+
+    /// For each message and person the links on which it may still be delivered.
+    private var messages: [UInt64: [PersonID: Set<LinkID>]] = [:]
     private var newest: UInt64 = 0
-    /// The pace of the records that carry them.
-    var pacer: RecordPacer
 
-    init(now: Instant) { pacer = RecordPacer(now: now) }
-
+    /// The number of messages that wait for an outcome.
     var count: Int { messages.count }
 
     // MARK: Inputs
 
-    /// A message goes out over those links.
-    ///
-    /// - Returns: Its number, and to how many people it goes.
-    mutating func add(over links: [(id: LinkID, key: PublicKey)]) -> (number: UInt64, recipients: Int) {
+    /// Adds a message for the links that are shown, up, suspect or down (M-36).
+    mutating func add(to links: [(link: LinkID, person: PersonID, room: RecordSender.Room)]) -> Admission {
+        let open = links.filter { $0.room == .fits }
+        guard !links.contains(where: { $0.room == .full }), links.isEmpty || !open.isEmpty else { return .refused }
         newest += 1
-        var waiting: [PublicKey: Set<LinkID>] = [:]
-        for link in links { waiting[link.key, default: []].insert(link.id) }
+        var waiting: [PersonID: Set<LinkID>] = [:]
+        for link in open { waiting[link.person, default: []].insert(link.link) }
         if !waiting.isEmpty { messages[newest] = waiting }
-        return (newest, waiting.count)
-    }
-
-    /// A message was acknowledged whole over a link; nothing more is reported for other links to the same person.
-    mutating func delivered(_ number: UInt64, to person: PersonID, over link: LinkID, _ effects: inout Effects) {
-        guard let links = messages[number]?[person.key], links.contains(link) else { return }
-        finish(number, for: person.key)
-        effects.counters.messagesDelivered += 1
-        effects.tell(.delivered(message: number, person.chat, person.key))
-    }
-
-    /// A message will not be acknowledged over a link. It has failed with a person when no link is left over which it
-    /// could be.
-    mutating func failed(
-        _ number: UInt64, to person: PersonID, over link: LinkID, _ reason: FailureReason, _ effects: inout Effects
-    ) {
-        guard var waiting = messages[number], var links = waiting[person.key], links.remove(link) != nil else { return }
-        guard links.isEmpty else {
-            waiting[person.key] = links
-            messages[number] = waiting
-            return
+        var failed: [Outcome] = []
+        for link in links where waiting[link.person] == nil && !failed.contains(where: { $0.person == link.person }) {
+            failed.append(Outcome(message: newest, person: link.person, failure: .stalled))
         }
-        finish(number, for: person.key)
-        effects.counters.messagesFailed += 1
-        effects.tell(.failed(message: number, person.chat, person.key, reason))
+        return .accepted(message: newest, over: open.map(\.link), failed: failed)
     }
 
-    private mutating func finish(_ number: UInt64, for key: PublicKey) {
-        guard var waiting = messages.removeValue(forKey: number) else { return }
-        waiting[key] = nil
-        if !waiting.isEmpty { messages[number] = waiting }
+    /// Applies that a link acknowledged a message whole.
+    ///
+    /// - Returns: The outcome; nil if the person's is known already.
+    mutating func delivered(_ message: UInt64, to person: PersonID, over link: LinkID) -> Outcome? {
+        guard let links = messages[message]?[person], links.contains(link) else { return nil }
+        finish(message, person)
+        return Outcome(message: message, person: person, failure: nil)
+    }
+
+    /// Applies that a link will not acknowledge a message whole.
+    ///
+    /// - Returns: The outcome; nil if another link of the person could still, or if the outcome is known already (M-18).
+    mutating func failed(
+        _ message: UInt64, to person: PersonID, over link: LinkID, _ reason: FailureReason
+    ) -> Outcome? {
+        guard messages[message]?[person]?.remove(link) != nil else { return nil }
+        guard messages[message]?[person]?.isEmpty == true else { return nil }
+        finish(message, person)
+        return Outcome(message: message, person: person, failure: reason)
+    }
+
+    private mutating func finish(_ message: UInt64, _ person: PersonID) {
+        messages[message]?[person] = nil
+        if messages[message]?.isEmpty == true { messages[message] = nil }
     }
 }

@@ -2,20 +2,20 @@ import InklingWire
 
 /// Addresses at which discovery lists so many keys that most of them must be forged: only whoever is there can say which
 /// is theirs (D-17).
-struct Crowds {
+struct Crowds: Sendable {
     private struct Place: Hashable {
-        let chat: ChatTag
+        let chat: ChatID
         let address: Address
     }
 
-    private var listed: [PeerSourceID: (key: PublicKey, places: [Place])] = [:]
+    private var listed: [InstanceID: (key: PublicKey, places: [Place])] = [:]
     /// How many instances list each key at an address.
     private var keys: [Place: [PublicKey: Int]] = [:]
-    private var newAsks = SlidingWindow(perSecond: Limits.crowdedAddressesPerSecond)
+    private var newAsks = SlidingWindow(perSecond: Limits.addressesAskedBegun)
 
     /// An instance was found, has changed, or is gone.
-    mutating func update(_ id: PeerSourceID, _ sources: PeerSourceTable) {
-        let source = sources.find(id).flatMap { $0.isDiscovered ? $0 : nil }
+    mutating func update(_ id: InstanceID, _ instances: InstanceTable) {
+        let source = instances.find(id).flatMap { $0.isDiscovered ? $0 : nil }
         let places = source.map { source in source.addresses.map { Place(chat: source.chat, address: $0) } } ?? []
         let key = source?.key
         let before = listed[id]
@@ -28,15 +28,15 @@ struct Crowds {
         for place in places { count(key, at: place, 1) }
     }
 
-    func isCrowded(_ address: Address, in chat: ChatTag) -> Bool {
+    func isCrowded(_ address: Address, in chat: ChatID) -> Bool {
         guard !keys.isEmpty else { return false }
         return keys[Place(chat: chat, address: address)]?.count ?? 0 > Limits.keysPerAddress
     }
 
     /// Whether a live link leads to one of the keys that are listed at an address.
-    func hasLink(_ address: Address, in chat: ChatTag, _ links: LinkTable) -> Bool {
+    func hasLink(_ address: Address, in chat: ChatID, _ links: LinkTable) -> Bool {
         guard let keys = keys[Place(chat: chat, address: address)]?.keys else { return false }
-        return keys.contains { links.link(to: PersonID(chat: chat, key: $0), at: [address]) != nil }
+        return keys.contains { links.liveAddresses(of: PersonID(chat: chat, key: $0)).contains(address) }
     }
 
     /// Whether one more address may be asked.

@@ -2,9 +2,9 @@ import InklingWire
 
 /// How many initiations go where: whoever forges service instances must not turn nodes against a host that is none of
 /// theirs (L-54).
-struct Destinations {
-    private var unanswered = ForgetfulTable<Address, TokenBucket>(capacity: Limits.destinations)
-    private var answered = ForgetfulTable<Address, Bool>(capacity: Limits.destinations)
+struct Destinations: Sendable {
+    private var unanswered = ForgetfulTable<Address, TokenBucket>(capacity: Limits.addressesRemembered)
+    private var answered = ForgetfulTable<Address, Bool>(capacity: Limits.addressesRemembered)
 
     /// Whether an initiation may go to an address now; taken only by `take`.
     func admits(_ address: Address, _ isFavoured: Bool, _ now: Instant) -> Bool {
@@ -18,7 +18,7 @@ struct Destinations {
         var bucket =
             unanswered[address]
             ?? TokenBucket(
-                perSecond: Limits.initiationsPerSecondPerDestination, burst: Limits.initiationBurstPerDestination,
+                perSecond: Limits.initiationsToSilent, burst: Limits.initiationsToSilentBurst,
                 now: now)
         _ = bucket.take(now, leaving: Destinations.reserve(isFavoured))
         unanswered.set(bucket, for: address, &effects)
@@ -30,5 +30,5 @@ struct Destinations {
         answered.set(true, for: address, &effects)
     }
 
-    private static func reserve(_ isFavoured: Bool) -> Int { isFavoured ? 0 : Limits.initiationsKeptPerDestination }
+    private static func reserve(_ isFavoured: Bool) -> Int { isFavoured ? 0 : Limits.initiationsToSilentKept }
 }

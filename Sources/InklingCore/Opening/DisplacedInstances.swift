@@ -1,25 +1,27 @@
 import InklingWire
 
-/// The instances that discovery lists and that have no room among those of their key (D-9), the oldest first.
-struct DisplacedInstances {
-    struct Instance {
+/// The instances that discovery lists and that have no room among those of their key (D-22), the oldest first.
+struct DisplacedInstances: Sendable {
+    struct Instance: Sendable {
         let name: String
         let person: PersonID
         /// As discovery lists them.
         let addresses: [Address]
-        /// How far attempts with it went, at which they continue.
-        let pace: Pace
+        let attempts: Int
+        let failures: Int
     }
 
     private var instances: [Instance] = []
 
+    var count: Int { instances.count }
+
     /// Adds an instance; of too many, forgets the oldest.
     mutating func insert(_ instance: Instance) {
         instances.append(instance)
-        if instances.count > Limits.displacedInstances { instances.removeFirst() }
+        if instances.count > Limits.instancesWithoutRoom { instances.removeFirst() }
     }
 
-    mutating func remove(_ name: String, in chat: ChatTag) -> Instance? {
+    mutating func remove(_ name: String, in chat: ChatID) -> Instance? {
         instances.firstIndex { $0.name == name && $0.person.chat == chat }.map { instances.remove(at: $0) }
     }
 
@@ -27,47 +29,46 @@ struct DisplacedInstances {
         instances.firstIndex { $0.person == person }.map { instances.remove(at: $0) }
     }
 
-    mutating func removeAll(of chat: ChatTag) { instances.removeAll { $0.person.chat == chat } }
+    mutating func removeAll(of chat: ChatID) { instances.removeAll { $0.person.chat == chat } }
 }
 
 /// The places for the instances of a key.
 extension PeerDirectory {
-    /// Takes an instance that discovery lists; there is room for it.
-    mutating func add(
-        _ instance: DisplacedInstances.Instance, _ links: LinkTable, _ surroundings: Surroundings, now: Instant
-    ) {
+    /// Adds an instance that discovery lists; there is room for it.
+    mutating func add(_ instance: DisplacedInstances.Instance, _ links: LinkTable, _ surroundings: Surroundings) {
         let person = instance.person
         let candidates = candidates(among: instance.addresses, of: person, known: [], links, surroundings)
-        let id = sources.add(
-            .discovered(instance.name), chat: person.chat, key: person.key, addresses: candidates)
-        sources[id].offered = instance.addresses
-        start(id, links, surroundings, now: now)
-        sources[id].pace = instance.pace
+        let id = instances.add(.discovered(instance.name), chat: person.chat, key: person.key, addresses: candidates)
+        instances[id].offered = instance.addresses
+        instances[id].attempts = instance.attempts
+        instances[id].failures = instance.failures
     }
 
-    /// An instance of a person went: one that had no room takes its place (D-9).
-    mutating func bringBack(
-        _ person: PersonID, _ links: LinkTable, _ surroundings: Surroundings, now: Instant
-    ) {
-        guard sources.sources(of: person).count(where: \.isDiscovered) < Limits.instancesPerKey,
+    /// An instance of a person went: one that had no room takes its place (D-22).
+    mutating func bringBack(_ person: PersonID, _ links: LinkTable, _ surroundings: Surroundings) {
+        guard instances.instances(of: person).count(where: \.isDiscovered) < Limits.instancesPerKey,
             let instance = displaced.removeFirst(of: person)
         else { return }
-        add(instance, links, surroundings, now: now)
+        add(instance, links, surroundings)
     }
 
-    /// Makes room for one more discovered instance of a key in a chat: the one with the most attempts that no live link
-    /// covers is forgotten, and of several the oldest (D-9).
-    mutating func makeRoom(for person: PersonID) -> Bool {
-        let others = sources.sources(of: person).filter(\.isDiscovered)
+    /// Makes room for one more discovered instance of a key: replaces the one with the most failed attempts, of several
+    /// the one known longest, and none that is covered or untried (D-22).
+    ///
+    /// - Returns: Whether there is room.
+    mutating func makeRoom(for person: PersonID, _ links: LinkTable) -> Bool {
+        let others = instances.instances(of: person).filter(\.isDiscovered)
         guard others.count >= Limits.instancesPerKey else { return true }
-        let victim = others.filter { $0.link == nil && !$0.opening.isUnderWay && $0.pace.attempts > 0 }
-            .max { ($0.pace.attempts, $1.id) < ($1.pace.attempts, $0.id) }
+        let victim = others.filter { $0.attempts > 0 && !isCovered($0, links) }
+            .max { ($0.failures, $1.id) < ($1.failures, $0.id) }
         guard let victim else { return false }
         if case .discovered(let name) = victim.origin {
             displaced.insert(
-                .init(name: name, person: person, addresses: victim.offered, pace: victim.pace))
+                .init(
+                    name: name, person: person, addresses: victim.offered, attempts: victim.attempts,
+                    failures: victim.failures))
         }
-        sources.remove(victim.id)
+        instances.remove(victim.id)
         return true
     }
 }

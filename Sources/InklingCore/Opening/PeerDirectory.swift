@@ -1,160 +1,177 @@
 import InklingWire
 
-/// Where peers may be: what discovery lists, addresses by hand, last known addresses; and which links cover them.
-struct PeerDirectory {
-    var sources = PeerSourceTable()
-    /// The initiations that a node sends (L-6), and those of them to strangers.
-    var initiationsSent = SlidingWindow(perSecond: Limits.initiationsSentPerSecond)
-    var initiationsToStrangers = SlidingWindow(perSecond: Limits.initiationsToStrangersPerSecond)
-    var destinations = Destinations()
+/// Where peers may be: what discovery lists, addresses by hand, last and remembered addresses.
+struct PeerDirectory: Sendable {
+    /// The last addresses of ended links that are kept.
+    private static let departedCapacity = 64
+
+    var instances = InstanceTable()
     var crowds = Crowds()
     var displaced = DisplacedInstances()
-    /// The responses that are opened from addresses that their initiation did not go to (L-49).
-    var strayResponses = SlidingWindow(perSecond: Limits.strayResponsesPerSecond)
+    var remembered = RememberedAddresses()
     private(set) var peersByHand: [Address] = []
-    /// The addresses by hand that turned out to be our own identity's, as a notice has said.
+    /// The addresses by hand that turned out to be our own identity's, as a notice has said (D-14).
     private var toldOneself: Set<Address> = []
+    /// Where peers were whose link ended by a bye, and until when they may come from there (D-16).
+    private(set) var departed: [(address: Address, until: Instant)] = []
 
-    // MARK: Queries
+    // MARK: Covering
 
-    /// The candidate addresses of the sources that a link covers, in the order of their making.
-    func candidates(coveredBy link: Link) -> [Address] {
-        sources(coveredBy: link).flatMap(\.addresses)
+    /// Whether an up or suspect link covers an instance.
+    func isCovered(_ instance: Instance, _ links: LinkTable) -> Bool {
+        guard let person = instance.person else { return false }
+        return links.ids(of: person).contains { !links[$0].isDown && covers(links[$0], instance) }
     }
 
-    func sources(coveredBy link: Link) -> [PeerSource] {
-        sources.sources(of: link.personID).filter { $0.link == link.id }
+    /// Whether a link, were it up, covers an instance of its person.
+    func covers(_ link: Link, _ instance: Instance) -> Bool {
+        instance.links.contains(link.id) || instance.addresses.contains(link.address)
     }
+
+    /// How many instances of a person no link covers.
+    func uncoveredCount(of person: PersonID, _ links: LinkTable) -> Int {
+        instances.instances(of: person).count { !isCovered($0, links) }
+    }
+
+    func instances(coveredBy link: Link) -> [Instance] {
+        instances.instances(of: link.personID).filter { covers(link, $0) }
+    }
+
+    /// The candidates of the instances that a link covers, in the order of their making.
+    func candidates(coveredBy link: Link) -> [Address] { instances(coveredBy: link).flatMap(\.addresses) }
 
     /// Whether a link covers an address that was added by hand.
-    func coversByHand(_ link: Link) -> Bool {
-        sources.sources(of: link.personID).contains { $0.isByHand && $0.link == link.id }
-    }
+    func coversByHand(_ link: Link) -> Bool { instances(coveredBy: link).contains(where: \.isByHand) }
 
-    /// Whether an address by hand is of the same host, whatever its port.
-    func isHostByHand(_ address: Address) -> Bool {
-        peersByHand.contains { $0.high == address.high && $0.low == address.low }
-    }
-
-    /// Whether a link was there until it fell silent.
-    func isLastKnown(_ address: Address) -> Bool {
-        sources.unordered.contains { source in
-            if case .lastKnown = source.origin { source.addresses.contains(address) } else { false }
+    /// A link came up, or a session joined it while it was: it covers the instances at those addresses from now on.
+    mutating func cover(_ link: Link, at addresses: [Address]) {
+        for instance in instances.instances(of: link.personID) {
+            guard instance.addresses.contains(where: addresses.contains), !instance.links.contains(link.id) else {
+                continue
+            }
+            instances[instance.id].links.insert(link.id)
         }
     }
 
-    func hasRekey(of link: Link) -> Bool { sources.id(of: .rekey(link.id), in: link.chat) != nil }
+    /// A link went down, or was forgotten: it covers nothing; instances that discovery no longer lists are forgotten.
+    mutating func uncover(_ link: Link, _ links: LinkTable, _ surroundings: Surroundings) {
+        for instance in instances.instances(of: link.personID) {
+            if instance.links.contains(link.id) { instances[instance.id].links.remove(link.id) }
+            if !instance.isListed, !isCovered(instances[instance.id], links) { instances.remove(instance.id) }
+        }
+        bringBack(link.personID, links, surroundings)
+    }
+
+    // MARK: Where to open
+
+    /// The candidates of a person's uncovered instances that do not rest, and the addresses of down links; without those
+    /// of up links (L-2, L-3).
+    func destinations(
+        for person: PersonID, _ links: LinkTable, _ surroundings: Surroundings, now: Instant
+    ) -> [Address] {
+        var addresses: [Address] = []
+        for instance in instances.instances(of: person)
+        where !instance.isResting(now) && !isCovered(instance, links) {
+            addresses += instance.addresses
+        }
+        for id in links.ids(of: person) where links[id].isDown { addresses.append(links[id].address) }
+        guard !addresses.isEmpty else { return [] }
+        var seen = Set(links.liveAddresses(of: person))
+        return addresses.filter { !surroundings.isOneself($0) && seen.insert($0).inserted }
+    }
 
     // MARK: Discovery
 
     /// Discovery lists an instance of a chat; again whenever its addresses change.
     ///
-    /// - Returns: The link whose peer may have moved, and has to be probed (L-41).
+    /// - Returns: Whether it has new candidates, and the person that it was of before.
     mutating func found(
-        _ name: String, chat: ChatTag, key: PublicKey, addresses: [Address], _ links: LinkTable,
-        _ surroundings: Surroundings, now: Instant
-    ) -> LinkID? {
-        if let id = sources.id(of: .discovered(name), in: chat) {
-            update(id, key: key, offered: addresses, links, surroundings, now: now)
-            return movedLink(of: id, links, surroundings, now: now)
+        _ name: String, _ person: PersonID, addresses: [Address], _ links: LinkTable, _ surroundings: Surroundings
+    ) -> (isNew: Bool, before: PersonID?) {
+        if let id = instances.id(of: .discovered(name), in: person.chat) {
+            let before = instances[id].person
+            guard before == person || hasRoom(for: person) else {
+                instances.remove(id)
+                displaced.insert(
+                    .init(name: name, person: person, addresses: addresses, attempts: 0, failures: 0))
+                return (false, before)
+            }
+            return (update(id, person, offered: addresses, links, surroundings), before)
         }
-        let person = PersonID(chat: chat, key: key)
-        let known = displaced.remove(name, in: chat)
+        let known = displaced.remove(name, in: person.chat)
+        let isSame = known?.person == person
         let instance = DisplacedInstances.Instance(
-            name: name, person: person, addresses: addresses,
-            pace: known?.person == person ? known?.pace ?? .untried : .untried)
-        guard makeRoom(for: person) else {
+            name: name, person: person, addresses: addresses, attempts: isSame ? known?.attempts ?? 0 : 0,
+            failures: isSame ? known?.failures ?? 0 : 0)
+        guard makeRoom(for: person, links) else {
             displaced.insert(instance)
-            return nil
+            return (false, nil)
         }
-        add(instance, links, surroundings, now: now)
-        return nil
+        add(instance, links, surroundings)
+        return (true, nil)
     }
 
-    /// Discovery knows a peer under other addresses than that of its link: it may have moved (L-41).
-    private mutating func movedLink(
-        of id: PeerSourceID, _ links: LinkTable, _ surroundings: Surroundings, now: Instant
-    ) -> LinkID? {
-        let source = sources[id]
-        guard let link = source.link, let person = source.person, !source.addresses.isEmpty else { return nil }
-        let address = links[link].address
-        guard !source.addresses.contains(address) else { return nil }
-        let others = sources.sources(of: person).filter { $0.id != id && !$0.isRemembered }
-        guard others.contains(where: { $0.addresses.contains(address) }) else { return link }
-        // It is the link of another device, which had that address before.
-        sources[id].link = nil
-        start(id, links, surroundings, now: now)
-        return nil
+    private func hasRoom(for person: PersonID) -> Bool {
+        instances.instances(of: person).count(where: \.isDiscovered) < Limits.instancesPerKey
     }
 
-    /// Discovery no longer lists an instance. That alone ends nothing.
+    /// Discovery no longer lists an instance. That alone ends nothing (L-29).
     ///
-    /// - Returns: The link that has to be probed.
+    /// - Returns: The person that it was of.
     mutating func lost(
-        _ name: String, chat: ChatTag, _ links: LinkTable, _ surroundings: Surroundings, now: Instant
-    ) -> LinkID? {
-        guard let id = sources.id(of: .discovered(name), in: chat) else {
+        _ name: String, chat: ChatID, _ links: LinkTable, _ surroundings: Surroundings
+    ) -> Instance? {
+        guard let id = instances.id(of: .discovered(name), in: chat) else {
             _ = displaced.remove(name, in: chat)
             return nil
         }
-        guard let link = sources[id].link else {
-            let person = sources[id].person
-            sources.remove(id)
-            if let person { bringBack(person, links, surroundings, now: now) }
-            return nil
+        let instance = instances[id]
+        if isCovered(instance, links) {
+            instances[id].isListed = false
+        } else {
+            instances.remove(id)
+            if let person = instance.person { bringBack(person, links, surroundings) }
         }
-        sources[id].isListed = false
-        return link
+        return instance
     }
 
     /// Our networks changed: other candidates may be usable now.
-    mutating func review(_ links: LinkTable, _ surroundings: Surroundings, now: Instant) {
-        for id in sources.sortedIDs {
-            let source = sources[id]
-            guard let key = source.key, !source.offered.isEmpty else { continue }
-            update(id, key: key, offered: source.offered, links, surroundings, now: now)
-            sources[id].isListed = source.isListed
+    mutating func review(_ links: LinkTable, _ surroundings: Surroundings) {
+        for id in instances.sortedIDs {
+            guard let person = instances[id].person, instances[id].isDiscovered else { continue }
+            let isListed = instances[id].isListed
+            _ = update(id, person, offered: instances[id].offered, links, surroundings)
+            instances[id].isListed = isListed
         }
     }
 
     private mutating func update(
-        _ id: PeerSourceID, key: PublicKey, offered: [Address], _ links: LinkTable, _ surroundings: Surroundings,
-        now: Instant
-    ) {
-        let before = sources[id]
-        let person = PersonID(chat: before.chat, key: key)
+        _ id: InstanceID, _ person: PersonID, offered: [Address], _ links: LinkTable, _ surroundings: Surroundings
+    ) -> Bool {
+        let before = instances[id]
         let addresses = candidates(among: offered, of: person, known: before.addresses, links, surroundings)
-        if before.key != key {
-            sources.cancelAttempt(id)
-            sources.setKey(of: id, to: key)
-        }
-        sources[id].offered = offered
-        sources[id].isListed = true
-        sources[id].addresses = addresses
-        let isNew = before.addresses != addresses || before.key != key
-        guard isNew, sources[id].link == nil else { return }
-        switch sources[id].opening {
-        case .attempting: return
-        case .resting where before.key == key, .greeting where before.key == key: return
-        case .idle, .waiting, .resting, .greeting: start(id, links, surroundings, now: now)
-        }
+        instances.setKey(of: id, to: person.key)
+        instances[id].offered = offered
+        instances[id].isListed = true
+        instances[id].addresses = addresses
+        return before.key != person.key || !Set(addresses).isSubset(of: before.addresses)
     }
 
-    /// Of too many addresses those of live links are kept first, then those that were known.
+    /// The on-link, unicast addresses that are not the node's own, at most eight: those of links and known ones first
+    /// (D-8, D-9).
     func candidates(
         among addresses: [Address], of person: PersonID, known: [Address], _ links: LinkTable,
         _ surroundings: Surroundings
     ) -> [Address] {
         let live = links.links(of: person).map(\.address)
         func rank(_ address: Address) -> Int { live.contains(address) ? 0 : known.contains(address) ? 1 : 2 }
-        let usable = Set(
-            addresses.filter { $0.isUnicast && surroundings.isOnLink($0) && !surroundings.isOneself($0) })
-        return usable.sorted { (rank($0), $0) < (rank($1), $1) }.prefix(Limits.addressesPerInstance).sorted()
+        let usable = Set(surroundings.usable(addresses))
+        return usable.sorted { (rank($0), $0) < (rank($1), $1) }.prefix(Limits.candidatesPerInstance).sorted()
     }
 
     // MARK: By hand
 
-    /// An address is given by hand.
+    /// Adds an address by hand.
     ///
     /// - Returns: Whether it is new.
     mutating func addPeer(_ address: Address) -> Bool {
@@ -163,157 +180,67 @@ struct PeerDirectory {
         return true
     }
 
-    /// An address by hand is tried in a chat.
-    mutating func open(
-        byHand address: Address, in chat: ChatTag, _ links: LinkTable, _ surroundings: Surroundings, now: Instant
-    ) {
-        let id = sources.add(.byHand(address), chat: chat, key: nil, addresses: [address])
-        start(id, links, surroundings, now: now)
+    /// Whether an address by hand is of the same host, whatever its port (D-16).
+    func isHostByHand(_ address: Address) -> Bool {
+        peersByHand.contains { $0.high == address.high && $0.low == address.low }
     }
 
-    /// The source whose ask a tell answers.
-    func source(asking token: UInt32, at address: Address) -> PeerSource? {
-        sources.unordered.first { $0.askToken == token && $0.addresses == [address] }
+    /// Begins to ask an address, by hand or crowded, in a chat.
+    mutating func ask(_ origin: Instance.Origin, _ address: Address, in chat: ChatID, now: Instant) {
+        let id = instances.add(origin, chat: chat, key: nil, addresses: [address])
+        instances[id].nextAsk = now
     }
 
-    /// Whose an address by hand is.
-    enum Told: Equatable {
-        /// A peer's; an opening begins unless it was known.
-        case peer
-        /// Our own node's, or another device's with the same identity. `isNews`: for the first time.
-        case oneself(isNews: Bool)
+    /// The instance whose latest ask a tell answers (D-12).
+    func instance(asking token: UInt64, at address: Address) -> Instance? {
+        instances.unordered.first { $0.askToken == token && $0.addresses == [address] }
     }
 
-    /// The node at an address by hand sent its key.
-    mutating func told(
-        _ key: PublicKey, for id: PeerSourceID, at address: Address, _ links: LinkTable,
-        _ surroundings: Surroundings, now: Instant
-    ) -> Told {
-        sources[id].askToken = nil
-        guard key != surroundings.ownKey else {
-            sources.cancelAttempt(id)
-            sources.setKey(of: id, to: nil)
-            sources.move(id, to: .waiting(until: now + Limits.slowOpeningInterval))
-            // What the user did not name is none of theirs to hear of.
-            guard sources[id].isByHand else { return .peer }
-            return .oneself(isNews: toldOneself.insert(address).inserted)
-        }
-        guard key != sources[id].key else { return .peer }
-        sources.cancelAttempt(id)
-        sources.setKey(of: id, to: key)
-        start(id, links, surroundings, now: now)
-        return .peer
-    }
-
-    // MARK: Links
-
-    /// A session became a link's: that covers the source that opened it, and those with its address.
+    /// Records that an address by hand is of our own identity (D-14).
     ///
-    /// - Parameter isSending: Whether the session sends: a handshake for a new session of the link is then done.
-    mutating func bind(_ link: Link, opener: PeerSourceID?, at address: Address, isSending: Bool) {
-        for source in sources.sources(of: link.personID) {
-            sources[source.id].unconfirmed = 0
-            let isRekey = source.origin == .rekey(link.id) && isSending
-            let isThere = source.isRemembered || source.link == nil && source.addresses.contains(address)
-            guard source.id == opener || isRekey || isThere else { continue }
-            switch source.origin {
-            case .rekey, .lastKnown:
-                sources.remove(source.id)
-            case .remembered:
-                sources.move(source.id, to: .idle)
-            case .discovered, .byHand, .crowded:
-                sources.move(source.id, to: .idle)
-                sources[source.id].pace = .untried
-                sources[source.id].link = link.id
-            }
+    /// - Returns: Whether it was not known.
+    mutating func noteOneself(_ address: Address) -> Bool { toldOneself.insert(address).inserted }
+
+    // MARK: Byes
+
+    /// A link ends by a bye: what it covers, or what has its address, rests (L-35).
+    mutating func rest(_ link: Link, now: Instant) {
+        departed.removeAll { $0.until <= now || $0.address == link.address }
+        departed.append((link.address, now + Limits.rest))
+        if departed.count > PeerDirectory.departedCapacity { departed.removeFirst() }
+        for instance in instances.instances(of: link.personID)
+        where instance.addresses.contains(link.address) || !link.isDown && instance.links.contains(link.id) {
+            let pause = instance.isByHand ? Limits.restByHand : Limits.rest
+            instances[instance.id].restsUntil = now + pause
         }
+        remembered.rest(link.personID, now: now)
     }
 
-    /// A link ended: what becomes of its candidate addresses.
-    mutating func ended(
-        _ link: Link, _ reason: PresenceReason, _ links: LinkTable, _ surroundings: Surroundings, now: Instant
-    ) {
-        let bound = sources(coveredBy: link)
-        let isLost = reason == .silence
-        for source in bound {
-            sources[source.id].link = nil
-            sources.cancelAttempt(source.id)
-            if case .rekey = source.origin {
-                sources.remove(source.id)
-            } else if !source.isListed {
-                sources.remove(source.id)
-            } else if isLost {
-                start(source.id, links, surroundings, now: now)
-            } else if reason == .bye || reason == .will || reason == .full {
-                rest(source, now: now)
-            } else {
-                sources.move(source.id, to: .idle)
-            }
-        }
-        if !bound.isEmpty { bringBack(link.personID, links, surroundings, now: now) }
-        endedRemembered(link, reason, links, surroundings, now: now)
-        guard isLost, !bound.contains(where: { $0.isListed && $0.addresses.contains(link.address) }) else { return }
-        guard !links.hasLink(to: link.personID), now - link.madeAt >= Limits.memorableLinkAge,
-            !sources.sources(of: link.personID).contains(where: {
-                $0.isRemembered && surroundings.isOnLink(link.address)
-            })
-        else { return }
-        remember(link, links, surroundings, now: now)
+    /// Whether a peer that said bye was at an address (D-16).
+    func hasDeparted(_ address: Address, now: Instant) -> Bool {
+        departed.contains { $0.address == address && now < $0.until }
     }
 
-    /// The peer of a session without a link said farewell: it is left alone where that session was opened to.
-    mutating func farewell(of person: PersonID, opener: PeerSourceID?, at address: Address, now: Instant) {
-        for source in sources.sources(of: person)
-        where source.link == nil && (source.id == opener || source.addresses.contains(address)) {
-            sources.cancelAttempt(source.id)
-            rest(source, now: now)
-        }
+    /// Keeps the last address of a link that this node ends by suspension; it is opened to until 90 s after the return
+    /// (L-88).
+    mutating func keepLast(_ person: PersonID, at address: Address, until expires: Instant) {
+        _ = instances.add(.last(address, expires: expires), chat: person.chat, key: person.key, addresses: [address])
     }
 
-    /// After a farewell the peer is left alone for a while; its own initiation brings it back at once (L-35).
-    mutating func rest(_ source: PeerSource, now: Instant) {
-        if source.isByHand || source.isRemembered {
-            sources[source.id].pace = .afterFarewellByHand
-            sources.move(source.id, to: .resting(until: now + Limits.openingPauseAfterByeByHand))
-        } else {
-            sources[source.id].pace.slowDown()
-            sources.move(source.id, to: .resting(until: now + Limits.openingPauseAfterBye))
-        }
+    /// Whether a link that this node ended by suspension led to an address (D-16).
+    func isLast(_ address: Address) -> Bool {
+        instances.unordered.contains { if case .last(address, _) = $0.origin { true } else { false } }
     }
 
-    /// Keeps the address where a peer was, and tries it as long as attempts are fast (L-35).
-    mutating func remember(_ link: Link, _ links: LinkTable, _ surroundings: Surroundings, now: Instant) {
-        let remembered = sources.sortedIDs.filter {
-            if case .lastKnown = sources[$0].origin { true } else { false }
-        }
-        if remembered.count >= Limits.rememberedAddresses, let oldest = remembered.first { sources.remove(oldest) }
-        let expires = now + Limits.fastOpeningPeriod
-        let id = sources.add(
-            .lastKnown(expires: expires), chat: link.chat, key: link.key, addresses: [link.address])
-        start(id, links, surroundings, now: now)
+    /// Nothing rests any more (L-88).
+    mutating func endRests() {
+        for id in instances.sortedIDs where instances[id].restsUntil != nil { instances[id].restsUntil = nil }
+        remembered.endRests()
     }
 
-    /// Begins a new handshake with the peer of a link at an instant, unless one is under way.
-    mutating func rekey(_ link: Link, at start: Instant) {
-        let id =
-            sources.id(of: .rekey(link.id), in: link.chat)
-            ?? sources.add(.rekey(link.id), chat: link.chat, key: link.key, addresses: [link.address])
-        sources[id].link = link.id
-        switch sources[id].opening {
-        case .attempting, .greeting: break
-        case .idle, .waiting, .resting: sources.move(id, to: .waiting(until: start))
-        }
-    }
-
-    // MARK: Leaving
-
-    /// Nothing is opened to any more: all of them, of a blocked user, or of a chat that is left.
-    mutating func idle(where condition: (PeerSource) -> Bool) {
-        for id in sources.sortedIDs where condition(sources[id]) { sources.move(id, to: .idle) }
-    }
-
-    mutating func removeAll(of chat: ChatTag) {
-        for id in sources.sortedIDs where sources[id].chat == chat { sources.remove(id) }
+    mutating func removeAll(of chat: ChatID) {
+        for id in instances.sortedIDs where instances[id].chat == chat { instances.remove(id) }
         displaced.removeAll(of: chat)
+        remembered.removeAll(of: chat)
     }
 }

@@ -1,7 +1,7 @@
 import InklingWire
 
-/// How fast the changes of one chat are told, so that no number of peers outruns whoever reads them (T-22).
-struct ReportPace {
+/// How fast the changes of one chat are told, so that no number of peers outruns the reader (T-22, T-26).
+struct ReportPace: Sendable {
     /// The lists of typists that may be told.
     var lists: TokenBucket
     /// When the list is told that differs from the one told last; nil if none does.
@@ -10,7 +10,9 @@ struct ReportPace {
     var listed: Set<PublicKey> = []
     /// Whose presence or name is not what was told last, and why nothing is left of them, if nothing is.
     var due: [PublicKey: PresenceReason] = [:]
-    /// When the first of these may be told.
+    /// Until when people whose link began a new state stay shown (L-103).
+    var kept: [PublicKey: Instant] = [:]
+    /// When the first of those that are due may be told.
     var presenceDue: Instant?
 
     /// The reports that may follow another of the same person within a second.
@@ -22,9 +24,9 @@ struct ReportPace {
     private var head = 0
 
     init(now: Instant) {
-        lists = TokenBucket(perSecond: Limits.listsPerSecond, burst: Limits.listsPerSecond, now: now)
+        lists = TokenBucket(perSecond: Limits.lists, burst: Limits.lists, now: now)
         repetitions = TokenBucket(
-            perSecond: Limits.repeatedPresencesPerSecond, burst: Limits.repeatedPresencesPerSecond, now: now)
+            perSecond: Limits.presences, burst: Limits.presences, now: now)
     }
 
     var nextDeadline: Instant? { earliest(listDue, presenceDue) }
@@ -35,7 +37,7 @@ struct ReportPace {
     mutating func takeReport(of key: PublicKey, _ now: Instant) -> Instant? {
         forget(now)
         if let last = told[key], !repetitions.take(now) {
-            return min(repetitions.nextToken(now), last + Limits.repeatedPresencePeriod)
+            return min(repetitions.nextToken(now), last + .seconds(1))
         }
         told[key] = now
         reports.append((key, now))
@@ -47,12 +49,12 @@ struct ReportPace {
         var pace = ReportPace(now: now)
         pace.listDue = listDue.map { _ in now }
         pace.listed = listed
-        pace.due = due
+        (pace.due, pace.kept) = (due, kept)
         return pace
     }
 
     private mutating func forget(_ now: Instant) {
-        while head < reports.count, now - reports[head].at >= Limits.repeatedPresencePeriod {
+        while head < reports.count, now - reports[head].at >= .seconds(1) {
             if told[reports[head].key] == reports[head].at { told[reports[head].key] = nil }
             head += 1
         }

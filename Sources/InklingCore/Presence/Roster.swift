@@ -1,7 +1,7 @@
 import InklingWire
 
 /// What the user sees of people: who is there, and who is typing.
-struct Roster {
+struct Roster: Sendable {
     private struct Shown {
         let presence: Presence
         let name: String
@@ -9,60 +9,69 @@ struct Roster {
 
     /// Somebody who is typing, on one device or several.
     private struct Typist {
-        /// When the first of those links began.
+        /// When the person came to be shown as typing.
         let since: Instant
         var links: Set<LinkID>
     }
 
     /// Who is online or away, as last reported.
     private var people: [PersonID: Shown] = [:]
-    private var typists: [ChatTag: [PublicKey: Typist]] = [:]
+    private var typists: [ChatID: [PublicKey: Typist]] = [:]
     /// Who was last reported to be typing.
-    private var shownTyping: [ChatTag: [Person]] = [:]
-    private var paces: [ChatTag: ReportPace] = [:]
+    private var shownTyping: [ChatID: [Person]] = [:]
+    private var paces: [ChatID: ReportPace] = [:]
     /// The chats whose deadlines may have changed.
-    private var touched: [ChatTag] = []
+    private var touched: [ChatID] = []
 
     // MARK: Queries
 
     /// When a change that waits is told.
-    func nextDeadline(in chat: ChatTag) -> Instant? { paces[chat]?.nextDeadline }
+    func nextDeadline(in chat: ChatID) -> Instant? { paces[chat]?.nextDeadline }
 
     /// Who is typing in a chat, in the order in which to name them.
-    func typing(in chat: ChatTag) -> [Person] { shownTyping[chat] ?? [] }
+    func typing(in chat: ChatID) -> [Person] { shownTyping[chat] ?? [] }
 
     /// Whether anybody is shown as typing, in any chat.
     var isTypingShown: Bool { !shownTyping.isEmpty }
 
-    /// The name of a person: that of the link made last, or the one reported last.
+    /// The name of a person: that of the shown link made last, or the one reported last (T-28).
     func name(of person: PersonID, _ links: LinkTable) -> String {
         links.name(of: person) ?? people[person]?.name ?? ""
     }
 
     // MARK: Typing
 
-    /// The peer of a link began to type.
-    mutating func began(_ link: Link) {
-        guard let since = link.status.typingSince else { return }
-        var typist = typists[link.chat]?[link.key] ?? Typist(since: since, links: [])
-        typist.links.insert(link.id)
+    /// Records whether a link that is shown is typing (T-19).
+    ///
+    /// - Returns: Whether that is another than before.
+    mutating func update(_ link: Link, now: Instant) -> Bool {
+        guard link.isShown, link.status.isTyping else { return remove(link) }
+        // The start is when the person came to be shown as typing (T-20).
+        var typist = typists[link.chat]?[link.key] ?? Typist(since: now, links: [])
+        guard typist.links.insert(link.id).inserted else { return false }
         typists[link.chat, default: [:]][link.key] = typist
+        return true
     }
 
-    /// The peer of a link has stopped typing, or the link is over.
-    mutating func ended(_ link: Link) {
-        guard var chat = typists[link.chat], var typist = chat[link.key] else { return }
-        typist.links.remove(link.id)
+    /// Records that a link is not typing, or is over.
+    ///
+    /// - Returns: Whether it was typing.
+    @discardableResult
+    mutating func remove(_ link: Link) -> Bool {
+        guard var chat = typists[link.chat], var typist = chat[link.key], typist.links.remove(link.id) != nil else {
+            return false
+        }
         chat[link.key] = typist.links.isEmpty ? nil : typist
         typists[link.chat] = chat.isEmpty ? nil : chat
+        return true
     }
 
-    /// Reports who is typing in a chat, if that changed: the latest start first, then by name and user ID (R18). With too
+    /// Reports who is typing in a chat, if that changed: the latest start first, then by name and user ID (T-20). With too
     /// many changes the report waits (T-22).
     ///
     /// - Parameter key: Whose typing or name changed; nil when a report that waited is due.
     mutating func tellTyping(
-        of key: PublicKey?, in chat: ChatTag, _ links: LinkTable, _ effects: inout Effects, now: Instant
+        of key: PublicKey?, in chat: ChatID, _ links: LinkTable, _ effects: inout Effects, now: Instant
     ) {
         var pace = takePace(of: chat, now)
         defer { paces[chat] = pace }
@@ -88,7 +97,7 @@ struct Roster {
         effects.releaseMessages(in: chat)
     }
 
-    private func list(_ chat: ChatTag, _ pace: ReportPace, _ links: LinkTable) -> [Person] {
+    private func list(_ chat: ChatID, _ pace: ReportPace, _ links: LinkTable) -> [Person] {
         (typists[chat] ?? [:])
             // Nobody is listed before it was told that they are there.
             .filter { key, _ in pace.due[key] == nil || people[PersonID(chat: chat, key: key)] != nil }
@@ -98,7 +107,9 @@ struct Roster {
             }
             .sorted { left, right in
                 if left.since != right.since { return left.since > right.since }
-                if left.person.name != right.person.name { return left.person.name < right.person.name }
+                if left.person.name != right.person.name {
+                    return left.person.name.utf8.lexicographicallyPrecedes(right.person.name.utf8)
+                }
                 return left.person.key.userID < right.person.key.userID
             }
             .map(\.person)
@@ -106,7 +117,7 @@ struct Roster {
 
     // MARK: Presence
 
-    /// Reports a person's presence, if it or the name changed. With too many changes the report waits (T-22).
+    /// Reports a person's presence, if it or the name changed. With too many changes the report waits (T-26).
     ///
     /// - Parameter reason: Why nothing is left of the person, if nothing is.
     mutating func tellPresence(
@@ -119,7 +130,10 @@ struct Roster {
         pace.due[id.key] = nil
         var later: Instant?
         let isNews = before?.presence != presence || before?.name != name
-        if isNews, before != nil || presence != .offline {
+        let kept = pace.kept.removeValue(forKey: id.key)
+        if presence == .offline, reason == .replaced, let kept, now < kept {
+            (pace.kept[id.key], later) = (kept, kept)
+        } else if isNews, before != nil || presence != .offline {
             // What follows a message comes after it.
             let isBehindMessage = effects.holdsMessage(of: id.key, in: id.chat)
             later = isBehindMessage ? pace.listDue : pace.takeReport(of: id.key, now)
@@ -142,10 +156,15 @@ struct Roster {
         tellTyping(of: id.key, in: id.chat, links, &effects, now: now)
     }
 
+    /// The link of a person began a new state: for a while the person stays shown, until it is up (L-103).
+    mutating func keepShown(_ id: PersonID, until end: Instant) {
+        if people[id] != nil { paces[id.chat]?.kept[id.key] = end }
+    }
+
     // MARK: Time
 
     /// Reports what has waited, as far as the rates allow by now.
-    mutating func advance(_ chat: ChatTag, _ links: LinkTable, _ effects: inout Effects, now: Instant) {
+    mutating func advance(_ chat: ChatID, _ links: LinkTable, _ effects: inout Effects, now: Instant) {
         guard let pace = paces[chat] else { return }
         touched.append(chat)
         if let due = pace.listDue, due <= now { tellTyping(of: nil, in: chat, links, &effects, now: now) }
@@ -156,26 +175,26 @@ struct Roster {
     }
 
     /// Reports all that has waited: what the node's own user does shows at once.
-    mutating func tellDue(in chat: ChatTag, _ links: LinkTable, _ effects: inout Effects, now: Instant) {
+    mutating func tellDue(in chat: ChatID, _ links: LinkTable, _ effects: inout Effects, now: Instant) {
         guard let pace = paces[chat], pace.nextDeadline != nil else { return }
         paces[chat] = pace.begunAnew(now)
         advance(chat, links, &effects, now: now)
     }
 
     /// The chats whose deadlines may have changed since the last call.
-    mutating func takeTouched() -> [ChatTag] {
+    mutating func takeTouched() -> [ChatID] {
         guard !touched.isEmpty else { return [] }
         defer { touched.removeAll() }
         return touched
     }
 
-    private mutating func takePace(of chat: ChatTag, _ now: Instant) -> ReportPace {
+    private mutating func takePace(of chat: ChatID, _ now: Instant) -> ReportPace {
         if touched.last != chat { touched.append(chat) }
         return paces.removeValue(forKey: chat) ?? ReportPace(now: now)
     }
 
     /// Forgets everything about a chat that was left.
-    mutating func forget(_ chat: ChatTag) {
+    mutating func forget(_ chat: ChatID) {
         for id in Array(people.keys) where id.chat == chat { people[id] = nil }
         typists[chat] = nil
         shownTyping[chat] = nil

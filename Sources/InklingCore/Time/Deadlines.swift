@@ -3,18 +3,21 @@ import InklingWire
 /// What a deadline belongs to; the order decides between deadlines of one instant.
 enum Timer: Hashable, Comparable, Sendable {
     case node
-    case chat(ChatTag)
-    case source(PeerSourceID)
-    case session(UInt32)
+    case chat(ChatID)
+    case instance(InstanceID)
+    case opening(PersonID)
+    case remembered(PersonID)
+    /// A pending handshake or an unconfirmed session, by its index.
+    case handshake(UInt32)
     case link(LinkID)
-    case reports(ChatTag)
+    case reports(ChatID)
 }
 
 /// The deadlines of everything in a node, earliest first.
 ///
 /// An owner whose deadline moves later keeps its earlier entry: it is asked again when that one is reached. So a
 /// datagram that puts off a deadline costs no entry, and `earliest` may come before anything is due, never after.
-struct Deadlines {
+struct Deadlines: Sendable {
     private struct Entry: Comparable {
         let instant: Instant
         let timer: Timer

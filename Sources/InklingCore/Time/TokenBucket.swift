@@ -1,5 +1,5 @@
 /// A limit of so many events a second, with a burst.
-struct TokenBucket {
+struct TokenBucket: Sendable {
     private let nanosecondsPerToken: Int64
     private let capacity: Int64
     private var level: Int64
@@ -69,7 +69,7 @@ struct TokenBucket {
 }
 
 /// A limit of so many events within any second.
-struct SlidingWindow {
+struct SlidingWindow: Sendable {
     private let limit: Int
     /// When the last events were, the oldest at `next` once there are `limit` of them.
     private var instants: [Instant] = []
@@ -94,9 +94,11 @@ struct SlidingWindow {
         return now - instants[next] < .seconds(1)
     }
 
-    /// Whether another event is within the limit.
-    func hasRoom(_ now: Instant) -> Bool {
-        instants.count < limit || now - instants[next] >= .seconds(1)
+    /// Whether so many more events are within the limit.
+    func hasRoom(_ now: Instant, for count: Int = 1) -> Bool {
+        let needed = count - (limit - instants.count)
+        guard needed > 0 else { return true }
+        return needed <= instants.count && now - instants[(next + needed - 1) % limit] >= .seconds(1)
     }
 
     /// Counts an event if it is within the limit.

@@ -1,7 +1,7 @@
 import InklingWire
 
 /// The receiver's side of typing on one link.
-struct ReceivedTyping {
+struct ReceivedTyping: Sendable {
     private enum State {
         case idle
         case typing(since: Instant, evidence: Instant)
@@ -11,7 +11,7 @@ struct ReceivedTyping {
     private var starts: TokenBucket
 
     init(now: Instant) {
-        starts = TokenBucket(perSecond: Limits.typingStartsPerSecond, burst: Limits.typingStartsPerSecond, now: now)
+        starts = TokenBucket(perSecond: Limits.starts, burst: Limits.starts, now: now)
     }
 
     /// Since when the peer has been typing; nil when it isn't.

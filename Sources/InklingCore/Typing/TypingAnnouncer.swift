@@ -1,7 +1,7 @@
 import InklingWire
 
 /// The sender's side of typing in one chat: what was edited → when a start or a stop is announced.
-struct TypingAnnouncer {
+struct TypingAnnouncer: Sendable {
     private enum State {
         /// Nothing is being typed.
         case idle
@@ -45,8 +45,8 @@ struct TypingAnnouncer {
         let until = now + Limits.typingIdleStop
         switch state {
         case .idle:
-            if let lastStart, now < lastStart + Limits.typingStartInterval {
-                state = .due(at: lastStart + Limits.typingStartInterval, until: until)
+            if let lastStart, now < lastStart + Limits.startInterval {
+                state = .due(at: lastStart + Limits.startInterval, until: until)
                 return nil
             }
             return start(now, until: until)
@@ -107,5 +107,5 @@ struct TypingAnnouncer {
         return .start
     }
 
-    private func copyTimes(_ now: Instant) -> [Instant] { Limits.edgeCopies.map { now + $0 } }
+    private func copyTimes(_ now: Instant) -> [Instant] { Limits.copies.map { now + $0 } }
 }

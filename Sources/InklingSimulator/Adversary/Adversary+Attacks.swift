@@ -70,7 +70,7 @@ extension Adversary {
                     // Its own address on the network, and all of 127.0.0.0/8.
                     let host: UInt32 = number % 8 == 0 ? 0x0A00_0001 : 0x7F00_0001 + UInt32(number)
                     let address = Address(ipv4: host, port: 57_000 + UInt16(number))
-                    add(attack, to: target, key: number % 128, run: 5 + number / 128, from: address, interval: 40)
+                    add(attack, to: target, key: number % 128, run: 20 + number / 128, from: address, interval: 40)
                 }
             case .crowd:
                 guard target == 0 else { continue }
@@ -80,9 +80,17 @@ extension Adversary {
                 }
             case .fullTable:
                 guard target == 0 else { continue }
-                for number in 0..<Limits.linksPerNode + 16 {
+                for number in 0..<Limits.links + 16 {
                     let address = Adversary.address(number, port: 50_000 + UInt16(number / 55))
                     add(attack, to: target, key: 128 + number, from: address, interval: 200)
+                }
+            case .ghosts:
+                for number in 0..<4 {
+                    add(attack, to: target, key: 40 + number, from: Adversary.address(40 + number), interval: 10)
+                }
+            case .unheard:
+                for number in 0..<4 {
+                    add(attack, to: target, key: 44 + number, from: Adversary.address(44 + number), interval: 10)
                 }
             case .initiations, .cookies, .cookiesOfOneSource, .instances, .changingKeys, .friends, .relays, .responses,
                 .asks, .garbage, .recordings:
@@ -118,6 +126,12 @@ extension Adversary {
                     return Instance(name: "forged \(number)", key: anyKey(), addresses: addresses)
                 }
             case .changingKeys: changingInstances()
+            case .unheard:
+                (0..<4).map { number in
+                    let addresses = [Adversary.address(44 + number)] + (0..<7).map { _ in silentAddress() }
+                    return Instance(
+                        name: "unheard \(number)", key: Adversary.key(44 + number).publicKey, addresses: addresses)
+                }
             case .responses: instancesOfItsOwn()
             default: []
             }
@@ -162,6 +176,8 @@ extension Adversary {
             let frame: Frame
             if attack == .chatter, (tick + place) % 5 == 0 {
                 frame = .typing(status)
+            } else if attack == .unheard, tick % 20 == 0 {
+                frame = .heartbeat(Heartbeat(status: Status(isUnheard: tick % 40 == 0), interval: interval))
             } else if attack != .chatter, (tick + place) % (8 * Int(interval)) == 0 {
                 frame = .heartbeat(Heartbeat(status: Status(isTyping: false, isAway: false), interval: interval))
             } else if attack == .chatter, (tick + place) % 80 == 1 {
@@ -201,13 +217,13 @@ extension Adversary {
         case .responses: response(target)
         case .asks:
             Forgery(
-                bytes: Datagram.ask(Ask(tag: keys.tag, token: number())).encode(), source: anySource(target),
+                bytes: Datagram.ask(keys.ask(token: generator.next())).encode(), source: anySource(target),
                 destination: target.address)
         case .garbage: garbage(target)
         case .recordings:
             generator.oneIn(20) ? recording() : nil
         case .chatter, .manyLinks, .neighbours, .ownHost, .crowd, .fullTable, .instances, .changingKeys, .friends,
-            .relays:
+            .relays, .ghosts, .unheard:
             nil
         }
     }
@@ -219,7 +235,7 @@ extension Adversary {
     }
 
     private func garbledInitiation(_ target: Target, from source: Address) -> Forgery {
-        let initiation = Initiation(senderIndex: number(), tag: keys.tag, noise: bytes(96))
+        let initiation = keys.initiation(senderIndex: number(), noise: bytes(Limits.noiseMessage1Size))
         return Forgery(bytes: initiation.encode(), source: source, destination: target.address)
     }
 
@@ -263,9 +279,10 @@ extension Adversary {
         return seal([HostileLink.record(number, of: count, text: text)], on: place, [target])
     }
 
-    /// One of chance, for an index that it knows: from where the initiation went if that was to it, else from elsewhere.
+    /// One of chance, for an index that it knows: from where the initiation went if that was to it, else from
+    /// elsewhere.
     private func response(_ target: Target) -> Forgery? {
-        let noise = bytes(52)
+        let noise = bytes(Limits.noiseMessage2Size)
         if let known = arrived.last(where: { $0.from == target.address }) {
             let source = generator.oneIn(2) ? known.at : anySourceOfItsOwn()
             let bytes = Datagram.response(Response(receiverIndex: known.index, noise: noise)).encode()
@@ -284,8 +301,8 @@ extension Adversary {
             let index = overheard.isEmpty ? number() : generator.pick(overheard).index
             bytes = Datagram.retry(Retry(receiverIndex: index, cookie: self.bytes(16))).encode()
         } else {
-            let header = SealedDatagram.header(receiverIndex: number(), counter: 0)
-            bytes = header + self.bytes(generator.pick([18, 200, 1_191]))
+            let ciphertext = self.bytes(generator.pick([18, 200, 1_191]))
+            bytes = SealedDatagram(receiverIndex: number(), counter: 0, ciphertext: ciphertext).encode()
         }
         return Forgery(bytes: bytes, source: anySource(target), destination: target.address)
     }

@@ -214,7 +214,7 @@ final class Adversary {
             let received = links[place].receive(sealed)
             answer = received.answer
             // What was lost on its way is said again.
-            if let next = received.next, next &+ 16 < links[place].records { links[place].records = next }
+            if let next = received.next, next &+ 15 < links[place].records { links[place].records = max(next, 1) - 1 }
         case .ask, .tell: return nil
         }
         return answer.map { Forgery(bytes: $0, source: address, destination: source) }

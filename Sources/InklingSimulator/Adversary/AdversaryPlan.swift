@@ -1,4 +1,5 @@
 import InklingCore
+import InklingWire
 
 extension Scenario {
     /// Somebody on the LAN who follows no rule, and what the people of the scenario do meanwhile.
@@ -69,6 +70,10 @@ extension Scenario {
         case garbage
         /// Initiations of friends that it recorded.
         case recordings
+        /// Members who never name themselves (L-85, L-86).
+        case ghosts
+        /// Members who say again and again that they hear nothing, and are listed at addresses where nobody is (L-45).
+        case unheard
 
         /// How often it is drawn, beside the others: those that cost a run much come seldom.
         var weight: Int {
@@ -77,7 +82,9 @@ extension Scenario {
             case .instances: 15
             case .cookies, .hoard, .crowd, .neighbours: 25
             case .manyLinks, .flood, .cookiesOfOneSource, .reserve, .chainBeyond, .members, .ownHost: 40
-            case .initiations, .chatter, .changingKeys, .friends, .relays, .responses, .asks, .garbage, .recordings: 60
+            case .initiations, .chatter, .changingKeys, .friends, .relays, .responses, .asks, .garbage, .recordings,
+                .ghosts, .unheard:
+                60
             }
         }
     }
@@ -119,6 +126,9 @@ extension Scenario.AdversaryPlan {
         let fast: Int? =
             if isHoarding {
                 1_000 * attacks.count
+            } else if attacks.contains(.flood) {
+                // Twice as many as a link may send.
+                2 * Limits.datagramsPerLink
             } else if attacks.contains(.responses) {
                 attacks.count == 1 ? 3_000 : 1_500
             } else {

@@ -6,7 +6,7 @@ final class HostileLink {
     /// How far it has come.
     private enum State {
         case none
-        case initiated(NoiseInitiator, Initiation, hasCookie: Bool)
+        case initiated(PendingHandshake, cookie: [UInt8]?)
         case open(TransportKeys, index: UInt32, counter: UInt32)
     }
 
@@ -18,14 +18,18 @@ final class HostileLink {
     let address: Address
     /// The idle interval that its heartbeats announce, in units of 100 ms.
     let interval: UInt8
-    /// The records of its own stream that it has sent.
+    /// The text records that it has sent.
     var records: UInt32 = 0
     /// Which start of the node it was begun with.
     private(set) var incarnation = 0
     private(set) var begunAt = Instant.zero
     private var state = State.none
-    /// The stream of the node's that its hello named.
-    private var heldStream: UInt32 = 0
+    /// Its own epoch: it forgets its state whenever it begins.
+    private var epoch: UInt32 = 0
+    /// Whether it was told what a nameless peer may not know.
+    private(set) var isTold = false
+    /// Whether the node has its record 0.
+    private var isNamed = false
 
     init(
         _ attack: Scenario.Attack, to target: Int, identity: KeyPair, run: UInt64, address: Address, interval: UInt8
@@ -38,9 +42,6 @@ final class HostileLink {
         self.interval = interval
     }
 
-    /// The adversary's stream.
-    private static let stream: UInt32 = 1
-
     var isOpen: Bool {
         if case .open = state { true } else { false }
     }
@@ -50,7 +51,7 @@ final class HostileLink {
 
     /// Whether its initiation went out with a cookie.
     var hasCookie: Bool {
-        if case .initiated(_, _, let hasCookie) = state { hasCookie } else { false }
+        if case .initiated(_, let cookie) = state { cookie != nil } else { false }
     }
 
     // MARK: Handshake
@@ -60,38 +61,37 @@ final class HostileLink {
         _ index: UInt32, with remote: PublicKey, _ keys: ChatKeys, incarnation: Int,
         using generator: inout SeededGenerator, _ now: Instant
     ) -> [UInt8]? {
+        epoch = self.incarnation == incarnation ? epoch + 1 : 0
         self.incarnation = incarnation
         begunAt = now
         records = 0
-        heldStream = 0
-        let prologue = Initiation.prologue(senderIndex: index, tag: keys.tag)
-        let ephemeral = KeyPair(using: &generator)
-        guard
-            let (handshake, message) = try? NoiseInitiator.initiate(
-                identity: identity, ephemeral: ephemeral, remote: remote, preSharedKey: keys.preSharedKey,
-                prologue: prologue)
-        else { return nil }
-        let initiation = Initiation(senderIndex: index, tag: keys.tag, noise: message)
-        state = .initiated(handshake, initiation, hasCookie: false)
-        return initiation.encode()
+        isNamed = false
+        let handshake = try? PendingHandshake(
+            chat: keys, identity: identity, ephemeral: KeyPair(using: &generator), remote: remote, senderIndex: index,
+            own: RunAndEpoch(run: run, epoch: epoch))
+        guard let handshake else { return nil }
+        state = .initiated(handshake, cookie: nil)
+        return handshake.initiation.encode()
     }
 
     /// The initiation once more, with the cookie that a retry brought.
     func retried(_ cookie: [UInt8]) -> [UInt8]? {
-        guard case .initiated(let handshake, var initiation, _) = state else { return nil }
+        guard case .initiated(let handshake, _) = state else { return nil }
+        state = .initiated(handshake, cookie: cookie)
+        var initiation = handshake.initiation
         initiation.cookie = cookie
-        state = .initiated(handshake, initiation, hasCookie: true)
         return initiation.encode()
     }
 
-    /// The hello with which it answers a response; nil if that was none.
+    /// The first sealed datagram, with which it answers a response; nil if that was none.
     func finish(_ response: Response) -> [UInt8]? {
-        guard case .initiated(let handshake, _, _) = state,
-            let (payload, keys) = try? handshake.finish(response.noise), payload.count == 4
+        guard case .initiated(let handshake, _) = state, let (index, _, keys) = try? handshake.complete(response)
         else { return nil }
-        state = .open(keys, index: payload.reduce(0) { $0 << 8 | UInt32($1) }, counter: 0)
-        return hello()
+        state = .open(keys, index: index, counter: 0)
+        return seal([heartbeat, .ping(1)])
     }
+
+    private var heartbeat: Frame { .heartbeat(Heartbeat(status: Status(), interval: interval)) }
 
     // MARK: Frames
 
@@ -99,45 +99,51 @@ final class HostileLink {
     ///
     /// - Returns: What answers it at once, and the record that the node expects next if it says so.
     func receive(_ sealed: SealedDatagram) -> (answer: [UInt8]?, next: UInt32?) {
-        guard case .open(let keys, _, _) = state,
-            let plaintext = try? keys.receive.open(
-                sealed.ciphertext, counter: UInt64(sealed.counter), associatedData: sealed.header),
-            let frames = try? Frames.parse(plaintext)
+        guard case .open(let keys, _, _) = state, let plaintext = try? keys.open(sealed),
+            let frames = try? Frames.parse(plaintext, counter: sealed.counter)
         else { return (nil, nil) }
-        var answer: [UInt8]?
+        var answer: [Frame] = []
         var next: UInt32?
         for frame in frames {
+            if attack == .ghosts, HostileLink.tells(frame) { isTold = true }
             switch frame {
-            case .hello(let hello) where hello.stream != heldStream:
-                heldStream = hello.stream
-                answer = self.hello()
-            case .ack(let ack) where ack.stream == HostileLink.stream: next = ack.next
+            case .ping(let token): answer += [heartbeat, .pong(token)]
+            // Of what the node sends it acknowledges the name alone.
+            case .record(let record) where record.number == 0: answer.append(.ack(Ack(next: 1)))
+            case .ack(let ack):
+                isNamed = isNamed || ack.next > 0
+                next = ack.next
             default: continue
             }
         }
-        return (answer, next)
+        if !answer.isEmpty, !isNamed, attack != .ghosts { answer.append(HostileLink.name) }
+        return (answer.isEmpty ? nil : seal(answer), next)
     }
 
-    private func hello() -> [UInt8]? {
-        let hello = Hello(
-            run: run, stream: HostileLink.stream, heldStream: heldStream, nextRecord: 0, name: "stranger")
-        let status = Status(isTyping: false, isAway: false)
-        return seal([.heartbeat(Heartbeat(status: status, interval: interval)), .hello(hello)])
+    /// Whether a frame says more than a nameless peer may know (L-85).
+    private static func tells(_ frame: Frame) -> Bool {
+        switch frame {
+        case .heartbeat(let heartbeat): heartbeat.status.isTyping || heartbeat.status.isAway
+        case .typing(let status): status.isTyping || status.isAway
+        case .record(let record): record.number > 0
+        case .ack, .ping, .pong, .bye, .forward, .unknown: false
+        }
     }
 
-    /// The record of that number, of messages of so many records.
+    private static let name = Frame.record(Record(number: 0, type: .name, body: Array("stranger".utf8)))
+
+    /// The text record of that number, from 0 on, of messages of so many records.
     static func record(_ number: UInt32, of count: UInt32, text: String) -> Frame {
-        .message(
+        .record(
             Record(
-                stream: stream, number: number, isFirst: number % count == 0, isLast: number % count == count - 1,
-                text: text))
+                number: number + 1, type: .text, isFirst: number % count == 0, isLast: number % count == count - 1,
+                body: Array(text.utf8)))
     }
 
     /// Seals frames for the node; nil while the link is not open.
     func seal(_ frames: [Frame]) -> [UInt8]? {
         guard case .open(let keys, let index, let counter) = state else { return nil }
         state = .open(keys, index: index, counter: counter + 1)
-        let header = SealedDatagram.header(receiverIndex: index, counter: counter)
-        return header + keys.send.seal(Frames.encode(frames), counter: UInt64(counter), associatedData: header)
+        return keys.seal(frames, receiverIndex: index, counter: counter).encode()
     }
 }

@@ -14,15 +14,16 @@ struct Work {
 
 /// The processor of a node, which does one thing after the other, and the socket, in which what comes meanwhile waits.
 ///
-/// An operation takes ten times what it takes on one core of a small server, about 60 µs for an X25519, 3 µs for sealing
-/// or opening a small datagram with ChaCha20-Poly1305, and 10 µs for a datagram on its way through the socket: so a flood
-/// of 1,000 datagrams a second does here what one of 10,000 does there, and a run stays short. What a node limits to so
-/// many a second, whoever sends how much, takes what it takes there.
+/// An operation takes ten times what it takes on one core of a small server, about 60 µs for an X25519, 3 µs for
+/// sealing or opening a small datagram with ChaCha20-Poly1305, and 10 µs for a datagram on its way through the
+/// socket: so a flood of 1,000 datagrams a second does here what one of 10,000 does there, and a run stays short.
+/// What a node limits to so many a second, whoever sends how much, takes what it takes there.
 struct Processor {
     private static let agreement = Duration.microseconds(600)
     private static let seal = Duration.microseconds(30)
     private static let datagram = Duration.microseconds(100)
-    /// The small datagrams that the receive buffer of a socket holds where nobody has changed it: 208 KiB, 768 bytes each.
+    /// The small datagrams that the receive buffer of a socket holds where nobody has changed it: 208 KiB, 768 bytes
+    /// each.
     private static let room = 277
 
     private(set) var busyUntil = Instant.zero

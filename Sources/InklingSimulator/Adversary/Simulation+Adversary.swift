@@ -73,7 +73,7 @@ extension Simulation {
         deceived[viewer.index]?.names.insert(instance.name)
         input(viewer) {
             $0.found(
-                instance.name, chat: Simulation.chats[0].tag, key: instance.key, addresses: instance.addresses, now: $1)
+                instance.name, chat: Simulation.chats[0].id, key: instance.key, addresses: instance.addresses, now: $1)
         }
     }
 
@@ -108,6 +108,9 @@ extension Simulation {
             adversary.isRelay(address)
             ? adversary.relay(bytes, from: source, at: address, hosts: hosts.map(\.addresses.first))
             : adversary.receive(bytes, from: source, at: address)
+        if adversary.links.contains(where: \.isTold) {
+            checker.report(.limit, "a nameless member reads what is said (L-85)", now)
+        }
         if let answer { arrive(answer, after: .microseconds(300)) }
     }
 
@@ -118,7 +121,7 @@ extension Simulation {
         if adversary.takesLeave { launch(adversary.leave(targets), over: .seconds(2)) }
         for host in hosts {
             for name in deceived[host.index]?.names.sorted() ?? [] {
-                input(host) { $0.lost(name, chat: Simulation.chats[0].tag, now: $1) }
+                input(host) { $0.lost(name, chat: Simulation.chats[0].id, now: $1) }
             }
             takeMessages(host)
         }

@@ -67,7 +67,7 @@ struct AccuracyMeter {
         }
     }
 
-    mutating func shown(by viewer: Int, in chat: ChatTag, _ keys: [PublicKey], _ now: Instant) {
+    mutating func shown(by viewer: Int, in chat: ChatID, _ keys: [PublicKey], _ now: Instant) {
         for writer in hosts.indices where writer != viewer {
             let isShown = keys.contains(hosts[writer].key)
             guard pairs[writer][viewer].isShown != isShown else { continue }

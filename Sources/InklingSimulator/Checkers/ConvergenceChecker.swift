@@ -79,11 +79,12 @@ struct ConvergenceChecker {
                 let text = "\(lost.message.text) is not shown to identity \(lost.identity), but \(lost.outcome)"
                 simulation.checker.report(.divergence, text, now)
             }
-            phase = .settling(until: now + .seconds(45))
+            // What was sent on a link that was down fails when that is forgotten (L-83).
+            phase = .settling(until: now + .seconds(75))
         case .settling(let until):
             // Of a node that ended without a word a status may be left, for its 3 s.
             guard simulation.nobodyIsShownTyping else {
-                if now >= until + .seconds(-41) {
+                if now >= until + .seconds(-71) {
                     simulation.checker.report(.divergence, "typing outlives its message", now)
                 }
                 return
@@ -109,6 +110,8 @@ extension Simulation {
         let isParted = scenario.steps.contains { step in
             if case .partition(_, let length) = step.action { length >= 90_000 } else { false }
         }
+        // The signs of a machine that is what it was before may come late: then its links go down (L-93 to L-95).
+        if hosts.contains(where: \.wasReverted) { return .seconds(80) }
         // The links of an adversary that goes without a word are there for up to 8.3 s.
         if adversary != nil { return .seconds(16) }
         return .seconds((!isFoundAnew || isParted) && scenario.faultsEnd > 80_000 ? 80 : 10)
@@ -126,7 +129,7 @@ extension Simulation {
             for chat in viewer.chats.sorted() {
                 let expected = Set(others(of: viewer, in: chat).map(\.key))
                 let required = Set(surelySeen(by: viewer, in: chat).map(\.key))
-                let shown = viewer.node?.endpoint.present(in: Simulation.chats[chat].tag) ?? []
+                let shown = viewer.node?.endpoint.present(in: Simulation.chats[chat].id) ?? []
                 let keys = Set(shown.map(\.person.key))
                 let (absent, surplus) = (required.subtracting(keys), keys.subtracting(expected))
                 if !absent.isEmpty || !surplus.isEmpty {
@@ -144,7 +147,9 @@ extension Simulation {
                     if (person.presence == .away) != isAway {
                         disagreements.append("host \(viewer.index), chat \(chat): \(devices.map(\.index)) away or not")
                     }
-                    if !devices.contains(where: { $0.name == person.person.name }) {
+                    // The record of a name may have gone to a node that is what it was before.
+                    let wasReverted = viewer.wasReverted || devices.contains(where: \.wasReverted)
+                    if !wasReverted, !devices.contains(where: { $0.name == person.person.name }) {
                         let names = "\(devices.map(\.name)) shown as \(person.person.name)"
                         disagreements.append("host \(viewer.index), chat \(chat): \(names)")
                     }
@@ -171,7 +176,8 @@ extension Simulation {
         }
     }
 
-    /// Of a user with more devices than are kept of one key (D-9), one is overlooked that rests after a farewell (L-35).
+    /// Of a user with more devices than are kept of one key (D-9), one is overlooked that rests after a farewell
+    /// (L-35).
     private func mayBeOverlooked(_ device: SimulatedHost, by other: SimulatedHost, in chat: Int) -> Bool {
         crowds.contains(device.plan.identity)
             && (other.farewells[chat] != nil || other.blocks[device.plan.identity] != nil)
@@ -222,21 +228,24 @@ extension Simulation {
         for host in hosts {
             guard let sizes = host.node?.endpoint.tableSizes else { continue }
             let peers = host.chats.map { others(of: host, in: $0).count }.reduce(0, +)
-            if sizes.messages != 0 {
+            // Down links of an adversary have theirs for 60 s, and so has a node whose old links nobody has any more.
+            if sizes.messages != 0, adversary == nil, !host.wasReverted {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.messages) messages", now)
             }
-            // Sessions that the faults left behind live for 10 s more at most.
+            // Handshakes that the faults left behind last for 5 s more at most (L-12).
             let isCalm = now - (.zero + .milliseconds(scenario.calmAt)) > .seconds(12)
-            if host.isActive, isCalm, sizes.sessions > sizes.links * (1 + Limits.supersededSessions) + 4 {
+            if host.isActive, isCalm, sizes.sessions > sizes.links * Limits.sessionsPerLink + 4 {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.sessions) sessions", now)
             }
             // Those that a crash left behind in discovery stay, and so do peers known by hand and where they went.
             let advertised = (Array(instances.values) + Array(withdrawn.values)).count { host.chats.contains($0.chat) }
-            let strange = adversary == nil ? 0 : Limits.crowdedAddresses + Limits.linksPerSource
+            // Where links led that a suspension ended is kept for 90 s (L-88).
+            let strange = adversary.map { Limits.addressesAsked + Limits.linksPerSource + $0.mostLinks } ?? 0
             if host.isActive, sizes.instances > advertised + 4 * hosts.count + strange {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.instances) instances", now)
             }
-            if host.isActive, sizes.links > 2 * peers + 1 {
+            // Down links stay for 60 s, those of an adversary too (L-83).
+            if host.isActive, adversary == nil, sizes.links > Limits.linksPerKey * (peers + 1) {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.links) links to \(peers) peers", now)
             }
         }

@@ -25,16 +25,17 @@ struct LimitChecker {
     private enum Count: Hashable {
         case answersToStrangers, retries, tells
         case initiations(Address)
+        case pings(Address)
         case answersToCookies(Address)
         case answersToOtherUsers
-        case lists(ChatTag)
-        case presences(ChatTag)
+        case lists(ChatID)
+        case presences(ChatID)
         case messages(PublicKey)
 
         var isReport: Bool {
             switch self {
             case .lists, .presences: true
-            case .answersToStrangers, .retries, .tells, .initiations, .answersToCookies, .answersToOtherUsers,
+            case .answersToStrangers, .retries, .tells, .initiations, .pings, .answersToCookies, .answersToOtherUsers,
                 .messages:
                 false
             }
@@ -71,19 +72,23 @@ struct LimitChecker {
                 return "answers to the cookies of one source (L-10)"
             }
             // As many within any second: twice as many may be counted in one that is cut otherwise.
-            let rate = Limits.answersToUnknownPerSecond
+            let rate = Limits.answersToUnknown
             if !isKnown, !take(.answersToStrangers, rate, rate, host, now) { return "answers to strangers (L-10)" }
         case .retry:
-            let rate = Limits.retriesPerSecond + Limits.retriesToKnownPerSecond
+            let rate = Limits.retries + Limits.retriesToKnown
             if !take(.retries, rate, rate, host, now) { return "retries (L-9)" }
         case .tell:
-            if !take(.tells, Limits.asksAnsweredPerSecond, Limits.asksAnsweredPerSecond, host, now) {
+            if !take(.tells, Limits.asksAnswered, Limits.asksAnswered, host, now) {
                 return "answers to asks (D-13)"
             }
         case .initiation:
-            let (rate, burst) = (Limits.initiationsPerSecondPerDestination, Limits.initiationBurstPerDestination)
+            let (rate, burst) = (Limits.initiationsToSilent, Limits.initiationsToSilentBurst)
             if !take(.initiations(address), rate, burst, host, now) { return "initiations to one address (L-54)" }
-        case .ask, .hello, .heartbeat, .typing, .message, .ack, .ping, .pong, .bye: break
+        case .ping:
+            // A round of pings when its link falls silent, and hints (L-26, L-29).
+            let isSilent = address.ipv4.map { (0x0A00_0080...0x0A00_00BF).contains($0) } ?? false
+            if isSilent, !take(.pings(address), 1, 12, host, now) { return "pings to one address (L-45)" }
+        case .ask, .heartbeat, .typing, .record, .ack, .forward, .pong, .bye: break
         }
         return nil
     }
@@ -91,35 +96,40 @@ struct LimitChecker {
     // MARK: Reports
 
     /// A node tells its user who types.
-    mutating func listed(in chat: ChatTag, by host: SimulatedHost, _ now: Instant) -> String? {
-        take(.lists(chat), Limits.listsPerSecond, Limits.listsPerSecond + 1, host, now)
+    mutating func listed(in chat: ChatID, by host: SimulatedHost, _ now: Instant) -> String? {
+        take(.lists(chat), Limits.lists, Limits.lists + 1, host, now)
             ? nil : "lists of typists (T-22)"
     }
 
     /// A node tells its user of a person's presence.
-    mutating func told(of key: PublicKey, in chat: ChatTag, by host: SimulatedHost, _ now: Instant) -> String? {
+    mutating func told(of key: PublicKey, in chat: ChatID, by host: SimulatedHost, _ now: Instant) -> String? {
         let id = Key(host: host.index, count: .presences(chat))
         let before = told[id]?[key]
         told[id, default: [:]][key] = now
-        guard let before, now - before < Limits.repeatedPresencePeriod else { return nil }
-        let rate = Limits.repeatedPresencesPerSecond
+        guard let before, now - before < Duration.seconds(1) else { return nil }
+        let rate = Limits.presences
         return take(.presences(chat), rate, rate + 1, host, now) ? nil : "presences (T-22)"
     }
 
     /// A node tells its user a message of the adversary's.
     mutating func message(from key: PublicKey, by host: SimulatedHost, _ now: Instant) -> String? {
-        let (rate, burst) = (Limits.datagramsPerSecondPerLink, Limits.datagramBurstPerLink)
+        let (rate, burst) = (Limits.datagramsPerLink, Limits.datagramsPerLinkBurst)
         return take(.messages(key), rate, burst, host, now) ? nil : "messages of one link (L-25)"
     }
 
     // MARK: Tables
 
     /// What a node holds for people, by the addresses of their links.
-    func tables(of host: SimulatedHost, in chat: ChatTag, _ adversary: Adversary) -> String? {
+    func tables(of host: SimulatedHost, in chat: ChatID, _ adversary: Adversary) -> String? {
         guard let node = host.node else { return nil }
-        if node.untakenBytes > Limits.heldText { return "\(node.untakenBytes) bytes of text that nobody took (M-20)" }
+        if node.untakenBytes > Limits.textsHeld { return "\(node.untakenBytes) bytes of text that nobody took (M-20)" }
+        let strange = node.untakenBytesOfAuthors.filter { adversary.holds($0.key) }.values.reduce(0, +)
+        let share = Limits.shareOfStrangers
+        if strange > Limits.textsHeld / share.denominator * share.numerator {
+            return "\(strange) bytes of text of strangers (M-42)"
+        }
         let sizes = node.endpoint.tableSizes
-        if sizes.links > Limits.linksPerNode { return "\(sizes.links) links (L-39)" }
+        if sizes.links > Limits.links { return "\(sizes.links) links (L-39)" }
         guard sizes.links > Limits.linksPerKey else { return nil }
         var sources: [Address: Int] = [:]
         var otherUsers = 0

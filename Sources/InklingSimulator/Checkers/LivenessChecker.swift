@@ -4,16 +4,16 @@ import InklingWire
 /// Holds what has to happen against what does: whoever is there is shown, and whoever types shows without a gap, where
 /// the path between the two was whole for long enough; and datagrams that say so go out when they have to.
 ///
-/// What a node believes is not asked for. A pair is *settled* when each shows the other, the path between them was whole
-/// in both directions, and nothing befell the two for a second.
+/// What a node believes is not asked for. A pair is *settled* when each shows the other, the path between them was
+/// whole in both directions, and nothing befell the two for a second.
 final class LivenessChecker {
     /// How long the path is whole before anything is demanded.
     private static let settling = Duration.seconds(1)
-    /// How long nothing has to have befallen a host that moved, or whose node was stopped: its links may have to get over
-    /// that by silence.
+    /// How long nothing has to have befallen a host that moved, or whose node was stopped: its links may have to get
+    /// over that by silence.
     private static let recovery = Duration.seconds(5)
-    /// How long after a handshake the two sides may differ about which session sends (L-43).
-    private static let handshake = Duration.seconds(3)
+    /// Within which a heartbeat comes from a new address, and the other end follows it there (L-51).
+    private static let following = Duration.milliseconds(1_500)
     /// Within which somebody is shown with whom a datagram can be exchanged (L-5: less than 5 s between initiations).
     private static let meeting = Duration.milliseconds(6_500)
     /// The same of friends while somebody attacks, after one of them has started.
@@ -33,38 +33,45 @@ final class LivenessChecker {
         let due: Instant
     }
 
-    private struct Sending {
+    struct Sending {
         /// When the last typing frames went out, the newest last.
         var typing: [Instant] = []
         /// When the last datagram with a status went out.
         var status = Instant.zero
+        /// The sender's idle interval then.
+        var interval = Duration.zero
         /// When the last handshake or its answer went out.
         var handshake = Instant.zero
     }
 
     /// The heartbeats on one session.
-    private struct Beat {
+    struct Beat {
         let at: Instant
+        /// When the first one went out on the session.
+        let first: Instant
         /// The idle interval of the node then, as its links ask for.
         let interval: Duration
     }
 
-    private struct SessionID: Hashable {
+    struct SessionID: Hashable {
         let sender: Int
         let index: UInt32
     }
 
-    private let hosts: [SimulatedHost]
+    let hosts: [SimulatedHost]
     /// The identities with one device.
-    private let single: Set<Int>
+    let single: Set<Int>
     /// By the sender and, in its place, the receiver.
-    private var sendings: [Sending]
-    private var beats: [SessionID: Beat] = [:]
+    var sendings: [Sending]
+    var beats: [SessionID: Beat] = [:]
     /// The instance of another host's of which discovery has told a host's node in a chat, and when.
     private var introductions: [Introduction: (name: String, viewerIncarnation: Int, at: Instant)] = [:]
 
     /// The messages that have to show, in the order in which they are due.
     private var promises: [Promise] = []
+
+    /// Heartbeats at the wrong time, unless their link went down at that moment (L-44).
+    var suspicions: [(sender: Int, receiver: Int, at: Instant, text: String)] = []
 
     private struct Introduction: Hashable {
         let viewer: Int
@@ -110,9 +117,16 @@ final class LivenessChecker {
     }
 
     /// A node sent a datagram to another.
-    func sent(_ kind: DatagramKind, by sender: Int, to receiver: Int, _ now: Instant) {
+    ///
+    /// - Parameter interval: The sender's idle interval.
+    func sent(
+        _ kind: DatagramKind, size: Int, by sender: Int, to receiver: Int, interval: Duration, _ now: Instant
+    ) {
         let path = sender * hosts.count + receiver
-        if kind.hasStatus { sendings[path].status = now }
+        if kind.hasStatus(size: size) {
+            sendings[path].status = now
+            sendings[path].interval = interval
+        }
         switch kind {
         case .typing:
             if sendings[path].typing.count > 23 { sendings[path].typing.removeFirst(8) }
@@ -121,6 +135,16 @@ final class LivenessChecker {
             sendings[path].handshake = now
         default: break
         }
+    }
+
+    /// When a host last sent another a handshake, or answered one.
+    func lastHandshake(of sender: Int, with receiver: Int) -> Instant {
+        sendings[sender * hosts.count + receiver].handshake
+    }
+
+    /// When the last handshake between two hosts, or its answer, went out.
+    func lastHandshake(between one: SimulatedHost, _ other: SimulatedHost) -> Instant {
+        max(lastHandshake(of: one.index, with: other.index), lastHandshake(of: other.index, with: one.index))
     }
 
     // MARK: Pairs
@@ -133,14 +157,19 @@ final class LivenessChecker {
         guard left.isActive, right.isActive, !left.isUnplugged, !right.isUnplugged,
             left.chats.contains(chat), right.chats.contains(chat),
             single.contains(left.plan.identity), single.contains(right.plan.identity),
-            left.blocks[right.plan.identity] == nil, right.blocks[left.plan.identity] == nil
+            left.blocks[right.plan.identity] == nil, right.blocks[left.plan.identity] == nil,
+            // Two ends may take long to see that one of them is what it was before (L-93 to L-95).
+            !left.wasReverted, !right.wasReverted
         else { return nil }
         var since = max(left.disturbedAt, right.disturbedAt)
         for host in [left, right] {
             if let wokeAt = host.wokeAt { since = max(since, wokeAt + LivenessChecker.recovery) }
             if let movedAt = host.movedAt { since = max(since, movedAt + LivenessChecker.recovery) }
         }
-        since = max(since, simulation.network.faultEnd(between: left.index, right.index))
+        let faultEnd = simulation.network.faultEnd(between: left.index, right.index)
+        since = max(since, faultEnd)
+        // What was lost may have left a link at the address that its peer had before.
+        if left.movedAt != nil || right.movedAt != nil { since = max(since, faultEnd + LivenessChecker.following) }
         return since < now ? since : nil
     }
 
@@ -153,8 +182,7 @@ final class LivenessChecker {
             guard let shown = simulation.checker.shownSince(other.plan.identity, in: chat, by: one.index) else {
                 return nil
             }
-            let handshake = sendings[one.index * hosts.count + other.index].handshake
-            since = max(since, shown, handshake == .zero ? .zero : handshake + LivenessChecker.handshake)
+            since = max(since, shown)
         }
         guard simulation.now - since >= LivenessChecker.settling else { return nil }
         return since
@@ -169,6 +197,11 @@ final class LivenessChecker {
             for chat in host.typing.indices { host.typing[chat].advance(to: now) }
         }
         checkMessages(simulation)
+        for (sender, receiver, at, text) in suspicions
+        where hasBeatenOnlyIdly(hosts[sender], hosts[receiver], since: at, simulation) {
+            simulation.checker.report(.heartbeats, text, at)
+        }
+        suspicions = []
         // In a large chat a few stand for all.
         for writer in hosts.prefix(12) {
             for viewer in hosts.prefix(60) where viewer.index != writer.index {
@@ -196,20 +229,24 @@ final class LivenessChecker {
         {
             simulation.checker.report(.missingTyping, "\(about), for \(now - start)", now)
         }
+        // What was lost comes again with the next heartbeat.
         if let node = writer.node, now - node.awayChangedAt > delay,
+            now - since > simulation.idleInterval(of: writer) + delay,
             simulation.checker.isShownAway(identity, in: chat, by: viewer.index) != node.isAway
         {
             simulation.checker.report(.wrongPresence, "\(about), away or not", now)
         }
         guard simulation.isPunctual(writer) else { return }
-        if let due = writer.node?.nameDue, now - due > delay,
+        // A record that was lost goes out again after a second at most (M-11), and again.
+        if let due = writer.node?.nameDue, now - max(due, clear) > delay + .milliseconds(2_500),
             let name = simulation.checker.nameShown(identity, in: chat, by: viewer.index), name != writer.name
         {
             simulation.checker.report(.wrongName, "\(about), \(name) and not \(writer.name)", now)
         }
         checkFrames(writer, viewer, in: chat, since, simulation)
-        let silence = now - sendings[writer.index * hosts.count + viewer.index].status
-        if silence > simulation.idleInterval(of: writer) + .milliseconds(20) {
+        let last = sendings[writer.index * hosts.count + viewer.index]
+        let silence = now - last.status
+        if silence > max(last.interval, simulation.idleInterval(of: writer)) + .milliseconds(20) {
             simulation.checker.report(.heartbeats, "\(about), no status for \(silence)", now)
         }
     }
@@ -234,8 +271,8 @@ final class LivenessChecker {
             "host \(host.index) at host \(viewer.index), chat \(chat), nothing between them for \(now - clear)", now)
     }
 
-    /// Whether forged instances with the keys of friends leave the two a way to each other: one of them is where it was when
-    /// they last met (D-19).
+    /// Whether forged instances with the keys of friends leave the two a way to each other: one of them is where it
+    /// was when they last met (D-19).
     private func knowsTheWay(
         _ host: SimulatedHost, _ viewer: SimulatedHost, in chat: Int, _ simulation: Simulation
     ) -> Bool {
@@ -298,45 +335,5 @@ final class LivenessChecker {
         for chat in writer.chats { writer.typing[chat].advance(to: now) }
         let isTime = writer.chats.contains { writer.typing[$0].frames.contains(now) }
         if !isTime { simulation.checker.report(.edges, "host \(writer.index) sends a frame out of turn", now) }
-    }
-
-    /// A node sends a heartbeat on a session: it is the time for one (T-8, T-11).
-    ///
-    /// - Parameter receiver: The host at the address that it goes to; nil if none is there.
-    func checkBeat(of sender: SimulatedHost, to receiver: Int?, _ bytes: [UInt8], _ simulation: Simulation) {
-        let now = simulation.now
-        let id = SessionID(sender: sender.index, index: SealedHeader(bytes).index)
-        let interval = simulation.idleInterval(of: sender)
-        defer { beats[id] = Beat(at: now, interval: interval) }
-        let isPunctual = simulation.isPunctual(sender)
-        guard let beat = beats[id], isPunctual || simulation.adversary != nil, sender.plan.lateness == 0,
-            now - sender.disturbedAt > .seconds(3),
-            let node = sender.node, now - node.awayChangedAt > .seconds(3)
-        else { return }
-        if let receiver {
-            let handshake = max(
-                sendings[sender.index * hosts.count + receiver].handshake,
-                sendings[receiver * hosts.count + sender.index].handshake)
-            guard handshake == .zero || beat.at - handshake > Limits.supersededLifetime else { return }
-        }
-        let gap = now - beat.at
-        for chat in sender.chats { sender.typing[chat].advance(to: now) }
-        let edges = sender.chats.compactMap { sender.typing[$0].edge?.at }
-        let isTyping = sender.chats.contains { sender.typing[$0].announcedSince != nil }
-        let isQuiet = edges.allSatisfy { $0 < beat.at }
-        if isQuiet, !isTyping {
-            let shortest = min(beat.interval, interval) * Limits.idleJitterPercent.lowerBound / 100
-            // The time may have been drawn before the typing that is over now.
-            let isFresh = edges.allSatisfy { beat.at - $0 > .seconds(3) }
-            let isLate = isPunctual && gap > max(beat.interval, interval)
-            guard isLate || (isFresh && gap < shortest) else { return }
-            simulation.checker.report(.heartbeats, "host \(sender.index), \(gap) after the one before", now)
-        } else if isPunctual, isTyping, isQuiet, sender.chats.count == 1, gap != Limits.typingHeartbeatInterval {
-            simulation.checker.report(.heartbeats, "host \(sender.index) types, \(gap) after the one before", now)
-        } else if isPunctual, isTyping, sender.chats.count == 1, let edge = edges.first, beat.at < edge,
-            now - edge != Limits.typingHeartbeatInterval
-        {
-            simulation.checker.report(.heartbeats, "host \(sender.index) types, \(now - edge) after its edge", now)
-        }
     }
 }

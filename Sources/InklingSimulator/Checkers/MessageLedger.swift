@@ -12,6 +12,9 @@ struct MessageLedger {
         let text: String
         let at: Instant
         var outcomes: [Int: Outcome]
+        /// How many people it goes to; some of them may not be shown, because their links are down (M-36).
+        var recipients: Int
+        var isExact = true
         /// The identities at one of whose devices it was shown.
         var shownTo: Set<Int> = []
     }
@@ -25,6 +28,8 @@ struct MessageLedger {
     }
 
     private(set) var sent: [Sent] = []
+    /// The hosts that were made to be what they were before: what they say of messages, and show, may be so again.
+    private var reverted: Set<Int> = []
     private var indices: [String: Int] = [:]
     private var lastShown: [Stream: Int] = [:]
     /// What was reported as delivered and has to be shown until then, by its index: a message may wait a moment for the
@@ -44,7 +49,16 @@ struct MessageLedger {
         sent.append(
             Sent(
                 host: host.index, incarnation: host.incarnation, chat: chat, number: number, text: text, at: now,
-                outcomes: Dictionary(uniqueKeysWithValues: identities.map { ($0, .open) })))
+                outcomes: Dictionary(uniqueKeysWithValues: identities.map { ($0, .open) }),
+                recipients: identities.count))
+    }
+
+    /// The node said to how many people, without those of an adversary, the last message goes.
+    ///
+    /// - Parameter isExact: Whether nobody of an adversary may be among them.
+    mutating func went(to recipients: Int, isExact: Bool) {
+        sent[sent.count - 1].recipients = recipients
+        sent[sent.count - 1].isExact = isExact
     }
 
     /// A node showed a message.
@@ -59,6 +73,10 @@ struct MessageLedger {
         let stream = Stream(
             viewer: viewer.index, viewerIncarnation: viewer.incarnation, sender: message.host,
             senderIncarnation: message.incarnation, chat: chat)
+        guard reverted.isDisjoint(with: [viewer.index, message.host]) else {
+            sent[index].shownTo.insert(viewer.plan.identity)
+            return .success(message)
+        }
         let last = lastShown[stream] ?? -1
         guard index != last else { return .failure(Fault(rule: .doubledMessage, text: "\(text.prefix(40))")) }
         guard index > last else {
@@ -68,6 +86,9 @@ struct MessageLedger {
         sent[index].shownTo.insert(viewer.plan.identity)
         return .success(message)
     }
+
+    /// A host is what it was before.
+    mutating func reverted(_ host: SimulatedHost) { reverted.insert(host.index) }
 
     struct Fault: Error {
         let rule: Violation.Rule
@@ -83,7 +104,15 @@ struct MessageLedger {
         let index = sent.lastIndex {
             $0.host == host.index && $0.incarnation == host.incarnation && $0.number == number
         }
-        guard let index, let identity, sent[index].outcomes[identity] == .open else {
+        guard reverted.isEmpty else {
+            if let index, let identity { sent[index].outcomes[identity] = outcome }
+            return nil
+        }
+        guard let index, let identity else {
+            return Fault(rule: .wrongReport, text: "host \(host.index), message \(number)")
+        }
+        let isUnshown = sent[index].outcomes[identity] == nil && sent[index].outcomes.count < sent[index].recipients
+        guard sent[index].outcomes[identity] == .open || isUnshown else {
             return Fault(rule: .wrongReport, text: "host \(host.index), message \(number)")
         }
         sent[index].outcomes[identity] = outcome
@@ -113,8 +142,10 @@ struct MessageLedger {
 
     /// The first message of a node that still runs whose outcome for somebody is open.
     func firstOpen(_ hosts: [SimulatedHost]) -> Sent? {
-        sent.first { message in
-            message.outcomes.values.contains(.open) && hosts[message.host].incarnation == message.incarnation
+        guard reverted.isEmpty else { return nil }
+        return sent.first { message in
+            (message.outcomes.values.contains(.open) || message.isExact && message.outcomes.count < message.recipients)
+                && hosts[message.host].incarnation == message.incarnation
                 && hosts[message.host].node != nil
         }
     }

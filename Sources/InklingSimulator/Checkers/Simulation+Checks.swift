@@ -12,8 +12,8 @@ extension Simulation {
     /// The idle interval of a node, by the number of its links (T-11).
     func idleInterval(of host: SimulatedHost) -> Duration {
         let tenths =
-            ((host.node?.links ?? 0) * 10 + Limits.idleHeartbeatsPerSecond - 1) / Limits.idleHeartbeatsPerSecond
-        return min(max(.milliseconds(100 * tenths), Limits.minimumIdleInterval), Limits.maximumIdleInterval)
+            ((host.node?.links ?? 0) * 10 + Limits.idleHeartbeats - 1) / Limits.idleHeartbeats
+        return min(max(.milliseconds(100 * tenths), Limits.idleInterval), Limits.maximumIntervalTaken)
     }
 
     /// How long typing takes at most from its announcement until it shows.
@@ -27,20 +27,42 @@ extension Simulation {
     /// A node sends a datagram.
     func check(_ bytes: [UInt8], _ kind: DatagramKind, by host: SimulatedHost, to address: Address) {
         let receiver = hostsByAddress[address]
-        if let receiver { liveness.sent(kind, by: host.index, to: receiver, now) }
+        if let receiver {
+            let interval = idleInterval(of: host)
+            liveness.sent(kind, size: bytes.count, by: host.index, to: receiver, interval: interval, now)
+        }
         if kind == .typing { liveness.checkTime(ofFrameBy: host, self) }
-        if kind == .heartbeat { liveness.checkBeat(of: host, to: receiver, bytes, self) }
+        if kind == .heartbeat {
+            let isFormer = receiver == nil && address.port < Adversary.firstPort
+            liveness.checkBeat(of: host, to: receiver, isFormer: isFormer, bytes, self)
+        }
         guard let adversary, receiver == nil else { return }
+        // A relay answers: what goes there has no limit of its own (L-54).
+        if kind == .initiation, adversary.isRelay(address) { return }
         let hadCookie = kind == .response && adversary.hadCookie(SealedHeader(bytes).index)
         let isKnown = adversary.mostLinks > 0
         report(
             limits.sent(bytes, kind, by: host, to: address, hadCookie: hadCookie, isKnown: isKnown, now), host)
     }
 
+    /// At most one link leads to a run of a node (L-61).
+    func checkLinks() {
+        for host in hosts where host.isActive {
+            for chat in host.chats.sorted() {
+                for person in host.node?.endpoint.present(in: Simulation.chats[chat].id) ?? []
+                where person.addresses.count > 1 {
+                    let runs = hosts.filter { $0.key == person.person.key }.map(\.incarnation).reduce(0, +)
+                    guard person.addresses.count > runs, adversary?.holds(person.person.key) != true else { continue }
+                    checker.report(.doubledLink, "host \(host.index), chat \(chat): \(person.addresses.count)", now)
+                }
+            }
+        }
+    }
+
     func checkTables() {
         guard let adversary, isAttacked else { return }
         for host in hosts where host.isActive {
-            report(limits.tables(of: host, in: Simulation.chats[0].tag, adversary), host)
+            report(limits.tables(of: host, in: Simulation.chats[0].id, adversary), host)
         }
     }
 

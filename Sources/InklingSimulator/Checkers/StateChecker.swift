@@ -6,11 +6,13 @@ import InklingWire
 /// It knows the truth from the scenario alone, never from a node's state: what a node believes proves nothing.
 struct StateChecker {
     /// How one node shows one person in one chat.
-    private struct Shown {
+    struct Shown {
         var presence = Presence.offline
         /// Since when not offline.
         var since = Instant.zero
         var isTyping = false
+        /// Since when offline again, and whether a link had been up for long enough then to be kept (L-84).
+        var left: (at: Instant, isKept: Bool)?
         /// The place of the name among those of a person with one device.
         var name = 0
 
@@ -28,68 +30,75 @@ struct StateChecker {
         let due: Instant
     }
 
-    private struct PersonID: Hashable {
+    struct PersonID: Hashable {
         let viewer: Int
         let chat: Int
         let identity: Int
     }
 
-    private struct DeviceID: Hashable {
+    struct DeviceID: Hashable {
         let viewer: Int
         let chat: Int
         let host: Int
     }
 
-    /// The datagrams of one session as one node gets them.
-    private struct SessionID: Hashable {
+    /// The datagrams of one run of a node in a chat as another node gets them: sessions share their order (L-23).
+    struct StateID: Hashable {
         let viewer: Int
+        let chat: Int
         let sender: Int
-        let index: UInt32
+        let incarnation: Int
     }
 
-    private struct NonceID: Hashable {
+    struct NonceID: Hashable {
         let sender: Int
         let index: UInt32
         let counter: UInt32
     }
 
-    private(set) var violation: Violation?
-    private(set) var coverage = Coverage()
+    var violation: Violation?
+    var coverage = Coverage()
     var messages = MessageLedger()
-    private var shown: [PersonID: Shown] = [:]
+    var shown: [PersonID: Shown] = [:]
     /// The people shown as typing, for each viewer, so that a check costs nothing while nobody is.
-    private var typists: [Int: [PersonID]] = [:]
+    var typists: [Int: [PersonID]] = [:]
     /// When the last evidence of a typing status reached a viewer.
-    private var evidence: [PersonID: Instant] = [:]
+    var evidence: [PersonID: Instant] = [:]
     /// When a device was last heard of, with the number of that datagram.
-    private var heard: [DeviceID: (at: Instant, number: UInt64)] = [:]
+    var heard: [DeviceID: (at: Instant, number: UInt64)] = [:]
     /// When a device may last have said that it hears nothing.
-    private var unheard: [DeviceID: Instant] = [:]
+    var unheard: [DeviceID: Instant] = [:]
+    /// When a device last said bye to a viewer who had not named itself there (L-86).
+    var unnamed: [DeviceID: Instant] = [:]
     /// When it was last heard of, whatever the order of the datagrams.
-    private var lastSign: [DeviceID: Instant] = [:]
-    private var newest: [SessionID: UInt64] = [:]
-    private var newestStatus: [SessionID: UInt64] = [:]
-    private var nonces: [NonceID: Int] = [:]
-    private var departures: [Departure] = []
+    var lastSign: [DeviceID: Instant] = [:]
+    var newest: [StateID: UInt64] = [:]
+    var newestStatus: [StateID: UInt64] = [:]
+    var nonces: [NonceID: Int] = [:]
+    var departures: [Departure] = []
+    /// When a record came to a viewer last, which may have named a link.
+    var lastRecord: [Int: Instant] = [:]
+    /// When the newest pong of a device was sent that came to a viewer (L-80).
+    var pongs: [DeviceID: Instant] = [:]
     /// The viewers whose next check says nothing of them.
-    private var excused: Set<Int> = []
-    private let hosts: [SimulatedHost]
-    private let chatIndices: [ChatTag: Int]
+    var excused: Set<Int> = []
+    let hosts: [SimulatedHost]
+    let chatIndices: [ChatID: Int]
     /// How late a viewer's own timers may be.
-    private let lateness: [Duration]
+    let lateness: [Duration]
     /// How long a stop of a viewer may take that its node does not notice: at most one heartbeat interval and what
     /// counts as late.
-    private let unnoticed: [Duration]
+    let unnoticed: [Duration]
     /// The most links that a node of the scenario needs.
     let mostLinks: Int
-    private let adversary: Adversary?
-    private let devices: [Int: [Int]]
-    private let identities: [PublicKey: Int]
+    let adversary: Adversary?
+    let devices: [Int: [Int]]
+    let identities: [PublicKey: Int]
 
     init(hosts: [SimulatedHost], chats: [ChatKeys], scenario: Scenario, adversary: Adversary?) {
         self.hosts = hosts
         self.adversary = adversary
-        chatIndices = Dictionary(uniqueKeysWithValues: chats.enumerated().map { ($1.tag, $0) })
+        chatIndices = Dictionary(uniqueKeysWithValues: chats.enumerated().map { ($1.id, $0) })
         var unnoticed = hosts.map { _ in Duration.zero }
         for step in scenario.steps {
             if case .pause(let length) = step.action {
@@ -119,7 +128,7 @@ struct StateChecker {
         // A list may have to wait for those before it (T-22), and beside an adversary a timer for the processor.
         if adversary != nil {
             limit += .milliseconds(80)
-        } else if hosts.count > Limits.listsPerSecond {
+        } else if hosts.count > Limits.lists {
             limit += .milliseconds(50)
         }
         // What waited in its socket meanwhile is taken for fresh.
@@ -133,33 +142,43 @@ struct StateChecker {
     }
 
     /// A sealed datagram was a sign of life.
-    mutating func heard(_ packet: Packet, in tag: ChatTag, by viewer: Int, _ now: Instant) {
-        guard let chat = chatIndices[tag], let index = packet.session else { return }
-        // Evidence is newer than all before it in its session (L-23).
-        let session = SessionID(viewer: viewer, sender: packet.sender, index: index)
-        guard newest[session].map({ packet.number >= $0 }) ?? true else { return }
+    mutating func heard(_ packet: Packet, in tag: ChatID, by viewer: Int, _ now: Instant) {
+        guard let chat = chatIndices[tag], packet.session != nil else { return }
+        // Evidence is newer than all before it in its state (L-23).
+        let state = StateID(viewer: viewer, chat: chat, sender: packet.sender, incarnation: packet.incarnation)
+        guard newest[state].map({ packet.number >= $0 }) ?? true else { return }
         lastSign[DeviceID(viewer: viewer, chat: chat, host: packet.sender)] = now
     }
 
     /// A sealed datagram arrived and the node took it.
     ///
-    /// - Returns: Whether it has a status that is newer than all that came in its session before.
+    /// - Returns: Whether it has a status that is newer than all that came in its state before.
     mutating func took(
-        _ packet: Packet, in tag: ChatTag, by viewer: Int, arrivedAt: Instant, isNew: Bool, _ now: Instant
+        _ packet: Packet, in tag: ChatID, by viewer: Int, arrivedAt: Instant, isNew: Bool, _ now: Instant
     ) -> Bool {
-        guard let chat = chatIndices[tag], let index = packet.session, packet.isGenuine else { return false }
-        let session = SessionID(viewer: viewer, sender: packet.sender, index: index)
-        let isNewest = newest[session].map { packet.number > $0 } ?? true
-        if isNewest { newest[session] = packet.number }
+        guard let chat = chatIndices[tag], packet.session != nil, packet.isGenuine else { return false }
+        let state = StateID(viewer: viewer, chat: chat, sender: packet.sender, incarnation: packet.incarnation)
+        // A pong of 31 bytes carries no record beside it (L-82).
+        if packet.kind == .record || packet.kind == .pong && packet.bytes.count > 31 { lastRecord[viewer] = now }
+        let isNewest = newest[state].map { packet.number > $0 } ?? true
+        if isNewest { newest[state] = packet.number }
         let device = DeviceID(viewer: viewer, chat: chat, host: packet.sender)
-        // A bye may say that nothing is heard (L-44): no sign of life.
-        if packet.kind == .bye {
+        if packet.kind == .pong { pongs[device] = max(pongs[device] ?? .zero, packet.sentAt) }
+        let isShown = packet.shows & 1 << UInt8(chat) != 0
+        let isOneOfSeveral = devices[hosts[viewer].plan.identity]?.count ?? 1 > 1
+        if packet.kind == .bye, !isShown || isOneOfSeveral { unnamed[device] = now }
+        // A status may say that nothing is heard (L-44): no sign of life.
+        let hasStatus = packet.kind.hasStatus(size: packet.bytes.count)
+        // Of a viewer with several devices, another one may be shown, and a status may say so all the same.
+        if packet.kind == .bye || !isShown || isOneOfSeveral && hasStatus {
             unheard[device] = now
         } else if isNew, isNewest, packet.number > heard[device]?.number ?? 0 {
             heard[device] = (now, packet.number)
         }
-        guard packet.kind.hasStatus, newestStatus[session].map({ packet.number > $0 }) ?? true else { return false }
-        newestStatus[session] = packet.number
+        guard hasStatus,
+            newestStatus[state].map({ packet.number > $0 }) ?? true
+        else { return false }
+        newestStatus[state] = packet.number
         let person = PersonID(viewer: viewer, chat: chat, identity: hosts[packet.sender].plan.identity)
         if packet.typing & 1 << UInt8(chat) != 0 { evidence[person] = max(evidence[person] ?? arrivedAt, arrivedAt) }
         return true
@@ -171,7 +190,7 @@ struct StateChecker {
     ///
     /// - Returns: The identities that are shown no more, each with the chat.
     mutating func typing(
-        _ people: [Person], in tag: ChatTag, by viewer: Int, cause: Packet?, _ now: Instant
+        _ people: [Person], in tag: ChatID, by viewer: Int, cause: Packet?, _ now: Instant
     ) -> [(identity: Int, chat: Int)] {
         guard let chat = chatIndices[tag] else { return [] }
         let before = (typists[viewer] ?? []).filter { $0.chat == chat }
@@ -187,11 +206,17 @@ struct StateChecker {
             if identity == hosts[viewer].plan.identity { report(.ownTyping, describe(id), now) }
             if hosts[viewer].blocks(identity) { report(.absentTyping, "\(describe(id)), blocked", now) }
             guard !before.contains(id) else { continue }
+            // Statuses that came before the name count, and show with it (L-85).
+            if lastRecord[viewer] == now || shown[id]?.since == now, let evidence = evidence[id],
+                now - evidence < Limits.typingExpiry
+            {
+                continue
+            }
             // With many changes, a list comes later than what it tells, and so does whoever came back at once (T-22).
             let waits: Duration =
                 adversary != nil
                 ? .milliseconds(1_080)
-                : hosts.count > Limits.listsPerSecond ? .milliseconds(50) + lateness[viewer] : .zero
+                : hosts.count > Limits.lists ? .milliseconds(50) + lateness[viewer] : .zero
             if waits > .zero, let evidence = evidence[id], now - evidence <= waits { continue }
             let isTrue = cause.map { hosts[$0.sender].plan.identity == identity && $0.typing & 1 << UInt8(chat) != 0 }
             if isTrue != true {
@@ -213,6 +238,31 @@ struct StateChecker {
         guard let shown = shown[PersonID(viewer: viewer, chat: chat, identity: identity)], shown.presence != .offline
         else { return nil }
         return shown.since
+    }
+
+    /// The chats in which somebody is shown as online or away, as bits.
+    func chatsShown(of identity: Int, by viewer: Int) -> UInt8 {
+        chatIndices.values.reduce(0) { bits, chat in
+            shownSince(identity, in: chat, by: viewer) == nil ? bits : bits | 1 << UInt8(chat)
+        }
+    }
+
+    /// A message failed because its person is silent: not sooner than 60 s after the link went down (L-83).
+    ///
+    /// - Parameter handshake: When the last handshake between the two went out: a state may have begun with it.
+    mutating func failedBySilence(
+        to identity: Int, in tag: ChatID, by viewer: Int, handshake: Instant, _ now: Instant
+    ) {
+        guard let chat = chatIndices[tag], let device = devices[identity]?.first, devices[identity]?.count == 1,
+            hosts[device].incarnation == 1, !hosts[device].wasReverted, !hosts[viewer].wasReverted
+        else { return }
+        let id = PersonID(viewer: viewer, chat: chat, identity: identity)
+        guard let state = shown[id] else { return }
+        // Failed messages come before the presence (T-29). A link that was up for long is kept once down (L-84).
+        let isKept = now - max(state.since, handshake) > Limits.shortestUp + .milliseconds(500)
+        if state.presence != .offline, isKept { report(.hastyFailure, "\(describe(id)), shown until now", now) }
+        guard let left = state.left, left.isKept, now - left.at < .seconds(59) else { return }
+        report(.hastyFailure, "\(describe(id)), silent for \(now - left.at)", now)
     }
 
     func isShownAway(_ identity: Int, in chat: Int, by viewer: Int) -> Bool {
@@ -244,6 +294,26 @@ struct StateChecker {
         }
     }
 
+    /// A node is what it was before: what it showed since is not known to it, and it repeats itself.
+    mutating func reverted(_ host: SimulatedHost, _ node: SimulatedNode) {
+        forget(host.index)
+        excused.insert(host.index)
+        messages.reverted(host)
+        for (tag, chat) in chatIndices.sorted(by: { $0.value < $1.value }) {
+            for person in node.endpoint.present(in: tag) {
+                guard let identity = identities[person.person.key] else { continue }
+                let id = PersonID(viewer: host.index, chat: chat, identity: identity)
+                shown[id] = Shown(presence: person.presence)
+            }
+            for person in node.endpoint.typing(in: tag) {
+                guard let identity = identities[person.key] else { continue }
+                let id = PersonID(viewer: host.index, chat: chat, identity: identity)
+                typists[host.index, default: []].append(id)
+                shown[id]?.isTyping = true
+            }
+        }
+    }
+
     /// A node gave up all its links.
     mutating func forgetHeard(by viewer: Int, in chat: Int? = nil) {
         for id in heard.keys where id.viewer == viewer && (chat == nil || id.chat == chat) { heard[id] = nil }
@@ -252,156 +322,12 @@ struct StateChecker {
     /// A node that was stopped could not help what it showed meanwhile.
     mutating func pausedViewerWakes(_ viewer: Int) { excused.insert(viewer) }
 
-    // MARK: Presence
-
-    /// Nobody is shown as present who has been silent for longer than 3 s.
-    mutating func checkPresence(of viewer: SimulatedHost, _ now: Instant) {
-        // A node that was stopped first asks for signs of life.
-        if let wokeAt = viewer.wokeAt, now - wokeAt < .seconds(4) { return }
-        let limit = silence + lateness[viewer.index] * 12
-        for chat in viewer.chats.sorted() {
-            for identity in devices.keys.sorted() {
-                let id = PersonID(viewer: viewer.index, chat: chat, identity: identity)
-                guard let state = shown[id], state.presence != .offline else { continue }
-                let last = devices[identity]?.compactMap {
-                    lastSign[DeviceID(viewer: viewer.index, chat: chat, host: $0)]
-                }.max()
-                // A hello that had waited shows somebody, and is not a sign of life (L-30).
-                let since = last ?? state.since
-                if now - since > limit { report(.ghost, "\(describe(id)), silent for \(now - since)", now) }
-            }
-        }
-    }
-
-    /// How long somebody is shown at most after the last sign of life. With more than 50 links the intervals stretch.
-    private var silence: Duration {
-        guard mostLinks > 50 else { return .milliseconds(3_010) }
-        return max(.milliseconds(3_010), .milliseconds(mostLinks * 1_000 / 50) * 7 / 4 + .milliseconds(1_260))
-    }
-
-    /// Who is shown as present, by identity.
-    func shown(in chat: Int, by viewer: Int) -> Set<Int> {
-        Set(
-            devices.keys.filter {
-                shown[PersonID(viewer: viewer, chat: chat, identity: $0)]?.presence ?? .offline != .offline
-            })
-    }
-
-    mutating func presence(
-        _ person: Person, in tag: ChatTag, is presence: Presence, why: PresenceReason, by viewer: Int, _ now: Instant
-    ) {
-        guard let chat = chatIndices[tag], let identity = identities[person.key] else { return }
-        let id = PersonID(viewer: viewer, chat: chat, identity: identity)
-        coverage.presences[why, default: 0] += 1
-        checkName(person.name, of: id, now)
-        change(id) { state in
-            if state.presence == .offline { state.since = now }
-            state.presence = presence
-        }
-        guard presence == .offline else { return }
-        // That it takes leave itself, or was blocked, is no fault of anybody's.
-        let isBlocked = devices[identity]?.contains {
-            hosts[$0].hasLatelyBlocked(hosts[viewer].plan.identity, now)
-        }
-        guard !hosts[viewer].isGone(from: chat), isBlocked != true else { return }
-        switch why {
-        case .silence:
-            // 1.75 intervals of silence, then ten pings: 3.0 s.
-            for host in devices[identity] ?? [] {
-                guard let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)],
-                    // What came in this very input came too late.
-                    last.number > hosts[host].farewells[chat] ?? 0, last.at < now,
-                    now - last.at < silence(of: host, now),
-                    // Whoever said since that they hear nothing is gone sooner (L-45).
-                    unheard[DeviceID(viewer: viewer, chat: chat, host: host)].map({ $0 < last.at }) ?? true
-                else { continue }
-                report(.falseOffline, "\(describe(id)), heard of host \(host) \(now - last.at) before", now)
-            }
-        case .bye, .will:
-            // Of two devices one may have been heard of without having been shown.
-            for host in devices[identity] ?? [] where devices[identity]?.count == 1 {
-                guard let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)] else { continue }
-                guard last.number > hosts[host].farewells[chat] ?? 0, now - last.at < silence(of: host, now) else {
-                    continue
-                }
-                report(.falseFarewell, "\(describe(id)) though host \(host) was heard after its farewell", now)
-            }
-            if devices[identity]?.allSatisfy({ hosts[$0].farewells[chat] == nil }) ?? true {
-                report(.falseFarewell, "\(describe(id)) has said none", now)
-            }
-        case .full:
-            // No scenario has nearly as many links as a node has room for, but by an adversary; friends have it always.
-            if let plan = adversary?.plan, plan.standing == .stranger, chat != 2 { return }
-            report(.falseOffline, "\(describe(id)), for want of room", now)
-        case .hello, .back, .away, .blocked, .replaced:
-            break
-        }
-    }
-
-    /// Somebody is shown under a name that they have taken, and never under an older one than before (L-22).
-    private mutating func checkName(_ name: String, of id: PersonID, _ now: Instant) {
-        guard let owners = devices[id.identity], owners.count == 1 else { return }
-        let names = hosts[owners[0]].names
-        guard let place = names.firstIndex(of: name) else {
-            return report(.wrongName, "\(describe(id)), as \(name)", now)
-        }
-        if let before = shown[id]?.name, place < before {
-            report(.wrongName, "\(describe(id)), as \(name) after \(names[before])", now)
-        }
-        change(id) { $0.name = place }
-    }
-
-    /// Somebody has said farewell, and nothing keeps it from one who shows them.
-    mutating func expectDeparture(_ departure: Departure, identity: Int) {
-        let id = PersonID(viewer: departure.viewer, chat: departure.chat, identity: identity)
-        guard let shown = shown[id], shown.presence != .offline, departure.at - shown.since > .seconds(2) else {
-            return
-        }
-        departures.append(departure)
-    }
-
-    /// Whoever has said farewell for long enough is shown as gone, unless one of the two came back or was hindered.
-    mutating func checkDepartures(_ now: Instant) {
-        guard let first = departures.first, first.due <= now else { return }
-        for departure in departures where departure.due <= now {
-            let (host, viewer) = (hosts[departure.host], hosts[departure.viewer])
-            let id = PersonID(viewer: viewer.index, chat: departure.chat, identity: host.plan.identity)
-            guard host.isGone(from: departure.chat), host.incarnation == departure.incarnation,
-                host.disturbedAt <= departure.at, viewer.isActive, !viewer.isUnplugged,
-                viewer.disturbedAt <= departure.at, viewer.chats.contains(departure.chat)
-            else { continue }
-            // A hello that came late may have brought them back, for 3 s.
-            if let state = shown[id], state.presence != .offline, state.since <= departure.at {
-                report(.lostFarewell, "\(describe(id)), \(now - departure.at) after it", now)
-            }
-        }
-        departures.removeAll { $0.due <= now }
-    }
-
-    /// How long somebody may not have been heard of at least who is declared down. A further run of an identity makes
-    /// the others answer for themselves at once: then ten pings are all the time they have.
-    private func silence(of host: Int, _ now: Instant) -> Duration {
-        let hasStarted = hosts[host].incarnation > 1 && now - hosts[host].startedAt < .seconds(10)
-        let hasOthers = devices[hosts[host].plan.identity]?.count ?? 1 > 1 || hasStarted
-        return hasOthers ? .milliseconds(1_200) : .milliseconds(2_900)
-    }
-
-    private mutating func change(_ id: PersonID, _ body: (inout Shown) -> Void) {
-        var state = shown[id] ?? Shown()
-        let before = state.visible
-        body(&state)
-        shown[id] = state
-        let after = state.visible
-        guard before != after else { return }
-        coverage.states[after, default: 0] += 1
-        coverage.edges[.init(from: before, to: after), default: 0] += 1
-    }
-
     // MARK: Nonces
 
     /// A node sent a datagram: no two that are sealed have one nonce.
     mutating func sent(_ bytes: [UInt8], _ kind: DatagramKind, by sender: Int, _ now: Instant) {
-        guard kind.isSealed else { return }
+        // A machine that is what it was before repeats itself, indices that it gives out included.
+        guard kind.isSealed, !hosts.contains(where: \.wasReverted) else { return }
         let header = SealedHeader(bytes)
         let id = NonceID(sender: sender, index: header.index, counter: header.counter)
         var hash = 0xCBF2_9CE4_8422_2325 as UInt64
@@ -412,7 +338,7 @@ struct StateChecker {
         }
     }
 
-    private func describe(_ id: PersonID) -> String {
+    func describe(_ id: PersonID) -> String {
         "host \(id.viewer), chat \(id.chat), identity \(id.identity)"
     }
 }

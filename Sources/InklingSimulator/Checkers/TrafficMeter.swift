@@ -8,7 +8,6 @@ struct TrafficMeter {
         var initiations = 0
         var counters: [DatagramKind: Int] = [:]
         var mostLinks = 0
-        var mostSessions = 0
     }
 
     private var seconds: [Second]
@@ -30,7 +29,6 @@ struct TrafficMeter {
         checkTables(sizes, of: host, now, &checker)
         var second = seconds[host.index]
         second.mostLinks = max(second.mostLinks, sizes.links)
-        second.mostSessions = max(second.mostSessions, sizes.sessions)
         guard now - second.since >= .seconds(1) else {
             seconds[host.index] = second
             return
@@ -42,40 +40,44 @@ struct TrafficMeter {
         }
         let counters = endpoint.counters.sent
         func sent(_ kind: DatagramKind) -> Int { (counters[kind] ?? 0) - (second.counters[kind] ?? 0) }
-        let (links, sessions) = (second.mostLinks + 1, second.mostSessions + 1)
+        let links = second.mostLinks + 1
         // Those to all others may have come and gone between two ticks; where many are awaited and few were seen, the
         // few count, more amply.
-        let (mostLinks, mostSessions) = (max(links, checker.mostLinks + 1), max(sessions, checker.mostLinks + 1))
+        let mostLinks = max(links, checker.mostLinks + 1)
         let ample = Int(length.nanoseconds / 1_000_000_000) + 1
-        // Heartbeats: 2 a second while typing, and one more when a status changes. Typing: at most 2 starts a second
-        // and as many stops, one more as the second ends, each with two copies.
+        // Heartbeats: 2 a second while typing, one more when a status changes, and those of a link that comes up, is
+        // named or goes down, more than once if it does so again. Typing: at most 2 starts a second and as many
+        // stops, one more as the second ends, each with two copies.
         let budgets = [
-            (DatagramKind.heartbeat, min(mostLinks * budget(2, 1), links * 5 * ample)),
+            (DatagramKind.heartbeat, min(mostLinks * budget(2, 1), links * 12 * ample)),
             (DatagramKind.typing, min(mostLinks * budget(12, 6), links * 18 * ample)),
-            // Every 250 ms until the peer's has come, and answers; pings go to all addresses that are known.
-            (DatagramKind.hello, min(mostSessions * budget(9, 4), sessions * 18 * ample)),
-            (DatagramKind.ping, min(mostLinks * budget(8, 2) * (1 + Limits.addressesPerInstance), links * 192 * ample)),
-            (DatagramKind.message, links * budget(Limits.recordsPerSecondPerLink, Limits.recordBurstPerLink)),
+            // Every 125 ms while a link is suspect, to all addresses that are known; every 250 ms on a session that
+            // joins, and every 125 ms on a link that is down and hears something.
+            (
+                DatagramKind.ping,
+                min(mostLinks * budget(8, 2) * (1 + Limits.candidatesPerInstance), links * 192 * ample)
+            ),
+            (DatagramKind.record, links * budget(Limits.recordsPerLink, Limits.recordsPerLinkBurst)),
         ]
         for (kind, budget) in budgets where sent(kind) > budget {
             checker.report(.traffic, "host \(host.index) sent \(sent(kind)) of \(kind), \(links) links", now)
         }
-        if second.initiations > budget(Limits.initiationsSentPerSecond, Limits.initiationsSentPerSecond) {
+        if second.initiations > budget(Limits.initiationsSent, Limits.initiationsSent) {
             checker.report(.traffic, "host \(host.index) sent \(second.initiations) initiations", now)
         }
         busiest = max(busiest, counters.values.reduce(0, +) - second.counters.values.reduce(0, +))
         seconds[host.index] = Second(
-            since: now, counters: counters, mostLinks: sizes.links, mostSessions: sizes.sessions)
+            since: now, counters: counters, mostLinks: sizes.links)
     }
 
     private func checkTables(
         _ sizes: (links: Int, sessions: Int, instances: Int, messages: Int), of host: SimulatedHost, _ now: Instant,
         _ checker: inout StateChecker
     ) {
-        // A peer that restarts again and again is a link for each of its starts until silence ends the old one.
-        let links = min(Limits.linksPerNode, 4 * checker.mostLinks + 4)
+        // A peer that restarts again and again is a link for each of its starts, down ones included (L-53).
+        let links = min(Limits.links, Limits.linksPerKey * (checker.mostLinks + 1))
         let begun = checker.isAttacked ? 2 * Limits.unconfirmedSessions : 8 * links
-        let sessions = sizes.links * (1 + Limits.supersededSessions) + min(2 * Limits.unconfirmedSessions, begun)
+        let sessions = sizes.links * Limits.sessionsPerLink + min(2 * Limits.unconfirmedSessions, begun)
         if sizes.links > links || sizes.sessions > sessions {
             checker.report(.tableGrowth, "host \(host.index): \(sizes)", now)
         }

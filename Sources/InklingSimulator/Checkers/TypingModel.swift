@@ -33,7 +33,7 @@ struct TypingModel {
     /// When the typing frames of the last edge go out: at once, and two copies (T-6).
     var frames: [Instant] {
         guard let edge else { return [] }
-        return [edge.at] + Limits.edgeCopies.map { edge.at + $0 }
+        return [edge.at] + Limits.copies.map { edge.at + $0 }
     }
 
     // MARK: Inputs
@@ -43,8 +43,8 @@ struct TypingModel {
         let until = now + Limits.typingIdleStop
         switch state {
         case .idle:
-            if let lastStart, now < lastStart + Limits.typingStartInterval {
-                state = .due(at: lastStart + Limits.typingStartInterval, until: until)
+            if let lastStart, now < lastStart + Limits.startInterval {
+                state = .due(at: lastStart + Limits.startInterval, until: until)
             } else {
                 start(now, until: until)
             }

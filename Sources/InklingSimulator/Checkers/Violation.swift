@@ -20,6 +20,8 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
         /// Neither delivered nor reported as failed, or reported as delivered and never shown.
         case lostMessage = "lost message"
         case wrongReport = "wrong report"
+        /// A message fails sooner than its link is forgotten: a cable that is out for 10 s costs it.
+        case hastyFailure = "hasty failure"
         /// A message of a verified friend does not show in time while somebody attacks.
         case lateMessage = "late message"
         /// Two datagrams sealed under one key and one counter.
@@ -32,6 +34,10 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
         case lostFarewell = "lost farewell"
         /// Somebody is shown as online who is gone for longer than silence takes.
         case ghost
+        /// Somebody is shown again who has answered nothing lately.
+        case revival
+        /// A node holds two links to one run of another.
+        case doubledLink = "doubled link"
         /// Somebody is not shown as there with whom datagrams could be exchanged for long enough.
         case missingPerson = "missing person"
         /// Somebody types and does not show, or not without a gap, although nothing stood between the two.
@@ -50,7 +56,8 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
         case traffic
         /// A node asks to be woken again and again for nothing.
         case spinning
-        /// 10 s after the faults ended the nodes do not agree on who is there, or typing or messages do not get through.
+        /// 10 s after the faults ended the nodes do not agree on who is there, or typing or messages do not get
+        /// through.
         case divergence
     }
 

@@ -11,26 +11,32 @@ final class Packet: Sendable {
     let kind: DatagramKind
     let sentAt: Instant
     let sender: Int
+    /// Which start of the sender's node sent it.
+    let incarnation: Int
     let source: Address
     let destination: Address
     let bytes: [UInt8]
     /// The chats in which the sender's user was typing when it was sent, as bits.
     let typing: UInt8
+    /// The chats in which the sender showed the receiver's person then, as bits.
+    let shows: UInt8
     /// It is what a node sent, whole; whoever sent it again.
     let isGenuine: Bool
 
     init(
-        number: UInt64, kind: DatagramKind, sentAt: Instant, sender: Int, source: Address, destination: Address,
-        bytes: [UInt8], typing: UInt8, isGenuine: Bool
+        number: UInt64, kind: DatagramKind, sentAt: Instant, sender: Int, incarnation: Int = 0, source: Address,
+        destination: Address, bytes: [UInt8], typing: UInt8, shows: UInt8 = 0, isGenuine: Bool
     ) {
         self.number = number
         self.kind = kind
         self.sentAt = sentAt
         self.sender = sender
+        self.incarnation = incarnation
         self.source = source
         self.destination = destination
         self.bytes = bytes
         self.typing = typing
+        self.shows = shows
         self.isGenuine = isGenuine
     }
 
@@ -58,15 +64,18 @@ extension DatagramKind {
     var isSealed: Bool {
         switch self {
         case .initiation, .response, .retry, .ask, .tell: false
-        case .hello, .heartbeat, .typing, .message, .ack, .ping, .pong, .bye: true
+        case .heartbeat, .typing, .record, .ack, .forward, .ping, .pong, .bye: true
         }
     }
 
-    /// Whether it says who is typing: in a heartbeat or a typing frame, alone or before what it was made for.
-    var hasStatus: Bool {
+    /// Whether a datagram of so many bytes says who is typing: in a heartbeat or a typing frame, alone or before what
+    /// it was made for.
+    func hasStatus(size: Int) -> Bool {
         switch self {
-        case .hello, .heartbeat, .typing, .message, .pong: true
-        case .ack, .ping, .bye, .initiation, .response, .retry, .ask, .tell: false
+        case .heartbeat, .typing, .record, .pong: true
+        // A ping alone has 28 bytes; those of a session that joins come with a heartbeat (L-74).
+        case .ping: size > 28
+        case .ack, .forward, .bye, .initiation, .response, .retry, .ask, .tell: false
         }
     }
 }

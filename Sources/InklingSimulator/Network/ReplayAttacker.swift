@@ -35,7 +35,8 @@ struct ReplayAttacker {
         let source = generator.oneIn(2) ? packet.source : Address(ipv4: 0x0A00_00FA, port: 9)
         return Packet(
             number: packet.number, kind: packet.kind, sentAt: packet.sentAt, sender: packet.sender,
-            source: source, destination: packet.destination, bytes: bytes, typing: packet.typing,
+            incarnation: packet.incarnation, source: source, destination: packet.destination, bytes: bytes,
+            typing: packet.typing, shows: packet.shows,
             isGenuine: packet.isGenuine && isWhole)
     }
 }

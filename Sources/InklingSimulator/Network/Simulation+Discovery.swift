@@ -59,7 +59,7 @@ extension Simulation {
         liveness.introduced(name, of: host.index, in: instance.chat, to: viewer, now)
         input(viewer) {
             $0.found(
-                name, chat: Simulation.chats[instance.chat].tag, key: instance.key, addresses: host.addresses, now: $1)
+                name, chat: Simulation.chats[instance.chat].id, key: instance.key, addresses: host.addresses, now: $1)
         }
     }
 
@@ -83,7 +83,7 @@ extension Simulation {
         guard let instance = instances[name] ?? withdrawn[name], viewer.node != nil else { return }
         trace { "host \(viewer.index) loses \(name)" }
         liveness.forgot(instance.host, in: instance.chat, at: viewer.index)
-        input(viewer) { $0.lost(name, chat: Simulation.chats[instance.chat].tag, now: $1) }
+        input(viewer) { $0.lost(name, chat: Simulation.chats[instance.chat].id, now: $1) }
     }
 
     /// Nothing was heard of an instance for so long that it counts as gone.

@@ -11,7 +11,7 @@ package struct CostWorkload {
         case heartbeat
         /// One edge of typing, sent to ten peers.
         case edge
-        /// One handshake, from the discovery of a peer to the hellos of both sides; both nodes are counted.
+        /// One handshake, from the discovery of a peer until each side shows the other; both nodes are counted.
         case handshake
     }
 
@@ -26,7 +26,7 @@ package struct CostWorkload {
         let destination: Address
     }
 
-    private static let chat = ChatKeys(openName: "lobby")
+    private static let chat = Simulation.chats[0]
     private var nodes: [Node] = []
     private var now = Instant.zero
 
@@ -73,7 +73,7 @@ package struct CostWorkload {
                 now = now + .milliseconds(250)
                 settle()
             }
-            CostWorkload.measuredEdge(&nodes[0].endpoint, CostWorkload.chat.tag, now)
+            CostWorkload.measuredEdge(&nodes[0].endpoint, CostWorkload.chat.id, now)
             let sent = drain(0)
             guard sent.count == 10 else { return done }
             for datagram in sent { deliver(datagram) }
@@ -103,7 +103,7 @@ package struct CostWorkload {
     }
 
     @inline(never)
-    private static func measuredEdge(_ endpoint: inout Endpoint, _ chat: ChatTag, _ now: Instant) {
+    private static func measuredEdge(_ endpoint: inout Endpoint, _ chat: ChatID, _ now: Instant) {
         try? endpoint.startTyping(in: chat, now: now)
     }
 
@@ -112,11 +112,11 @@ package struct CostWorkload {
         _ workload: inout CostWorkload, _ key: PublicKey, _ address: Address
     ) -> Bool {
         workload.nodes[0].endpoint.found(
-            "peer", chat: chat.tag, key: key, addresses: [address], now: workload.now)
+            "peer", chat: chat.id, key: key, addresses: [address], now: workload.now)
         workload.settle()
         workload.now = workload.now + .milliseconds(300)
         workload.settle()
-        return workload.nodes.allSatisfy { $0.endpoint.tableSizes.links == 1 }
+        return workload.nodes.allSatisfy { $0.endpoint.present(in: CostWorkload.chat.id).count == 1 }
     }
 
     // MARK: Nodes
@@ -125,11 +125,11 @@ package struct CostWorkload {
         var keys = SeededGenerator(seed: 100 + UInt64(index))
         let address = Address(ipv4: 0x0A00_0001 + UInt32(index), port: 4_000)
         let configuration = Endpoint.Configuration(
-            identity: KeyPair(using: &keys), run: UInt64(index + 1), name: "node \(index)")
+            identity: KeyPair(using: &keys), name: "node \(index)")
         var endpoint = Endpoint(configuration: configuration, now: now, random: SeededGenerator(seed: UInt64(index)))
         let network = LocalNetwork(address: Address(ipv4: 0x0A00_0001 + UInt32(index), port: 0), prefixLength: 120)
         endpoint.setNetworks([network], port: address.port, now: now)
-        try? endpoint.join(CostWorkload.chat, now: now)
+        try? endpoint.join(CostWorkload.chat, isSecret: false, now: now)
         nodes.append(Node(endpoint: endpoint, address: address))
     }
 
@@ -139,7 +139,7 @@ package struct CostWorkload {
         for index in 1...peers {
             add(index)
             nodes[0].endpoint.found(
-                "peer \(index)", chat: CostWorkload.chat.tag, key: nodes[index].endpoint.publicKey,
+                "peer \(index)", chat: CostWorkload.chat.id, key: nodes[index].endpoint.publicKey,
                 addresses: [nodes[index].address], now: now)
         }
         for _ in 0..<20 {

@@ -43,7 +43,7 @@ package struct Coverage: Equatable, Sendable {
 
     /// What of the counters of nodes is added up.
     package enum NodeCounter: CaseIterable, Sendable {
-        case handshakes, links, lostToSilence, staleClears, retransmissions, lateTimers
+        case handshakes, links, linksDown, linksForgotten, staleClears, records, lateTimers
         case typingStarts, typingStartsLimited, messagesSent, messagesReceived, delivered, failed
     }
 
@@ -76,9 +76,10 @@ extension Counters {
         switch counter {
         case .handshakes: handshakesCompleted
         case .links: linksMade
-        case .lostToSilence: linksLostToSilence
+        case .linksDown: linksDown
+        case .linksForgotten: linksForgotten
         case .staleClears: staleClears
-        case .retransmissions: retransmissions
+        case .records: recordsSent
         case .lateTimers: lateTimers
         case .typingStarts: typingStartsSent
         case .typingStartsLimited: typingStartsLimited

@@ -70,10 +70,16 @@ final class SimulatedHost {
     var startedAt = Instant.zero
     /// When something last happened to it that links have to get over.
     var disturbedAt = Instant.zero
+    /// What its machine was at a moment, and which start of its node that is of.
+    var snapshot: (incarnation: Int, endpoint: Endpoint)?
+    /// Whether it was made to be that again: its node repeats itself.
+    var wasReverted = false
     /// When it last got another address.
     var movedAt: Instant?
     /// When it last went on after it had been stopped.
     var wokeAt: Instant?
+    /// When its processor last let its node come so late that the node catches up (L-30).
+    var lateAt: Instant?
     /// Counts the times that it was stopped.
     var pauses = 0
     /// The one of IPv4 first.

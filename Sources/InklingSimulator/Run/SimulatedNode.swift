@@ -15,9 +15,9 @@ final class SimulatedNode {
     var timerAt: Instant?
     var isAway = false
     var awayChangedAt = Instant.zero
-    /// When peers have to be told of its name, if it has taken another one since its start (L-57).
+    /// When peers have to be told of its name, if it has taken another one since its start (M-24).
     private(set) var nameDue: Instant?
-    /// How many links it has.
+    /// How many up or suspect links it has.
     private(set) var links = 0
     var isSuspended = false
     /// The last wills that the helper process keeps, by session.
@@ -27,6 +27,8 @@ final class SimulatedNode {
     /// The messages that its user has not taken, and the bytes of their texts together.
     private var untaken: [UInt64] = []
     private(set) var untakenBytes = 0
+    /// Those of each author.
+    private(set) var untakenBytesOfAuthors: [PublicKey: Int] = [:]
     /// The index of the handshake that it began last.
     private var newestAttempt: UInt32?
     /// The ephemeral keys of its responses, by their first bytes: those that are sent again cost nothing.
@@ -40,9 +42,10 @@ final class SimulatedNode {
     func react(to body: (inout Endpoint, Instant) -> Void, ofSession index: UInt32?, _ now: Instant) -> Reaction {
         let reaction = endpoint.react(to: body, ofSession: index, now, (dropped, surplus), takesMessages)
         if !takesMessages {
-            for case .message(_, _, let number, let text) in reaction.outputs {
+            for case .message(_, let author, let number, let text) in reaction.outputs {
                 untaken.append(number)
                 untakenBytes += text.utf8.count
+                untakenBytesOfAuthors[author.key, default: 0] += text.utf8.count
             }
         }
         links = reaction.links
@@ -53,17 +56,27 @@ final class SimulatedNode {
         return reaction
     }
 
+    /// It is what it was before.
+    func reverted() {
+        wills = [:]
+        (dropped, surplus) = (
+            endpoint.counters.drops.values.reduce(0, +), endpoint.counters.drops[.peerLimit] ?? 0
+        )
+        nameDue = nil
+    }
+
     /// It has another name: its peers hear of that now, or a second after they last heard of one.
     func noteNewName(_ now: Instant) {
         // What waits is told with the name of that moment.
         if let nameDue, nameDue > now { return }
-        nameDue = nameDue.map { max(now, $0 + Limits.renamingInterval) } ?? now
+        nameDue = nameDue.map { max(now, $0 + Limits.nameInterval) } ?? now
     }
 
     /// Its user takes messages again, and first those that wait.
     func takeMessages() -> [UInt64] {
         takesMessages = true
         untakenBytes = 0
+        untakenBytesOfAuthors = [:]
         defer { untaken = [] }
         return untaken
     }
@@ -109,14 +122,14 @@ final class SimulatedNode {
 struct Reaction {
     let outputs: [Output]
     /// The chat of the session that the datagram was for, as it was before.
-    let chat: ChatTag?
+    let chat: ChatID?
     /// How many datagrams were dropped.
     let dropped: Int
     /// How many of them were more than their link may send.
     let surplus: Int
     let wantsSocketDrained: Bool
     let deadline: Instant?
-    /// How many links there are.
+    /// How many up or suspect links there are.
     let links: Int
 }
 
@@ -135,6 +148,6 @@ extension Endpoint {
         return Reaction(
             outputs: outputs, chat: chat, dropped: counters.drops.values.reduce(0, +) - before.dropped,
             surplus: (counters.drops[.peerLimit] ?? 0) - before.surplus, wantsSocketDrained: wantsSocketDrained,
-            deadline: nextDeadline, links: tableSizes.links)
+            deadline: nextDeadline, links: liveLinks)
     }
 }

@@ -13,10 +13,10 @@ extension Simulation {
             .resume:
             guard case .running = host.state else { return }
             actAsPerson(host, step.action)
-        case .quit, .crash, .start, .pause, .sleep:
+        case .quit, .crash, .start, .pause, .sleep, .snapshot, .revert:
             limits.resetReports(of: host.index)
             actOnMachine(host, step.action)
-        case .unplug, .partition, .clog, .move, .swapAddresses, .flap, .doubt:
+        case .unplug, .partition, .clog, .holdBack, .move, .swapAddresses, .flap, .doubt:
             actOnNetwork(host, step.action)
         }
         accuracy?.wrote(host.index, now)
@@ -64,7 +64,10 @@ extension Simulation {
     }
 
     /// What a user does while no fault is left.
-    func act(_ host: SimulatedHost, _ action: Scenario.Action) { actAsPerson(host, action) }
+    func act(_ host: SimulatedHost, _ action: Scenario.Action) {
+        actAsPerson(host, action)
+        accuracy?.wrote(host.index, now)
+    }
 
     func edit(_ host: SimulatedHost, _ chat: Int) {
         guard host.chats.contains(chat), host.node?.isSuspended != true else { return }
@@ -72,19 +75,19 @@ extension Simulation {
         if accuracy != nil { events.add(.writingEnds(host: host.index), at: now + Limits.typingIdleStop) }
         if host.plan.sendsTyping { host.typing[chat].edit(now) }
         let text = "draft \(host.writing[chat].edits)"
-        input(host) { try? $0.compose(text, in: Simulation.chats[chat].tag, now: $1) }
+        input(host) { try? $0.compose(text, in: Simulation.chats[chat].id, now: $1) }
     }
 
     func empty(_ host: SimulatedHost, _ chat: Int) {
         guard host.chats.contains(chat) else { return }
         host.writing[chat].end()
         host.typing[chat].end(now)
-        input(host) { try? $0.compose("", in: Simulation.chats[chat].tag, now: $1) }
+        input(host) { try? $0.compose("", in: Simulation.chats[chat].id, now: $1) }
     }
 
     func send(_ host: SimulatedHost, _ chat: Int, _ size: Int) {
         guard host.chats.contains(chat), let node = host.node, !node.isSuspended else { return }
-        let tag = Simulation.chats[chat].tag
+        let tag = Simulation.chats[chat].id
         let people = node.endpoint.present(in: tag).map(\.person.key)
         let identities = people.compactMap { key in hosts.first { $0.key == key }?.plan.identity }
         let others = people.count { adversary?.holds($0) ?? false }
@@ -97,7 +100,10 @@ extension Simulation {
         liveness.sent(message: checker.messages.sent.count - 1, by: host, in: chat, self)
         var sent: (message: UInt64, recipients: Int)?
         input(host) { sent = try? $0.send(text, to: tag, now: $1) }
-        if sent?.message != number || sent?.recipients != identities.count + others {
+        // More than are shown: people whose links are down get it when these come up (M-36).
+        let recipients = (sent?.recipients ?? 0) - others
+        checker.messages.went(to: recipients, isExact: adversary == nil)
+        if sent?.message != number || recipients < identities.count {
             checker.report(
                 .wrongReport, "host \(host.index) sends to \(identities), reports \(String(describing: sent))", now)
         }
@@ -106,7 +112,7 @@ extension Simulation {
     private func join(_ host: SimulatedHost, _ chat: Int) {
         guard host.node?.isSuspended != true, host.chats.insert(chat).inserted else { return }
         host.disturbedAt = now
-        input(host) { try? $0.join(Simulation.chats[chat], now: $1) }
+        input(host) { try? $0.join(Simulation.chats[chat], isSecret: chat == 2, now: $1) }
         recall(host, chat)
         advertise(host, chat)
         browse(host, chat)
@@ -117,7 +123,7 @@ extension Simulation {
         host.chats.remove(chat)
         sayFarewell(host, chat)
         keepAddresses(host, chat)
-        input(host) { try? $0.leave(Simulation.chats[chat].tag, now: $1) }
+        input(host) { try? $0.leave(Simulation.chats[chat].id, now: $1) }
         host.writing[chat].end()
         host.typing[chat] = TypingModel()
         for other in hosts { liveness.forgot(other.index, in: chat, at: host.index) }
@@ -196,6 +202,12 @@ extension Simulation {
         case .clog(let other, let length):
             network.clog(from: host.index, to: other, until: now + .milliseconds(length))
             disturb(host, hosts[other], for: length)
+        case .holdBack(let other, let pause):
+            let path = Hold(from: host.index, to: other)
+            guard held[path] == nil, case .running = host.state else { return }
+            held[path] = []
+            holdPause = .milliseconds(pause)
+            events.add(.holdEnds(from: host.index, to: other), at: now + .milliseconds(500))
         case .move:
             guard !scenario.network.isByHand else { return }
             moves += 1

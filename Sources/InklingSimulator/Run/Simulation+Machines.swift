@@ -12,11 +12,10 @@ extension Simulation {
         let port: UInt16 = keepsPort ? 4_000 : 4_000 + UInt16(host.incarnation)
         setAddresses(host, host.addresses.map { $0.withPort(port) })
         let seed = scenario.seed &+ UInt64(host.index) << 40 &+ UInt64(host.incarnation) << 32
-        var random = SeededGenerator(seed: seed, purpose: 4)
-        let run = random.next()
+        let random = SeededGenerator(seed: seed, purpose: 4)
         let endpoint = Endpoint(
             configuration: .init(
-                identity: host.identity, run: run, name: host.name, sendsTyping: host.plan.sendsTyping,
+                identity: host.identity, name: host.name, sendsTyping: host.plan.sendsTyping,
                 isOwnUsers: { $0.port < Adversary.firstPort }),
             now: now, random: random)
         let node = SimulatedNode(endpoint)
@@ -31,7 +30,7 @@ extension Simulation {
         input(host) { $0.setNetworks(host.networks, port: port, now: $1) }
         if host.plan.keepsWills { input(host) { $0.keepsWills(now: $1) } }
         for chat in host.plan.chats {
-            input(host) { try? $0.join(Simulation.chats[chat], now: $1) }
+            input(host) { try? $0.join(Simulation.chats[chat], isSecret: chat == 2, now: $1) }
             recall(host, chat)
             advertise(host, chat)
             browse(host, chat)
@@ -60,9 +59,40 @@ extension Simulation {
             end(host)
             for chat in host.chats.sorted() where chat % 2 == 0 { withdraw(host, chat) }
         case .pause(let length): pause(host, length)
+        case .snapshot:
+            guard case .running(let node) = host.state, !node.isSuspended, node.timerAt != nil else { return }
+            host.snapshot = (host.incarnation, node.endpoint)
+        case .revert: revert(host)
         // A peer that is known by hand alone is tried once a minute: that would be all there is to wait for.
         case .sleep(let length): sleep(host, scenario.network.isByHand ? min(length, 50_000) : length)
         default: return
+        }
+    }
+
+    /// The machine is what it was when its snapshot was taken: its node has an old state under the right pair of
+    /// epochs.
+    private func revert(_ host: SimulatedHost) {
+        guard case .running(let node) = host.state, let (incarnation, endpoint) = host.snapshot,
+            incarnation == host.incarnation, !node.isSuspended, host.chats == Set(host.plan.chats)
+        else { return }
+        host.wasReverted = true
+        limits.restarted(host.index)
+        host.wokeAt = now
+        host.disturbedAt = now
+        node.endpoint = endpoint
+        checker.reverted(host, node)
+        node.timerAt = nil
+        node.reverted()
+        for chat in host.typing.indices { host.typing[chat] = TypingModel() }
+        host.stopWriting()
+        input(host) { $0.advance(to: $1) }
+        input(host) { $0.rename(host.name, now: $1) }
+        input(host) { $0.setAway(node.isAway, now: $1) }
+        confirmDrained(host)
+        changeNetworks(host)
+        for chat in host.chats.sorted() {
+            advertise(host, chat)
+            browse(host, chat)
         }
     }
 
@@ -105,7 +135,7 @@ extension Simulation {
     func keepAddresses(_ host: SimulatedHost, _ chat: Int) {
         guard let node = host.node else { return }
         for other in hosts where other.key != host.key {
-            let addresses = node.endpoint.lastAddresses(of: other.key, in: Simulation.chats[chat].tag)
+            let addresses = node.endpoint.lastAddresses(of: other.key, in: Simulation.chats[chat].id)
             if !addresses.isEmpty { host.lastAddresses[chat, default: [:]][other.key] = addresses }
         }
     }
@@ -113,7 +143,7 @@ extension Simulation {
     /// The node reads what its state directory has of places.
     func recall(_ host: SimulatedHost, _ chat: Int) {
         for (key, addresses) in (host.lastAddresses[chat] ?? [:]).sorted(by: { $0.key < $1.key }) {
-            input(host) { $0.recall(key, at: addresses, in: Simulation.chats[chat].tag, now: $1) }
+            input(host) { $0.recall(key, at: addresses, in: Simulation.chats[chat].id, now: $1) }
         }
     }
 

@@ -31,6 +31,9 @@ package final class Simulation {
         /// A farewell goes out of a host whose node has ended.
         case farewell([UInt8], to: Address, from: Address, host: Int)
         case replay
+        /// A datagram that was held back comes at last.
+        case release(Packet)
+        case holdEnds(from: Int, to: Int)
         /// The adversary has its turn.
         case attack
         case adversaryStep(Int)
@@ -47,20 +50,25 @@ package final class Simulation {
 
     /// The chats that there are; hosts are in some of them.
     static let chats = [
-        ChatKeys(openName: "lobby"), ChatKeys(openName: "kitchen"),
-        ChatKeys(secret: ChatSecret(Array(repeating: 7, count: 16)) ?? fallbackSecret),
+        openChat("lobby"), openChat("kitchen"),
+        ChatKeys(secret: secret),
     ]
-    private static let fallbackSecret: ChatSecret = {
+    private static let secret: ChatSecret = {
         var generator = SeededGenerator(seed: 7)
         return ChatSecret(using: &generator)
     }()
 
+    private static func openChat(_ name: String) -> ChatKeys {
+        guard let name = try? ChatName(name) else { preconditionFailure("no name of a chat") }
+        return ChatKeys(openName: name)
+    }
+
     let scenario: Scenario
-    private let hasRenames: Bool
+    let hasRenames: Bool
     /// The identities with more devices than are kept of one key (D-9).
     private(set) lazy var crowds = identitiesOfManyDevices()
     /// How late a datagram may come, at most.
-    private lazy var longestDelay = delayOfAll()
+    lazy var longestDelay = delayOfAll()
     let hosts: [SimulatedHost]
     let onTrace: ((Instant, String) -> Void)?
     var now = Instant.zero
@@ -76,10 +84,16 @@ package final class Simulation {
     var hasFaults = true
     /// How often a host got a new address.
     var moves = 0
+    /// What is held back of the datagrams from one host to another.
+    var held: [Hold: [Packet]] = [:]
+    /// The time between two of them when they come.
+    var holdPause = Duration.zero
     /// The generator of what belongs to no line and no host.
     var generator: SeededGenerator
     var attacker: ReplayAttacker
     let adversary: Adversary?
+    /// The people who are shown no more after the input that is being done: what goes out with it may say so (L-44).
+    var departing: [(chat: ChatID, key: PublicKey)] = []
     /// The start of each node to which the adversary has announced its service instances, and their names.
     var deceived: [Int: (incarnation: Int, names: Set<String>)] = [:]
     var traffic: TrafficMeter
@@ -164,6 +178,8 @@ package final class Simulation {
         case .farewell(let bytes, let address, let source, let host):
             launch(bytes, .bye, to: address, from: source, host: hosts[host])
         case .replay: replay()
+        case .release(let packet): arrive(packet)
+        case .holdEnds(let from, let to): endHold(from: from, to: to)
         case .attack: attack()
         case .adversaryStep(let index): if let step = adversary?.plan.steps[index] { perform(step) }
         case .adversaryEnds: endAttacks()
@@ -179,12 +195,13 @@ package final class Simulation {
     private func tick() {
         for host in hosts where host.isActive {
             checker.checkStatuses(of: host.index, now)
-            checker.checkPresence(of: host, now)
+            checker.checkPresence(of: host, now) { liveness.lastHandshake(of: $0, with: host.index) }
             traffic.check(host, now, &checker)
         }
         checker.checkDepartures(now)
         liveness.check(self)
         checkTables()
+        if hosts.count <= 10 { checkLinks() }
         if let message = checker.messages.firstOverdue(now, hosts) {
             checker.report(.lostMessage, "\(message.text.prefix(40)) delivered and not shown", now)
         }
@@ -203,6 +220,7 @@ package final class Simulation {
     ) {
         guard case .running(let node) = host.state else { return }
         checker.checkStatuses(of: host.index, now)
+        if let deadline = node.deadline, now - deadline > Limits.lateTimer { host.lateAt = now }
         let before = adversary == nil ? [:] : node.endpoint.counters.drops
         let reaction = node.react(to: body, ofSession: cause?.session, now)
         if adversary != nil { host.processor.spend(node.work(reaction, cause?.bytes, before), now) }
@@ -214,6 +232,9 @@ package final class Simulation {
             if isTaken, checker.took(cause, in: chat, by: host.index, arrivedAt: arrivedAt ?? now, isNew: isNew, now) {
                 newest = cause
             }
+        }
+        departing = reaction.outputs.compactMap {
+            if case .presence(let chat, let person, .offline, _) = $0 { (chat, person.key) } else { nil }
         }
         for output in reaction.outputs { act(output, host, node, cause: newest) }
         checker.checkStatuses(of: host.index, now)
@@ -283,86 +304,7 @@ package final class Simulation {
         input(host) { $0.socketDrained(now: $1) }
     }
 
-    // MARK: Outputs
-
-    private func act(_ output: Output, _ host: SimulatedHost, _ node: SimulatedNode, cause: Packet?) {
-        switch output {
-        case .send(let bytes, let address, let kind):
-            checker.sent(bytes, kind, by: host.index, now)
-            note(bytes)
-            check(bytes, kind, by: host, to: address)
-            guard let source = host.source(for: address) else { return }
-            launch(bytes, kind, to: address, from: source, host: host)
-        case .typing(let chat, let people):
-            note(people.map(\.key))
-            trace { "host \(host.index) shows typing: \(self.names(people))" }
-            if adversary != nil { report(limits.listed(in: chat, by: host, now), host) }
-            let ended = checker.typing(people, in: chat, by: host.index, cause: cause, now)
-            for (identity, chat) in ended {
-                guard let writer = hosts.first(where: { $0.plan.identity == identity }) else { continue }
-                liveness.ended(writer, at: host, in: chat, self)
-            }
-            accuracy?.shown(by: host.index, in: chat, people.map(\.key), now)
-        case .presence(let chat, let person, let presence, let why):
-            note([person.key])
-            if hasRenames { note(Array(person.name.utf8)) }
-            trace { "host \(host.index) shows \(self.names([person])) \(presence) (\(why)), \(person.name)" }
-            if adversary != nil { report(limits.told(of: person.key, in: chat, by: host, now), host) }
-            checker.presence(person, in: chat, is: presence, why: why, by: host.index, now)
-        case .message(let chat, let person, _, let text):
-            note(Array(text.utf8))
-            trace { "host \(host.index) shows message \(text.prefix(24))" }
-            if adversary?.holds(person.key) ?? false {
-                return report(limits.message(from: person.key, by: host, now), host)
-            }
-            show(text, of: person, in: chat, on: host)
-        case .delivered(let number, _, let key):
-            report(number, key, .delivered, host)
-        case .failed(let number, _, let key, let reason):
-            coverage.failures[reason, default: 0] += 1
-            trace { "host \(host.index): message \(number) failed (\(reason))" }
-            report(number, key, .failed, host)
-        case .keepWill(let session, let bytes, let address):
-            checker.sent(bytes, .bye, by: host.index, now)
-            node.wills[session] = (bytes, address)
-        case .dropWill(let session):
-            node.wills[session] = nil
-        case .peerIsOneself:
-            return
-        }
-    }
-
-    private func show(_ text: String, of person: Person, in tag: ChatTag, on host: SimulatedHost) {
-        guard let chat = Simulation.chats.firstIndex(where: { $0.tag == tag }) else { return }
-        let identity = hosts.first { $0.key == person.key }?.plan.identity
-        switch checker.messages.show(text, from: identity, in: chat, by: host, hosts: hosts) {
-        case .failure(let fault):
-            checker.report(fault.rule, "host \(host.index): \(fault.text)", now)
-        case .success(let message):
-            guard let identity, checker.isShownTyping(identity, in: chat, by: host.index) else { return }
-            // They may have begun again since; a node that crashed before may still be shown for 3 s from its last
-            // datagram, which may have been late, and another device may be the one that types.
-            let writer = hosts[message.host]
-            let isAgain = writer.writing[chat].newestEdit > message.at
-            let isFresh = writer.incarnation > 1 && now - writer.startedAt < .seconds(4) + longestDelay
-            let isMultiple = hosts.filter { $0.plan.identity == identity }.count > 1
-            guard !isAgain, !isFresh, !isMultiple else { return }
-            checker.report(.typingAfterMessage, "host \(host.index): \(text.prefix(24))", now)
-        }
-    }
-
-    private func report(_ number: UInt64, _ key: PublicKey, _ outcome: MessageLedger.Outcome, _ host: SimulatedHost) {
-        if adversary?.holds(key) ?? false { return }
-        let identity = hosts.first { $0.key == key }?.plan.identity
-        // A message may have to wait for a list of typists (T-22).
-        let wait: Duration? =
-            adversary != nil
-            ? .milliseconds(150) : hosts.count > Limits.listsPerSecond ? .milliseconds(60) : nil
-        let due = wait.map { now + $0 }
-        if let fault = checker.messages.report(number, for: identity, is: outcome, by: host, due: due) {
-            checker.report(fault.rule, fault.text, now)
-        }
-    }
+    // MARK: Datagrams
 
     /// Puts a datagram on its line.
     func launch(
@@ -376,11 +318,17 @@ package final class Simulation {
             host.farewells[chat] = lastPacket
         }
         traffic.sent(by: host.index, kind)
+        var shows = checker.chatsShown(of: hosts[target].plan.identity, by: host.index)
+        for (chat, key) in departing where key == hosts[target].key {
+            if let place = Simulation.chats.firstIndex(where: { $0.id == chat }) { shows &= ~(1 << UInt8(place)) }
+        }
         let transit = network.send(bytes, from: host.index, to: target, hasFaults: hasFaults, now)
         for copy in transit.copies {
             let packet = Packet(
-                number: lastPacket, kind: kind, sentAt: now, sender: host.index, source: source,
-                destination: address, bytes: copy.bytes, typing: host.typingChats(now), isGenuine: copy.isGenuine)
+                number: lastPacket, kind: kind, sentAt: now, sender: host.index, incarnation: host.incarnation,
+                source: source, destination: address, bytes: copy.bytes, typing: host.typingChats(now), shows: shows,
+                isGenuine: copy.isGenuine)
+            if hold(packet, to: target) { continue }
             events.add(.arrival(packet), at: now + copy.delay)
             if hasFaults { attacker.overhear(packet) }
         }
@@ -405,7 +353,7 @@ package final class Simulation {
         for byte in bytes { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01B3 }
     }
 
-    private func note(_ keys: [PublicKey]) {
+    func note(_ keys: [PublicKey]) {
         for key in keys { note(key.bytes) }
         note([UInt8(truncatingIfNeeded: keys.count)])
     }
@@ -414,9 +362,12 @@ package final class Simulation {
         if let onTrace { onTrace(now, text()) }
     }
 
-    private func names(_ people: [Person]) -> String {
-        people.map { person in "identity \(hosts.first { $0.key == person.key }?.plan.identity ?? -1)" }
-            .joined(separator: ", ")
+    func names(_ people: [Person]) -> String {
+        people.map { person in
+            hosts.first { $0.key == person.key }.map { "identity \($0.plan.identity)" }
+                ?? "stranger \(person.key.userID)"
+        }
+        .joined(separator: ", ")
     }
 }
 

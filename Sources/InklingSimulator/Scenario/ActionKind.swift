@@ -3,7 +3,8 @@ extension Scenario.Action {
     package enum Kind: Sendable {
         case edit, empty, send, open, join, leave, goAway, comeBack, rename, block, unblock
         case quit, crash, crashWithLastWill, start, suspend, resume, pause, sleep
-        case unplug, partition, clog, move, swapAddresses, flap, doubt
+        case snapshot, revert
+        case unplug, partition, clog, holdBack, move, swapAddresses, flap, doubt
     }
 
     package var kind: Kind {
@@ -30,6 +31,9 @@ extension Scenario.Action {
         case .partition: .partition
         case .clog: .clog
         case .move: .move
+        case .holdBack: .holdBack
+        case .snapshot: .snapshot
+        case .revert: .revert
         case .swapAddresses: .swapAddresses
         case .flap: .flap
         case .doubt: .doubt

@@ -59,6 +59,22 @@ extension Scenario {
         return measured(seed: seed, hosts: hosts, loss: loss, end: seconds * 1_000, steps: [])
     }
 
+    /// Two nodes of which one starts again at some moment while they open to each other, and discovery is quick.
+    package static func restartedOpening(seed: UInt64) -> Scenario {
+        var generator = SeededGenerator(seed: seed, purpose: 11)
+        let at = generator.number(in: 100...1_200)
+        let steps: [(at: Int, host: Int, action: Action)] = [
+            (at: at, host: 1, action: .crash(will: false)), (at: at + 1, host: 1, action: .start),
+        ]
+        var scenario = measured(
+            seed: seed, hosts: 2, loss: Loss(name: "0 %", perMille: 0), end: at + 10, steps: steps)
+        scenario.network.discoveryDelay = restartedDiscovery
+        return scenario
+    }
+
+    /// How long discovery takes in it at most, in milliseconds.
+    package static let restartedDiscovery = 110
+
     private static func measured(
         seed: UInt64, hosts: Int, loss: Loss, end: Int, steps: [(at: Int, host: Int, action: Action)]
     ) -> Scenario {

@@ -9,7 +9,7 @@ package struct Scenario: Sendable {
     /// In the order of their time.
     package var steps: [Step]
     /// When the faults end, in milliseconds from the start.
-    package let faultsEnd: Int
+    package internal(set) var faultsEnd: Int
     /// Who attacks; nil in most scenarios.
     package var adversary: AdversaryPlan?
 
@@ -96,6 +96,11 @@ package struct Scenario: Sendable {
         case clog(to: Int, Int)
         /// Another address.
         case move
+        /// What goes from this host to the other is held back, until the host's node ends without a word; then it
+        /// comes bit by bit, one datagram in so many milliseconds.
+        case holdBack(to: Int, Int)
+        /// The machine is kept as it is, or made to be what it was then.
+        case snapshot, revert
         /// The two hosts get each other's addresses.
         case swapAddresses(with: Int)
         /// Discovery at this host loses the other host's instances, and finds them again after so many milliseconds.

@@ -1,6 +1,6 @@
 import Crypto
 
-/// A ChaCha20-Poly1305 key of one direction; the counters are the caller's.
+/// A ChaCha20-Poly1305 key, of one direction of a session or of one seal.
 package struct CipherKey: Sendable {
     /// The size of the tag behind each ciphertext, in bytes.
     package static let tagSize = 16
@@ -9,15 +9,15 @@ package struct CipherKey: Sendable {
 
     private let key: SymmetricKey
 
-    /// The key of 32 bytes: another count is the caller's bug.
+    /// The key of 32 bytes; another count is the caller's bug.
     package init(bytes: [UInt8]) {
         precondition(bytes.count == 32, "a cipher key has 32 bytes")
         key = SymmetricKey(data: bytes)
     }
 
-    /// The ciphertext of `plaintext`, and behind it the tag of 16 bytes.
+    /// Returns the ciphertext of `plaintext`, with the tag of 16 bytes behind it.
     ///
-    /// - Parameter counter: must never be used twice with this key for different content.
+    /// - Parameter counter: the nonce; the caller never uses one twice for different content.
     package func seal(_ plaintext: [UInt8], counter: UInt64, associatedData: [UInt8]) -> [UInt8] {
         do {
             let nonce = try ChaChaPoly.Nonce(data: CipherKey.nonceBytes(counter, capacity: CipherKey.nonceSize))
@@ -28,12 +28,12 @@ package struct CipherKey: Sendable {
         }
     }
 
-    /// The plaintext of a ciphertext with its tag.
+    /// Returns the plaintext of a ciphertext with its tag; throws `length` or `authentication`.
     package func open(
         _ ciphertext: [UInt8], counter: UInt64, associatedData: [UInt8]
     ) throws(NoiseError) -> [UInt8] {
         guard ciphertext.count >= CipherKey.tagSize else { throw .length }
-        // In one piece: a box that is put together from nonce, ciphertext and tag is copied three times.
+        // In one piece, because the library copies a box three times that it puts together from its parts.
         var combined = CipherKey.nonceBytes(counter, capacity: CipherKey.nonceSize + ciphertext.count)
         combined.append(contentsOf: ciphertext)
         do {
@@ -44,7 +44,7 @@ package struct CipherKey: Sendable {
         }
     }
 
-    /// Four zero bytes, then the counter little-endian: unlike every other number, as Noise has it (W-19).
+    /// Four zero bytes and the counter, little-endian unlike all other numbers (W-1, W-19).
     private static func nonceBytes(_ counter: UInt64, capacity: Int) -> [UInt8] {
         var nonce: [UInt8] = []
         nonce.reserveCapacity(capacity)
@@ -52,14 +52,4 @@ package struct CipherKey: Sendable {
         for index in 0..<8 { nonce.append(UInt8(truncatingIfNeeded: counter >> UInt64(8 * index))) }
         return nonce
     }
-}
-
-/// What a handshake leaves: a key for each direction.
-package struct TransportKeys: Sendable {
-    /// Seals what we send.
-    package let send: CipherKey
-    /// Opens what we receive.
-    package let receive: CipherKey
-    /// The hash of the whole handshake, 32 bytes, the same on both sides and in no other session.
-    package let handshakeHash: [UInt8]
 }

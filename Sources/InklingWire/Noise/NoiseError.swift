@@ -1,9 +1,11 @@
-/// Why a handshake message or a sealed datagram is refused. What was there before is as it was.
+/// The reason why a handshake message, a sealed datagram or a sealed key is refused. Nothing has changed then.
 package enum NoiseError: String, Error, CaseIterable, Sendable {
-    /// The message is shorter than its pattern.
+    /// The message is shorter or longer than its pattern.
     case length
-    /// A tag does not fit: another key, another number, or altered bytes.
+    /// The tag does not fit: another key, another counter, or altered bytes (W-23).
     case authentication
-    /// A key is not canonical, or X25519 with it gives all zeroes, as a low-order point does (W-3, W-4).
+    /// A key is not canonical (W-3), or an X25519 result is 32 zero bytes (W-4).
     case invalidKey
+    /// The static key of the initiator is the responder's own (D-7).
+    case ownKey
 }

@@ -1,20 +1,16 @@
 import Crypto
 
-/// The chaining key, the hash and the cipher of a handshake under way (Noise, section 5).
+/// The chaining key, hash and cipher of a handshake (Noise, section 5.2).
 package struct SymmetricState: Sendable {
     private var chainingKey: [UInt8]
+    /// The hash of the handshake so far, 32 bytes.
     package private(set) var hash: [UInt8]
-    // A cipher and its counter come together, when the first key is mixed in.
+    // Nil until the first key is mixed in.
     private var cipher: (key: CipherKey, counter: UInt64)?
 
-    /// The state of a handshake of that protocol name and prologue, with the responder's static key known.
-    package init(usesPreSharedKey: Bool, prologue: [UInt8], responder: PublicKey) {
-        let name = usesPreSharedKey ? "Noise_IKpsk2_25519_ChaChaPoly_SHA256" : "Noise_IK_25519_ChaChaPoly_SHA256"
-        let bytes = Array(name.utf8)
-        // A name of at most 32 bytes is padded, a longer one hashed.
-        hash =
-            bytes.count <= 32
-            ? bytes + Array(repeating: 0, count: 32 - bytes.count) : Array(SHA256.hash(data: bytes))
+    /// The state of a handshake with this prologue, whose initiator knows the responder's static key (W-38).
+    package init(prologue: [UInt8], responder: PublicKey) {
+        hash = Array(SHA256.hash(data: Array("Noise_IKpsk2_25519_ChaChaPoly_SHA256".utf8)))
         chainingKey = hash
         mixHash(prologue)
         mixHash(responder.bytes)
@@ -28,14 +24,14 @@ package struct SymmetricState: Sendable {
         hash = Array(hasher.finalize())
     }
 
-    /// Mixes an X25519 result, or an ephemeral key, into the keys.
+    /// Mixes an X25519 result or an ephemeral key into the chaining key, and sets the cipher.
     package mutating func mixKey(_ material: [UInt8]) {
         let outputs = derive(material, count: 2)
         chainingKey = outputs[0]
         cipher = (CipherKey(bytes: outputs[1]), 0)
     }
 
-    /// Mixes the pre-shared key into both.
+    /// Mixes the pre-shared key into the chaining key and the hash, and sets the cipher.
     package mutating func mixKeyAndHash(_ material: [UInt8]) {
         let outputs = derive(material, count: 3)
         chainingKey = outputs[0]
@@ -43,8 +39,14 @@ package struct SymmetricState: Sendable {
         cipher = (CipherKey(bytes: outputs[2]), 0)
     }
 
-    /// Mixes in an X25519 result.
-    mutating func mixSharedSecret(_ own: KeyPair, _ other: [UInt8]) throws(NoiseError) {
+    /// Mixes an ephemeral key into the hash, and because of the pre-shared key into the chaining key (Noise, section 9.2).
+    package mutating func mixEphemeral(_ key: [UInt8]) {
+        mixHash(key)
+        mixKey(key)
+    }
+
+    /// Mixes in the X25519 result of an own pair and a key of 32 bytes; throws `invalidKey` for a zero result (W-4).
+    package mutating func mixSharedSecret(_ own: KeyPair, _ other: [UInt8]) throws(NoiseError) {
         guard let secret = own.sharedSecret(with: other) else { throw .invalidKey }
         mixKey(secret)
     }
@@ -65,14 +67,14 @@ package struct SymmetricState: Sendable {
         return plaintext
     }
 
-    /// The keys of both directions: the initiator's comes first.
-    func split() -> (initiator: CipherKey, responder: CipherKey) {
+    /// Returns the transport keys: of what the initiator seals, and of what the responder seals.
+    package func split() -> (initiator: CipherKey, responder: CipherKey) {
         let outputs = derive([], count: 2)
         return (CipherKey(bytes: outputs[0]), CipherKey(bytes: outputs[1]))
     }
 
     private mutating func nextCipher() -> (key: CipherKey, counter: UInt64) {
-        guard let current = cipher else { preconditionFailure("these patterns mix a key before they encrypt") }
+        guard let current = cipher else { preconditionFailure("this pattern mixes a key before it encrypts") }
         cipher = (current.key, current.counter + 1)
         return current
     }

@@ -1,271 +1,196 @@
-import InklingCore
-import InklingTestSupport
 import InklingWire
 import Testing
 
+@testable import InklingCore
+
+/// Where the peer of a link is.
 @Suite("Addresses of links")
 struct AddressTests {
-    private let elsewhere = VirtualLAN.address(105)
+    let elsewhere = World.address(9)
 
-    private func linked() throws -> (lan: VirtualLAN, peer: ScriptedPeer, session: ScriptedPeer.Session) {
-        let lan = lonely()
-        let peer = ScriptedPeer(lan, identity: 8)
-        let session = try peer.link()
-        _ = peer.arrived(anywhere: true)
-        return (lan, peer, session)
+    /// The pings that went to an address.
+    private func pings(_ stage: LinkStage, to address: Address) -> [UInt16] {
+        stage.pings.filter { $0.to == address }.map(\.token)
     }
 
-    /// Where the next heartbeat goes.
-    private func destination(_ lan: VirtualLAN) -> Address? {
-        lan.forget()
-        lan.run(for: .seconds(1))
-        return lan.sent(0, kind: 3).last?.destination
+    @Test("Evidence from another address draws a ping there, and its pong moves the link (L-24, L-51)")
+    func follows() throws {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.beat], from: elsewhere)
+        #expect(stage.link?.address == LinkStage.peerAddress)
+        let token = try #require(pings(stage, to: elsewhere).last)
+        stage.receive([.beat, .pong(token)], from: elsewhere)
+        #expect(stage.link?.address == elsewhere)
     }
 
-    @Test(
-        "the link's address follows the newest evidence once a pong came from there (L-24, L-51)",
-        arguments: [
-            ("on-link to on-link", VirtualLAN.address(100), VirtualLAN.address(105), true),
-            ("on-link to off-link", VirtualLAN.address(100), PeerByHandTests.far, false),
-            ("off-link to on-link", PeerByHandTests.far, VirtualLAN.address(105), true),
-            ("off-link to off-link", PeerByHandTests.far, Address(ipv4: 0xC0A8_0A0A, port: 7), true),
-            ("to another port", VirtualLAN.address(100), VirtualLAN.address(100, port: 4_444), true),
-            ("to multicast", VirtualLAN.address(100), Address(ipv4: 0xE000_0001, port: 7), false),
-            ("to ourselves", VirtualLAN.address(100), VirtualLAN.address(0), false),
-        ])
-    func address(_ row: (name: String, before: Address, after: Address, follows: Bool)) throws {
-        let lan = lonely(acceptsRouted: true)
-        let peer = ScriptedPeer(lan, identity: 8, address: row.before)
-        let session = try peer.link()
-        peer.send([peer.heartbeat()], on: session, counter: 50, from: row.after)
-        let pings = peer.pings(to: row.after, on: session)
-        #expect(pings.count == (row.follows ? 1 : 0))
-        #expect(destination(lan) == row.before)
-        if let ping = pings.first { peer.send([.pong(ping)], on: session, counter: 51, from: row.after) }
-        #expect(destination(lan) == (row.follows ? row.after : row.before))
-        // A late one leads nowhere.
-        peer.send([peer.heartbeat()], on: session, counter: 55, from: row.follows ? row.after : row.before)
-        peer.send([peer.heartbeat()], on: session, counter: 40, from: VirtualLAN.address(111))
-        #expect(peer.pings(to: VirtualLAN.address(111), on: session).isEmpty)
-        // Nor does one that does not authenticate.
-        var forged = peer.seal([peer.heartbeat()], on: session, counter: 60)
-        forged[12] ^= 1
-        lan.inject(forged, into: 0, from: VirtualLAN.address(111))
-        #expect(peer.pings(to: VirtualLAN.address(111), on: session).isEmpty)
-        #expect(destination(lan) == (row.follows ? row.after : row.before))
-    }
-
-    @Test("a peer by hand may move from on-link to off-link (L-24)")
-    func addressByHand() throws {
-        let lan = lonely()
-        let peer = ScriptedPeer(lan, identity: 8)
-        lan.perform(0) { $0.addPeer(peer.address, now: $1) }
-        lan.run(for: .zero)
-        guard case .ask(let ask)? = try lan.sent(0, kind: 5).first.map({ try Datagram.parse($0.bytes) }) else {
-            Issue.record("no ask")
-            return
+    @Test("Pings to another address are 125 ms apart (L-51)")
+    func pace() {
+        var stage = LinkStage(isShown: true)
+        for _ in 0..<20 {
+            stage.receive([.beat], from: elsewhere)
+            stage.run(.ms(25))
         }
-        lan.inject(
-            Tell(token: ask.token, nonce: 0, key: peer.identity.publicKey.bytes).encode(), into: 0, from: peer.address)
-        lan.run(for: .zero)
-        let (answered, response) = try peer.answer(try lastInitiation(lan))
-        let session = answered
-        lan.inject(response, into: 0, from: peer.address)
-        peer.greet(on: session)
-        peer.move(to: PeerByHandTests.far, on: session)
-        #expect(destination(lan) == PeerByHandTests.far)
+        #expect(pings(stage, to: elsewhere).count == 4)
     }
 
-    @Test("evidence on an older session moves the address as well, for all sessions (L-24)")
-    func addressOfOlder() throws {
-        let (lan, peer, first) = try linked()
-        let second = try peer.link()
-        peer.move(to: elsewhere, on: first)
-        #expect(destination(lan) == elsewhere)
-        lan.forget()
-        lan.perform(0) { $0.quit(now: $1) }
-        let byes = lan.sent(0, kind: 3)
-        #expect(peer.open(byes, on: first).count == 1 && peer.open(byes, on: second).count == 1)
-        #expect(byes.count == 2 && byes.allSatisfy { $0.destination == elsewhere })
+    @Test("A pong from elsewhere with a token that went to the link's address moves nothing (L-51)")
+    func wrongPlace() throws {
+        var stage = LinkStage(isShown: true)
+        let token = try #require(stage.pingTokens.last)
+        stage.receive([.beat, .pong(token)], from: elsewhere)
+        #expect(stage.link?.address == LinkStage.peerAddress)
     }
 
-    // MARK: Until the pong comes
+    @Test("A pong of a ping 3 s ago moves nothing (L-51)")
+    func late() throws {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.longBeat], from: elsewhere)
+        let token = try #require(pings(stage, to: elsewhere).last)
+        stage.run(.ms(3_000))
+        stage.receive([.longBeat, .pong(token)], from: elsewhere)
+        #expect(stage.link?.address == LinkStage.peerAddress)
+    }
 
-    @Test("evidence from a forged address counts, and the link goes on where the peer is (L-51)")
-    func forged() throws {
-        let (lan, peer, session) = try linked()
-        var received = 0
-        for _ in 0..<100 {
-            let bytes = peer.seal([peer.heartbeat()], on: session)
-            received += bytes.count
-            lan.inject(bytes, into: 0, from: elsewhere)
-            lan.run(for: .milliseconds(100))
+    @Test("Newer evidence from elsewhere makes a pong confirm nothing (L-100)")
+    func newerEvidence() throws {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.beat], from: elsewhere)
+        let token = try #require(pings(stage, to: elsewhere).last)
+        let pong = stage.seal([.beat, .pong(token)])
+        stage.receive([.beat])
+        stage.deliver(pong, from: elsewhere)
+        #expect(stage.link?.address == LinkStage.peerAddress)
+    }
+
+    @Test("A pong with a wrong token from elsewhere ends the check, and the next begins 1 s later (L-73)")
+    func wrongToken() throws {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.beat], from: elsewhere)
+        let token = try #require(pings(stage, to: elsewhere).last)
+        stage.receive([.beat, .pong(token &+ 1)], from: elsewhere)
+        stage.receive([.beat, .pong(token)], from: elsewhere)
+        #expect(stage.link?.address == LinkStage.peerAddress)
+        stage.run(.ms(900))
+        stage.receive([.beat], from: elsewhere)
+        #expect(pings(stage, to: elsewhere).count == 1)
+        stage.run(.ms(100))
+        stage.receive([.beat], from: elsewhere)
+        #expect(pings(stage, to: elsewhere).count == 2)
+    }
+
+    @Test("To an unconfirmed address go three times the bytes that opened from there (L-72)")
+    func amplification() {
+        var stage = LinkStage(isShown: true)
+        let size = SealedDatagram.size(of: [.ping(1)])
+        for _ in 0..<20 { stage.receive([.ping(1)], from: elsewhere) }
+        let sent = stage.seen.filter { $0.to == elsewhere }.reduce(0) { $0 + SealedDatagram.size(of: $1.frames) }
+        #expect(sent <= 3 * 20 * size)
+        var flooded = LinkStage(isShown: true)
+        flooded.receive([.beat, .ping(1)], from: elsewhere)
+        // One ping and one pong fit, and another address begins anew.
+        #expect(flooded.seen.filter { $0.to == elsewhere }.count == 2)
+        flooded.with { $0.measureRoundTrip(in: World.chat, now: $1) }
+        #expect(flooded.seen.filter { $0.to == elsewhere }.count == 2)
+    }
+
+    @Test("Records, heartbeats and acks do not go to an unconfirmed address (L-72)")
+    func nothingElse() {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.beat], from: elsewhere)
+        stage.receive([.typingOff, .text("x", number: 1)], from: elsewhere)
+        stage.run(.seconds(1))
+        let kinds = stage.seen.filter { $0.to == elsewhere }.flatMap(\.kinds)
+        #expect(Set(kinds).isSubset(of: [0x06]))
+    }
+
+    @Test("An on-link link does not follow to an off-link address, nor to the node's own (L-24)")
+    func offLink() {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.beat], from: World.remote(5))
+        stage.receive([.beat], from: World.address(1))
+        #expect(pings(stage, to: World.remote(5)).isEmpty && pings(stage, to: World.address(1)).isEmpty)
+    }
+
+    @Test("A link that covers an address by hand follows to an off-link address (L-24)")
+    func byHand() {
+        var stage = LinkStage(isShown: true)
+        stage.with { endpoint, now in
+            endpoint.addPeer(LinkStage.peerAddress, now: now)
+            if let id = endpoint.directory.instances.sortedIDs.last {
+                endpoint.directory.instances.setKey(of: id, to: World.key(1))
+            }
         }
-        #expect(lan.presences(0).count == 1, "ten seconds of evidence from there alone")
-        let sent = lan.hosts[0].sent.filter { $0.destination == elsewhere }
-        let opened = peer.open(sent, on: session)
-        #expect(opened.count == sent.count && opened.allSatisfy { $0.frames.count == 1 && $0.ping != nil })
-        #expect(zip(opened.dropFirst(), opened).allSatisfy { $0.at - $1.at >= .milliseconds(125) })
-        #expect((40...80).contains(sent.count))
-        #expect(sent.map(\.bytes.count).reduce(0, +) <= 3 * received)
-        #expect(destination(lan) == peer.address)
+        stage.receive([.beat], from: World.remote(5))
+        #expect(pings(stage, to: World.remote(5)).count == 1)
     }
 
-    @Test("a ping from elsewhere is answered there, within three times the bytes that came (L-28, L-51)")
-    func pongs() throws {
-        let (lan, peer, session) = try linked()
-        peer.send([.ping(0xABCD)], on: session, from: elsewhere)
-        var packets = peer.arrived(anywhere: true)
-        #expect(packets.allSatisfy { $0.destination == elsewhere })
-        #expect(peer.open(packets, on: session).compactMap(\.pong) == [0xABCD])
-        #expect(peer.open(packets, on: session).contains { $0.pong != nil && $0.heartbeat != nil })
-        // A whole second of what a link may send.
-        var received = 0
-        for token in UInt16(0)..<500 {
-            let bytes = peer.seal([.ping(token)], on: session)
-            received += bytes.count
-            lan.inject(bytes, into: 0, from: elsewhere)
-            lan.run(for: .milliseconds(2))
+    @Test("On a down link each datagram from elsewhere is checked, and its pong brings the link up there (L-100, L-71)")
+    func downLink() throws {
+        var stage = LinkStage()
+        stage.run(.seconds(4))
+        let before = stage.pings.count
+        stage.receive([.beat], from: elsewhere)
+        #expect(stage.pings.count == before + 1)
+        stage.receive([.beat], from: World.remote(4))
+        #expect(stage.pings.count == before + 1)
+        stage.run(.ms(125))
+        stage.receive([.beat], from: World.remote(4))
+        #expect(stage.pings.last?.to == LinkStage.peerAddress)
+        stage.run(.ms(125))
+        stage.receive([.beat], from: elsewhere)
+        let token = try #require(pings(stage, to: elsewhere).last)
+        stage.receive([.unheard, .pong(token)], from: elsewhere)
+        #expect(stage.isUp && stage.link?.address == elsewhere)
+    }
+
+    @Test("A pong goes to the ping's source with a heartbeat in one datagram (L-28)")
+    func pong() {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.beat, .ping(300)])
+        let pong = stage.sent(0x07).last
+        #expect(pong?.to == LinkStage.peerAddress && pong?.kinds == [0x01, 0x07])
+        #expect(pong?.frames.last == .pong(300))
+    }
+
+    @Test("A pong whose token is not awaited is no error, and is evidence (L-28)")
+    func unawaited() {
+        var stage = LinkStage(isShown: true)
+        stage.run(.ms(1_000))
+        stage.receive([.pong(9)])
+        #expect(stage.link?.liveness.lastEvidence == stage.now)
+    }
+
+    @Test("Tokens of pings are random: they differ, and are not in order (L-28, S-6)")
+    func tokens() {
+        let stage = { () -> LinkStage in
+            var stage = LinkStage()
+            stage.run(.seconds(3))
+            return stage
+        }()
+        let tokens = stage.pingTokens
+        #expect(Set(tokens).count == tokens.count && tokens != tokens.sorted())
+    }
+
+    @Test("A moved link hands its last will over for the new address (L-33)")
+    func will() throws {
+        var stage = LinkStage(isShown: true)
+        stage.with { $0.keepsWills(now: $1) }
+        stage.receive([.beat], from: elsewhere)
+        let token = try #require(pings(stage, to: elsewhere).last)
+        stage.receive([.beat, .pong(token)], from: elsewhere)
+        let wills = stage.outputs.compactMap { output -> Address? in
+            if case .keepWill(_, _, let address) = output.output { address } else { nil }
         }
-        packets = peer.arrived(anywhere: true)
-        let pongs = peer.open(packets, on: session).compactMap(\.pong)
-        #expect(Set(pongs).isSuperset(of: 0..<500))
-        #expect(packets.map(\.bytes.count).reduce(0, +) <= 3 * received)
+        #expect(wills == [LinkStage.peerAddress, elsewhere])
     }
 
-    @Test("a wrong token ends the check for 1 s, and the right one comes too late (L-51)")
-    func guessed() throws {
-        let (lan, peer, session) = try linked()
-        peer.send([peer.heartbeat()], on: session, from: elsewhere)
-        let token = try #require(peer.pings(to: elsewhere, on: session).first)
-        for guess in [token &+ 1, token] { peer.send([.pong(guess)], on: session, from: elsewhere) }
-        lan.run(for: .milliseconds(999))
-        peer.send([peer.heartbeat()], on: session, from: elsewhere)
-        #expect(peer.pings(to: elsewhere, on: session).isEmpty)
-        #expect(destination(lan) == peer.address)
-        peer.move(to: elsewhere, on: session)
-        #expect(destination(lan) == elsewhere)
-    }
-
-    @Test("the pong of a ping that went elsewhere confirms nothing, and ends nothing (L-51)")
-    func foreignToken() throws {
-        let (lan, peer, session) = try linked()
-        // A ping to the link's address.
-        let home = peer.address
-        lan.perform(0) { $0.doubt(home, now: $1) }
-        let token = try #require(peer.receive(on: session).first?.ping)
-        peer.send([.pong(token)], on: session, from: elsewhere)
-        let ping = try #require(peer.pings(to: elsewhere, on: session).first)
-        #expect(destination(lan) == peer.address)
-        peer.send([.pong(ping)], on: session, from: elsewhere)
-        #expect(destination(lan) == elsewhere)
-    }
-
-    @Test("a pong after 3 s confirms nothing (L-51)", arguments: [2_999, 3_000])
-    func late(_ delay: Int) throws {
-        let (lan, peer, session) = try linked()
-        peer.send([peer.heartbeat()], on: session, from: elsewhere)
-        let token = try #require(peer.pings(to: elsewhere, on: session).first)
-        lan.run(for: .milliseconds(delay))
-        peer.send([.pong(token)], on: session, from: elsewhere)
-        #expect(destination(lan) == (delay < 3_000 ? elsewhere : peer.address))
-    }
-
-    @Test("a pong moves nothing where newer evidence came from elsewhere (L-51)")
-    func overtaken() throws {
-        let (lan, peer, session) = try linked()
-        peer.send([peer.heartbeat()], on: session, counter: 50, from: elsewhere)
-        let token = try #require(peer.pings(to: elsewhere, on: session).first)
-        peer.send([peer.heartbeat()], on: session, counter: 60)
-        peer.send([.pong(token)], on: session, counter: 55, from: elsewhere)
-        #expect(destination(lan) == peer.address)
-        // A pong that is older than what else came from there counts.
-        peer.send([peer.heartbeat()], on: session, counter: 70, from: elsewhere)
-        let next = try #require(peer.pings(to: elsewhere, on: session).first)
-        peer.send([peer.heartbeat()], on: session, counter: 80, from: elsewhere)
-        peer.send([.pong(next)], on: session, counter: 75, from: elsewhere)
-        #expect(destination(lan) == elsewhere)
-    }
-
-    @Test("a ping to all candidates confirms the one that answers (L-51, L-26)")
-    func candidate() throws {
-        let lan = lonely()
-        let peer = ScriptedPeer(lan, identity: 8)
-        lan.find("a", key: peer.identity.publicKey, at: [peer.address, elsewhere])
-        let session = try peer.link()
-        _ = peer.arrived(anywhere: true)
-        lan.perform(0) { $0.lost("a", chat: VirtualLAN.lobby.tag, now: $1) }
-        let packets = peer.arrived(anywhere: true)
-        #expect(packets.map(\.destination) == [peer.address, elsewhere])
-        let token = try #require(peer.open(packets, on: session).first?.ping)
-        peer.send([peer.heartbeat(), .pong(token)], on: session, from: elsewhere)
-        #expect(destination(lan) == elsewhere)
-    }
-
-    @Test("a pong to an address that nobody answered from carries no hello, and comes before one (L-51, L-28, L-18)")
-    func withoutHello() throws {
-        let lan = lonely()
-        let peer = ScriptedPeer(lan, identity: 8)
-        let session = try peer.open()
-        // It never says that it holds the node's stream.
-        peer.send([peer.heartbeat(), peer.hello], on: session)
-        _ = peer.arrived(anywhere: true)
-        peer.send([.ping(1)], on: session)
-        #expect(peer.receive(on: session).contains { $0.pong == 1 && $0.hello != nil }, "hellos go out")
-        peer.send([.ping(2)], on: session, from: elsewhere)
-        let there = peer.open(peer.arrived(anywhere: true).filter { $0.destination == elsewhere }, on: session)
-        #expect(there.count == 2 && there.allSatisfy { $0.hello == nil })
-    }
-
-    @Test("a bye of a peer that hears nothing moves nothing (L-45)")
-    func unheard() throws {
-        let (lan, peer, session) = try linked()
-        peer.send([.bye(.unheard)], on: session, from: elsewhere)
-        lan.run(for: .milliseconds(600))
-        let sent = peer.arrived(anywhere: true)
-        #expect(!sent.isEmpty && sent.allSatisfy { $0.destination == peer.address })
-    }
-
-    // MARK: Sessions without a link
-
-    @Test("a session without a link stays where its initiation came from (L-24)")
-    func responder() throws {
-        let lan = lonely()
-        let peer = ScriptedPeer(lan, identity: 8)
-        let session = try peer.open()
-        _ = peer.arrived(anywhere: true)
-        peer.send([peer.heartbeat()], on: session, from: elsewhere)
-        lan.run(for: .seconds(1))
-        let hellos = peer.arrived(anywhere: true)
-        #expect(hellos.count >= 4 && hellos.allSatisfy { $0.destination == peer.address })
-        // The link that it makes is there, and asks where its hello came from.
-        peer.send([peer.heartbeat(), peer.hello], on: session, from: elsewhere)
-        let packets = peer.arrived(anywhere: true)
-        let there = peer.open(packets.filter { $0.destination == elsewhere }, on: session)
-        #expect(there.count == 1 && there.first?.ping != nil && there.first?.hello != nil)
-        #expect(destination(lan) == peer.address)
-    }
-
-    @Test(
-        "a session that the node opened is where its response came from, if an initiation went there (L-24)",
-        arguments: [100, 101, 105])
-    func initiator(_ last: Int) throws {
-        let lan = lonely()
-        let peer = ScriptedPeer(lan, identity: 8)
-        lan.find("a", key: peer.identity.publicKey, at: [peer.address, VirtualLAN.address(101)])
-        lan.run(for: .milliseconds(1))
-        let (session, response) = try peer.answer(try lastInitiation(lan))
-        _ = peer.arrived(anywhere: true)
-        lan.inject(response, into: 0, from: VirtualLAN.address(last))
-        let hello = try #require(peer.arrived(anywhere: true).first)
-        #expect(hello.destination == VirtualLAN.address(last == 101 ? 101 : 100))
-        #expect(peer.open([hello], on: session).first?.hello != nil)
-    }
-}
-
-extension ScriptedPeer {
-    /// The tokens of the pings that the node has sent to an address since it was last looked at.
-    fileprivate func pings(to destination: Address, on session: Session) -> [UInt16] {
-        open(arrived(anywhere: true).filter { $0.destination == destination }, on: session).compactMap(\.ping)
+    @Test("While catching up, no pong confirms an address (L-30)")
+    func catchingUp() throws {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.longBeat], from: elsewhere)
+        let token = try #require(pings(stage, to: elsewhere).last)
+        stage.skip(.ms(2_000))
+        stage.receive([.longBeat, .pong(token)], from: elsewhere)
+        #expect(stage.link?.address == LinkStage.peerAddress)
     }
 }

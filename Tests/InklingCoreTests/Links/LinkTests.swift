@@ -1,45 +1,335 @@
-import InklingCore
-import InklingTestSupport
 import InklingWire
 import Testing
 
-/// Two nodes that found each other; the first has the smaller key.
-func pair(seconds: Int = 1) -> VirtualLAN {
-    let lan = VirtualLAN()
-    lan.add(identity: 0, name: "Alice")
-    lan.add(identity: 1, name: "Bob")
-    lan.discoverAll()
-    lan.run(for: .seconds(seconds))
-    lan.forget()
-    return lan
-}
+@testable import InklingCore
 
+/// Rules of links that the vectors do not cover.
 @Suite("Links")
 struct LinkTests {
-    @Test("two nodes that discover each other are online to each other (R22)")
-    func meet() {
-        let lan = VirtualLAN()
-        lan.add(identity: 0, name: "Alice")
-        lan.add(identity: 1, name: "Bob")
-        lan.discoverAll()
-        lan.run(for: .milliseconds(100))
-        #expect(lan.online(0) == ["Bob"])
-        #expect(lan.online(1) == ["Alice"])
-        #expect(lan.presences(0).map(\.why) == [.hello])
-        #expect(lan.sent(1, kind: 1).isEmpty, "the larger key waits 300 ms before it opens")
-        lan.run(for: .seconds(60))
-        #expect(lan.presences(0).count == 1)
-        #expect(lan.presences(1).count == 1)
+    private func reasons(_ stage: LinkStage) -> [ByeReason] {
+        stage.seen.flatMap { datagram in
+            datagram.frames.compactMap { if case .bye(let reason) = $0 { reason } else { nil } }
+        }
     }
 
-    @Test("a first contact is one initiation, one response and three hellos")
-    func firstContact() {
-        let lan = VirtualLAN()
-        lan.add(identity: 0)
-        lan.add(identity: 1)
-        lan.discoverAll()
-        lan.run(for: .milliseconds(100))
-        #expect(lan.hosts[0].sent.map { $0.bytes[0] } == [0x11, 0x13, 0x13])
-        #expect(lan.hosts[1].sent.map { $0.bytes[0] } == [0x12, 0x13])
+    @Test("A link that comes up sends a heartbeat and then its record 0; another follows the peer's record 0 (L-82)")
+    func up() throws {
+        var stage = LinkStage()
+        let before = stage.seen.count
+        stage.receive([.beat, .pong(try #require(stage.pingTokens.last))])
+        #expect(stage.seen[before...].map(\.kinds) == [[0x01], [0x02, 0x04]])
+        stage.receive([.typingOff, .name("Peer")])
+        #expect(stage.seen.suffix(2).map(\.kinds).contains([0x01]))
+    }
+
+    @Test("Until the peer's record 0 came, a link carries record 0 alone, no typing, and statuses 0x00 (L-85)")
+    func ghost() throws {
+        var stage = LinkStage()
+        stage.acknowledges = true
+        stage.with { $0.setAway(true, now: $1) }
+        stage.receive([.beat, .pong(try #require(stage.pingTokens.last))])
+        stage.with { try? $0.compose("secret", in: World.chat, now: $1) }
+        stage.with { _ = try? $0.send("hidden", to: World.chat, now: $1) }
+        for _ in 0..<8 {
+            stage.run(.seconds(1))
+            stage.receive([.beat])
+        }
+        let records = stage.sent(0x04)
+        #expect(records.count == 1)
+        for datagram in stage.seen {
+            for frame in datagram.frames {
+                switch frame {
+                case .typing(let status): #expect(status == Status())
+                case .heartbeat(let beat): #expect(beat.status == Status() || beat.status == Status(isUnheard: true))
+                case .record, .ack, .ping, .pong, .bye, .forward, .unknown: continue
+                }
+            }
+        }
+        #expect(stage.presences.isEmpty && stage.lists.isEmpty)
+    }
+
+    @Test("A status that came before record 0 shows with it (L-85)")
+    func statusBefore() throws {
+        var stage = LinkStage()
+        stage.receive([.beat, .pong(try #require(stage.pingTokens.last))])
+        stage.receive([.typing(Status(isTyping: true, isAway: true))])
+        #expect(stage.presences.isEmpty && stage.lists.isEmpty)
+        stage.receive([.typing(Status(isTyping: true, isAway: true)), .name("Peer")])
+        #expect(stage.presences.map(\.presence) == [.away])
+        #expect(stage.lists.map(\.isTyping) == [true])
+    }
+
+    @Test("A bye after going down for good carries reason 0 (L-86)")
+    func noName() throws {
+        var stage = LinkStage()
+        stage.receive([.longBeat, .pong(try #require(stage.pingTokens.last))])
+        stage.receive([.longBeat])
+        stage.run(.seconds(11))
+        #expect(Set(reasons(stage)) == [.quit] && reasons(stage).count == 3)
+        #expect(stage.link == nil)
+    }
+
+    @Test("Forgetting a link changes the epoch of its key alone, and the pending handshakes end (L-60, L-87)")
+    func forget() {
+        let lan = ConversationTests.pair()
+        lan.run(.seconds(12))
+        let before = lan.link(0, to: 1)?.epochs.own
+        lan.kill(1)
+        lan.run(.seconds(70))
+        #expect(lan.links(0, to: 1).isEmpty)
+        lan.start(1)
+        lan.listAll()
+        lan.run(.seconds(70))
+        #expect(lan.link(0, to: 1)?.epochs.own == before.map { $0 + 1 })
+    }
+
+    @Test("A chat out of epochs gets another run, and its links end (L-60)")
+    func outOfEpochs() {
+        var stage = LinkStage(isShown: true)
+        stage.endpoint.epochs[World.chat] = Epochs(run: 5, counter: .max)
+        stage.receive([.bye(.quit)])
+        #expect(stage.endpoint.run(in: World.chat) != 5)
+        #expect(stage.endpoint.epoch(of: World.person(1)) == 0)
+    }
+
+    @Test("A session that completes under a marked counter ends the link at once (L-93)")
+    func snapshot() {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.beat], counter: 40)
+        let other = Session(
+            localIndex: 900, remoteIndex: LinkStage.peerIndex, role: .initiator, keys: LinkStage.keys.node,
+            address: LinkStage.peerAddress, now: stage.now)
+        let id = stage.id
+        stage.with { endpoint, now in
+            endpoint.join(other, to: id, now)
+            endpoint.finish()
+        }
+        let bytes = LinkStage.keys.peer.seal([.beat], receiverIndex: 900, counter: 40).encode()
+        stage.deliver(bytes)
+        #expect(stage.link == nil)
+    }
+
+    @Test("A session that completes under an old counter ends the link after 3 s, unless one passes (L-93)")
+    func oldCounter() {
+        for passes in [false, true] {
+            var stage = LinkStage(isShown: true)
+            stage.receive([.longBeat], counter: 3_000)
+            let other = Session(
+                localIndex: 900, remoteIndex: LinkStage.peerIndex, role: .initiator, keys: LinkStage.keys.node,
+                address: LinkStage.peerAddress, now: stage.now)
+            let id = stage.id
+            stage.with { endpoint, now in
+                endpoint.join(other, to: id, now)
+                endpoint.finish()
+            }
+            stage.deliver(LinkStage.keys.peer.seal([.beat], receiverIndex: 900, counter: 10).encode())
+            #expect(stage.link?.sessions.all.last?.isComplete == true)
+            stage.run(.ms(2_900))
+            if passes { stage.deliver(LinkStage.keys.peer.seal([.beat], receiverIndex: 900, counter: 3_001).encode()) }
+            stage.run(.ms(200))
+            #expect((stage.link != nil) == passes)
+        }
+    }
+
+    @Test("The newest ack beyond what was sent ends the link, an older one does not (L-94)")
+    func impossibleAck() {
+        var stage = LinkStage(isShown: true)
+        let old = stage.seal([.ack(Ack(next: 9))])
+        stage.receive([.beat])
+        stage.deliver(old)
+        #expect(stage.link != nil)
+        stage.receive([.ack(Ack(next: 9))])
+        #expect(stage.link == nil)
+    }
+
+    @Test("Above 1,000 datagrams a second (burst 2,000) a link counts for evidence and byes alone (L-25)")
+    func flood() {
+        var stage = LinkStage(isShown: true)
+        stage.run(.ms(1_500))
+        for _ in 0..<2_100 { stage.receive([.ping(1)]) }
+        let pongs = stage.sent(0x07).count
+        #expect(pongs >= 1_998 && pongs <= 2_001)
+        stage.run(.ms(100))
+        #expect(stage.sent(0x07).count == pongs)
+        for _ in 0..<200 { stage.receive([.ping(1)]) }
+        #expect(stage.sent(0x07).count <= pongs + 101)
+        #expect(stage.link?.liveness.lastEvidence == stage.now)
+        stage.receive([.bye(.quit)])
+        #expect(stage.link == nil)
+    }
+
+    @Test("4,000 datagrams a second are taken of all links of a source (L-25)")
+    func floodOfSource() {
+        var effects = Effects(random: Seeded(1))
+        var admission = AdmissionControl(now: .zero, &effects)
+        let source = Source.network(high: 1, low: 1)
+        let taken = (0..<5_000).count { _ in admission.takesDatagram(of: source, &effects, now: .zero) }
+        #expect(taken == 4_000)
+        let own = (0..<5_000).count { _ in admission.takesDatagram(of: nil, &effects, now: .zero) }
+        #expect(own == 5_000)
+    }
+
+    @Test("Hints ping at most once a second, and never a suspect link (L-29, L-40)")
+    func hints() {
+        var stage = LinkStage(isShown: true)
+        let before = stage.pingTokens.count
+        stage.with { $0.doubt(LinkStage.peerAddress, now: $1) }
+        stage.run(.ms(500))
+        stage.with { $0.doubt(LinkStage.peerAddress, now: $1) }
+        #expect(stage.pingTokens.count == before + 1)
+        stage.run(.ms(500))
+        stage.with { $0.doubt(World.address(77), now: $1) }
+        #expect(stage.pingTokens.count == before + 1)
+        stage.with { $0.doubt(LinkStage.peerAddress, now: $1) }
+        #expect(stage.pingTokens.count == before + 2)
+        stage.run(until: .ms(1_760))
+        let suspect = stage.pingTokens.count
+        #expect(stage.link?.liveness.isSuspect == true)
+        stage.run(until: .ms(2_100))
+        let later = stage.pingTokens.count
+        stage.with { $0.doubt(LinkStage.peerAddress, now: $1) }
+        stage.with { $0.setNetworks([World.network(1), World.network(9)], port: 4_000, now: $1) }
+        #expect(stage.pingTokens.count == later && later > suspect)
+    }
+
+    @Test("Changed networks ping each link, at most once a second, and not for the same networks (L-40)")
+    func networks() {
+        var stage = LinkStage(isShown: true)
+        let before = stage.pingTokens.count
+        stage.with { $0.setNetworks([World.network(1)], port: 4_000, now: $1) }
+        #expect(stage.pingTokens.count == before)
+        for host in 30..<34 {
+            stage.with { $0.setNetworks([World.network(1), World.network(host)], port: 4_000, now: $1) }
+        }
+        #expect(stage.pingTokens.count == before + 1)
+        stage.run(.ms(1_000))
+        #expect(stage.pingTokens.count == before + 2)
+    }
+
+    @Test("Suspicion pings go to the address and to candidates of covered instances, sealed once (L-26)")
+    func everywhere() {
+        var stage = LinkStage(isShown: true)
+        let other = World.address(60)
+        stage.with {
+            $0.found("i", chat: World.chat, key: World.key(1), addresses: [LinkStage.peerAddress, other], now: $1)
+        }
+        stage.run(until: .ms(1_750))
+        let pings = stage.seen.filter { $0.at == .ms(1_750) && $0.kinds == [0x06] }
+        #expect(Set(pings.map(\.to)) == [LinkStage.peerAddress, other])
+        #expect(Set(pings.map(\.counter)).count == 1)
+    }
+
+    @Test("At most 1,000 pings of suspect links go out a second, 500 to strangers, and three a link (L-76)")
+    func pingBudget() {
+        var effects = Effects(random: Seeded(1))
+        var admission = AdmissionControl(now: .zero, &effects)
+        let strangers = (0..<900).count { _ in admission.takesPing(1, isStranger: true, now: .zero) }
+        let others = (0..<900).count { _ in admission.takesPing(1, isStranger: false, now: .zero) }
+        #expect(strangers == 500 && others == 500)
+        var stage = LinkStage(isShown: true)
+        stage.receive([.longBeat])
+        stage.receive([.beat])
+        for _ in 0..<1_000 {
+            _ = stage.endpoint.admission.takesPing(1, isStranger: false, now: .ms(1_749))
+        }
+        stage.run(until: .ms(2_700))
+        let before = stage.sent(0x06, since: .ms(1_750)).count
+        stage.run(until: .ms(2_748))
+        #expect(before <= 1)
+        for _ in 0..<1_000 {
+            _ = stage.endpoint.admission.takesPing(1, isStranger: false, now: .ms(2_749))
+        }
+        stage.run(until: .ms(3_000))
+        #expect(stage.sent(0x06, since: .ms(1_750)).count == 3)
+    }
+
+    @Test("A block says left, and nothing of the key shows or links until it is undone (L-36, L-32)")
+    func block() {
+        let lan = ConversationTests.pair()
+        let start = lan.now
+        lan.with(0) { $0.block(World.key(1).userID, now: $1) }
+        #expect(lan.presence(1, at: 0) == .offline)
+        lan.run(.seconds(30))
+        #expect(lan.links(0, to: 1).isEmpty && lan.sent(by: 0, .initiation, since: start).isEmpty)
+        #expect(lan.sent(by: 0, .response, since: start).isEmpty)
+        #expect(lan.presence(0, at: 1) == .offline)
+        lan.with(0) { $0.unblock(World.key(1).userID, now: $1) }
+        lan.run(.seconds(2))
+        #expect(lan.isUp(0, to: 1))
+    }
+
+    @Test("A node that leaves, suspends or quits says bye on each session, the sending one first (L-32)")
+    func byes() {
+        for command in 0..<3 {
+            var stage = LinkStage(isShown: true)
+            let other = Session(
+                localIndex: 900, remoteIndex: 901, role: .responder, keys: LinkStage.keys.node,
+                address: LinkStage.peerAddress, now: stage.now)
+            let id = stage.id
+            stage.with { endpoint, now in
+                endpoint.join(other, to: id, now)
+                endpoint.finish()
+            }
+            stage.with { endpoint, now in
+                switch command {
+                case 0: try? endpoint.leave(World.chat, now: now)
+                case 1: endpoint.suspend(now: now)
+                default: endpoint.quit(now: now)
+                }
+            }
+            #expect(stage.link == nil)
+            stage.run(.ms(200))
+            let byes = stage.outputs.compactMap { at, output -> (Int, UInt32)? in
+                guard case .send(let bytes, _, .bye) = output, case .sealed(let sealed)? = try? Datagram.parse(bytes)
+                else { return nil }
+                return (at.ms, sealed.receiverIndex)
+            }
+            #expect(byes.map(\.0) == [0, 0, 30, 30, 120, 120])
+            #expect(byes.map(\.1) == [77, 901, 77, 901, 77, 901])
+        }
+    }
+
+    @Test("After a bye, sent or received, covered instances rest for 60 s, and those by hand for 5 s (L-35)")
+    func rest() {
+        for isByHand in [false, true] {
+            let lan = ConversationTests.pair()
+            if isByHand { lan.with(0) { $0.addPeer(World.address(2), now: $1) } }
+            lan.run(.seconds(1))
+            lan.filter = { $0.node == 1 && $0.kind == .bye || $0.node == 1 && $0.kind == .tell || $0.kind == .ask }
+            lan.with(1) { $0.quit(now: $1) }
+            lan.run(.ms(2))
+            let start = lan.now
+            #expect(lan.links(0, to: 1).isEmpty)
+            lan.run(.seconds(70))
+            let first = lan.sent(by: 0, .initiation, since: start).first.map { ($0.at - start).nanoseconds / 1_000_000 }
+            #expect(isByHand ? (4_990...5_400).contains(first ?? 0) : (59_990...60_400).contains(first ?? 0))
+        }
+    }
+
+    @Test("A return from suspension opens to the last addresses for 90 s, and waits for no rest (L-88)")
+    func suspension() {
+        let lan = ConversationTests.pair()
+        lan.run(.seconds(1))
+        // Node 1 is not listed any more, and only node 0 knows where it was.
+        lan.with(0) { $0.lost("1", chat: World.chat, now: $1) }
+        lan.with(0) { $0.suspend(now: $1) }
+        lan.run(.seconds(5))
+        let start = lan.now
+        lan.with(0) { $0.resume(now: $1) }
+        lan.run(.seconds(2))
+        #expect(lan.isUp(0, to: 1))
+        #expect(lan.sent(by: 0, .initiation, since: start).allSatisfy { $0.to == World.address(2) })
+        lan.run(.seconds(95))
+        #expect(lan.nodes[0]?.endpoint.directory.instances.count == 0)
+    }
+
+    @Test("An up link is not opened to for its key, and its opening ends (L-3)")
+    func covered() {
+        let lan = ConversationTests.pair()
+        lan.run(.seconds(2))
+        let start = lan.now
+        lan.run(.seconds(120))
+        #expect(
+            lan.sent(by: 0, .initiation, since: start).isEmpty && lan.sent(by: 1, .initiation, since: start).isEmpty)
     }
 }

@@ -1,108 +1,77 @@
-import InklingTestSupport
-import InklingWire
 import Testing
 
 @testable import InklingCore
 
-@Suite("Outbox")
+@Suite("outcomes of messages")
 struct OutboxTests {
-    private static let (first, second) = (LinkID(value: 1), LinkID(value: 2))
+    typealias Messages = Outbox<Int, String>
 
-    /// What has become of message 1 with person 1.
-    enum State: String, CaseIterable, Sendable { case unknown, onOneLink, onTwoLinks, oneLinkLeft, delivered, failed }
-
-    private func outbox(_ state: State, _ effects: inout Effects) -> Outbox {
-        var outbox = Outbox(now: .zero)
-        let (one, other) = ((id: Self.first, key: Parts.key(1)), (id: Self.second, key: Parts.key(1)))
-        switch state {
-        case .unknown: break
-        case .onOneLink: _ = outbox.add(over: [one])
-        case .onTwoLinks: _ = outbox.add(over: [one, other])
-        case .oneLinkLeft:
-            _ = outbox.add(over: [one, other])
-            outbox.failed(1, to: Parts.person(), over: Self.second, .bye, &effects)
-        case .delivered:
-            _ = outbox.add(over: [one, other])
-            outbox.delivered(1, to: Parts.person(), over: Self.second, &effects)
-        case .failed:
-            _ = outbox.add(over: [one])
-            outbox.failed(1, to: Parts.person(), over: Self.first, .bye, &effects)
-        }
-        _ = effects.drain()
-        effects.counters = Counters()
-        return outbox
+    private func outcome(_ message: UInt64, _ person: String, _ failure: FailureReason?) -> Messages.Outcome {
+        Messages.Outcome(message: message, person: person, failure: failure)
     }
 
-    @Test("a message that is acknowledged is told as delivered once", arguments: State.allCases)
-    func delivered(_ state: State) {
-        var effects = Parts.effects()
-        var outbox = outbox(state, &effects)
-        outbox.delivered(1, to: Parts.person(), over: Self.first, &effects)
-        let isNews = [.onOneLink, .onTwoLinks, .oneLinkLeft].contains(state)
-        #expect(effects.drain() == (isNews ? [.delivered(message: 1, Parts.chat, Parts.key(1))] : []))
-        #expect(effects.counters.messagesDelivered == (isNews ? 1 : 0))
-        #expect(effects.counters.messagesFailed == 0)
-        #expect(outbox.count == 0)
-        // Whatever comes of it after that is nothing new.
-        outbox.delivered(1, to: Parts.person(), over: Self.second, &effects)
-        outbox.failed(1, to: Parts.person(), over: Self.second, .silence, &effects)
-        #expect(effects.drain().isEmpty)
-    }
-
-    @Test("a message has failed when no link is left over which it could be delivered", arguments: State.allCases)
-    func failed(_ state: State) {
-        var effects = Parts.effects()
-        var outbox = outbox(state, &effects)
-        outbox.failed(1, to: Parts.person(), over: Self.first, .silence, &effects)
-        let isNews = [.onOneLink, .oneLinkLeft].contains(state)
-        #expect(effects.drain() == (isNews ? [.failed(message: 1, Parts.chat, Parts.key(1), .silence)] : []))
-        #expect(effects.counters.messagesFailed == (isNews ? 1 : 0))
-        #expect(effects.counters.messagesDelivered == 0)
-        #expect(outbox.count == (state == .onTwoLinks ? 1 : 0))
-        outbox.delivered(1, to: Parts.person(), over: Self.second, &effects)
-        #expect(effects.drain().count == (state == .onTwoLinks ? 1 : 0))
-    }
-
-    @Test("a link over which a message did not go says nothing of it", arguments: State.allCases)
-    func otherLink(_ state: State) {
-        var effects = Parts.effects()
-        var outbox = outbox(state, &effects)
-        let count = outbox.count
-        for (person, link) in [(1, 9), (2, 1)] {
-            outbox.delivered(1, to: Parts.person(person), over: LinkID(value: UInt64(link)), &effects)
-            outbox.failed(1, to: Parts.person(person), over: LinkID(value: UInt64(link)), .bye, &effects)
-        }
-        #expect(effects.drain().isEmpty)
-        #expect(outbox.count == count)
-    }
-
-    @Test("a message counts its people, not their links, and each has a number of its own")
-    func add() {
-        var outbox = Outbox(now: .zero)
-        let (one, other, device) = (
-            (id: Self.first, key: Parts.key(1)), (id: Self.second, key: Parts.key(2)),
-            (id: LinkID(value: 3), key: Parts.key(1))
-        )
-        for (links, recipients) in [([one], 1), ([one, other], 2), ([one, other, device], 2), ([], 0)] {
-            #expect(outbox.add(over: links).recipients == recipients)
-        }
-        #expect(outbox.count == 3)
-        #expect(outbox.add(over: []).number == 5)
-    }
-
-    @Test("what becomes of a message is told of each person, and the message is kept until the last")
-    func people() {
-        var effects = Parts.effects()
-        var outbox = Outbox(now: .zero)
-        _ = outbox.add(over: [(id: Self.first, key: Parts.key(1)), (id: Self.second, key: Parts.key(2))])
-        outbox.delivered(1, to: Parts.person(1), over: Self.first, &effects)
+    @Test("M-17: one outcome for each message and person, of whichever link acknowledges first")
+    func once() {
+        var outbox = Messages()
+        let admission = outbox.add(to: [(1, "Bob", .fits), (2, "Bob", .fits), (3, "Carol", .fits)])
+        #expect(admission == .accepted(message: 1, over: [1, 2, 3], failed: []))
+        let lost = outbox.failed(1, to: "Bob", over: 1, .bye)
+        let bob = outbox.delivered(1, to: "Bob", over: 2)
+        let again = outbox.delivered(1, to: "Bob", over: 2)
+        let late = outbox.failed(1, to: "Bob", over: 1, .silence)
+        #expect(lost == nil)
+        #expect(bob == outcome(1, "Bob", nil))
+        #expect(again == nil)
+        #expect(late == nil)
         #expect(outbox.count == 1)
-        outbox.failed(1, to: Parts.person(2), over: Self.second, .left, &effects)
+        let carol = outbox.failed(1, to: "Carol", over: 3, .will)
+        #expect(carol == outcome(1, "Carol", .will))
         #expect(outbox.count == 0)
-        #expect(
-            effects.drain() == [
-                .delivered(message: 1, Parts.chat, Parts.key(1)),
-                .failed(message: 1, Parts.chat, Parts.key(2), .left),
-            ])
+    }
+
+    @Test("M-18: the last link of a person to fail gives the reason")
+    func lastLink() {
+        var outbox = Messages()
+        _ = outbox.add(to: [(1, "Bob", .fits), (2, "Bob", .fits)])
+        let first = outbox.failed(1, to: "Bob", over: 2, .stalled)
+        let second = outbox.failed(1, to: "Bob", over: 1, .silence)
+        #expect(first == nil)
+        #expect(second == outcome(1, "Bob", .silence))
+    }
+
+    @Test("M-36: without a link a message is accepted, and nothing is reported; a link that comes later has no part")
+    func nobody() {
+        var outbox = Messages()
+        let admission = outbox.add(to: [])
+        #expect(admission == .accepted(message: 1, over: [], failed: []))
+        #expect(outbox.count == 0)
+        _ = outbox.add(to: [(1, "Bob", .fits)])
+        let later = outbox.delivered(2, to: "Bob", over: 9)
+        #expect(later == nil)
+    }
+
+    @Test("M-14: a message is refused for all peers if one queue is full")
+    func refused() {
+        var outbox = Messages()
+        let admission = outbox.add(to: [(1, "Bob", .fits), (2, "Carol", .full), (3, "Dave", .overdue)])
+        #expect(admission == .refused)
+        #expect(outbox.count == 0)
+        let next = outbox.add(to: [(1, "Bob", .fits)])
+        #expect(next == .accepted(message: 1, over: [1], failed: []))
+    }
+
+    @Test("M-30: a message fails for a peer whose queue is overdue, goes to the others, and is refused without them")
+    func overdue() {
+        var outbox = Messages()
+        let admission = outbox.add(to: [
+            (1, "Bob", .overdue), (2, "Carol", .fits), (3, "Bob", .overdue), (4, "Dave", .overdue), (5, "Dave", .fits),
+        ])
+        #expect(admission == .accepted(message: 1, over: [2, 5], failed: [outcome(1, "Bob", .stalled)]))
+        let late = outbox.delivered(1, to: "Bob", over: 1)
+        #expect(late == nil)
+        let dave = outbox.delivered(1, to: "Dave", over: 5)
+        #expect(dave == outcome(1, "Dave", nil))
+        let alone = outbox.add(to: [(1, "Bob", .overdue), (3, "Bob", .overdue)])
+        #expect(alone == .refused)
     }
 }

@@ -1,92 +1,117 @@
-import InklingTestSupport
+import InklingWire
 import Testing
 
 @testable import InklingCore
 
-@Suite("Pace of a node's records")
+@Suite("pace of records")
 struct RecordPacerTests {
-    /// A pacer whose burst is used up.
-    private func spent() -> RecordPacer {
-        var pacer = RecordPacer(now: .zero)
-        for _ in 0..<2 {
-            pacer.begin()
-            while pacer.take(.zero) {}
+    /// Sends from links that always have a record, for so many seconds, with a read of the socket before each turn.
+    ///
+    /// - Returns: The instants and links of the records.
+    private func send(
+        _ pacer: inout RecordPacer<Int>, links: [Int], from start: Double = 0, seconds: Double
+    ) -> [(Double, Int)] {
+        var sent: [(Double, Int)] = []
+        var now = Instant.seconds(start)
+        let end = Instant.seconds(start + seconds)
+        for link in links { pacer.request(link) }
+        for _ in 0..<100_000 where now < end {
+            pacer.socketWasRead()
+            while sent.count < 100_000, let link = pacer.nextLink(now) {
+                sent.append((now.seconds, link))
+                pacer.sent(link, now: now)
+                pacer.request(link)
+            }
+            now = pacer.nextDeadline(now) ?? end
         }
-        pacer.begin()
-        return pacer
+        return sent
     }
 
-    @Test("64 go out between two reads of the socket (M-13)")
-    func input() {
-        var pacer = RecordPacer(now: .zero)
-        for _ in 0..<2 {
-            let taken = (0..<100).count { _ in pacer.take(.zero) }
-            #expect(taken == 64)
-            pacer.begin()
-        }
+    @Test("M-13: a link sends 64 records in a row, but no more than that, and then 400 a second")
+    func link() {
+        var pacer = RecordPacer<Int>(now: .zero)
+        let sent = send(&pacer, links: [1], seconds: 2)
+        #expect(sent.count { $0.0 == 0 } == 64)
+        #expect(sent.count == 64 + 799)
+        let later = send(&pacer, links: [1], from: 3, seconds: 0.001)
+        #expect(later.count == 64, "the burst comes back")
     }
 
-    @Test("128 go out in a row, then one each half millisecond (M-13)")
+    @Test("M-13: a node sends 128 records in a row, and then 2,000 a second")
     func node() {
-        var pacer = spent()
-        let early = pacer.take(Instant.zero + .microseconds(499))
-        #expect(!early)
-        let onTime = pacer.take(Instant.zero + .microseconds(500))
-        #expect(onTime)
-        let again = pacer.take(Instant.zero + .microseconds(500))
-        #expect(!again)
+        var pacer = RecordPacer<Int>(now: .zero)
+        let sent = send(&pacer, links: Array(0..<50), seconds: 1)
+        #expect(sent.count { $0.0 <= 0.001 } <= 130)
+        #expect((128 + 1_998...128 + 2_000).contains(sent.count))
+        var tokens = 128.0
+        var last = 0.0
+        for (at, _) in sent {
+            tokens = min(128, tokens + 2_000 * (at - last)) - 1
+            last = at
+            if tokens < -0.001 { Issue.record("too many records at \(at) s") }
+        }
     }
 
-    @Test("each that waits gets the next token, and nobody takes it meanwhile (M-21)")
+    @Test("M-13: 64 records go out between two reads of the socket, also empty ones")
+    func reads() {
+        var pacer = RecordPacer<Int>(now: .zero)
+        func burst() -> Int {
+            var count = 0
+            while count < 999, let link = pacer.nextLink(.zero) {
+                pacer.sent(link, now: .zero)
+                pacer.request(link)
+                count += 1
+            }
+            return count
+        }
+        for link in 0..<4 { pacer.request(link) }
+        let first = burst()
+        let without = burst()
+        #expect(first == 64)
+        #expect(without == 0)
+        #expect(pacer.nextDeadline(.zero) == .seconds(0.001))
+        pacer.socketWasRead()
+        let second = burst()
+        #expect(second == 64)
+    }
+
+    @Test("M-21: links that wait take turns, and a link that has sent comes after those that waited before")
     func turns() {
-        var pacer = spent()
-        let turns = (0..<3).map { _ in pacer.reserve(.zero) }
-        #expect(turns == [500, 1_000, 1_500].map { Instant.zero + .microseconds($0) })
-        for (place, turn) in turns.enumerated() {
-            let other = pacer.take(turn)
-            #expect(!other, "whoever asks now comes after those that wait")
-            let early = pacer.use(turn, Instant.zero + .microseconds(500 * place + 499))
-            #expect(early == turn)
-            let onTime = pacer.use(turn, turn)
-            #expect(onTime == nil)
+        var pacer = RecordPacer<Int>(now: .zero)
+        _ = send(&pacer, links: [1, 2, 3], seconds: 0.001)
+        let sent = send(&pacer, links: [4], from: 0.001, seconds: 0.1)
+        let order = sent.map(\.1).suffix(100)
+        for (index, link) in order.enumerated().dropFirst(4) {
+            #expect(link == order[order.startIndex + index - 4], "each fourth turn is the same link's")
         }
-        let next = pacer.reserve(turns[2])
-        #expect(next == Instant.zero + .microseconds(2_000))
+        #expect(Set(order) == [1, 2, 3, 4])
     }
 
-    @Test("a turn that is not used is free for others (M-21)")
-    func givenBack() {
-        var pacer = spent()
-        _ = pacer.reserve(.zero)
-        pacer.giveBack()
-        let taken = pacer.take(Instant.zero + .microseconds(500))
-        #expect(taken)
+    @Test("M-21: asking twice keeps the place, an unused turn costs nothing, and a forgotten link has none")
+    func places() {
+        var pacer = RecordPacer<Int>(now: .zero)
+        for link in [3, 1, 2, 3, 1] { pacer.request(link) }
+        pacer.remove(1)
+        let first = pacer.nextLink(.zero)
+        let second = pacer.nextLink(.zero)
+        let third = pacer.nextLink(.zero)
+        #expect(first == 3)
+        #expect(second == 2)
+        #expect(third == nil)
+        #expect(pacer.nextDeadline(.zero) == nil)
+        let sent = send(&pacer, links: [2], seconds: 0.001)
+        #expect(sent.count == 64)
     }
 
-    @Test("turns that are taken late are a burst at most (M-13, M-21)")
-    func lateTurns() {
-        var pacer = spent()
-        let turns = (0..<1_000).map { _ in pacer.reserve(.zero) }
-        var used = 0
-        // Half a second late.
-        for millisecond in 1_000..<1_100 {
-            pacer.begin()
-            while used < turns.count, pacer.use(turns[used], .at(millisecond)) == nil { used += 1 }
-            #expect(used <= 128 + 2 * (millisecond - 1_000))
-        }
-        #expect(used >= 128 + 2 * 99 - 1)
-    }
-
-    @Test("a turn that meets 64 since the socket was read comes 1 ms later (M-13, M-21)")
-    func fullInput() {
-        var pacer = RecordPacer(now: .zero)
-        while pacer.take(.zero) {}
-        let turn = pacer.reserve(.zero)
-        #expect(turn == .zero, "the rate of the node has room")
-        let later = pacer.use(turn, .zero)
-        #expect(later == .at(1))
-        pacer.begin()
-        let now = pacer.use(turn, .at(1))
-        #expect(now == nil)
+    @Test("M-13: a link that waits for its own rate holds back no other")
+    func resting() {
+        var pacer = RecordPacer<Int>(now: .zero)
+        _ = send(&pacer, links: [1], seconds: 0.001)
+        pacer.request(2)
+        pacer.socketWasRead()
+        let other = pacer.nextLink(.seconds(0.001))
+        #expect(other == 2)
+        pacer.remove(1)
+        #expect(pacer.nextDeadline(.seconds(0.001)) == nil)
     }
 }

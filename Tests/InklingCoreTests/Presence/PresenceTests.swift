@@ -1,232 +1,332 @@
-import InklingCore
-import InklingTestSupport
 import InklingWire
 import Testing
 
-@Suite("Presence, and who is shown")
+@testable import InklingCore
+
+/// What a node shows of people.
+@Suite("Presence")
 struct PresenceTests {
-    /// One node, and peers by hand of the identities 1 to `count`, linked.
-    private func crowd(_ count: Int, names: (Int) -> String) throws -> (VirtualLAN, [ScriptedPeer]) {
-        let lan = VirtualLAN()
-        lan.add(identity: 0, name: "Node")
-        var peers: [ScriptedPeer] = []
-        for identity in 1...count {
-            let peer = ScriptedPeer(
-                lan, identity: identity, host: 100 + identity, name: names(identity), run: UInt64(identity))
-            try peer.meet()
-            peers.append(peer)
+    /// A node with shown links to some people, by identity; several links of one identity are its devices.
+    private func stage(_ identities: [Int], chat: ChatID = World.chat) -> (LinkStage, [LinkID]) {
+        var stage = LinkStage(isShown: true)
+        var ids: [LinkID] = []
+        for (index, identity) in identities.enumerated() {
+            stage.with { endpoint, now in
+                let made = endpoint.make(
+                    PersonID(chat: chat, key: World.key(identity)), run: UInt64(200 + index),
+                    EpochPair(own: 0, peer: 0), at: World.address(20 + index), now)
+                guard let id = made else { return }
+                var session = Session(
+                    localIndex: UInt32(300 + index), remoteIndex: UInt32(400 + index), role: .responder,
+                    keys: LinkStage.keys.node, address: World.address(20 + index), now: now)
+                session.opened(order: 1, isNewest: true, now: now)
+                endpoint.join(session, to: id, now)
+                endpoint.comeUp(id, now)
+                let record = Record(number: 0, type: .name, body: Array("Name \(identity)".utf8))
+                _ = endpoint.links[id].receive(.record(record), &endpoint.pools, endpoint.surroundings, now: now)
+                endpoint.links[id].status.name = "Name \(identity)"
+                endpoint.report(id, now)
+                endpoint.finish()
+                ids.append(id)
+            }
         }
-        lan.run(for: .milliseconds(500))
-        for peer in peers { peer.clear() }
-        return (lan, peers)
+        return (stage, ids)
     }
 
-    @Test("a change of away goes out at once on all links, and the stop that it causes in the same frame (T-21, T-10)")
-    func awayFrame() throws {
-        let (lan, peers) = try crowd(3) { "peer \($0)" }
-        lan.compose(0, "h")
-        lan.run(for: .milliseconds(300))
-        for peer in peers { peer.clear() }
-        lan.perform(0) { $0.setAway(true, now: $1) }
-        for peer in peers {
-            peer.poll()
-            #expect(peer.seen.map(\.frames) == [[.typing(Status(isTyping: false, isAway: true))]])
-            peer.clear()
-        }
-        lan.run(for: .milliseconds(200))
-        lan.perform(0) { $0.setAway(true, now: $1) }
-        for peer in peers {
-            peer.poll()
-            peer.clear()
-            peer.send([.pong(1)])
-        }
-        lan.perform(0) { $0.setAway(false, now: $1) }
-        for peer in peers {
-            peer.poll()
-            #expect(peer.seen.count == 1)
-            #expect(peer.seen.first?.frames.compactMap(\.status) == [Status(isTyping: false, isAway: false)])
+    /// A link's peer says a status.
+    private func say(_ stage: inout LinkStage, _ id: LinkID, typing: Bool = false, away: Bool = false, counter: UInt32)
+    {
+        stage.with { endpoint, now in
+            _ = endpoint.links[id].status.receive(
+                Status(isTyping: typing, isAway: away), counter: counter, isBehind: false, now: now)
+            endpoint.report(id, now)
+            endpoint.finish()
         }
     }
 
-    @Test("others are told of online, away, back and offline as it happens (R22, T-19)")
-    func life() {
-        let lan = VirtualLAN()
-        lan.add(identity: 0, name: "Alice")
-        lan.add(identity: 1, name: "Bob")
-        lan.discoverAll()
-        lan.run(for: .seconds(2))
-        #expect(lan.presences(0).map(\.presence) == [.online], "within 2 s of starting")
-        lan.perform(1) { $0.setAway(true, now: $1) }
-        lan.run(for: .milliseconds(1))
-        lan.perform(1) { $0.setAway(false, now: $1) }
-        lan.run(for: .milliseconds(1))
-        lan.perform(1) { $0.suspend(now: $1) }
-        lan.run(for: .milliseconds(1))
-        #expect(lan.presences(0).map(\.why) == [.hello, .away, .back, .bye])
-        #expect(lan.presences(0).map(\.presence) == [.online, .away, .online, .offline])
-        lan.run(for: .seconds(10))
-        lan.perform(1) { $0.resume(now: $1) }
-        lan.run(for: .seconds(2))
-        #expect(lan.presences(0).last?.presence == .online, "online again on return")
-        lan.perform(1) { $0.quit(now: $1) }
-        lan.run(for: .milliseconds(1))
-        #expect(lan.presences(0).map(\.why).suffix(2) == [.hello, .bye])
+    private func lists(_ stage: LinkStage) -> [[PublicKey]] {
+        stage.outputs.compactMap { if case .typing(_, let people) = $0.output { people.map(\.key) } else { nil } }
     }
 
-    @Test("silence is told exactly 3.0 s after the last evidence, and with it any typing is over (R22, R16)")
-    func silence() throws {
-        let peer = try ScriptedPeer.linked()
-        peer.send(typing: true)
-        peer.run(for: 700)
-        peer.send([.pong(1)])
-        let last = peer.now
-        peer.run(for: 4_000)
-        #expect(peer.lan.presences(0).map(\.why) == [.silence])
-        #expect(peer.lan.presences(0).first?.at == last + 3_000)
-        #expect(peer.shown.map(\.at) == [last - 700, last + 2_300])
-        #expect(peer.lan.hosts[0].endpoint.counters.linksLostToSilence == 1)
-    }
-
-    @Test("a lost away is healed by the next heartbeat (T-2)")
-    func lostAway() {
-        let lan = twoNodes()
-        lan.cut()
-        lan.perform(1) { $0.setAway(true, now: $1) }
-        lan.repair()
-        lan.run(for: .milliseconds(1_001))
-        #expect(lan.presences(0).map(\.presence) == [.away])
-    }
-
-    @Test("who started last is named first, and heartbeats, copies and refreshes change nothing (T-20, R18)")
-    func order() throws {
-        let (lan, peers) = try crowd(11) { "peer \($0)" }
-        let turns = [4, 9, 0, 7, 2, 10, 5, 1, 8, 3, 6]
-        for place in turns {
-            peers[place].send(typing: true)
-            lan.run(for: .milliseconds(10))
+    private func reports(_ stage: LinkStage, of identity: Int) -> [Presence] {
+        stage.outputs.compactMap { output in
+            guard case .presence(_, let person, let presence, _) = output.output, person.key == World.key(identity)
+            else {
+                return nil
+            }
+            return presence
         }
-        let expected = turns.reversed().map { "peer \($0 + 1)" }
-        #expect(lan.typing(0).last?.names == expected, "eleven at once")
-        let told = lan.typing(0).count
-        #expect(told == 11)
-        for _ in 0..<5 {
-            lan.run(for: .milliseconds(400))
-            for peer in peers { peer.send(typing: true) }
+    }
+
+    @Test("Presence is the best of a person's links: online before away before offline (T-19)")
+    func best() {
+        var (stage, ids) = stage([4, 4])
+        say(&stage, ids[0], away: true, counter: 1)
+        #expect(reports(stage, of: 4) == [.online])
+        say(&stage, ids[1], away: true, counter: 1)
+        #expect(reports(stage, of: 4) == [.online, .away])
+        stage.with { $0.forget(ids[0], .bye, .bye, $1) }
+        #expect(reports(stage, of: 4) == [.online, .away])
+        stage.with { $0.forget(ids[1], .bye, .bye, $1) }
+        #expect(reports(stage, of: 4) == [.online, .away, .offline])
+    }
+
+    @Test("A person types while one of the links does (T-19)")
+    func devices() {
+        var (stage, ids) = stage([4, 4])
+        say(&stage, ids[0], typing: true, counter: 1)
+        say(&stage, ids[1], typing: true, counter: 1)
+        say(&stage, ids[0], typing: false, counter: 2)
+        #expect(lists(stage) == [[World.key(4)]])
+        say(&stage, ids[1], typing: false, counter: 2)
+        #expect(lists(stage) == [[World.key(4)], []])
+    }
+
+    @Test(
+        "Typists are listed with the latest start first, then by name, then by user ID; heartbeats change nothing (T-20)"
+    )
+    func order() {
+        var (stage, ids) = stage([4, 5, 6])
+        say(&stage, ids[1], typing: true, counter: 1)
+        stage.run(.ms(100))
+        say(&stage, ids[2], typing: true, counter: 1)
+        say(&stage, ids[0], typing: true, counter: 1)
+        #expect(lists(stage).last == [World.key(4), World.key(6), World.key(5)])
+        let count = lists(stage).count
+        stage.run(.ms(100))
+        say(&stage, ids[1], typing: true, counter: 2)
+        #expect(lists(stage).count == count)
+    }
+
+    @Test("At most 20 lists a second are reported (burst 20): the first at once, then the latest state (T-22)")
+    func lists() {
+        var (stage, ids) = stage([4])
+        for step in 0..<60 {
+            // More links than one, so that T-16 does not limit this.
+            stage.endpoint.links[ids[0]].status = PeerStatus(now: stage.now)
+            say(&stage, ids[0], typing: step % 2 == 0, counter: UInt32(step + 1))
         }
-        #expect(lan.typing(0).count == told, "stable between starts")
-        peers[7].send(typing: false)
-        #expect(lan.typing(0).last?.names == expected.filter { $0 != "peer 8" })
-        peers[7].send(typing: true)
-        #expect(lan.typing(0).last?.names == ["peer 8"] + expected.filter { $0 != "peer 8" })
+        #expect(lists(stage).count == 20)
+        let before = lists(stage).count
+        stage.run(.ms(1_000))
+        #expect(lists(stage).count - before <= 20)
+        #expect(lists(stage).last == [])
     }
 
-    @Test("starts of one instant are named by name, and equal names by user ID (T-20)")
-    func ties() throws {
-        let names = ["", "Cleo", "Adam", "Same", "Same", "Same", "Same", "Bea", "Same", "Same", "Same", "Same"]
-        let (lan, peers) = try crowd(11) { names[$0] }
-        for peer in peers { peer.send(typing: true) }
-        let people = lan.hosts[0].endpoint.typing(in: VirtualLAN.lobby.tag)
-        #expect(people.prefix(3).map(\.name) == ["Adam", "Bea", "Cleo"])
-        let same = people.dropFirst(3).map(\.key.userID)
-        #expect(same.count == 8)
-        #expect(same == same.sorted())
-        let reversed = try crowd(11) { names[$0] }
-        for peer in reversed.1.reversed() { peer.send(typing: true) }
-        #expect(reversed.0.hosts[0].endpoint.typing(in: VirtualLAN.lobby.tag) == people, "not the order of arrival")
+    @Test("A person's presence that changes again within a second is reported 20 times a second (T-26)")
+    func presences() {
+        var (stage, ids) = stage([4])
+        for step in 0..<50 { say(&stage, ids[0], away: step % 2 == 0, counter: UInt32(step + 1)) }
+        #expect(reports(stage, of: 4).count <= 22)
+        stage.run(.ms(1_100))
+        #expect(reports(stage, of: 4).last == .online)
     }
 
-    @Test("two devices of one person are one, typing while one of them is, and online before away (T-19, R24)")
-    func devices() throws {
-        let lan = VirtualLAN()
-        lan.add(identity: 0, name: "Node")
-        let one = ScriptedPeer(lan, identity: 1, host: 101, name: "Ann", run: 1)
-        let two = ScriptedPeer(lan, identity: 1, host: 102, name: "Ann", run: 2)
-        try one.meet()
-        lan.run(for: .milliseconds(100))
-        try two.meet()
-        lan.run(for: .milliseconds(100))
-        one.send([.pong(1)])
-        two.send([.pong(1)])
-        #expect(lan.hosts[0].endpoint.tableSizes.links == 2)
-        #expect(lan.online(0).count == 1)
-        lan.forget()
-        one.send(typing: true)
-        two.send(typing: true)
-        one.send(typing: false)
-        #expect(one.shown.map(\.shown) == [true])
-        two.send(typing: false)
-        #expect(one.shown.map(\.shown) == [true, false])
-        #expect(lan.presences(0).isEmpty)
-        one.send(typing: false, away: true)
-        #expect(lan.presences(0).isEmpty, "the other is online")
-        two.send(typing: false, away: true)
-        #expect(lan.presences(0).map(\.presence) == [.away])
-        two.send(typing: true, away: true)
-        one.send(typing: false)
-        #expect(lan.presences(0).map(\.presence) == [.away, .online])
-        two.send([.bye(.quit)])
-        #expect(one.shown.last?.shown == false, "the link that typed is gone")
-        #expect(lan.presences(0).map(\.presence) == [.away, .online])
-        one.send([.bye(.quit)])
-        #expect(lan.presences(0).map(\.presence) == [.away, .online, .offline])
-    }
-
-    @Test("the order does not change because one of a person's devices stops (T-20, R18)", arguments: [false, true])
-    func deviceOrder(_ laterStops: Bool) throws {
-        let lan = VirtualLAN()
-        lan.add(identity: 0, name: "Node")
-        let one = ScriptedPeer(lan, identity: 1, host: 101, name: "Ann", run: 1)
-        let two = ScriptedPeer(lan, identity: 1, host: 102, name: "Ann", run: 2)
-        let other = ScriptedPeer(lan, identity: 2, host: 103, name: "Ben", run: 3)
-        for peer in [one, two, other] {
-            try peer.meet()
-            lan.run(for: .milliseconds(50))
+    @Test("A message waits for the list that ends its author's typing, at most 50 ms (T-27)")
+    func message() throws {
+        var (stage, ids) = stage([4])
+        say(&stage, ids[0], typing: true, counter: 1)
+        for step in 0..<19 {
+            stage.endpoint.links[stage.id].status = PeerStatus(now: stage.now)
+            stage.endpoint.links[stage.id].status.name = "Peer"
+            stage.receive([step % 2 == 0 ? .typingOn : .typingOff])
         }
-        for peer in [one, two, other] { peer.send([.pong(1)]) }
-        lan.forget()
-        one.send(typing: true)
-        lan.run(for: .milliseconds(10))
-        other.send(typing: true)
-        lan.run(for: .milliseconds(10))
-        two.send(typing: true)
-        lan.run(for: .milliseconds(10))
-        let before = lan.typing(0).last?.names
-        (laterStops ? two : one).send(typing: false)
-        #expect(lan.typing(0).last?.names == before, "nobody started")
-        #expect(before == ["Ben", "Ann"], "Ann has been typing since before Ben started")
+        let start = stage.now
+        stage.receive([.typingOff, .text("held", number: 1)])
+        #expect(stage.texts.isEmpty)
+        stage.run(.ms(50))
+        #expect(stage.texts == ["held"])
+        let last = stage.outputs.last { if case .message = $0.output { true } else { false } }
+        let list = stage.outputs.lastIndex { if case .typing = $0.output { true } else { false } }
+        let text = stage.outputs.lastIndex { if case .message = $0.output { true } else { false } }
+        #expect(try #require(last).at - start <= .ms(50) && list ?? .max < text ?? 0)
     }
 
-    @Test("a suspect peer goes on to be shown as typing, a peer that is down does not (T-19)")
-    func suspect() throws {
-        let peer = try ScriptedPeer.linked()
-        let start = peer.now
-        peer.run(for: 1_000)
-        peer.send(typing: true, counter: 9)
-        peer.run(for: 1_800)
-        #expect(!peer.pings.isEmpty, "suspect")
-        #expect(peer.shown.map { $0.at - start } == [1_000])
-        peer.send([.pong(1)])
-        peer.run(for: 1_250)
-        #expect(peer.shown.map { $0.at - start } == [1_000, 4_000], "T-15 alone ended it")
-        #expect(peer.lan.online(0) == ["Hand"])
+    @Test("What the node's own user causes is reported at once (T-27)")
+    func own() {
+        var (stage, ids) = stage([4])
+        for step in 0..<50 { say(&stage, ids[0], away: step % 2 == 0, counter: UInt32(step + 1)) }
+        stage.with { $0.block(World.key(4).userID, now: $1) }
+        #expect(reports(stage, of: 4).last == .offline)
     }
 
-    @Test("a person is told of before anything else of it: presence, then typing or messages (R14, R22, W-30)")
-    func presenceFirst() throws {
-        let lan = VirtualLAN()
-        lan.add(identity: 0)
-        let peer = ScriptedPeer(lan, host: 100)
-        lan.perform(0) {
-            $0.found("x", chat: peer.chat.tag, key: peer.identity.publicKey, addresses: [peer.address], now: $1)
+    @Test("A person is online once a link is up and record 0 came; the name is that of the link made last (T-28)")
+    func name() {
+        var (stage, ids) = stage([4, 4])
+        stage.with { endpoint, now in
+            endpoint.links[ids[0]].status.name = "First"
+            endpoint.links[ids[1]].status.name = "Second"
+            endpoint.report(ids[0], now)
         }
-        lan.run(for: .zero)
-        try peer.answerNewest()
-        peer.send([peer.hello, .typing(Status(isTyping: true, isAway: true))])
-        let outputs = lan.hosts[0].log.map(\.output)
-        #expect(outputs.count >= 2)
-        guard case .presence(_, _, _, .hello) = outputs.first else {
-            Issue.record("\(outputs)")
+        #expect(stage.endpoint.present(in: World.chat).first { $0.person.key == World.key(4) }?.person.name == "Second")
+        stage.with { $0.forget(ids[1], .bye, .bye, $1) }
+        #expect(stage.endpoint.present(in: World.chat).first { $0.person.key == World.key(4) }?.person.name == "First")
+    }
+
+    @Test("A person who goes offline keeps the name shown last (T-28)")
+    func lastName() {
+        var (stage, ids) = stage([4, 4])
+        stage.with { endpoint, now in
+            endpoint.links[ids[0]].status.name = "First"
+            endpoint.links[ids[1]].status.name = "Second"
+            endpoint.report(ids[1], now)
+            endpoint.links[ids[0]].liveness.goDown(now)
+            endpoint.forget(ids[1], .silence, .silence, now)
+        }
+        guard case .presence(_, let person, let presence, _) = stage.outputs.last?.output else {
+            Issue.record("no presence is reported")
             return
         }
+        #expect(presence == .offline && person.name == "Second")
+    }
+
+    @Test("Presence, then typing, then messages are reported of a datagram (T-29)")
+    func reportOrder() throws {
+        var stage = LinkStage()
+        stage.receive([.beat, .pong(try #require(stage.pingTokens.last))])
+        stage.receive([.typingOff, .name("Peer")])
+        stage.receive([.text("early", number: 2)])
+        let before = stage.outputs.count
+        stage.receive([.typing(Status(isTyping: true, isAway: true)), .text("late", number: 1)])
+        let kinds = stage.outputs[before...].compactMap { output -> String? in
+            switch output.output {
+            case .presence: "presence"
+            case .typing: "typing"
+            case .message: "message"
+            case .send, .delivered, .failed, .keepWill, .dropWill, .peerIsOneself: nil
+            }
+        }
+        #expect(kinds == ["presence", "typing", "message", "message"])
+        #expect(stage.texts == ["late", "early"])
+    }
+
+    @Test("When a link ends, failed messages come first, then typing, then presence (T-29)")
+    func endOrder() {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.typingOn])
+        stage.with { _ = try? $0.send("lost", to: World.chat, now: $1) }
+        let before = stage.outputs.count
+        stage.receive([.bye(.quit)])
+        let kinds = stage.outputs[before...].compactMap { output -> String? in
+            switch output.output {
+            case .presence(_, _, _, let reason): "presence \(reason)"
+            case .typing: "typing"
+            case .failed(_, _, _, let reason): "failed \(reason)"
+            case .send, .delivered, .message, .keepWill, .dropWill, .peerIsOneself: nil
+            }
+        }
+        #expect(kinds == ["failed bye", "typing", "presence bye"])
+    }
+
+    @Test("More than 10 starts a second on a link (burst 10) are dropped, and no end (T-16)")
+    func starts() {
+        var typing = ReceivedTyping(now: .zero)
+        var started = 0
+        for step in 0..<40 {
+            if typing.apply(isTyping: step % 2 == 0, now: .zero) == .started { started += 1 }
+        }
+        #expect(started == 10)
+        #expect(typing.apply(isTyping: true, now: .ms(100)) == .started)
+        #expect(typing.apply(isTyping: false, now: .ms(100)) == .ended)
+    }
+
+    @Test("Typing in one chat touches no other, and a name change reaches all chats (T-4, M-24)")
+    func chats() {
+        let lan = TestLAN()
+        lan.start(0, chats: [World.lobby, World.other])
+        lan.start(1, chats: [World.lobby, World.other])
+        lan.listAll()
+        for id in 0..<2 { lan.list(id, to: 1 - id, name: "o\(id)", in: World.other.id) }
+        lan.run(.seconds(2))
+        #expect(lan.links(0, to: 1).count == 1 && lan.links(0, to: 1).first?.isShown == true)
+        #expect(lan.link(0, to: 1, in: World.other.id)?.isShown == true)
+        lan.compose(0, "x")
+        lan.run(.ms(5))
+        #expect(lan.typists(at: 1) == [World.key(0)] && lan.typists(at: 1, in: World.other.id).isEmpty)
+        lan.with(0) { $0.rename("Renamed", now: $1) }
+        lan.run(.seconds(2))
+        for chat in [World.chat, World.other.id] {
+            #expect(lan.nodes[1]?.endpoint.present(in: chat).first?.person.name == "Renamed")
+        }
+        // A chat that is left and joined again keeps its run (L-58).
+        let run = lan.nodes[0]?.endpoint.run(in: World.other.id)
+        lan.with(0) { try? $0.leave(World.other.id, now: $1) }
+        lan.run(.ms(5))
+        #expect(lan.nodes[1]?.endpoint.present(in: World.other.id).isEmpty == true && lan.isUp(0, to: 1))
+        lan.with(0) { try? $0.join(World.other, isSecret: false, now: $1) }
+        #expect(
+            lan.nodes[0]?.endpoint.run(in: World.other.id) == run && run != lan.nodes[0]?.endpoint.run(in: World.chat))
+        lan.list(1, to: 0, name: "o1", in: World.other.id)
+        lan.run(.seconds(3))
+        #expect(lan.link(0, to: 1, in: World.other.id)?.isShown == true)
+    }
+
+    @Test("A user who does not announce typing sends none (typing.md)")
+    func silentTyping() {
+        let lan = ConversationTests.pair { $0.sendsTyping = false }
+        lan.compose(0, "x")
+        lan.run(.seconds(2))
+        #expect(lan.typists(at: 1).isEmpty)
+    }
+
+    @Test("Own identity's devices share no link, and nothing of them shows (T-17, D-7)")
+    func ownDevices() {
+        let lan = TestLAN()
+        lan.start(0, identity: 3)
+        lan.start(1, identity: 3)
+        lan.listAll()
+        lan.run(.seconds(5))
+        #expect(lan.sent.isEmpty && lan.outputs(0).isEmpty)
+    }
+
+    @Test("Two devices of one identity are two links of one person (L-31, T-19)")
+    func twoDevices() {
+        let lan = TestLAN()
+        lan.start(0)
+        lan.start(1, identity: 3)
+        lan.start(2, identity: 3)
+        for id in 1..<3 {
+            lan.list(id, to: 0)
+            lan.list(0, to: id)
+        }
+        lan.run(.seconds(4))
+        #expect(lan.links(0, to: 3).count == 2 && lan.links(0, to: 3).allSatisfy(\.isShown))
+        #expect(lan.nodes[0]?.endpoint.present(in: World.chat).count == 1)
+        lan.say(0, "both")
+        lan.run(.ms(50))
+        #expect(lan.messages(at: 1) == ["both"] && lan.messages(at: 2) == ["both"])
+        #expect(lan.counters(0).messagesDelivered == 1)
+        lan.kill(1)
+        lan.run(.seconds(80))
+        #expect(lan.presence(3, at: 0) == .online && lan.links(0, to: 3).count == 1)
+    }
+
+    @Test("The draft goes nowhere, nor its length (T-1)")
+    func draft() {
+        var sizes: [[Int]] = []
+        for text in ["a", String(repeating: "secret", count: 200)] {
+            let lan = ConversationTests.pair()
+            let start = lan.now
+            lan.compose(0, text)
+            lan.run(.seconds(3))
+            sizes.append(lan.sent(by: 0, since: start).map(\.bytes.count))
+        }
+        #expect(sizes[0] == sizes[1])
+    }
+
+    @Test("Silence says replaced for messages if another link of the person is left (M-18)")
+    func replacedReason() {
+        var (stage, ids) = stage([4, 4])
+        stage.with { endpoint, now in
+            for id in ids { endpoint.links[id].sender.peerWasNamed(now: now) }
+            endpoint.finish()
+        }
+        stage.with { _ = try? $0.send("x", to: World.chat, now: $1) }
+        stage.with { $0.forget(ids[0], .silence, .silence, $1) }
+        stage.with { $0.forget(ids[1], .silence, .silence, $1) }
+        let failures = stage.outputs.compactMap { output -> FailureReason? in
+            if case .failed(_, _, let key, let reason) = output.output, key == World.key(4) { reason } else { nil }
+        }
+        #expect(failures == [.silence])
     }
 }

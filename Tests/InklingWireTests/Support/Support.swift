@@ -1,12 +1,11 @@
 import Foundation
-import InklingTestSupport
 import InklingWire
 
 struct NotHex: Error {}
 
 struct Missing: Error {}
 
-/// What a vector must have: `#require` can't stand within another one.
+/// Unwraps a value that a vector must have, because `#require` can't stand within another one.
 func need<Value>(_ value: Value?) throws -> Value {
     guard let value else { throw Missing() }
     return value
@@ -26,6 +25,11 @@ func hex(_ bytes: [UInt8]) -> String {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
 }
 
+/// The number of 16 hex digits, as vectors have tokens, nonces, checks and runs.
+func number(_ hex: String?) throws -> UInt64 {
+    try need(UInt64(bigEndianBytes: unhex(need(hex))))
+}
+
 /// Every array that differs from `bytes` in one bit, with the place of that bit.
 func bitFlips(of bytes: [UInt8]) -> [(byte: Int, mask: UInt8, bytes: [UInt8])] {
     bytes.indices.flatMap { index in
@@ -43,16 +47,38 @@ func contents(of path: String) throws -> Data {
     return try Data(contentsOf: folder.appendingPathComponent(path))
 }
 
-/// Two sides that share a chat's key, and the handshake between them.
+/// A generator whose numbers follow from its seed (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+
+    mutating func bytes(_ count: Int) -> [UInt8] {
+        (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
+    }
+}
+
+/// Two nodes in one chat, and the handshake between them.
 struct Pair {
-    var initiator: KeyPair
-    var responder: KeyPair
-    var initiatorEphemeral: KeyPair
-    var responderEphemeral: KeyPair
-    var preSharedKey: [UInt8]
+    let initiator: KeyPair
+    let responder: KeyPair
+    let initiatorEphemeral: KeyPair
+    let responderEphemeral: KeyPair
+    let chat: ChatKeys
     let senderIndex: UInt32 = 0x0102_0304
-    let tag = ChatTag(0x1122_3344_5566_7788)
     let responderIndex: UInt32 = 0xA0B0_C0D0
+    let initiatorState = RunAndEpoch(run: 0x1122_3344_5566_7788, epoch: 5)
+    let responderState = RunAndEpoch(run: 0, epoch: .max)
 
     init(seed: UInt64 = 1) {
         var generator = SeededGenerator(seed: seed)
@@ -60,27 +86,24 @@ struct Pair {
         responder = KeyPair(using: &generator)
         initiatorEphemeral = KeyPair(using: &generator)
         responderEphemeral = KeyPair(using: &generator)
-        preSharedKey = generator.bytes(32)
+        chat = ChatKeys(secret: ChatSecret(using: &generator))
     }
 
-    var prologue: [UInt8] { Initiation.prologue(senderIndex: senderIndex, tag: tag) }
-
-    func initiate() throws -> (handshake: NoiseInitiator, message: [UInt8]) {
-        try NoiseInitiator.initiate(
-            identity: initiator, ephemeral: initiatorEphemeral, remote: responder.publicKey,
-            preSharedKey: preSharedKey, prologue: prologue)
+    func initiate(to remote: PublicKey? = nil) throws -> PendingHandshake {
+        try PendingHandshake(
+            chat: chat, identity: initiator, ephemeral: initiatorEphemeral, remote: remote ?? responder.publicKey,
+            senderIndex: senderIndex, own: initiatorState)
     }
 
-    func reply(to message: [UInt8]) throws -> (message: [UInt8], keys: TransportKeys) {
-        try NoiseResponder.read(identity: responder, prologue: prologue, message: message)
-            .reply(
-                ephemeral: responderEphemeral, preSharedKey: preSharedKey, payload: responderIndex.bigEndianBytes)
+    func respond(to initiation: Initiation) throws -> (response: Response, keys: TransportKeys) {
+        try ReceivedHandshake(initiation, chat: chat, identity: responder)
+            .respond(ephemeral: responderEphemeral, index: responderIndex, own: responderState)
     }
 
     /// The keys of both sides after the whole handshake.
     func shake() throws -> (initiator: TransportKeys, responder: TransportKeys) {
-        let (handshake, first) = try initiate()
-        let (second, responderKeys) = try reply(to: first)
-        return (try handshake.finish(second).keys, responderKeys)
+        let pending = try initiate()
+        let (response, keys) = try respond(to: pending.initiation)
+        return (try pending.complete(response).keys, keys)
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import InklingWire
 import Testing
 
-/// A case of `Protocol/vectors`: it names itself, and the clauses that it shows.
+/// A case of `Protocol/vectors`, with its name and the clauses that it shows.
 protocol VectorCase: Decodable, Sendable, CustomTestStringConvertible {
     var name: String { get }
     var clauses: [String] { get }
@@ -17,13 +17,18 @@ func vectors<File: Decodable>(_ name: String, as type: File.Type = File.self) th
     try JSONDecoder().decode(type, from: contents(of: "../../Protocol/vectors/\(name).json"))
 }
 
-/// A chat as the vectors give it: by its name or by its secret.
+/// A chat of the vectors: an open one by its name, or a secret one by secret and owner.
 struct ChatVector: Decodable, Sendable {
     let open: String?
     let secret: String?
+    let owner: String?
 
-    var keys: ChatKeys? {
-        open.map { ChatKeys(openName: $0) } ?? secret.flatMap { ChatSecret(base32: $0) }.map { ChatKeys(secret: $0) }
+    var keys: ChatKeys {
+        get throws {
+            if let open { return ChatKeys(openName: try ChatName(open)) }
+            let secret = try ChatSecret(base32: need(secret))
+            return ChatKeys(secret: secret, owner: try owner.map { try PublicKey(base64url: $0) })
+        }
     }
 }
 
@@ -35,30 +40,26 @@ struct DerivationVectors: Decodable {
         let userID: String
     }
 
-    struct OpenChatCase: VectorCase {
+    struct FingerprintCase: VectorCase {
+        let name: String
+        let clauses: [String]
+        let publicKeys: [String]
+        let digits: String
+    }
+
+    struct ChatCase: VectorCase {
+        let name: String
+        let clauses: [String]
+        let chat: ChatVector
+        let psk: String
+        let prologueKey: String
+    }
+
+    struct ChatNameCase: VectorCase {
         let name: String
         let clauses: [String]
         let chatName: String
-        let tag: String
-        let psk: String
-    }
-
-    struct SecretChatCase: VectorCase {
-        let name: String
-        let clauses: [String]
-        let secret: String
-        let tag: String
-        let psk: String
-    }
-
-    struct MaskCase: VectorCase {
-        let name: String
-        let clauses: [String]
-        let secret: String
-        let nonce: String
-        let mask: String
-        let publicKey: String
-        let maskedKey: String
+        let bytes: String?
     }
 
     struct TextCase: VectorCase {
@@ -66,14 +67,54 @@ struct DerivationVectors: Decodable {
         let clauses: [String]
         let text: String
         let bytes: String?
+        let error: String?
+    }
+
+    struct InviteCase: VectorCase {
+        let name: String
+        let clauses: [String]
+        let text: String
+        let chatName: String?
+        let secret: String?
+        let owner: String?
+        let canonical: Bool?
+    }
+
+    struct AskCase: VectorCase {
+        let name: String
+        let clauses: [String]
+        let chat: ChatVector
+        let token: String
+        let check: String
+    }
+
+    struct SealCase: VectorCase {
+        let name: String
+        let clauses: [String]
+        let chat: ChatVector
+        let token: String?
+        let nonce: String
+        let publicKey: String?
+        let sealedKey: String
+        let error: String?
+    }
+
+    struct InstanceCase: VectorCase {
+        let name: String
+        let clauses: [String]
+        let chat: ChatVector
+        let nonce: String?
+        let text: String
+        let canonical: Bool?
+        let error: String?
     }
 
     struct RecordCase: VectorCase {
         let name: String
         let clauses: [String]
         let chat: ChatVector
+        let nonce: String
         let bytes: String
-        let nonce: String?
         let publicKey: String?
         let canonical: Bool?
         let error: String?
@@ -82,13 +123,22 @@ struct DerivationVectors: Decodable {
     static func read() throws -> DerivationVectors { try vectors("derivations") }
 
     let userIDs: [UserIDCase]
-    let openChats: [OpenChatCase]
-    let secretChats: [SecretChatCase]
-    let keyMasks: [MaskCase]
+    let fingerprints: [FingerprintCase]
+    let chats: [ChatCase]
+    let chatNames: [ChatNameCase]
+    let invalidChatNames: [ChatNameCase]
     let secrets: [TextCase]
     let invalidSecrets: [TextCase]
     let keys: [TextCase]
     let invalidKeys: [TextCase]
+    let invites: [InviteCase]
+    let invalidInvites: [InviteCase]
+    let askChecks: [AskCase]
+    let invalidAskChecks: [AskCase]
+    let sealedKeys: [SealCase]
+    let invalidSealedKeys: [SealCase]
+    let instanceNames: [InstanceCase]
+    let invalidInstanceNames: [InstanceCase]
     let serviceRecords: [RecordCase]
     let invalidServiceRecords: [RecordCase]
 }
@@ -102,8 +152,8 @@ struct DatagramVectors: Decodable {
         let senderIndex: UInt32?
         let receiverIndex: UInt32?
         let counter: UInt32?
-        let token: UInt32?
-        let tag: String?
+        let token: String?
+        let check: String?
         let noise: String?
         let cookie: String?
         let ciphertext: String?
@@ -118,6 +168,8 @@ struct DatagramVectors: Decodable {
         let error: String
     }
 
+    static func read() throws -> DatagramVectors { try vectors("datagrams") }
+
     let valid: [Valid]
     let invalid: [Invalid]
 }
@@ -127,21 +179,18 @@ struct FrameVectors: Decodable {
         let type: String
         let typing: Bool?
         let away: Bool?
+        let unheard: Bool?
         let interval: UInt8?
-        let run: String?
-        let stream: UInt32?
-        let held: UInt32?
-        let next: UInt32?
-        let name: String?
-        let record: UInt32?
+        let number: UInt32?
+        let recordType: UInt8?
         let first: Bool?
         let last: Bool?
-        let text: String?
+        let body: String?
+        let next: UInt32?
         let bitmap: UInt16?
         let token: UInt16?
         let reason: String?
         let code: UInt8?
-        let body: String?
     }
 
     struct Valid: VectorCase {
@@ -149,7 +198,7 @@ struct FrameVectors: Decodable {
         let clauses: [String]
         let bytes: String
         let frames: [FrameFields]
-        let reencodes: Bool?
+        let reencodes: Bool
     }
 
     struct Invalid: VectorCase {
@@ -160,8 +209,18 @@ struct FrameVectors: Decodable {
         let offset: Int
     }
 
+    struct Name: VectorCase {
+        let name: String
+        let clauses: [String]
+        let body: String
+        let displayName: String
+    }
+
+    static func read() throws -> FrameVectors { try vectors("frames") }
+
     let valid: [Valid]
     let invalid: [Invalid]
+    let names: [Name]
 }
 
 struct HandshakeVectors: Decodable {
@@ -171,6 +230,8 @@ struct HandshakeVectors: Decodable {
         let staticPublic: String
         let ephemeralPrivate: String
         let ephemeralPublic: String
+        let run: String
+        let epoch: UInt32
     }
 
     struct Sealed: Decodable, Sendable {
@@ -185,18 +246,17 @@ struct HandshakeVectors: Decodable {
         let name: String
         let clauses: [String]
         let chat: ChatVector
-        let tag: String
-        let psk: String
         let initiator: Side
         let responder: Side
-        let header: String
         let prologue: String
+        let message1Payload: String
         let message1: String
-        let message2Payload: String
-        let message2: String
+        let check: String
         let initiation: String
         let cookie: String
         let initiationWithCookie: String
+        let message2Payload: String
+        let message2: String
         let response: String
         let handshakeHash: String
         let initiatorToResponderKey: String
@@ -239,21 +299,28 @@ struct SealedVectors: Decodable {
         let error: String
     }
 
+    static func read() throws -> SealedVectors { try vectors("sealed") }
+
     let valid: [Valid]
     let invalid: [Invalid]
 }
 
 struct ReplayVectors: Decodable {
     struct Step: Decodable, Sendable {
-        let counter: UInt64
-        let accept: Bool
+        let session: String
+        let counter: UInt32
+        let datagram: String
+        let outcome: String
+        let completes: Bool
     }
 
     struct Sequence: VectorCase {
         let name: String
         let clauses: [String]
-        let counters: [Step]
+        let steps: [Step]
     }
+
+    static func read() throws -> ReplayVectors { try vectors("replay") }
 
     let sequences: [Sequence]
 }

@@ -26,9 +26,7 @@ struct PlantMutants {
             source = places.joined(separator: mutant.mutated)
         }
         // Core and simulator are one module here.
-        for module in ["InklingCore", "InklingCore2"] {
-            source = source.replacingOccurrences(of: "import \(module)\n", with: "")
-        }
+        source = source.replacingOccurrences(of: "import InklingCore\n", with: "")
         guard (try? source.write(toFile: arguments[3], atomically: true, encoding: .utf8)) != nil else {
             fail("cannot write \(arguments[3])")
         }

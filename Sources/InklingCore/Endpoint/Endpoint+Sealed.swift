@@ -1,0 +1,246 @@
+import InklingWire
+
+/// What sealed datagrams change.
+extension Endpoint {
+    mutating func receive(_ sealed: SealedDatagram, from address: Address, _ now: Instant) {
+        let index = sealed.receiverIndex
+        if let id = links.link(ofSession: index) { return receive(sealed, on: id, from: address, now) }
+        guard let unconfirmed = handshakes.unconfirmed(index) else { return effects.drop(.unknownIndex) }
+        guard let plaintext = unconfirmed.session.open(sealed) else { return effects.drop(.unauthenticated) }
+        confirm(unconfirmed, sealed, plaintext, from: address, now)
+    }
+
+    private mutating func receive(_ sealed: SealedDatagram, on id: LinkID, from address: Address, _ now: Instant) {
+        let before = links[id].sessions.sending?.localIndex
+        let wasComplete = links[id].sessions.sending?.isComplete
+        let unsealed = links[id].unseal(sealed, order: effects.nextOrder(), now: now)
+        switch unsealed {
+        case .dropped(let reason): effects.drop(reason)
+        case .lastWill: return endByBye(id, .lastWill, now)
+        case .snapshot: return forget(id, .lostState, .replaced, now)
+        case .frames(let frames, let isNewest):
+            sendingSessionMayHaveChanged(id, from: before, wasComplete: wasComplete, now)
+            let received = ReceivedFrames(frames, sealed, isNewest: isNewest)
+            return apply(received, on: id, from: address, now)
+        }
+        sendingSessionMayHaveChanged(id, from: before, wasComplete: wasComplete, now)
+    }
+
+    /// A session was completed: the link sends on it from now on (L-70).
+    private mutating func sendingSessionMayHaveChanged(
+        _ id: LinkID, from before: UInt32?, wasComplete: Bool?, _ now: Instant
+    ) {
+        let sending = links[id].sessions.sending
+        guard before != sending?.localIndex || wasComplete != sending?.isComplete else { return }
+        planRekey(id, now)
+        links[id].handOverWill(surroundings, &effects)
+    }
+
+    // MARK: Frames
+
+    /// Applies the frames of a datagram that passed the window: status, ping, pong, ack, forward, record, bye (W-30).
+    private mutating func apply(_ received: ReceivedFrames, on id: LinkID, from source: Address, _ now: Instant) {
+        let isBehind = surroundings.isBehind
+        let isWithinLimit = takesDatagram(id, now)
+        let answer = received.pong.map { links[id].pings.pong($0, from: source, now: now) }
+        let isAwaited = answer == .awaited || answer == .confirmed
+        let wasDown = links[id].isDown
+        // With an awaited pong all frames beside it count on a down link (L-80).
+        let counts = !wasDown || isAwaited && !isBehind && isWithinLimit
+        let isUnheard = received.status?.isUnheard == true && !isAwaited
+        let isEvidence = received.isNewest && !isUnheard && !isBehind && counts
+        let own = heartbeat(of: id)
+        var texts: [String] = []
+
+        note(received, on: id, from: source, isEvidence: isEvidence, draws: isWithinLimit, now)
+        if isEvidence, !wasDown { links[id].liveness.heard(now) }
+        if isWithinLimit {
+            if !counts { links[id].status.note(received.status, counter: received.counter) }
+            if counts, let status = received.status { apply(status, of: received, on: id, now) }
+            if let token = received.ping { sendPong(token, own, on: id, to: source) }
+            if let answer { apply(answer, on: id, from: source, now) }
+            if wasDown, counts { comeUp(id, now) }
+            if counts { texts = applyRecords(of: received, on: id, isEvidence: isEvidence, now) }
+        }
+        // An ack may have ended the link.
+        guard links.contains(id) else { return }
+        report(id, now)
+        for text in texts { deliver(text, from: id) }
+        if let reason = received.bye { return endByBye(id, reason, now) }
+        guard isWithinLimit else { return }
+        if links[id].isDown { return pingDown(id, from: source, now) }
+        if isUnheard, received.isNewest, !isBehind {
+            links[id].liveness.unheard(now)
+        }
+    }
+
+    /// Whether a datagram is within what its link and its source may send (L-25).
+    private mutating func takesDatagram(_ id: LinkID, _ now: Instant) -> Bool {
+        let source = surroundings.source(of: links[id])
+        let isWithinLimits =
+            links[id].takesDatagram(now) && admission.takesDatagram(of: source, &effects, now: now)
+        if !isWithinLimits { effects.drop(.peerLimit) }
+        return isWithinLimits
+    }
+
+    private mutating func apply(
+        _ status: Status, of received: ReceivedFrames, on id: LinkID, _ now: Instant
+    ) {
+        let answer = links[id].status.receive(
+            status, counter: received.counter, isBehind: surroundings.isBehind, now: now)
+        guard case .applied(let change) = answer else { return }
+        if let interval = received.interval { links[id].liveness.announced(interval) }
+        switch change {
+        case .started:
+            effects.counters.typingStartsReceived += 1
+            links[id].typedSinceMessage = true
+        case .limited: effects.counters.typingStartsLimited += 1
+        case .ended, .none: break
+        }
+    }
+
+    /// Answers a ping at once, to its source (L-28); to an address that is not the link's within L-72.
+    private mutating func sendPong(_ token: UInt16, _ own: Heartbeat, on id: LinkID, to source: Address) {
+        let frames: [Frame] = [.heartbeat(own), .pong(token)]
+        if source == links[id].address {
+            let name = links[id].sender.nameBesidePong().map(Frame.record)
+            send(frames + (name.map { [$0] } ?? []), .pong, on: id)
+        } else {
+            sendElsewhere(frames, .pong, on: id, to: source)
+        }
+    }
+
+    /// Applies acks, forwards and records.
+    ///
+    /// - Returns: The messages that are whole now.
+    private mutating func applyRecords(
+        of received: ReceivedFrames, on id: LinkID, isEvidence: Bool, _ now: Instant
+    ) -> [String] {
+        if let ack = received.ack {
+            let isTimely = !surroundings.isBehind
+            switch links[id].sender.receive(ack, counter: received.counter, isTimely: isTimely, now: now) {
+            case .taken(let delivered):
+                for message in delivered { tell(outbox.delivered(message, to: links[id].personID, over: id)) }
+            case .impossible:
+                if isEvidence {
+                    forget(id, .lostState, .replaced, now)
+                    return []
+                }
+            }
+        }
+        var texts: [String] = []
+        for frame in [received.forward, received.record].compactMap({ $0 }) {
+            let wasNamed = links[id].isNamed
+            for event in links[id].receive(frame, &pools, surroundings, now: now) {
+                switch event {
+                case .name(let name): links[id].status.name = name
+                case .message(let text): texts.append(text)
+                }
+            }
+            acknowledge(id)
+            guard !wasNamed, links[id].isNamed else { continue }
+            links[id].sender.peerWasNamed(now: now)
+            sendHeartbeat(id, now)
+            // Typing was not announced here before (L-85, T-8).
+            if status(of: id).isTyping { links[id].nextHeartbeat = nextHeartbeat(of: id, now) }
+        }
+        return texts
+    }
+
+    private mutating func deliver(_ text: String, from id: LinkID) {
+        effects.counters.messagesReceived += 1
+        if links[id].typedSinceMessage { effects.counters.messagesPrecededByTyping += 1 }
+        links[id].typedSinceMessage = false
+        let number = UInt64(effects.counters.messagesReceived)
+        untaken[number] = (id, text.utf8.count)
+        effects.tell(.message(links[id].chat, from: links[id].person, number: number, text: text))
+    }
+
+    // MARK: Addresses
+
+    /// Records where a datagram came from: one from another address that the link may follow draws a ping there (L-51,
+    /// L-100).
+    private mutating func note(
+        _ received: ReceivedFrames, on id: LinkID, from source: Address, isEvidence: Bool, draws: Bool, _ now: Instant
+    ) {
+        let isElsewhere = source != links[id].address
+        if isElsewhere { links[id].check.received(received.size, from: source) }
+        let isDown = links[id].isDown
+        if isEvidence || isDown && received.isNewest { links[id].check.heard(from: source) }
+        guard draws, isElsewhere, isEvidence || isDown, mayFollow(id, to: source), links[id].check.mayPing(now) else {
+            return
+        }
+        let token = links[id].pings.next(to: [source], &effects, now: now)
+        sendElsewhere([.ping(token)], .ping, on: id, to: source)
+    }
+
+    /// Applies what a pong says of the link's address (L-51, L-73).
+    private mutating func apply(_ answer: PingClock.Answer, on id: LinkID, from source: Address, _ now: Instant) {
+        guard source != links[id].address else { return }
+        switch answer {
+        case .awaited: return
+        case .unexpected:
+            links[id].pings.endChecks()
+            links[id].check.end(now)
+        case .confirmed:
+            guard !surroundings.isBehind, links[id].check.isNewest(source), mayFollow(id, to: source) else { return }
+            move(id, to: source)
+        }
+    }
+
+    /// Whether a link may have an address (L-24).
+    private func mayFollow(_ id: LinkID, to source: Address) -> Bool {
+        guard !surroundings.isOneself(source) else { return false }
+        return surroundings.isOnLink(source) || !surroundings.isOnLink(links[id].address)
+            || !links[id].isDown && directory.coversByHand(links[id])
+    }
+
+    /// Asks on a down link whether the peer is there, at most every 125 ms (L-71); of an address that the link may
+    /// follow to, the check asks (L-100).
+    private mutating func pingDown(_ id: LinkID, from source: Address, _ now: Instant) {
+        guard source == links[id].address || !mayFollow(id, to: source) else { return }
+        if let last = links[id].pings.lastSent, now - last < Limits.checkInterval { return }
+        let address = links[id].address
+        let token = links[id].pings.next(to: [address], &effects, now: now)
+        send([.heartbeat(heartbeat(of: id)), .ping(token)], .ping, on: id)
+    }
+}
+
+/// The frames of a sealed datagram that authenticated, parsed and passed the window.
+struct ReceivedFrames {
+    let counter: UInt32
+    /// The length of the whole datagram, in bytes.
+    let size: Int
+    /// Whether its counter is above all that were marked before (L-23).
+    let isNewest: Bool
+    private(set) var status: Status?
+    /// The idle interval of its heartbeat.
+    private(set) var interval: Duration?
+    private(set) var ping: UInt16?
+    private(set) var pong: UInt16?
+    private(set) var ack: Ack?
+    private(set) var forward: Frame?
+    private(set) var record: Frame?
+    private(set) var bye: ByeReason?
+
+    init(_ frames: [Frame], _ sealed: SealedDatagram, isNewest: Bool) {
+        counter = sealed.counter
+        size = sealed.size
+        self.isNewest = isNewest
+        for frame in frames {
+            switch frame {
+            case .heartbeat(let heartbeat):
+                status = heartbeat.status
+                interval = heartbeat.idleInterval
+            case .typing(let typing): status = typing
+            case .ping(let token): ping = token
+            case .pong(let token): pong = token
+            case .ack(let ack): self.ack = ack
+            case .forward: forward = frame
+            case .record: record = frame
+            case .bye(let reason): bye = reason
+            case .unknown: continue
+            }
+        }
+    }
+}

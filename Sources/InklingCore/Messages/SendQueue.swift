@@ -1,0 +1,130 @@
+import InklingWire
+
+/// The texts and the name of a link that have no record number yet.
+///
+/// A record number is given at the first transmission (M-10), so that a name can go before texts that were queued earlier.
+struct SendQueue {
+    /// The content of a record that is sent for the first time.
+    struct Part {
+        /// The text's message; nil for another type.
+        var message: UInt64?
+        var type = RecordType.text
+        var isFirst = true
+        var isLast = true
+        let body: [UInt8]
+        /// The time for which the link was up when the first record of the message was sent.
+        let begun: Duration
+
+        /// The bytes that the part counts in its link's queue (M-14).
+        var cost: Int { message == nil ? 0 : body.count + (isLast ? Limits.queuedMessageOverhead : 0) }
+    }
+
+    private struct Waiting {
+        let message: UInt64
+        var text: [UInt8]
+        var offset = 0
+        var begun: Duration?
+    }
+
+    /// The body of a greasing record that goes before the next message.
+    var greasing: [UInt8]?
+    /// The bytes of text that wait, with 256 for each message.
+    private(set) var bytes = 0
+    private var waiting: [Waiting] = []
+    private var head = 0
+    private var name: [UInt8]
+    private var isNameWaiting = true
+    private var lastName: Instant?
+
+    init(name: String) { self.name = Array(name.utf8) }
+
+    /// Whether no text waits.
+    var isEmpty: Bool { head == waiting.count }
+    /// The message of the first text that waits; nil when there is none.
+    var first: UInt64? { isEmpty ? nil : waiting[head].message }
+    /// The time for which the link was up when the first record of ``first`` was sent; nil before.
+    var firstBegun: Duration? { isEmpty ? nil : waiting[head].begun }
+    /// The messages that wait or of which a part waits, oldest first.
+    var messages: [UInt64] { waiting[head...].map(\.message) }
+    /// The instant from which on a name may go, if one waits (M-24).
+    var nameDue: Instant? {
+        guard isNameWaiting, isBetweenMessages else { return nil }
+        return lastName.map { $0 + Limits.nameInterval } ?? .zero
+    }
+
+    private var isBetweenMessages: Bool { isEmpty || waiting[head].offset == 0 }
+
+    mutating func add(_ message: UInt64, text: [UInt8]) {
+        bytes += text.count + Limits.queuedMessageOverhead
+        waiting.append(Waiting(message: message, text: text))
+    }
+
+    mutating func rename(_ name: String) {
+        let bytes = Array(name.utf8)
+        guard bytes != self.name else { return }
+        self.name = bytes
+        isNameWaiting = true
+    }
+
+    /// Lets the name go once more.
+    mutating func repeatName() { isNameWaiting = true }
+
+    /// Lets the name go at once, as record 0 of a state (M-24).
+    mutating func beginState() {
+        isNameWaiting = true
+        lastName = nil
+    }
+
+    /// Removes the first text if a part of it was taken.
+    ///
+    /// - Returns: Its message.
+    mutating func dropBegun() -> UInt64? {
+        guard !isBetweenMessages else { return nil }
+        let begun = waiting[head]
+        bytes -= begun.text.count - begun.offset + Limits.queuedMessageOverhead
+        advanceHead()
+        return begun.message
+    }
+
+    mutating func removeAll() {
+        bytes = 0
+        waiting = []
+        head = 0
+    }
+
+    /// Takes the next part: the name if it may go, or up to 1,167 bytes of text, cut at a scalar boundary (M-1, M-27).
+    mutating func next(now: Instant, up: Duration) -> Part? {
+        if let nameDue, nameDue <= now {
+            isNameWaiting = false
+            lastName = now
+            return Part(type: .name, body: name, begun: up)
+        }
+        if let body = greasing, isBetweenMessages {
+            greasing = nil
+            return Part(type: Greasing.recordType, body: body, begun: up)
+        }
+        guard !isEmpty else { return nil }
+        let first = waiting[head]
+        var end = min(first.offset + Limits.maximumRecordTextSize, first.text.count)
+        // A continuation byte belongs to the scalar before it.
+        while end < first.text.count, end > first.offset, first.text[end] & 0xC0 == 0x80 { end -= 1 }
+        let begun = first.begun ?? up
+        waiting[head].begun = begun
+        waiting[head].offset = end
+        let isLast = end == first.text.count
+        if isLast { advanceHead() }
+        let part = Part(
+            message: first.message, isFirst: first.offset == 0, isLast: isLast,
+            body: Array(first.text[first.offset..<end]), begun: begun)
+        bytes -= part.cost
+        return part
+    }
+
+    private mutating func advanceHead() {
+        waiting[head].text = []
+        head += 1
+        guard head > 64, head * 2 > waiting.count else { return }
+        waiting.removeFirst(head)
+        head = 0
+    }
+}

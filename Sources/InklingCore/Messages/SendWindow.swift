@@ -1,0 +1,161 @@
+import InklingWire
+
+/// The records of a link that were sent and are not acknowledged, and the congestion window (M-10, M-12, M-31 to M-35).
+struct SendWindow {
+    private enum State {
+        /// To be sent again as the window allows.
+        case queued
+        /// To be sent again at once (M-12). Until then the record counts as in flight.
+        case again
+        case inFlight
+        /// Named in the bitmap of the newest ack.
+        case held
+    }
+
+    private struct SentRecord {
+        let part: SendQueue.Part
+        var state = State.inFlight
+        /// The place of the last transmission among all of the link; 0 before the first.
+        var transmission: UInt64 = 0
+        var isRepeated = false
+        var sentAt = Instant.zero
+        /// The acknowledged records whose last transmission was later.
+        var overtakings = 0
+
+        var isInFlight: Bool { state == .inFlight || state == .again }
+    }
+
+    /// The lowest unacknowledged number.
+    private(set) var base: UInt32 = 0
+    private var sent: [SentRecord] = []
+    private var transmissions: UInt64 = 0
+    private var limit = Limits.initialWindow
+    /// The number that was next when the window was halved last.
+    private var halvedUntil: UInt32 = 0
+
+    // MARK: Queries
+
+    /// The next unused number.
+    var next: UInt32 { base + UInt32(sent.count) }
+    /// The parts that are not acknowledged, lowest number first.
+    var parts: [SendQueue.Part] { sent.map(\.part) }
+    /// The first part of a message; nil when there is none.
+    var firstText: SendQueue.Part? { sent.first { $0.part.message != nil }?.part }
+    /// The records that are sent and not acknowledged, named in the newest bitmap or set back by the timer (M-34).
+    var inFlight: Int { sent.count(where: \.isInFlight) }
+    /// Whether a record may be sent for the first time (M-10, M-34).
+    var hasRoom: Bool { isOpen && sent.count < Limits.recordsAbove }
+    /// Whether a record may be sent again.
+    var hasRepeat: Bool { repeatIndex != nil }
+
+    private var isOpen: Bool { inFlight < limit }
+
+    private var repeatIndex: Int? {
+        let isOpen = isOpen
+        return sent.firstIndex { $0.state == .again || ($0.state == .queued && isOpen) }
+    }
+
+    // MARK: Transmissions
+
+    /// Gives a part its number and marks it as sent.
+    mutating func send(_ part: SendQueue.Part, _ now: Instant) -> Record {
+        sent.append(SentRecord(part: part))
+        return transmit(sent.count - 1, now)
+    }
+
+    /// Returns the lowest record that may be sent again, marked as sent; nil when there is none.
+    mutating func repeatRecord(_ now: Instant) -> Record? { repeatIndex.map { transmit($0, now) } }
+
+    /// Returns record 0 if it was sent and is not acknowledged, to go beside a pong (L-82). Its ack then gives no sample.
+    mutating func recordZero() -> Record? {
+        guard base == 0, let first = sent.first else { return nil }
+        sent[0].isRepeated = true
+        return Record(
+            number: 0, type: first.part.type, isFirst: first.part.isFirst, isLast: first.part.isLast,
+            body: first.part.body)
+    }
+
+    private mutating func transmit(_ index: Int, _ now: Instant) -> Record {
+        transmissions += 1
+        sent[index].isRepeated = sent[index].transmission > 0
+        sent[index].state = .inFlight
+        sent[index].transmission = transmissions
+        sent[index].sentAt = now
+        sent[index].overtakings = 0
+        let part = sent[index].part
+        return Record(
+            number: base + UInt32(index), type: part.type, isFirst: part.isFirst, isLast: part.isLast, body: part.body)
+    }
+
+    // MARK: Events
+
+    /// Applies the newest ack, whose next is not beyond ``next``.
+    ///
+    /// - Returns: The parts that it acknowledges, and the round trip of the latest record that it acknowledges or names for
+    ///   the first time; nil if that was sent twice (M-32).
+    mutating func receive(_ ack: Ack, _ now: Instant) -> (acknowledged: [SendQueue.Part], sample: Duration?) {
+        var latest: SentRecord?
+        for index in sent.indices {
+            let number = base + UInt32(index)
+            guard number < ack.next || ack.names(number) else {
+                if sent[index].state == .held { sent[index].state = .inFlight }
+                continue
+            }
+            if sent[index].state != .held, sent[index].transmission > latest?.transmission ?? 0 { latest = sent[index] }
+            sent[index].state = .held
+        }
+        let acknowledged = removeAcknowledged(below: ack.next)
+        if !acknowledged.isEmpty { limit = min(limit + 1, Limits.maximumWindow) }
+        repeatOvertaken()
+        return (acknowledged, latest.flatMap { $0.isRepeated ? nil : now - $0.sentAt })
+    }
+
+    private mutating func removeAcknowledged(below next: UInt32) -> [SendQueue.Part] {
+        guard next > base else { return [] }
+        let removed = sent.prefix(Int(next - base))
+        sent.removeFirst(removed.count)
+        base = next
+        for index in sent.indices {
+            sent[index].overtakings += removed.count { $0.transmission > sent[index].transmission }
+        }
+        return removed.map(\.part)
+    }
+
+    /// Sends records again that three later transmissions overtook, and halves the window once for them (M-12, M-35).
+    private mutating func repeatOvertaken() {
+        let held = sent.filter { $0.state == .held }.map(\.transmission)
+        var isOvertaken = false
+        for index in sent.indices where sent[index].state == .inFlight {
+            let later = sent[index].overtakings + held.count { $0 > sent[index].transmission }
+            guard later >= Limits.laterRecordsUntilRepeat else { continue }
+            sent[index].state = .again
+            isOvertaken = true
+        }
+        guard isOvertaken, base >= halvedUntil else { return }
+        limit = max(limit / 2, 1)
+        halvedUntil = next
+    }
+
+    /// Applies that the timer ran out: records in flight count as not sent (M-33, M-35).
+    mutating func timeOut() {
+        for index in sent.indices where sent[index].isInFlight { sent[index].state = .queued }
+        limit = 1
+    }
+
+    /// Applies that the link went down: all records are to be sent again (M-29).
+    mutating func goDown() {
+        for index in sent.indices { sent[index].state = .queued }
+    }
+
+    /// Applies that the link came up (M-34).
+    mutating func comeUp() { limit = Limits.initialWindow }
+
+    /// Drops all records and skips one unused number.
+    ///
+    /// - Returns: The number that a forward names (M-37).
+    mutating func skip() -> UInt32 {
+        base = next + 1
+        sent = []
+        return base
+    }
+}

@@ -1,0 +1,142 @@
+import InklingWire
+
+/// A place where a peer may be, in one chat.
+struct Instance: Sendable {
+    /// Where it is known from.
+    enum Origin: Hashable, Sendable {
+        /// A service instance that discovery lists, by its name.
+        case discovered(String)
+        /// An address added by hand.
+        case byHand(Address)
+        /// An address at which too many keys are listed to open to each (D-17).
+        case crowded(Address)
+        /// The last address of a link that ended by suspension; forgotten at that instant (L-88).
+        case last(Address, expires: Instant)
+    }
+
+    let id: InstanceID
+    let chat: ChatID
+    let origin: Origin
+    /// The peer's static key; nil for an address that has not told it.
+    fileprivate(set) var key: PublicKey?
+    /// The candidates.
+    var addresses: [Address]
+    /// All that discovery offered, usable or not: what is usable changes with the own networks.
+    var offered: [Address] = []
+    /// False once discovery no longer lists it.
+    var isListed = true
+    /// How many attempts to its candidates began and failed (D-22).
+    var attempts = 0
+    var failures = 0
+    /// Until when nothing is opened there, after a bye (L-35).
+    var restsUntil: Instant?
+    /// The links that came up at one of its candidates, or that a session from there joined.
+    var links: Set<LinkID> = []
+    /// The token of the latest ask (D-12).
+    var askToken: UInt64?
+    var askPace = AskPace()
+    /// When the next ask is due; nil once the key is known.
+    var nextAsk: Instant?
+
+    fileprivate init(id: InstanceID, chat: ChatID, origin: Origin, key: PublicKey?, addresses: [Address]) {
+        self.id = id
+        self.chat = chat
+        self.origin = origin
+        self.key = key
+        self.addresses = addresses
+    }
+
+    var person: PersonID? { key.map { PersonID(chat: chat, key: $0) } }
+
+    var nextDeadline: Instant? {
+        let next = earliest(nextAsk, restsUntil)
+        guard case .last(_, let expires) = origin else { return next }
+        return earliest(next, or: expires)
+    }
+
+    var isByHand: Bool { if case .byHand = origin { true } else { false } }
+    var isDiscovered: Bool { if case .discovered = origin { true } else { false } }
+    var isCrowded: Bool { if case .crowded = origin { true } else { false } }
+    /// Whether its address is asked for the key (D-11, D-17).
+    var isAsked: Bool { isByHand || isCrowded }
+
+    func isResting(_ now: Instant) -> Bool { restsUntil.map { now < $0 } ?? false }
+}
+
+/// The instances of a node, and what leads to them.
+struct InstanceTable: Sendable {
+    private struct OriginKey: Hashable, Sendable {
+        let chat: ChatID
+        let origin: Instance.Origin
+    }
+
+    private var instances = Table<InstanceID, Instance>()
+    private var byOrigin: [OriginKey: InstanceID] = [:]
+    private var byPerson = Index<PersonID, InstanceID>()
+    private var newest: UInt64 = 0
+
+    // MARK: Queries
+
+    var count: Int { instances.count }
+    var sortedIDs: [InstanceID] { instances.sortedIDs }
+    /// The instances in no particular order, for questions whose answer does not depend on it.
+    var unordered: [Instance] { instances.unorderedValues }
+
+    /// An instance that is known to exist; changed in place.
+    #if DEBUG
+        // See LinkTable.
+        subscript(id: InstanceID) -> Instance {
+            get { instances[id] }
+            _modify { yield &instances[id] }
+        }
+    #else
+        subscript(id: InstanceID) -> Instance {
+            _read { yield instances[id] }
+            _modify { yield &instances[id] }
+        }
+    #endif
+
+    func find(_ id: InstanceID) -> Instance? { instances.find(id) }
+
+    func id(of origin: Instance.Origin, in chat: ChatID) -> InstanceID? {
+        byOrigin[OriginKey(chat: chat, origin: origin)]
+    }
+
+    /// The instances of one person in one chat, in the order of their making.
+    func instances(of person: PersonID) -> [Instance] { byPerson[person].map { instances[$0] } }
+
+    mutating func takeTouched() -> [InstanceID] { instances.takeTouched() }
+
+    // MARK: Changes
+
+    mutating func add(
+        _ origin: Instance.Origin, chat: ChatID, key: PublicKey?, addresses: [Address]
+    ) -> InstanceID {
+        newest += 1
+        let id = InstanceID(value: newest)
+        let instance = Instance(id: id, chat: chat, origin: origin, key: key, addresses: addresses)
+        instances.insert(instance, for: id)
+        byOrigin[OriginKey(chat: chat, origin: origin)] = id
+        if let person = instance.person { byPerson.insert(id, for: person) }
+        return id
+    }
+
+    mutating func remove(_ id: InstanceID) {
+        guard let instance = instances.remove(id) else { return }
+        let key = OriginKey(chat: instance.chat, origin: instance.origin)
+        if byOrigin[key] == id { byOrigin[key] = nil }
+        if let person = instance.person { byPerson.remove(id, for: person) }
+    }
+
+    /// An instance turned out to be another person's, or nobody's yet (D-9, D-12): all that was known of it is over.
+    mutating func setKey(of id: InstanceID, to key: PublicKey?) {
+        guard instances[id].key != key else { return }
+        if let person = instances[id].person { byPerson.remove(id, for: person) }
+        instances[id].key = key
+        instances[id].links = []
+        instances[id].attempts = 0
+        instances[id].failures = 0
+        instances[id].restsUntil = nil
+        if let person = instances[id].person { byPerson.insert(id, for: person) }
+    }
+}

@@ -1,0 +1,117 @@
+import InklingWire
+
+/// The names that the browser lists, and whose chats they are: a node resolves no others (D-4).
+///
+/// Names wait for their turn to be tried, so that forged ones cost no more than ``Limits/namesTried`` a second (D-25).
+package struct ListedNames {
+    private struct Name {
+        /// For how many address families each interface lists it.
+        var families: [UInt32: Int]
+        var chat: ChatID?
+        var isWaiting: Bool
+    }
+
+    /// The names that are remembered; of more, one at random that is no chat's is forgotten.
+    package static let capacity = 8_192
+    /// A second overlaps two periods at most.
+    private static let period = Duration.seconds(1)
+    private static let perPeriod = Limits.namesTried / 2
+
+    private var names: [String: Name] = [:]
+    /// Those that are no chat's, tried or not.
+    private var strangers = RandomTable<String, Void>()
+    /// Those that are to be tried, in their order; some may have gone.
+    private var waiting: [String] = []
+    private var chats: [ChatKeys] = []
+    private var periodEnd: Instant?
+    private var triedInPeriod = 0
+    private var random: any RandomNumberGenerator & Sendable
+
+    /// - Parameter random: Decides which name is forgotten.
+    package init(random: any RandomNumberGenerator & Sendable) { self.random = random }
+
+    /// From now on names of that chat count. All that is no chat's is tried again.
+    package mutating func join(_ chat: ChatKeys) {
+        chats.append(chat)
+        for name in names.keys.sorted() where names[name]?.chat == nil { wait(name) }
+    }
+
+    /// Names of that chat no longer count.
+    package mutating func leave(_ chat: ChatID) {
+        chats.removeAll { $0.id == chat }
+        for (name, entry) in names where entry.chat == chat {
+            names[name]?.chat = nil
+            strangers[name] = ()
+        }
+    }
+
+    /// The browser lists a name on an interface, for one more address family.
+    ///
+    /// - Returns: The chat, if it is known whose name that is; otherwise ``next(_:)`` may tell later.
+    package mutating func added(_ name: String, on interface: UInt32) -> ChatID? {
+        if names[name] == nil {
+            if names.count >= ListedNames.capacity { forgetOne() }
+            names[name] = Name(families: [:], chat: nil, isWaiting: false)
+            strangers[name] = ()
+            wait(name)
+        }
+        names[name]?.families[interface, default: 0] += 1
+        return names[name]?.chat
+    }
+
+    /// The browser no longer lists a name on an interface, for one address family.
+    ///
+    /// - Returns: The chat whose name that was, if it is known.
+    package mutating func removed(_ name: String, on interface: UInt32) -> ChatID? {
+        guard var entry = names[name] else { return nil }
+        let families = (entry.families[interface] ?? 0) - 1
+        entry.families[interface] = families > 0 ? families : nil
+        names[name] = entry.families.isEmpty ? nil : entry
+        if entry.families.isEmpty { strangers[name] = nil }
+        return entry.chat
+    }
+
+    /// The browsers are gone: nothing is listed.
+    package mutating func removeAll() {
+        names = [:]
+        strangers = RandomTable()
+        waiting = []
+    }
+
+    /// Tries the names whose turn has come, and returns the next that is a chat's, with each interface that lists it as often
+    /// as it does; nil if there is none, or no more may be tried now.
+    package mutating func next(_ now: Instant) -> (name: String, chat: ChatID, interfaces: [UInt32])? {
+        if let end = periodEnd, end <= now { (periodEnd, triedInPeriod) = (nil, 0) }
+        while triedInPeriod < ListedNames.perPeriod, let name = waiting.popLast() {
+            guard var entry = names[name], entry.isWaiting else { continue }
+            entry.isWaiting = false
+            triedInPeriod += 1
+            periodEnd = periodEnd ?? now + ListedNames.period
+            entry.chat = chats.first { (try? $0.nonce(ofInstance: name)) != nil }?.id
+            names[name] = entry
+            guard let chat = entry.chat else { continue }
+            strangers[name] = nil
+            let interfaces = entry.families.flatMap { Array(repeating: $0.key, count: $0.value) }
+            return (name, chat, interfaces.sorted())
+        }
+        return nil
+    }
+
+    /// When ``next(_:)`` has something to try, if nothing else happens.
+    package var nextDeadline: Instant? { waiting.isEmpty ? nil : periodEnd }
+
+    private mutating func wait(_ name: String) {
+        guard names[name]?.isWaiting == false else { return }
+        names[name]?.isWaiting = true
+        // The newest is tried first: a flood of names does not delay a friend who comes.
+        waiting.append(name)
+        guard waiting.count > 2 * ListedNames.capacity else { return }
+        waiting.removeAll { names[$0]?.isWaiting != true }
+    }
+
+    private mutating func forgetOne() {
+        guard let name = strangers.randomKey(using: &random) else { return }
+        strangers[name] = nil
+        names[name] = nil
+    }
+}

@@ -1,0 +1,71 @@
+import InklingCore
+import InklingWire
+
+/// Heartbeats go out at their time (T-8, T-11).
+extension LivenessChecker {
+    /// Whether no link between two hosts came up, was named or went down a short time before, which has heartbeats of
+    /// its own (L-44, L-82). Of a person with several devices nothing shows when one of the links does so.
+    func hasBeatenOnlyIdly(
+        _ sender: SimulatedHost, _ receiver: SimulatedHost, since instant: Instant, _ simulation: Simulation
+    ) -> Bool {
+        guard single.contains(receiver.plan.identity) else { return false }
+        let chats = sender.chats.intersection(receiver.chats)
+        return !chats.isEmpty
+            && chats.allSatisfy { chat in
+                let since = simulation.checker.shownSince(receiver.plan.identity, in: chat, by: sender.index)
+                return since.map { instant - $0 > .seconds(1) } ?? false
+            }
+    }
+
+    /// A node sends a heartbeat on a session: it is the time for one (T-8, T-11).
+    ///
+    /// - Parameters:
+    ///   - receiver: The host at the address that it goes to; nil if none is there.
+    ///   - isFormer: Whether a host was there before, to which the link goes down at some time.
+    func checkBeat(
+        of sender: SimulatedHost, to receiver: Int?, isFormer: Bool, _ bytes: [UInt8], _ simulation: Simulation
+    ) {
+        let now = simulation.now
+        let id = SessionID(sender: sender.index, index: SealedHeader(bytes).index)
+        let interval = simulation.idleInterval(of: sender)
+        defer { beats[id] = Beat(at: now, first: beats[id]?.first ?? now, interval: interval) }
+        let isPunctual = simulation.isPunctual(sender)
+        guard let beat = beats[id], isPunctual || simulation.adversary != nil, sender.plan.lateness == 0,
+            now - sender.disturbedAt > .seconds(3),
+            let node = sender.node, now - node.awayChangedAt > .seconds(3)
+        else { return }
+        if let receiver {
+            let handshake = lastHandshake(between: sender, hosts[receiver])
+            guard handshake == .zero || beat.at - handshake > Limits.joinPingPeriod,
+                hasBeatenOnlyIdly(sender, hosts[receiver], since: beat.at, simulation)
+            else { return }
+        } else if beat.at - beat.first < .seconds(2) || !simulation.isAttacked || isFormer {
+            // One goes out when the link comes up, another when the peer has named itself (L-82), and some when it goes
+            // down (L-44).
+            return
+        }
+        func report(_ text: String) {
+            if let receiver { return suspicions.append((sender.index, receiver, now, text)) }
+            simulation.checker.report(.heartbeats, text, now)
+        }
+        let gap = now - beat.at
+        for chat in sender.chats { sender.typing[chat].advance(to: now) }
+        let edges = sender.chats.compactMap { sender.typing[$0].edge?.at }
+        let isTyping = sender.chats.contains { sender.typing[$0].announcedSince != nil }
+        let isQuiet = edges.allSatisfy { $0 < beat.at }
+        if isQuiet, !isTyping {
+            let shortest = min(beat.interval, interval) * Limits.idleJitterPercent.lowerBound / 100
+            // The time may have been drawn before the typing that is over now.
+            let isFresh = edges.allSatisfy { beat.at - $0 > .seconds(3) }
+            let isLate = isPunctual && gap > max(beat.interval, interval)
+            guard isLate || (isFresh && gap < shortest) else { return }
+            report("host \(sender.index), \(gap) after the one before")
+        } else if isPunctual, isTyping, isQuiet, sender.chats.count == 1, gap != Limits.typingHeartbeat {
+            report("host \(sender.index) types, \(gap) after the one before")
+        } else if isPunctual, isTyping, sender.chats.count == 1, let edge = edges.first, beat.at < edge,
+            now - edge != Limits.typingHeartbeat
+        {
+            report("host \(sender.index) types, \(now - edge) after its edge")
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import InklingWire
+import Testing
+
+@testable import InklingCore
+
+/// Single rules, looked at in the parts that hold them.
+@Suite("Rules of links")
+struct LinkRuleTests {
+    @Test("No more than three times the bytes from an address may go there, and the count restarts with another (L-72)")
+    func unconfirmedBytes() {
+        var check = AddressCheck()
+        let (one, other) = (World.address(8), World.address(9))
+        check.received(28, from: one)
+        let isTaken = check.take(84, to: one)
+        let isMore = check.take(1, to: one)
+        let isOther = check.take(1, to: other)
+        #expect(isTaken && !isMore && !isOther)
+        check.received(28, from: other)
+        check.received(28, from: one)
+        let isLeft = check.take(84, to: one)
+        #expect(isLeft)
+    }
+
+    @Test("An older status than one that came on a down link is not applied (T-13)")
+    func olderStatus() throws {
+        var stage = LinkStage()
+        stage.receive([.unheard], counter: 20)
+        stage.receive([.beat, .pong(try #require(stage.pingTokens.last))], counter: 21)
+        stage.receive([.typingOff, .name("Peer")], counter: 22)
+        stage.receive([.typingOn], counter: 19)
+        #expect(stage.lists.isEmpty)
+        var down = LinkStage()
+        down.receive([.unheard], counter: 20)
+        down.receive([.pong(try #require(down.pingTokens.last))], counter: 21)
+        down.receive([.typing(Status(isAway: true)), .name("Peer")], counter: 19)
+        #expect(down.presences.map(\.presence) == [.online])
+    }
+
+    @Test("A link due for down when catching up begins gets a whole new round of pings (L-89)")
+    func newRound() {
+        var stage = LinkStage(isShown: true)
+        stage.run(until: .ms(2_900))
+        #expect(stage.link?.liveness.isSuspect == true)
+        let before = stage.pingTokens.count
+        stage.skip(.ms(1_500))
+        stage.with { $0.advance(to: $1) }
+        stage.with { $0.socketDrained(now: $1) }
+        stage.run(.ms(1_240))
+        #expect(stage.isUp && stage.pingTokens.count == before + 10)
+        stage.run(.ms(20))
+        #expect(!stage.isUp)
+    }
+
+    @Test("The 10 s of L-84 count in all since the state began, over several times up")
+    func lifetime() throws {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.longBeat])
+        stage.run(until: .ms(9_000))
+        stage.receive([.beat])
+        stage.run(until: .ms(12_100))
+        #expect(stage.link?.isDown == true)
+        stage.receive([.beat])
+        stage.receive([.beat, .pong(try #require(stage.pingTokens.last))])
+        #expect(stage.isUp)
+        stage.run(.ms(3_100))
+        #expect(stage.link?.isDown == true)
+    }
+
+    @Test("A new state begins with counters at 0, nothing marked and no awaited ping (L-69, W-20)")
+    func newState() throws {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.beat], counter: 40)
+        let token = try #require(stage.pingTokens.last)
+        let session = Session(
+            localIndex: 900, remoteIndex: LinkStage.peerIndex, role: .responder, keys: LinkStage.keys.node,
+            address: LinkStage.peerAddress, now: stage.now)
+        let (id, before) = (stage.id, stage.seen.count)
+        stage.with { endpoint, now in
+            endpoint.replace(id, by: EpochPair(own: 1, peer: 0), now)
+            endpoint.join(session, to: id, now)
+            endpoint.finish()
+        }
+        #expect(stage.seen[before...].first?.counter == 0 && !stage.isUp)
+        #expect(stage.presences.last?.presence == .online && stage.link?.isShown == false)
+        let pong = LinkStage.keys.peer.seal([.beat, .pong(token)], receiverIndex: 900, counter: 40).encode()
+        stage.deliver(pong)
+        #expect(!stage.isUp && stage.link != nil)
+    }
+
+    @Test("Nothing is sent to the address of an up link, also for a down link there (L-3)")
+    func sameAddress() {
+        var stage = LinkStage(isShown: true)
+        stage.with { endpoint, now in
+            _ = endpoint.make(
+                World.person(1), run: 70, EpochPair(own: 0, peer: 0), at: LinkStage.peerAddress, now)
+        }
+        let endpoint = stage.endpoint
+        let destinations = endpoint.directory.destinations(
+            for: World.person(1), endpoint.links, endpoint.surroundings, now: stage.now)
+        #expect(destinations.isEmpty)
+    }
+
+    @Test("More than 100 initiations of its chats a second are a load by themselves (L-9)")
+    func load() {
+        var effects = Effects(random: Seeded(1))
+        var admission = AdmissionControl(now: .zero, &effects)
+        let surroundings = Surroundings(configuration: .init(identity: World.identities[0], name: ""))
+        func screen(_ now: Instant) -> AdmissionControl.Screening {
+            admission.screen(
+                hasCookie: false, from: World.address(9), .none, unconfirmedSessions: 0, isFar: false, surroundings,
+                &effects, now: now)
+        }
+        #expect((0..<150).count { _ in screen(.zero) == .open } == 100)
+        #expect(screen(.ms(1_001)) == .open)
+    }
+
+    @Test("Transmissions, pauses and asks vary at random (L-4, L-5, D-11)")
+    func jitter() {
+        var steps: Set<Int64> = []
+        for seed in 1...6 {
+            let lan = TestLAN(seed: UInt64(seed))
+            lan.start(0)
+            lan.with(0) {
+                $0.found("i", chat: World.chat, key: World.key(5), addresses: [World.address(9)], now: $1)
+            }
+            lan.run(.ms(500))
+            let sent = lan.sent(by: 0, .initiation)
+            if sent.count > 1 { steps.insert((sent[1].at - sent[0].at).nanoseconds) }
+        }
+        #expect(steps.count > 3)
+    }
+
+    @Test("Other users of the host may have a 256th link (L-78)")
+    func hostLimit() {
+        var surroundings = Surroundings(configuration: .init(identity: World.identities[0], name: ""))
+        surroundings.networks = [World.network(1)]
+        var generator = Seeded(91)
+        var table = LinkTable()
+        for index in 0..<255 {
+            let id = table.nextID()
+            table.add(
+                Link(
+                    id: id, personID: PersonID(chat: World.chat, key: KeyPair(using: &generator).publicKey),
+                    run: id.value, epochs: EpochPair(own: 0, peer: 0),
+                    at: Address(ipv4: 0x7F00_0001, port: UInt16(6_000 + index)), surroundings, now: .zero))
+        }
+        let room = table.room(for: World.person(3), at: World.address(1, port: 9), chatCount: 1, surroundings)
+        #expect(room == .free)
+    }
+
+    @Test("Forgetting a link drops the pending handshakes and unconfirmed sessions of its key in its chat (L-87)")
+    func handshakes() {
+        var stage = LinkStage(isShown: true)
+        stage.with {
+            $0.found("i", chat: World.chat, key: World.key(1), addresses: [World.address(60)], now: $1)
+            $0.found("j", chat: World.chat, key: World.key(2), addresses: [World.address(61)], now: $1)
+            $0.advance(to: $1)
+        }
+        let session = Session(
+            localIndex: 900, remoteIndex: 901, role: .responder, keys: LinkStage.keys.node,
+            address: World.address(9), now: stage.now)
+        stage.endpoint.handshakes.add(
+            UnconfirmedSession(
+                person: World.person(1), run: 10, epochs: EpochPair(own: 0, peer: 0), initiation: [1], response: [],
+                createdAt: stage.now, session: session))
+        let before = stage.endpoint.handshakes.attempts(with: World.person(1)).map(\.index)
+        stage.receive([.bye(.quit)])
+        #expect(before.count == 1 && stage.endpoint.handshakes.unconfirmedCount == 0)
+        let after = stage.endpoint.handshakes.attempts(with: World.person(1)).map(\.index)
+        #expect(!after.contains(before[0]))
+        #expect(stage.endpoint.handshakes.attempts(with: World.person(2)).count == 1)
+    }
+}

@@ -1,0 +1,296 @@
+import InklingWire
+import Testing
+
+@testable import InklingCore
+
+/// A receiver with room for all, unless a test takes it away.
+struct ReceiverTrial {
+    var receiver = RecordReceiver()
+    var now = Instant.zero
+    var hasRoom = true
+    private(set) var demands: [TextDemand] = []
+
+    init(isNamed: Bool = true) {
+        receiver.comeUp(now: now)
+        if isNamed { receive(0, .name, "Alice") }
+        demands = []
+    }
+
+    @discardableResult
+    mutating func receive(
+        _ number: UInt32, _ type: RecordType = .text, _ body: String = "x", first: Bool = true, last: Bool = true
+    ) -> [RecordEvent] {
+        let record = Record(number: number, type: type, isFirst: first, isLast: last, body: Array(body.utf8))
+        let (hasRoom, instant) = (hasRoom, now)
+        var asked: [TextDemand] = []
+        let events = receiver.receive(record, now: instant) {
+            asked.append($0)
+            return hasRoom
+        }
+        demands += asked
+        return events
+    }
+
+    @discardableResult
+    mutating func forward(_ number: UInt32) -> [RecordEvent] {
+        var asked: [TextDemand] = []
+        let events = receiver.receive(forward: number, now: now) {
+            asked.append($0)
+            return true
+        }
+        demands += asked
+        return events
+    }
+
+    mutating func advance(_ seconds: Double) {
+        now = .seconds(seconds)
+        var asked: [TextDemand] = []
+        receiver.advance(now) {
+            asked.append($0)
+            return true
+        }
+        demands += asked
+    }
+
+    /// The numbers that the ack names: the expected one and those held.
+    var named: [UInt32] {
+        let ack = receiver.ack
+        return [ack.next] + (ack.next...ack.next + 17).filter { ack.names($0) }
+    }
+}
+
+@Suite("received records")
+struct RecordReceiverTests {
+    @Test("M-15, M-16: records are held up to 15 above the expected one, and taken in order")
+    func order() {
+        var trial = ReceiverTrial()
+        trial.receive(3, .text, "c")
+        trial.receive(16, .text, "p")
+        trial.receive(17, .text, "beyond")
+        trial.receive(3, .text, "again")
+        trial.receive(0, .name, "below")
+        #expect(trial.named == [1, 3, 16])
+        let first = trial.receive(1, .text, "a")
+        let rest = trial.receive(2, .text, "b")
+        #expect(first == [.message("a")])
+        #expect(rest == [.message("b"), .message("c")])
+        #expect(trial.named == [4, 16])
+    }
+
+    @Test("L-85, M-24: the link is shown once a name came; texts before it are acknowledged and dropped")
+    func unnamed() {
+        var trial = ReceiverTrial(isNamed: false)
+        let first = trial.receive(0, .text, "no name")
+        let second = trial.receive(1, .name, "late")
+        let third = trial.receive(2, .text, "seen")
+        #expect(first == [])
+        #expect(second == [.name("late")])
+        #expect(third == [.message("seen")])
+        #expect(trial.receiver.isPeerNamed)
+        #expect(trial.named == [3])
+        #expect(ReceiverTrial().receiver.isPeerNamed)
+    }
+
+    @Test("M-25: a name over 64 bytes or not UTF-8 is empty")
+    func badName() {
+        var receiver = RecordReceiver()
+        let names: [[UInt8]] = [[0xFF], [UInt8](repeating: 0x61, count: 65), [UInt8](repeating: 0x61, count: 64), []]
+        var events: [RecordEvent] = []
+        for (number, name) in names.enumerated() {
+            events += receiver.receive(
+                Record(number: UInt32(number), type: .name, body: name), now: .zero, grant: { _ in true })
+        }
+        #expect(events == [.name(""), .name(""), .name(String(repeating: "a", count: 64)), .name("")])
+    }
+
+    @Test("M-26, M-28: unknown and reserved types are acknowledged, passed over, and change no message in progress")
+    func otherTypes() {
+        var trial = ReceiverTrial()
+        trial.receive(1, .text, "a", last: false)
+        trial.hasRoom = false
+        let types: [RecordType] = [.unknown(14), .invite, .successor, .unknown(4)]
+        for (number, type) in types.enumerated() {
+            let events = trial.receive(UInt32(number) + 2, type, "?")
+            #expect(events == [])
+        }
+        let name = trial.receive(6, .name, "Bob")
+        #expect(name == [.name("Bob")], "M-27: at its turn it needs no room")
+        trial.hasRoom = true
+        let message = trial.receive(7, .text, "b", first: false)
+        #expect(message == [.message("ab")])
+    }
+
+    @Test(
+        "M-23: a text record that breaks M-1 is acknowledged and dropped with the message that it would join",
+        arguments: [
+            ("first within a message", [(true, false), (true, false), (false, true), (true, true)], ["4"]),
+            ("single within a message", [(true, false), (true, true), (true, true)], ["3"]),
+            ("no first", [(false, true), (false, false), (true, true)], ["3"]),
+            ("whole", [(true, false), (false, false), (false, true), (true, true)], ["123", "4"]),
+        ] as [(String, [(Bool, Bool)], [String])])
+    func broken(name: String, flags: [(Bool, Bool)], messages: [String]) {
+        var trial = ReceiverTrial()
+        var events: [RecordEvent] = []
+        for (index, (first, last)) in flags.enumerated() {
+            events += trial.receive(UInt32(index) + 1, .text, "\(index + 1)", first: first, last: last)
+        }
+        #expect(events == messages.map { .message($0) })
+        #expect(trial.named == [UInt32(flags.count) + 1])
+        #expect(trial.demands.count { $0 == .begin } == trial.demands.count { $0 == .end })
+    }
+
+    @Test("M-1, M-23: a message has at most 65,536 bytes together", arguments: [(65_536, true), (65_537, false)])
+    func longest(size: Int, isDelivered: Bool) {
+        var trial = ReceiverTrial()
+        var events: [RecordEvent] = []
+        var number: UInt32 = 1
+        var left = size
+        while left > 0 {
+            let part = min(left, 1_167)
+            left -= part
+            events += trial.receive(
+                number, .text, String(repeating: "a", count: part), first: number == 1, last: left == 0)
+            number += 1
+        }
+        let next = trial.receive(number, .text, "next")
+        #expect(events == (isDelivered ? [.message(String(repeating: "a", count: size))] : []))
+        #expect(next == [.message("next")])
+        #expect(trial.demands.contains(.deliver(65_536)) == isDelivered)
+    }
+
+    @Test("M-38: a forward drops what is held below and a begun message; another forward changes nothing")
+    func forward() {
+        var trial = ReceiverTrial()
+        trial.receive(1, .text, "a", last: false)
+        trial.receive(3, .text, "lost")
+        trial.receive(6, .text, "held")
+        let events = trial.forward(5)
+        #expect(events == [])
+        #expect(trial.named == [5, 6])
+        #expect(trial.demands == [.begin, .hold(4), .hold(4), .end, .drop(4)])
+        for number in [5, 4] as [UInt32] {
+            let again = trial.forward(number)
+            #expect(again == [])
+            #expect(trial.named == [5, 6])
+        }
+        let rest = trial.receive(5, .text, "b")
+        #expect(rest == [.message("b"), .message("held")])
+        trial.receive(9, .text, "at the forward")
+        let taken = trial.forward(9)
+        #expect(taken == [.message("at the forward")])
+    }
+
+    @Test("M-39, M-40, M-41: a record without room is answered with an ack that does not name it")
+    func noRoom() {
+        var trial = ReceiverTrial()
+        trial.receive(2, .text, "b")
+        trial.hasRoom = false
+        trial.receive(3, .text, "c")
+        let refused = trial.receive(1, .text, "a", last: false)
+        #expect(refused == [])
+        #expect(trial.named == [1, 2])
+        trial.hasRoom = true
+        trial.receive(1, .text, "a", last: false)
+        #expect(trial.demands.suffix(3) == [.begin, .drop(1), .end], "record 2 breaks M-1")
+    }
+
+    @Test("M-40: a held record without room at its turn is dropped, and later ones stay held")
+    func droppedAtTurn() {
+        var receiver = RecordReceiver()
+        receiver.comeUp(now: .zero)
+        func record(_ number: UInt32) -> Record {
+            Record(number: number, type: number == 0 ? .name : .text, body: [0x61])
+        }
+        for number in [2, 3, 0] as [UInt32] { _ = receiver.receive(record(number), now: .zero) { _ in true } }
+        /// Room for one text.
+        func room() -> (TextDemand) -> Bool {
+            var texts = 1
+            return { demand in
+                guard case .deliver = demand else { return true }
+                texts -= 1
+                return texts >= 0
+            }
+        }
+        let first = receiver.receive(record(1), now: .zero, grant: room())
+        #expect(first == [.message("a")])
+        #expect(receiver.ack == Ack(next: 2, bitmap: 1))
+        #expect(receiver.nextDeadline == .seconds(35))
+        let second = receiver.receive(record(2), now: .zero, grant: room())
+        #expect(second == [.message("a")])
+        #expect(receiver.ack == Ack(next: 3, bitmap: 0))
+        #expect(receiver.nextDeadline == nil, "nothing waits any more")
+    }
+
+    @Test("M-39: the last record of a message waits for room with the message begun")
+    func lastWithoutRoom() {
+        var trial = ReceiverTrial()
+        trial.receive(1, .text, "a", last: false)
+        trial.receive(2, .text, "b", first: false, last: false)
+        trial.hasRoom = false
+        let refused = trial.receive(3, .text, "c", first: false)
+        #expect(refused == [])
+        #expect(trial.named == [3])
+        trial.hasRoom = true
+        let taken = trial.receive(3, .text, "c", first: false)
+        #expect(taken == [.message("abc")])
+        #expect(trial.demands == [.begin, .deliver(3), .deliver(3), .end])
+    }
+
+    @Test("M-43: held records and a begun message are dropped 35 s after the last record; then a forward has to come")
+    func pause() {
+        var trial = ReceiverTrial()
+        trial.receive(1, .text, "a", last: false)
+        trial.receive(3, .text, "c")
+        trial.now = .seconds(20)
+        trial.receive(1, .text, "a")
+        trial.advance(54.999)
+        #expect(trial.named == [2, 3])
+        #expect(trial.receiver.nextDeadline == .seconds(55))
+        trial.advance(55)
+        #expect(trial.named == [2])
+        #expect(trial.demands.suffix(2) == [.end, .drop(1)])
+        #expect(trial.receiver.nextDeadline == nil)
+        let refused = trial.receive(2, .text, "b", first: false) + trial.receive(3) + trial.receive(2, .name)
+        #expect(refused == [])
+        #expect(trial.named == [2])
+        trial.forward(6)
+        let taken = trial.receive(6, .text, "d")
+        #expect(taken == [.message("d")])
+    }
+
+    @Test("M-43: a begun message or a gap is dropped after 65 s, however many records come", arguments: [true, false])
+    func longest(isGap: Bool) {
+        var trial = ReceiverTrial()
+        trial.receive(isGap ? 2 : 1, .text, "a", last: isGap)
+        for second in stride(from: 10.0, to: 65, by: 10) {
+            trial.now = .seconds(second)
+            trial.receive(0)
+        }
+        #expect(trial.receiver.nextDeadline == .seconds(65))
+        trial.advance(65)
+        trial.receive(isGap ? 1 : 2, .text, "b", first: isGap)
+        #expect(trial.named == [isGap ? 1 : 2])
+    }
+
+    @Test("M-43: a gap that closes while another stays counts anew, and the times stand still while the link is down")
+    func moving() {
+        var trial = ReceiverTrial()
+        trial.receive(2, .text, "b")
+        trial.now = .seconds(30)
+        trial.receive(4, .text, "d")
+        trial.now = .seconds(40)
+        trial.receive(0)
+        #expect(trial.receiver.nextDeadline == .seconds(65), "the gap is the same")
+        trial.receive(1, .text, "a")
+        #expect(trial.named == [3, 4])
+        trial.now = .seconds(70)
+        trial.receive(0)
+        #expect(trial.receiver.nextDeadline == .seconds(105))
+        trial.receiver.goDown(now: .seconds(80))
+        #expect(trial.receiver.nextDeadline == nil)
+        trial.receiver.comeUp(now: .seconds(120))
+        #expect(trial.receiver.nextDeadline == .seconds(145))
+        trial.receive(3, .text, "c")
+        #expect(trial.receiver.nextDeadline == nil)
+    }
+}

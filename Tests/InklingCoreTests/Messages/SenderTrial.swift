@@ -1,0 +1,70 @@
+import InklingWire
+
+@testable import InklingCore
+
+/// A sender in virtual time without a peer: the test writes the acks.
+struct SenderTrial {
+    var sender: RecordSender
+    var now = Instant.zero
+    private var counter: UInt32 = 0
+
+    /// A sender of a link that is up, whose name was acknowledged a minute ago.
+    init(isOnLink: Bool = true) {
+        sender = RecordSender(name: "Alice", isOnLink: isOnLink)
+        sender.comeUp(now: now)
+        sender.peerWasNamed(now: now)
+        send()
+        ack(1)
+        sender.goDown(now: now)
+        wait(60)
+        sender.comeUp(now: now)
+    }
+
+    /// Queues messages of one record each.
+    mutating func enqueue(_ messages: ClosedRange<UInt64>) {
+        for message in messages { sender.enqueue(message, text: Array("text \(message)".utf8), now: now) }
+    }
+
+    /// Sends all that may go.
+    ///
+    /// - Returns: The numbers of the records.
+    @discardableResult
+    mutating func send() -> [UInt32] { sendRecords().map(\.number) }
+
+    mutating func sendRecords() -> [Record] {
+        var records: [Record] = []
+        while let record = sender.nextRecord(now) { records.append(record) }
+        return records
+    }
+
+    /// Applies an ack that names those records beyond its next.
+    @discardableResult
+    mutating func ack(_ next: UInt32, naming named: [UInt32] = []) -> RecordSender.AckEffect {
+        counter += 1
+        let bitmap = named.reduce(UInt16(0)) { $0 | 1 << UInt16($1 - next - 1) }
+        return sender.receive(Ack(next: next, bitmap: bitmap), counter: counter, isTimely: true, now: now)
+    }
+
+    /// Applies acks of one record each until so many records are in flight.
+    mutating func grow(to window: Int) {
+        for _ in 0..<100 where sender.window.inFlight < window {
+            ack(sender.window.base + 1)
+            send()
+        }
+    }
+
+    /// Lets time pass without running deadlines.
+    mutating func wait(_ seconds: Double) { now = now + .nanoseconds(Int64((seconds * 1e9).rounded())) }
+
+    /// Waits for the next deadline and runs it.
+    ///
+    /// - Returns: The messages that stalled.
+    @discardableResult
+    mutating func runDeadline() -> [UInt64] {
+        now = max(now, sender.nextDeadline ?? now)
+        return sender.advance(now)
+    }
+
+    /// The time until the next deadline in milliseconds; nil when there is none.
+    var timer: Double? { sender.nextDeadline.map { Double(($0 - now).nanoseconds) / 1e6 } }
+}
