@@ -85,7 +85,7 @@ struct SimulationTests {
 
     @Test("the promises hold in larger chats too", arguments: [12, 20, 30, 50])
     func manyHosts(_ hosts: Int) {
-        for (seed, result) in results(of: hosts < 50 ? 5 : 2, { Scenario(seed: $0, hosts: hosts) }) {
+        for (seed, result) in results(of: UInt64(60 / hosts), { Scenario(seed: $0, hosts: hosts) }) {
             #expect(
                 result.violation == nil, "inkling-sim replay \(seed) --hosts \(hosts): \(result.violation as Any)")
         }
