@@ -86,11 +86,15 @@ extension Adversary {
                 }
             case .ghosts:
                 for number in 0..<4 {
-                    add(attack, to: target, key: 40 + number, from: Adversary.address(40 + number), interval: 10)
+                    add(
+                        attack, to: target, key: 40 + number, run: 30, from: Adversary.address(40 + number),
+                        interval: 10)
                 }
             case .unheard:
                 for number in 0..<4 {
-                    add(attack, to: target, key: 44 + number, from: Adversary.address(44 + number), interval: 10)
+                    add(
+                        attack, to: target, key: 44 + number, run: 30, from: Adversary.address(44 + number),
+                        interval: 10)
                 }
             case .initiations, .cookies, .cookiesOfOneSource, .instances, .changingKeys, .friends, .relays, .responses,
                 .asks, .garbage, .recordings:

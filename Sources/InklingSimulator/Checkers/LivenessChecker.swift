@@ -229,8 +229,9 @@ final class LivenessChecker {
         {
             simulation.checker.report(.missingTyping, "\(about), for \(now - start)", now)
         }
-        // What was lost comes again with the next heartbeat.
-        if let node = writer.node, now - node.awayChangedAt > delay,
+        // What was lost comes again with the next heartbeat, and the link of the run before may show until it is down.
+        let isAlone = writer.incarnation == 1 || now - writer.startedAt > .seconds(4)
+        if isAlone, let node = writer.node, now - node.awayChangedAt > delay,
             now - since > simulation.idleInterval(of: writer) + delay,
             simulation.checker.isShownAway(identity, in: chat, by: viewer.index) != node.isAway
         {

@@ -206,17 +206,18 @@ struct StateChecker {
             if identity == hosts[viewer].plan.identity { report(.ownTyping, describe(id), now) }
             if hosts[viewer].blocks(identity) { report(.absentTyping, "\(describe(id)), blocked", now) }
             guard !before.contains(id) else { continue }
-            // Statuses that came before the name count, and show with it (L-85).
-            if lastRecord[viewer] == now || shown[id]?.since == now, let evidence = evidence[id],
-                now - evidence < Limits.typingExpiry
-            {
-                continue
-            }
             // With many changes, a list comes later than what it tells, and so does whoever came back at once (T-22).
             let waits: Duration =
                 adversary != nil
                 ? .milliseconds(1_080)
                 : hosts.count > Limits.lists ? .milliseconds(50) + lateness[viewer] : .zero
+            // Statuses that came before the name count, and show with it (L-85).
+            let isJustShown = shown[id].map { now - $0.since <= waits } ?? false
+            if lastRecord[viewer] == now || isJustShown, let evidence = evidence[id],
+                now - evidence < Limits.typingExpiry
+            {
+                continue
+            }
             if waits > .zero, let evidence = evidence[id], now - evidence <= waits { continue }
             let isTrue = cause.map { hosts[$0.sender].plan.identity == identity && $0.typing & 1 << UInt8(chat) != 0 }
             if isTrue != true {
