@@ -26,6 +26,7 @@ struct LimitChecker {
         case answersToStrangers, retries, tells
         case initiations(Address)
         case pings(Address)
+        case pongs(Address)
         case answersToCookies(Address)
         case answersToOtherUsers
         case lists(ChatID)
@@ -35,7 +36,8 @@ struct LimitChecker {
         var isReport: Bool {
             switch self {
             case .lists, .presences: true
-            case .answersToStrangers, .retries, .tells, .initiations, .pings, .answersToCookies, .answersToOtherUsers,
+            case .answersToStrangers, .retries, .tells, .initiations, .pings, .pongs, .answersToCookies,
+                .answersToOtherUsers,
                 .messages:
                 false
             }
@@ -88,7 +90,10 @@ struct LimitChecker {
             // A round of pings when its link falls silent, and hints (L-26, L-29).
             let isSilent = address.ipv4.map { (0x0A00_0080...0x0A00_00BF).contains($0) } ?? false
             if isSilent, !take(.pings(address), 1, 12, host, now) { return "pings to one address (L-45)" }
-        case .ask, .heartbeat, .typing, .record, .ack, .forward, .pong, .bye: break
+        case .pong:
+            let (rate, burst) = (Limits.datagramsPerLink, Limits.datagramsPerLinkBurst)
+            if !take(.pongs(address), rate, burst, host, now) { return "pongs to one address (L-25)" }
+        case .ask, .heartbeat, .typing, .record, .ack, .forward, .bye: break
         }
         return nil
     }
