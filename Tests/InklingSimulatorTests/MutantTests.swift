@@ -39,7 +39,7 @@ struct MutantTests {
         .fewInstances: ([.missingPerson], [.friends]), .forgetsFriends: ([.missingPerson], [.friends, .relays]),
         .manyRuns: ([.limit], [.manyLinks]), .crowdedSource: ([.limit], [.manyLinks]),
         .everyDestination: ([.limit], [.instances, .changingKeys]),
-        .hoardsText: ([.limit], [.hoard]), .noTextRanks: ([.limit], [.hoard]),
+        .hoardsText: ([.limit], [.hoard]), .noTextRanks: ([.limit], [.hoard]), .boundless: ([.limit], [.flood]),
         .anyEpoch: ([.falseOffline, .missingTyping], [.relays]),
         .everyList: ([.limit], [.chatter]), .everyPresence: ([.limit], [.chatter]),
         .tellsGhosts: ([.limit], [.ghosts]), .unheardEverywhere: ([.limit], [.unheard]),

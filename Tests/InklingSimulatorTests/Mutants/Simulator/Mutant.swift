@@ -7,7 +7,7 @@ package enum Mutant: String, CaseIterable, Sendable {
     case deliversTwice, snapshotIgnored, rootedDown, twoLinksOfARun, tellsGhosts
     case unheardEverywhere, noRepeats, neverUnderLoad, everyResponse, strayResponses, crowdedSource, noRank
     case manyRuns, noAnswerShare, noShares, everyRetry, talkative, manyOwnHosts, ownHostIsNone, fewInstances
-    case forgetsFriends, everyDestination, hoardsText, noTextRanks, everyList, everyPresence
+    case forgetsFriends, everyDestination, boundless, hoardsText, noTextRanks, everyList, everyPresence
     case loneEdge, hastyStarts, lostStart, rareHeartbeats, lazyHeartbeats, noStretching, silentHeartbeats
     case lazyAway, swallowedName, swallowedText, frequentHeartbeats
 }
