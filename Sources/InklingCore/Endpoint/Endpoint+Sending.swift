@@ -143,9 +143,8 @@ extension Endpoint {
 
     /// What a link that was changed has to send, as far as nothing limits it.
     mutating func requestRecords(_ id: LinkID, _ now: Instant) {
-        guard !links[id].liveness.isStale else { return }
         while let number = links[id].sender.nextForward(now) { send([.forward(number)], .forward, on: id) }
-        if links[id].sender.wantsToSend { pacer.request(id) }
+        if links[id].sender.wantsToSend, !links[id].liveness.isStale { pacer.request(id) }
     }
 
     /// Sends the records that rates and windows let go, each behind the status (M-9, M-13).

@@ -280,10 +280,7 @@ extension Adversary {
             return seal([HostileLink.record(2 * number + 2, of: count, text: text)], on: place, [target])
         }
         guard attack != .members || number == 0 else { return nil }
-        let record = HostileLink.record(number, of: count, text: text)
-        // What is applied of a flood draws a pong, also after a record that was lost.
-        let frames = attack == .flood ? [.ping(UInt16(truncatingIfNeeded: number)), record] : [record]
-        return seal(frames, on: place, [target])
+        return seal([HostileLink.record(number, of: count, text: text)], on: place, [target])
     }
 
     /// One of chance, for an index that it knows: from where the initiation went if that was to it, else from

@@ -35,7 +35,7 @@ extension Scenario {
         case cookiesOfOneSource
         /// Members of an open chat who change typing and presence twenty times a second.
         case chatter
-        /// A member who sends one message after the other, each with a ping, however little may be sent.
+        /// A member who sends one message after the other, however little may be sent.
         case flood
         /// Members whose long messages nobody takes.
         case hoard

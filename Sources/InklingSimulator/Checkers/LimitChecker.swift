@@ -26,7 +26,7 @@ struct LimitChecker {
         case answersToStrangers, retries, tells
         case initiations(Address)
         case pings(Address)
-        case pongs(Address)
+        case acks(Address)
         case answersToCookies(Address)
         case answersToOtherUsers
         case lists(ChatID)
@@ -36,7 +36,7 @@ struct LimitChecker {
         var isReport: Bool {
             switch self {
             case .lists, .presences: true
-            case .answersToStrangers, .retries, .tells, .initiations, .pings, .pongs, .answersToCookies,
+            case .answersToStrangers, .retries, .tells, .initiations, .pings, .acks, .answersToCookies,
                 .answersToOtherUsers,
                 .messages:
                 false
@@ -90,10 +90,10 @@ struct LimitChecker {
             // A round of pings when its link falls silent, and hints (L-26, L-29).
             let isSilent = address.ipv4.map { (0x0A00_0080...0x0A00_00BF).contains($0) } ?? false
             if isSilent, !take(.pings(address), 1, 12, host, now) { return "pings to one address (L-45)" }
-        case .pong:
+        case .ack:
             let (rate, burst) = (Limits.datagramsPerLink, Limits.datagramsPerLinkBurst)
-            if !take(.pongs(address), rate, burst, host, now) { return "pongs to one address (L-25)" }
-        case .ask, .heartbeat, .typing, .record, .ack, .forward, .bye: break
+            if !take(.acks(address), rate, burst, host, now) { return "acks to one address (L-25)" }
+        case .ask, .heartbeat, .typing, .record, .forward, .pong, .bye: break
         }
         return nil
     }
