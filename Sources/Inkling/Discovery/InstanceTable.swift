@@ -281,7 +281,7 @@ package struct InstanceTable {
         return [deadline, search, due].compactMap(\.self).min()
     }
 
-    /// What changed since the last call, in the order of chats and names.
+    /// Returns the changes since the last call, ordered by chat and name.
     package mutating func takeEvents() -> [DiscoveryEvent] {
         defer { changed = [] }
         return changed.sorted().compactMap { instance in

@@ -2,9 +2,9 @@ import Crypto
 import InklingModel
 
 extension Chat {
-    /// What the file of known peers calls this chat, 16 hex digits: a hash that does not reveal its name or secret.
+    /// The chat's name in the file of known peers, 16 hex digits. This hash reveals neither the chat's name nor its secret.
     ///
-    /// It is what version 0.2 wrote, so that files from before are understood. It goes over no network.
+    /// Version 0.2 wrote the same name, so its files stay valid. No node sends it.
     package var storedName: String {
         let (label, data): (String, [UInt8]) =
             if let secret { ("inkling/1 secret chat tag", secret.wire.bytes + (owner?.bytes ?? [])) } else {

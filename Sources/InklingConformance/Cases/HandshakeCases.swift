@@ -86,7 +86,7 @@ extension Catalogue {
             try trial.wait(.seconds(3), for: "a session", until: { peer.session(of: opening) })
             try program.awaitPresence("online", of: peer.user)
         },
-        Case("L-8.13", "without load an initiation is answered whatever cookie it carries") { trial in
+        Case("L-8.13", "without load a node answers an initiation with any cookie") { trial in
             let (program, peer) = try trial.startWithQuietPeer()
             let opening = try peer.makeOpening(to: program)
             peer.openings.append(opening)

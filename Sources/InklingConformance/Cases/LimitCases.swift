@@ -167,7 +167,7 @@ extension Catalogue {
                 for number in 0..<6 { peer.send([.ping(UInt16(6 * round + number))]) }
                 trial.pump(until: start + .milliseconds(2 * (round + 1)))
             }
-            // Whatever waits at the program is read; then more than the rate has made up for meanwhile, and the bye.
+            // The program reads all that waits. Then come more datagrams than the rate allows by now, and the bye.
             trial.run(for: .milliseconds(100))
             for number in 0..<300 { peer.send([.ping(UInt16(5_000 + number))]) }
             let end = trial.now

@@ -18,12 +18,7 @@ extension Catalogue {
         },
         Case("M-13.2", "at most 2,000 datagrams with a message a second go out in all", load: .heavy) { trial in
             let program = try trial.start(needs: .messages)
-            var peers: [Peer] = []
-            for number in 1...8 {
-                let peer = try trial.peer(named: "Peer \(number)")
-                try peer.open(to: program)
-                peers.append(peer)
-            }
+            let peers = try eightPeers(of: program, in: trial)
             let count = 500
             for number in 0..<count { program.send("message \(number)") }
             for peer in peers {
@@ -88,12 +83,7 @@ extension Catalogue {
         },
         Case("M-21.1", "links that wait for the rate of the node take turns", also: "M-13", load: .heavy) { trial in
             let program = try trial.start(needs: .messages)
-            var peers: [Peer] = []
-            for number in 1...8 {
-                let peer = try trial.peer(named: "Peer \(number)")
-                try peer.open(to: program)
-                peers.append(peer)
-            }
+            let peers = try eightPeers(of: program, in: trial)
             let count = 1_500
             for number in 0..<count { program.send("message \(number)") }
             func most() -> Int { peers.map(\.texts.count).max() ?? 0 }
@@ -146,5 +136,14 @@ extension Catalogue {
                 "at most \(rate) datagrams with a message a second \(whose), and \(burst) at once",
                 actual: "\(last - first + 1) in \(span.text)")
         }
+    }
+}
+
+/// Eight peers with links to the program.
+private func eightPeers(of program: Program, in trial: Trial) throws -> [Peer] {
+    try (1...8).map { number in
+        let peer = try trial.peer(named: "Peer \(number)")
+        try peer.open(to: program)
+        return peer
     }
 }

@@ -31,7 +31,7 @@ extension Endpoint {
         links.links(of: PersonID(chat: chat, key: key)).compactMap(\.roundTrip).min()
     }
 
-    /// Who is typing in a chat, in the order in which to name them (T-20).
+    /// The people who are typing in a chat, in the order of the list (T-20).
     package func typing(in chat: ChatID) -> [Person] { roster.typing(in: chat) }
 
     /// How well the user knows whom, as ``setStandings(_:now:)`` has said last.

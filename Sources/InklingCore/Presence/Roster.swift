@@ -28,7 +28,7 @@ struct Roster: Sendable {
     /// When a change that waits is told.
     func nextDeadline(in chat: ChatID) -> Instant? { paces[chat]?.nextDeadline }
 
-    /// Who is typing in a chat, in the order in which to name them.
+    /// The people who are typing in a chat, in the order of the list (T-20).
     func typing(in chat: ChatID) -> [Person] { shownTyping[chat] ?? [] }
 
     /// Whether anybody is shown as typing, in any chat.

@@ -15,7 +15,7 @@ final class SimulatedNode {
     var timerAt: Instant?
     var isAway = false
     var awayChangedAt = Instant.zero
-    /// When peers have to be told of its name, if it has taken another one since its start (M-24).
+    /// The instant by which peers must know the name that the node took last; nil if it kept its first name (M-24).
     private(set) var nameDue: Instant?
     /// How many up or suspect links it has.
     private(set) var links = 0

@@ -84,7 +84,7 @@ package final class Simulation {
     var hasFaults = true
     /// How often a host got a new address.
     var moves = 0
-    /// What is held back of the datagrams from one host to another.
+    /// The datagrams from one host to another that the network holds back.
     var held: [Hold: [Packet]] = [:]
     /// The time between two of them when they come.
     var holdPause = Duration.zero

@@ -214,16 +214,7 @@ struct LatenessTests {
     @Test("After a stop, a session that was silent for over 60 s still opens what waits in the socket (L-38)")
     func silentSession() {
         var stage = LinkStage(isShown: true)
-        var second = Session(
-            localIndex: LinkStage.nodeIndex + 1, remoteIndex: LinkStage.peerIndex + 1, role: .responder,
-            keys: LinkStage.keys.node, address: LinkStage.peerAddress, now: stage.now)
-        second.opened(order: 2, isNewest: true, now: stage.now)
-        let id = stage.id
-        stage.with { endpoint, now in
-            endpoint.begin(now)
-            endpoint.join(second, to: id, now)
-            endpoint.finish()
-        }
+        stage.join(900, completion: 2)
         stage.skip(.seconds(61))
         stage.receive([.text("waited", number: 1)])
         #expect(stage.texts == ["waited"])

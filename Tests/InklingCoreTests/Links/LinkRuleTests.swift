@@ -71,15 +71,12 @@ struct LinkRuleTests {
         var stage = LinkStage(isShown: true)
         stage.receive([.beat], counter: 40)
         let token = try #require(stage.pingTokens.last)
-        let session = Session(
-            localIndex: 900, remoteIndex: LinkStage.peerIndex, role: .responder, keys: LinkStage.keys.node,
-            address: LinkStage.peerAddress, now: stage.now)
         let (id, before) = (stage.id, stage.seen.count)
         stage.with { endpoint, now in
             endpoint.replace(id, by: EpochPair(own: 1, peer: 0), now)
-            endpoint.join(session, to: id, now)
             endpoint.finish()
         }
+        stage.join(900)
         #expect(stage.seen[before...].first?.counter == 0 && !stage.isUp)
         #expect(stage.presences.last?.presence == .online && stage.link?.isShown == false)
         let pong = LinkStage.keys.peer.seal([.beat, .pong(token)], receiverIndex: 900, counter: 40).encode()

@@ -96,14 +96,7 @@ struct LinkTests {
     func snapshot() {
         var stage = LinkStage(isShown: true)
         stage.receive([.beat], counter: 40)
-        let other = Session(
-            localIndex: 900, remoteIndex: LinkStage.peerIndex, role: .initiator, keys: LinkStage.keys.node,
-            address: LinkStage.peerAddress, now: stage.now)
-        let id = stage.id
-        stage.with { endpoint, now in
-            endpoint.join(other, to: id, now)
-            endpoint.finish()
-        }
+        stage.join(900)
         let bytes = LinkStage.keys.peer.seal([.beat], receiverIndex: 900, counter: 40).encode()
         stage.deliver(bytes)
         #expect(stage.link == nil)
@@ -114,14 +107,7 @@ struct LinkTests {
         for passes in [false, true] {
             var stage = LinkStage(isShown: true)
             stage.receive([.longBeat], counter: 3_000)
-            let other = Session(
-                localIndex: 900, remoteIndex: LinkStage.peerIndex, role: .initiator, keys: LinkStage.keys.node,
-                address: LinkStage.peerAddress, now: stage.now)
-            let id = stage.id
-            stage.with { endpoint, now in
-                endpoint.join(other, to: id, now)
-                endpoint.finish()
-            }
+            stage.join(900)
             stage.deliver(LinkStage.keys.peer.seal([.beat], receiverIndex: 900, counter: 10).encode())
             #expect(stage.link?.sessions.all.last?.isComplete == true)
             stage.run(.ms(2_900))

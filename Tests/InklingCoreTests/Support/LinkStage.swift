@@ -81,6 +81,20 @@ struct LinkStage {
         if isShown { receiveAck(next: 1) }
     }
 
+    /// Another session, with the keys of the first one, joins the link.
+    ///
+    /// - Parameter completion: Its place among the sessions that were completed; nil if nothing has opened on it.
+    mutating func join(_ index: UInt32, completion: UInt64? = nil) {
+        var session = Session(
+            localIndex: index, remoteIndex: Self.peerIndex, role: .responder, keys: Self.keys.node,
+            address: Self.peerAddress, now: now)
+        if let completion { session.opened(order: completion, isNewest: true, now: now) }
+        endpoint.begin(now)
+        endpoint.join(session, to: id, now)
+        endpoint.finish()
+        drain()
+    }
+
     var link: Link? { endpoint.links.find(id) }
     var isUp: Bool { link.map { !$0.isDown } ?? false }
 
