@@ -36,6 +36,8 @@ let standalone: [LinkerSetting] = [
         "-Xlinker", "--no-export-dynamic", "-Xclang-linker", "-static-libgcc",
         // 6 % smaller. Programs that are linked so need glibc 2.36 or later.
         "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
+        // Equal functions that nobody compares become one.
+        "-Xlinker", "--icf=safe",
         // Has a libstdc++.so that stands for the static one.
         "-L\(Context.packageDirectory)/Sources/InklingProgram/Linking",
     ])
@@ -66,8 +68,8 @@ let package = Package(
             dependencies: ["CUTF8Proc", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
         .target(name: "InklingCore", dependencies: ["InklingWire"], swiftSettings: strict + testable),
-        .target(name: "InklingModel", dependencies: ["CUTF8Proc", "InklingWire"], swiftSettings: strict),
-        .target(name: "InklingText", dependencies: ["InklingModel"], swiftSettings: strict),
+        .target(name: "InklingModel", dependencies: ["CUTF8Proc", "InklingWire"], swiftSettings: strict + small),
+        .target(name: "InklingText", dependencies: ["InklingModel"], swiftSettings: strict + small),
         .target(
             name: "Inkling",
             dependencies: [
