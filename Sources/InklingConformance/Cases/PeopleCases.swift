@@ -80,12 +80,15 @@ extension Catalogue {
             let start = trial.now
             _ = try crowd(119, of: peer, at: program)
             trial.run(for: .seconds(6))
+            // A slow program answers an opening after another has replaced it, and then has more links than asked for.
+            let links = 1 + peer.sessions.count(where: \.isNamed)
+            let units = (10 * links + 49) / 50
             let beats = witness.received(since: start).compactMap { frames in
                 frames.ping == nil ? frames.heartbeat.map { (at: frames.at, interval: $0.interval) } : nil
             }
+            let announced = beats.last.map { Int($0.interval) } ?? 0
             try expect(
-                beats.last?.interval == 24, "24 units of 100 ms announced with 120 links",
-                actual: "\(beats.last.map { Int($0.interval) } ?? 0)")
+                announced == units, "\(units) units of 100 ms announced with \(links) links", actual: "\(announced)")
             for (earlier, later) in zip(beats, beats.dropFirst()) {
                 let wait = Duration.milliseconds(100 * Int(earlier.interval))
                 try expect(
