@@ -45,7 +45,8 @@ package final class Peer {
 
     private var nextHeartbeat: Duration?
     private var nextPing: Duration?
-    private var nextName: Duration?
+    /// The sessions whose peer's end has not acknowledged its name, and when each repeats it.
+    private var unnamed: [(session: PeerSession, due: Duration)] = []
     /// Responses already sent, by the bytes of the initiation without its cookie.
     var answered: [[UInt8]: [UInt8]] = [:]
 
@@ -86,7 +87,7 @@ package final class Peer {
         epoch += 1
         for state in states { state.ended = true }
         sending = nil
-        (nextHeartbeat, nextPing, nextName) = (nil, nil, nil)
+        (nextHeartbeat, nextPing, unnamed) = (nil, nil, [])
     }
 
     // MARK: Sending
@@ -195,11 +196,17 @@ package final class Peer {
 
     /// When it next does something by itself.
     package var nextDeadline: Duration? {
-        guard let sending, !sending.ended else { return nil }
-        return [habits.heartbeat.flatMap { _ in nextHeartbeat }, nextPing, nextName].compactMap { $0 }.min()
+        let name = unnamed.lazy.map(\.due).min()
+        guard let sending, !sending.ended else { return name }
+        return [habits.heartbeat.flatMap { _ in nextHeartbeat }, nextPing, name].compactMap { $0 }.min()
     }
 
     func runDeadlines(_ now: Duration) {
+        let late = unnamed.filter { $0.due <= now }
+        unnamed.removeAll { $0.due <= now }
+        for (session, _) in late where !session.ended && session.state.acknowledged == 0 && habits.sendsName {
+            repeatName(on: session)
+        }
         guard let sending, !sending.ended else { return }
         if let interval = habits.heartbeat, let due = nextHeartbeat, due <= now {
             nextHeartbeat = now + interval
@@ -209,10 +216,6 @@ package final class Peer {
             nextPing = nil
             let isDue = habits.comesUp && (!sending.state.isUp || !sending.isComplete)
             if isDue, let joined = sending.joinedAt, now - joined < .seconds(3) { startPings(on: sending) }
-        }
-        if let due = nextName, due <= now {
-            nextName = nil
-            if habits.sendsName, sending.state.acknowledged == 0 { repeatName(on: sending) }
         }
     }
 
@@ -240,6 +243,6 @@ package final class Peer {
     private func repeatName(on session: PeerSession) {
         session.state.nextOwnRecord = max(1, session.state.nextOwnRecord)
         send([.typing(status), .record(nameRecord(0))], on: session)
-        nextName = trial.now + .milliseconds(250)
+        unnamed.append((session, trial.now + .milliseconds(250)))
     }
 }
