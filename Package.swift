@@ -39,7 +39,7 @@ let standalone: [LinkerSetting] = [
         // Equal functions that nobody compares become one.
         "-Xlinker", "--icf=safe",
         // Has a libstdc++.so that stands for the static one.
-        "-L\(Context.packageDirectory)/Sources/InklingProgram/Linking",
+        "-L\(Context.packageDirectory)/Sources/Program/InklingProgram/Linking",
     ])
 ]
 
@@ -60,93 +60,102 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     ],
     targets: [
-        .systemLibrary(name: "CDNSSD", providers: [.apt(["libavahi-compat-libdnssd-dev"])]),
-        .systemLibrary(name: "CProcess"),
-        .systemLibrary(name: "CUTF8Proc", providers: [.apt(["libutf8proc-dev"])]),
+        // The protocol, without I/O.
+        .systemLibrary(
+            name: "CUTF8Proc", path: "Sources/Protocol/CUTF8Proc", providers: [.apt(["libutf8proc-dev"])]),
         .target(
-            name: "InklingWire",
-            dependencies: ["CUTF8Proc", .product(name: "Crypto", package: "swift-crypto")],
-            swiftSettings: strict),
-        .target(name: "InklingCore", dependencies: ["InklingWire"], swiftSettings: strict + testable),
-        .target(name: "InklingModel", dependencies: ["CUTF8Proc", "InklingWire"], swiftSettings: strict + small),
-        .target(name: "InklingText", dependencies: ["InklingModel"], swiftSettings: strict + small),
+            name: "InklingWire", dependencies: ["CUTF8Proc", .product(name: "Crypto", package: "swift-crypto")],
+            path: "Sources/Protocol/InklingWire", swiftSettings: strict),
+        .target(
+            name: "InklingCore", dependencies: ["InklingWire"], path: "Sources/Protocol/InklingCore",
+            swiftSettings: strict + testable),
+        // The library: a node, and the types that programs use.
+        .systemLibrary(
+            name: "CDNSSD", path: "Sources/Node/CDNSSD", providers: [.apt(["libavahi-compat-libdnssd-dev"])]),
+        .systemLibrary(name: "CProcess", path: "Sources/Node/CProcess"),
+        .target(
+            name: "InklingModel", dependencies: ["CUTF8Proc", "InklingWire"], path: "Sources/Node/InklingModel",
+            swiftSettings: strict + small),
         .target(
             name: "Inkling",
             dependencies: [
                 "CDNSSD", "CProcess", "InklingCore", "InklingModel", "InklingWire",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            swiftSettings: strict),
-        .target(name: "InklingConsole", dependencies: ["InklingModel", "InklingText"], swiftSettings: strict + small),
+            path: "Sources/Node/Inkling", swiftSettings: strict),
+        // The programs that ship.
+        .target(
+            name: "CTOML", path: "Sources/Program/CTOML",
+            cxxSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
+        .target(
+            name: "InklingText", dependencies: ["InklingModel"], path: "Sources/Program/InklingText",
+            swiftSettings: strict + small),
+        .target(
+            name: "InklingConsole", dependencies: ["InklingModel", "InklingText"],
+            path: "Sources/Program/InklingConsole", swiftSettings: strict + small),
         .target(
             name: "InklingControl",
             dependencies: [
-                "Inkling", "InklingModel",
-                .product(name: "NIOCore", package: "swift-nio"),
+                "Inkling", "InklingModel", .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            swiftSettings: strict + small),
-        .target(
-            name: "CTOML",
-            cxxSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
+            path: "Sources/Program/InklingControl", swiftSettings: strict + small),
         .target(
             name: "InklingCLI",
             dependencies: [
                 "CProcess", "CTOML", "Inkling", "InklingConsole", "InklingControl", "InklingModel", "InklingText",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            swiftSettings: strict + small),
+            path: "Sources/Program/InklingCLI", swiftSettings: strict + small),
         .executableTarget(
             name: "InklingProgram",
             dependencies: ["InklingCLI", .product(name: "ArgumentParser", package: "swift-argument-parser")],
-            exclude: ["Linking"], swiftSettings: strict, linkerSettings: standalone),
+            path: "Sources/Program/InklingProgram", exclude: ["Linking"], swiftSettings: strict,
+            linkerSettings: standalone),
         .executableTarget(
-            name: "InklingLastWill",
+            name: "InklingLastWill", path: "Sources/Program/InklingLastWill",
             cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)],
             linkerSettings: [.unsafeFlags(["-static-executable", "-nostartfiles"])]),
-        .target(name: "InklingSimulator", dependencies: ["InklingCore", "InklingWire"], swiftSettings: strict),
+        // What tries nodes and the protocol.
+        .target(
+            name: "InklingSimulator", dependencies: ["InklingCore", "InklingWire"],
+            path: "Sources/Proof/InklingSimulator", swiftSettings: strict),
         .executableTarget(
             name: "InklingSimulatorCLI",
-            dependencies: [
-                "InklingSimulator",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: strict),
+            dependencies: ["InklingSimulator", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            path: "Sources/Proof/InklingSimulatorCLI", swiftSettings: strict),
         .target(
             name: "InklingConformance",
-            dependencies: ["InklingWire", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: tests),
+            dependencies: ["InklingWire", .product(name: "Crypto", package: "swift-crypto")],
+            path: "Sources/Proof/InklingConformance", swiftSettings: tests),
         .executableTarget(
             name: "InklingConformanceCLI",
             dependencies: [
-                "CDNSSD", "InklingConformance",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "CDNSSD", "InklingConformance", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: tests),
+            path: "Sources/Proof/InklingConformanceCLI", swiftSettings: tests),
         // The benchmark of attacks, for Scripts/attack.
         .executableTarget(
             name: "InklingAttackCLI",
             dependencies: ["InklingWire", .product(name: "ArgumentParser", package: "swift-argument-parser")],
-            swiftSettings: strict),
+            path: "Sources/Proof/InklingAttackCLI", swiftSettings: strict),
         // An example of each way in that Swift has; the others are in Protocol/examples. They see of the library what a
         // program in another package sees.
         .executableTarget(
             name: "InklingExampleEmbed",
             dependencies: ["Inkling", "InklingText", .product(name: "Logging", package: "swift-log")],
-            packageAccess: false, swiftSettings: strict),
+            path: "Sources/Examples/InklingExampleEmbed", packageAccess: false, swiftSettings: strict),
         .executableTarget(
             name: "InklingExampleAttach",
             dependencies: [
-                "InklingText",
-                .product(name: "NIOCore", package: "swift-nio"),
+                "InklingText", .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            packageAccess: false, swiftSettings: strict),
+            path: "Sources/Examples/InklingExampleAttach", packageAccess: false, swiftSettings: strict),
+        // Tests.
         .target(
             name: "InklingTestSupport", dependencies: ["InklingSimulator"], path: "Tests/InklingTestSupport",
             swiftSettings: strict),

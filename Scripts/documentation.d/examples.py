@@ -15,7 +15,7 @@ def blocks(path):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    articles = sorted(pathlib.Path("Sources").glob("*/*.docc/*.md"))
+    articles = sorted(pathlib.Path("Sources").glob("*/*/*.docc/*.md"))
     written = set()
     count = 0
     for article in articles:

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension NetworkTests {
-    /// The programs of Protocol/examples, and those of Sources/InklingExample…, on a host where Bob is in the kitchen.
+    /// The programs of Protocol/examples, and those of Sources/Examples, on a host where Bob is in the kitchen.
     @Suite("Examples", .serialized, .sideBySide) struct ExampleTests {
         private static let bobAddress = "127.0.0.1:40001"
         private static let directory = "/run/inkling-day"

@@ -64,7 +64,7 @@ struct ManualPageTests {
         return found
     }
 
-    private static let program = ["Inkling", "InklingCLI", "InklingControl", "InklingProgram"]
+    private static let program = ["Node/Inkling", "Program/InklingCLI", "Program/InklingControl", "Program/InklingProgram"]
 
     @Test("it explains the commands of the prompt as /help does, in the same order")
     func commands() throws {
@@ -99,7 +99,7 @@ struct ManualPageTests {
             }
         }
         let editor = try String(
-            contentsOf: Self.root.appending(path: "Sources/InklingConsole/LineEditor.swift"), encoding: .utf8)
+            contentsOf: Self.root.appending(path: "Sources/Program/InklingConsole/LineEditor.swift"), encoding: .utf8)
         for (modifier, function) in [("Ctrl", "handleControl"), ("Alt", "handleAlt")] {
             let start = try #require(editor.range(of: "func \(function)(")).upperBound
             let end = try #require(editor.range(of: "default:", range: start..<editor.endIndex)).lowerBound
@@ -127,7 +127,7 @@ struct ManualPageTests {
     @Test("it has the exit statuses that the program ends with")
     func statuses() throws {
         let listed = Set(try Self.items("EXIT STATUS").map(\.term))
-        let used = try Self.found(#/(?:ExitCode\(|status: |: Int32 = )([0-9]+)\b(?! \+)/#, in: ["InklingCLI"])
+        let used = try Self.found(#/(?:ExitCode\(|status: |: Int32 = )([0-9]+)\b(?! \+)/#, in: ["Program/InklingCLI"])
         #expect(used.subtracting(listed).isEmpty)
     }
 

@@ -8,10 +8,10 @@ struct MutantsPlugin: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: Target) throws -> [Command] {
         let tool = try context.tool(named: "plant-mutants")
         let package = context.package.directoryURL
-        let version = target.name.hasSuffix("2") ? "2" : ""
-        let list = package.appending(path: "Tests/InklingSimulator\(version)Tests/Mutants/mutants.txt")
-        return try ["InklingCore\(version)", "InklingSimulator\(version)"].flatMap { name in
-            let folder = package.appending(path: "Sources/\(name)")
+        let list = package.appending(path: "Tests/InklingSimulatorTests/Mutants/mutants.txt")
+        return try ["Protocol/InklingCore", "Proof/InklingSimulator"].flatMap { path in
+            let folder = package.appending(path: "Sources/\(path)")
+            let name = folder.lastPathComponent
             let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
             let sources = (files?.compactMap { $0 as? URL } ?? []).filter { $0.pathExtension == "swift" }
             guard !sources.isEmpty else { throw PluginError.noSources(name) }
