@@ -2,8 +2,10 @@ import InklingCore
 
 /// What an input cost a node: the work that takes its time.
 struct Work {
-    /// Datagrams read and sent.
+    /// Datagrams read and sent, but for those of `statuses`.
     var datagrams = 0
+    /// Typing and heartbeats sent, whose times are the node's own.
+    var statuses = 0
     /// Datagrams sealed and opened, or found not to open.
     var seals = 0
     /// X25519 operations for what came.
@@ -39,6 +41,7 @@ struct Processor {
         let time =
             Processor.agreement * work.agreements + Processor.agreement * work.limitedAgreements / 10
             + Processor.seal * work.seals + Processor.datagram * work.datagrams
+            + (Processor.seal + Processor.datagram) * work.statuses / 10
         busyUntil = max(busyUntil, now) + time
     }
 

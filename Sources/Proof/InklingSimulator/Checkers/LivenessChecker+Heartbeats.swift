@@ -36,7 +36,9 @@ extension LivenessChecker {
         else { return }
         if let receiver {
             let handshake = lastHandshake(between: sender, hosts[receiver])
-            guard handshake == .zero || beat.at - handshake > Limits.joinPingPeriod,
+            // A host that has just moved may be at the address of the link with another.
+            guard hosts[receiver].movedAt.map({ now - $0 > .seconds(3) }) ?? true,
+                handshake == .zero || beat.at - handshake > Limits.joinPingPeriod,
                 hasBeatenOnlyIdly(sender, hosts[receiver], since: beat.at, simulation)
             else { return }
         } else if beat.at - beat.first < .seconds(2) || !simulation.isAttacked || isFormer {

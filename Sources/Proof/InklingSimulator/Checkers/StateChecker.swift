@@ -124,6 +124,9 @@ struct StateChecker {
     /// Before and after each input of a node: nothing that it shows is too old.
     mutating func checkStatuses(of viewer: Int, _ now: Instant) {
         guard excused.remove(viewer) == nil, let typists = typists[viewer], !typists.isEmpty else { return }
+        // A node that was stopped first reads what waited in its socket (L-30), and a list may wait (T-22).
+        let pace = hosts.count > Limits.lists ? Duration.milliseconds(50) : .zero
+        if let wokeAt = hosts[viewer].wokeAt, now - wokeAt <= pace { return }
         var limit = Limits.typingExpiry + lateness[viewer]
         // A list may have to wait for those before it (T-22), and beside an adversary a timer for the processor.
         if adversary != nil {
@@ -218,7 +221,10 @@ struct StateChecker {
             {
                 continue
             }
-            if waits > .zero, let evidence = evidence[id], now - evidence <= waits { continue }
+            // A node that was stopped shows such a list once it runs again.
+            if waits > .zero, let evidence = evidence[id], now - max(evidence, hosts[viewer].wokeAt ?? .zero) <= waits {
+                continue
+            }
             let isTrue = cause.map { hosts[$0.sender].plan.identity == identity && $0.typing & 1 << UInt8(chat) != 0 }
             if isTrue != true {
                 report(.untrueTyping, "\(describe(id)), after \(cause?.summary ?? "no datagram")", now)
@@ -262,7 +268,10 @@ struct StateChecker {
         // Failed messages come before the presence (T-29). A link that was up for long is kept once down (L-84).
         let isKept = now - max(state.since, handshake) > Limits.shortestUp + .milliseconds(500)
         if state.presence != .offline, isKept { report(.hastyFailure, "\(describe(id)), shown until now", now) }
-        guard let left = state.left, left.isKept, now - left.at < .seconds(59) else { return }
+        // A person who came back since may have a new state, which L-84 forgets sooner.
+        guard let left = state.left, left.isKept, now - left.at < .seconds(59),
+            state.presence == .offline || handshake < left.at
+        else { return }
         report(.hastyFailure, "\(describe(id)), silent for \(now - left.at)", now)
     }
 

@@ -90,8 +90,12 @@ final class SimulatedNode {
         var work = Work()
         var answers = 0
         for case .send(let bytes, _, let kind) in reaction.outputs {
-            work.datagrams += 1
-            if kind.isSealed { work.seals += 1 }
+            if kind == .typing || kind == .heartbeat {
+                work.statuses += 1
+            } else {
+                work.datagrams += 1
+                if kind.isSealed { work.seals += 1 }
+            }
             if kind == .response, responses.insert(SealedHeader(bytes).counter).inserted { answers += 1 }
             guard kind == .initiation, bytes.count >= 5 else { continue }
             let index = SealedHeader(bytes).index

@@ -220,10 +220,10 @@ package final class Simulation {
     ) {
         guard case .running(let node) = host.state else { return }
         checker.checkStatuses(of: host.index, now)
-        if let deadline = node.deadline, now - deadline > Limits.lateTimer { host.lateAt = now }
         let before = adversary == nil ? [:] : node.endpoint.counters.drops
         let reaction = node.react(to: body, ofSession: cause?.session, now)
         if adversary != nil { host.processor.spend(node.work(reaction, cause?.bytes, before), now) }
+        if reaction.wantsSocketDrained { host.lateAt = now }
         var newest: Packet?
         if let cause, let chat = reaction.chat {
             let isTaken = reaction.dropped == 0
