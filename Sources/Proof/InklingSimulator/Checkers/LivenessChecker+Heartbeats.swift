@@ -17,7 +17,7 @@ extension LivenessChecker {
             }
     }
 
-    /// A node sends a heartbeat on a session: it is the time for one (T-8, T-11).
+    /// Checks that the time for a heartbeat has come when a node sends one on a session (T-8, T-11).
     ///
     /// - Parameters:
     ///   - receiver: The host at the address that it goes to; nil if none is there.
@@ -42,8 +42,8 @@ extension LivenessChecker {
                 hasBeatenOnlyIdly(sender, hosts[receiver], since: beat.at, simulation)
             else { return }
         } else if beat.at - beat.first < .seconds(2) || !simulation.isAttacked || isFormer {
-            // One goes out when the link comes up, another when the peer has named itself (L-82), and some when it goes
-            // down (L-44).
+            // A link sends a heartbeat when it comes up, another when the peer has named itself (L-82), and some when
+            // it goes down (L-44).
             return
         }
         func report(_ text: String) {
