@@ -88,6 +88,15 @@ extension Simulation {
         input(host) { $0.advance(to: $1) }
         input(host) { $0.rename(host.name, now: $1) }
         input(host) { $0.setAway(node.isAway, now: $1) }
+        for (identity, block) in host.blocks.sorted(by: { $0.key < $1.key }) {
+            guard let user = hosts.first(where: { $0.plan.identity == identity })?.key.userID else { continue }
+            // The user's blocks are those of this moment, as the name is.
+            if case .inForce = block {
+                input(host) { $0.block(user, now: $1) }
+            } else {
+                input(host) { $0.unblock(user, now: $1) }
+            }
+        }
         confirmDrained(host)
         changeNetworks(host)
         for chat in host.chats.sorted() {
