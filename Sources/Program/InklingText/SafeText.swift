@@ -48,7 +48,7 @@ public enum SafeText {
         guard readable else { return nil }
         var cut = DisplayWidth.prefix(of: folded, columns: nameColumns)
         if cut.last == " " { cut.removeLast() }
-        // What was readable may have been cut off.
+        // The cut may have removed the readable part.
         return cut.unicodeScalars.contains(where: isReadable) ? String(cut) : nil
     }
 
@@ -88,7 +88,7 @@ public enum SafeText {
             } else if bidirectional.contains(scalar) || scalar.properties.isDefaultIgnorableCodePoint {
                 continue
             } else if scalar.properties.isEmojiModifier {
-                // A skin tone joins whatever is before it, so it needs a picture that can have one.
+                // A skin tone joins any scalar before it: drop it unless a picture precedes that can have one.
                 let hasBase = previous?.properties.isEmojiModifierBase ?? false
                 if hasBase && cluster.admitsMark() { result.append(scalar) }
             } else if isMark(scalar) || piles(scalar) {
