@@ -229,7 +229,7 @@ package struct NameLikeness: Hashable, Sendable {
         return String(result)
     }
 
-    /// What can hardly be distinguished from a Latin letter, or whose capital can't, in lower case.
+    /// The Latin letters, in lower case, by the scalars that look like them or whose capitals do.
     private static let lookAlikes: [Unicode.Scalar: Unicode.Scalar] = {
         let rows: [(Unicode.Scalar, String)] = [
             ("a", "аαɑᴀꭺꓮ"), ("b", "вβьЬʙᏼꓐⲃ"), ("c", "сϲᴄꮯꓚⲥ"), ("d", "ԁᴅꭰꓓ"), ("e", "еεєҽᴇꭼꓰⲉ"), ("f", "ϝꜰꓝ"),
