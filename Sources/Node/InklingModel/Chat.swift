@@ -44,7 +44,8 @@ public struct Chat: Hashable, Sendable {
     /// The owner's static key, where the invite names one: another owner makes another chat (W-9).
     package let owner: PublicKey?
 
-    /// A chat of that name, open if there is no secret. Members of a secret chat can each call it by another name (W-9).
+    /// A chat of that name, open if there is no secret. Members of a secret chat can each call it by another name
+    /// (W-9).
     ///
     /// - Parameters:
     ///   - name: Is brought into NFC.

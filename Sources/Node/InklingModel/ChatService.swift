@@ -63,9 +63,9 @@ package struct NodeIdentity: Hashable, Sendable {
 
 /// A request of a front end. Requests about a chat that the node is not in fail with ``NodeError/unknownChat(_:)``.
 package enum ServiceRequest: Hashable, Sendable {
-    /// Joins a chat for as long as the front end is there. Without a secret, the name alone selects a chat that the node
-    /// is in, secret or not. Answered by ``ServiceAnswer/joined(_:_:)``. The user has to confirm a name that could mean
-    /// another chat.
+    /// Joins a chat for as long as the front end is there. Without a secret, the name alone selects a chat that the
+    /// node is in, secret or not. Answered by ``ServiceAnswer/joined(_:_:)``. The user has to confirm a name that could
+    /// mean another chat.
     case join(Chat, isConfirmed: Bool = false)
     /// Joins a chat until a user leaves it, over restarts of the node too. A front end may keep a chat that it is in
     /// already. A node that ends with its front end keeps no chat, and refuses.

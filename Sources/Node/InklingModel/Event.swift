@@ -5,11 +5,11 @@ public enum Event: Sendable, Hashable {
     /// The people who are typing have changed: the complete list, in the order of naming, the latest start first
     /// (T-20).
     case typing(chat: String, [Person])
-    /// A message came, whole and in the order in which its author sent them. `number` counts the messages that this node has
-    /// received, from 1 on; `text` is 1 to 65,536 bytes of UTF-8, as sent.
+    /// A message came, whole and in the order in which its author sent them. `number` counts the messages that this
+    /// node has received, from 1 on; `text` is 1 to 65,536 bytes of UTF-8, as sent.
     case message(chat: String, from: Person, number: UInt64, text: String)
-    /// A message that this node sent, with the number that ``Node/send(_:to:)`` returned, was acknowledged whole by that
-    /// person's node (M-17).
+    /// A message that this node sent, with the number that ``Node/send(_:to:)`` returned, was acknowledged whole by
+    /// that person's node (M-17).
     case delivered(chat: String, message: UInt64, user: UserID)
     /// A message that this node sent may not have reached that person (M-17): nothing more will be known.
     case failed(chat: String, message: UInt64, user: UserID, why: FailureReason)

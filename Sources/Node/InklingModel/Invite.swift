@@ -4,9 +4,10 @@ import InklingWire
 extension Chat {
     /// The secret chat of an invite (W-11, W-34).
     ///
-    /// - Parameter invite: `inkling:NAME#SECRET`, perhaps with `@OWNER` behind, the name percent-encoded. As people pass it
-    ///   on, it may have blanks and line ends around it, and the scheme in capitals.
-    /// - Throws: ``NodeError/invite(_:)``, ``NodeError/chatName(_:)`` or ``NodeError/secret(_:)``, by what is wrong with it.
+    /// - Parameter invite: `inkling:NAME#SECRET`, perhaps with `@OWNER` behind, the name percent-encoded. As people
+    ///   pass it on, it may have blanks and line ends around it, and the scheme in capitals.
+    /// - Throws: ``NodeError/invite(_:)``, ``NodeError/chatName(_:)`` or ``NodeError/secret(_:)``, by what is wrong
+    ///   with it.
     public init(invite: String) throws(NodeError) {
         let parts: (name: String, secret: String, owner: String?)
         do {

@@ -1,11 +1,11 @@
 /// Something about the node itself that a person may want to know, or its end.
 ///
 /// ``fact`` says what happened, and ``advice`` what to do about it. A program that has its own option for the problem
-/// can name that instead of the advice. The texts may contain names as their owners sent them: make them safe before you
-/// print them.
+/// can name that instead of the advice. The texts may contain names as their owners sent them: make them safe before
+/// you print them.
 public enum Notice: Hashable, Sendable {
-    /// Automatic discovery has become unavailable, for this reason. Peers that are linked stay so, and those named by hand
-    /// are still found.
+    /// Automatic discovery has become unavailable, for this reason. Peers that are linked stay so, and those named by
+    /// hand are still found.
     case discoveryDown(DiscoveryOutage)
     /// Automatic discovery is available again.
     case discoveryUp
@@ -20,8 +20,8 @@ public enum Notice: Hashable, Sendable {
     case keyChanged(Person, known: UserID, isVerified: Bool)
     /// Anybody who reaches this UDP port may open to this node, from beyond its networks as well.
     case reachableFromAnywhere(port: UInt16)
-    /// This UDP port was chosen, for others to name; those beyond this host's networks are not answered there unless they
-    /// were named by hand.
+    /// This UDP port was chosen, for others to name; those beyond this host's networks are not answered there unless
+    /// they were named by hand.
     case reachableOnLink(port: UInt16)
     /// The list of known peers was damaged, and was moved to another file.
     case knownPeersDamaged(file: String)

@@ -38,7 +38,8 @@ public struct Statistics: Codable, Sendable, Hashable {
     public var linksMade: Int = 0
     /// How often a link went down because the peer fell silent.
     public var linksLostToSilence: Int = 0
-    /// How often this node's own timer was more than 500 ms late (L-30): the process or the machine was stopped, or too busy.
+    /// How often this node's own timer was more than 500 ms late (L-30): the process or the machine was stopped, or too
+    /// busy.
     public var lateTimers: Int = 0
     /// The links that are up now.
     public var links: Int = 0
