@@ -12,8 +12,8 @@ public enum SafeText {
     public static let nameColumns = 32
 
     /// A message, which may have several lines: line breaks become LF, and tabs four blanks. Control characters show as
-    /// escapes such as `\x1b`. Scalars that reverse the text around them or pile up on a letter are removed. Joiners and
-    /// variation selectors of emoji stay.
+    /// escapes such as `\x1b`. Scalars that reverse the text around them or pile up on a letter are removed. Joiners
+    /// and variation selectors of emoji stay.
     public static func message(_ text: some StringProtocol) -> String {
         filter(text, as: .message)
     }
