@@ -64,7 +64,9 @@ struct ManualPageTests {
         return found
     }
 
-    private static let program = ["Node/Inkling", "Program/InklingCLI", "Program/InklingControl", "Program/InklingProgram"]
+    private static let program = [
+        "Node/Inkling", "Program/InklingCLI", "Program/InklingControl", "Program/InklingProgram",
+    ]
 
     @Test("it explains the commands of the prompt as /help does, in the same order")
     func commands() throws {
