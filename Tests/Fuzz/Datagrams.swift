@@ -44,7 +44,8 @@ private func checkParts(_ datagram: Datagram, _ bytes: [UInt8]) {
     }
 }
 
-/// Datagrams: each is refused for the reason that the table gives, or it is encoded as the same bytes.
+/// Checks that the parser refuses a datagram for the table's reason, or that the datagram is encoded as the same
+/// bytes.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzDatagrams(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = input(data, count)

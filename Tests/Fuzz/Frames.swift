@@ -1,8 +1,8 @@
 import InklingWire
 
-/// What the table of frames says of some bytes, read a second time and without the parser (W-24 to W-28, W-40).
+/// The reading of some bytes by the table of frames, independent of the parser (W-24 to W-28, W-40).
 private enum Expectation {
-    /// So many frames, which are encoded as these bytes: the same, but for bits and reasons that nobody knows.
+    /// The number of frames, and their encoding: the same bytes, but for unknown bits and reasons.
     case frames(Int, canonical: [UInt8])
     case error(FrameError.Reason, offset: Int)
 

@@ -372,7 +372,7 @@ struct ChatCommandTests {
             ])
     }
 
-    // MARK: What is new
+    // MARK: /nick, /me, mentions, /clear and /find
 
     @Test("/nick tells the node, and others' labels take care of the new name")
     func nick() {

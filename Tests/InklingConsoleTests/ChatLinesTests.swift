@@ -419,7 +419,7 @@ struct PresenceLinesTests {
         #expect(
             Self.told(flaps + [(20_000, "Bob", .online)]).suffix(2)
                 == ["6000 * Bob keeps coming and going", "30000 * Bob is here"])
-        // Within the first wait nothing is told at all but that.
+        // Within the first wait the prompt shows this line alone.
         let quick: [(Int64, String, PresenceChange)] = (0..<9).map {
             (Int64($0) * 100, "Bob", $0 % 2 == 0 ? .online : .silent)
         }

@@ -14,7 +14,7 @@ struct ChatStage: ModelStage {
     /// All other effects but drawing, and those requests that change nothing.
     private(set) var effects: [ChatEffect] = []
     private(set) var asked: [ServiceRequest] = []
-    /// What may be recalled in later runs.
+    /// The lines to recall in later runs.
     private(set) var kept: [String] = []
     private(set) var lasting: [Lasting] = []
     private(set) var draws = 0
@@ -199,13 +199,13 @@ struct StagePerson: Hashable {
 
 /// A node that answers what it is asked.
 struct StageNode {
-    /// Who is there, in each chat.
+    /// The people who are there, in each chat.
     var people: [UserID: StagePerson] = [:]
-    /// Who was met before.
+    /// The people met before.
     var met: [Peer] = []
     var blocked: [KnownPeer] = []
     var chats: [ChatStatus] = []
-    /// What the next requests but those about typing and presence are answered, in their order.
+    /// The errors that answer the next requests in order, apart from those about typing and presence.
     var failures: [NodeError] = []
     /// The number of the latest message.
     var sent: UInt64 = 0

@@ -348,7 +348,7 @@ struct KeyAlarmsTests {
                 newcomer: "B0b_", formerNames: former, knownNames: known, isVerified: true, isRepeated: isRepeated)
         }
         #expect(alarm([], ["Robert", "bob"]) == KeyAlarm(known: "bob", isVerified: true))
-        // What the key was called before is said, and nothing more; another spelling of the name is none.
+        // The alarm names the key's former name; another spelling of the same name is no former name.
         #expect(alarm(["Bob", "@bob", "Charlie"], ["Bob"]).formerName == "Charlie")
         #expect(alarm(["Bob", "\u{1B}[2J"], ["Bob"]).formerName == nil)
         #expect(

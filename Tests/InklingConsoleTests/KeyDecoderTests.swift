@@ -102,7 +102,7 @@ struct KeyDecoderTests {
                     var decoder = KeyDecoder()
                     _ = decoder.feed([first, second, third])
                     _ = decoder.flush()
-                    // Ends whatever was begun.
+                    // Ends any sequence or paste that has begun.
                     _ = decoder.feed(Array("\u{1B}[201~~~".utf8))
                     #expect(decoder.feed([0x61]) == [.text("a")])
                 }

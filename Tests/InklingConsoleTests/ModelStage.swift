@@ -1,7 +1,7 @@
 import InklingConsole
 import InklingModel
 
-/// What the models of a chat have in common.
+/// The common interface of the models of a chat.
 protocol StagedModel {
     var nextTick: Int64? { get }
     mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect]

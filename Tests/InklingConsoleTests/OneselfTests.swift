@@ -66,7 +66,7 @@ struct OneselfTests {
         }
     }
 
-    // MARK: What was not delivered
+    // MARK: Messages that were not delivered
 
     @Test("/resend sends again what reached nobody and what failed, in order, when somebody is there")
     func resend() {

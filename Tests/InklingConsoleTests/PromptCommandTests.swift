@@ -107,7 +107,7 @@ struct CompletionTests {
         /// The text after the first Tab, and whether it is answered.
         let result: String
         var answer = Completion.Answer.completed
-        /// What a second Tab answers.
+        /// The answer to a second Tab.
         var second = Completion.Answer.nothing
         var testDescription: String { typed }
     }

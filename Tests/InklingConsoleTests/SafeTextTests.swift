@@ -44,7 +44,7 @@ struct SafeTextTests {
 
     static func scalar(_ value: Int) -> String { Unicode.Scalar(UInt32(value)).map { String(Character($0)) } ?? "" }
 
-    /// What may never come out, whatever went in. A line feed is allowed where it is said so.
+    /// Returns the scalars that no safe text may contain. A line feed is one of them unless `lineFeeds` is true.
     static func offences(in text: String, lineFeeds: Bool) -> [Unicode.Scalar] {
         text.unicodeScalars.filter { scalar in
             switch scalar.value {
@@ -101,7 +101,7 @@ struct SafeTextTests {
         }
         stage.prompt = Prompt(chat: text, isOpen: true).text(columns: 40)
         stage.indicator = IndicatorText.text(names: [SafeText.name(text) ?? "", "Bob"])
-        // What oneself pastes is harmless as well.
+        // The user's own pasted text is harmless as well.
         _ = stage.editor.handle(.paste(text))
         stage.draw(lines)
         #expect(stage.terminal.notUnderstood == [])

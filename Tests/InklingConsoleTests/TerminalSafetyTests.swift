@@ -4,7 +4,7 @@ import InklingModel
 import InklingText
 import Testing
 
-/// What the screen itself writes besides text, and nothing else.
+/// The escape sequences that the screen itself writes.
 enum ScreenGrammar {
     private static let fixed: Set<String> = ["[?25l", "[?25h", "[?7l", "[?7h", "[J", "[K"]
     private static let emphases: Set<String> = [

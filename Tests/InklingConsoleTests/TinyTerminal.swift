@@ -76,10 +76,10 @@ struct TinyTerminal {
         for character in String(run) { put(character) }
     }
 
-    /// The window has another width: as most terminals do, this one cuts rows that are too long now, joins what it cut
-    /// itself, and keeps the cursor on its cell.
+    /// Changes the width of the window. As most terminals do, this one cuts the rows that are too long now and joins
+    /// the rows that it cut itself. The cursor keeps its cell.
     ///
-    /// - Parameter keepsBlanks: whether what is blank below the text stays, as in tmux, and the top goes instead.
+    /// - Parameter keepsBlanks: whether blank rows below the text stay, as in tmux, and the top goes instead.
     mutating func resize(columns new: Int, keepsBlanks: Bool = false) {
         var lines: [[String]] = []
         var cursor = (line: 0, cell: 0)

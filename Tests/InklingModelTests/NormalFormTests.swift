@@ -23,7 +23,7 @@ struct NormalFormTests {
     }
 
     // Foundation composes the low halves of scalars beyond the first plane with marks, and no Hangul syllable with a
-    // final consonant: there the standard is asked.
+    // final consonant. For these the test follows the standard.
     @Test("so is each assigned scalar by itself, and before a mark")
     func everyScalar() {
         var different: [UInt32] = []

@@ -7,7 +7,7 @@ import Testing
 /// The simulator has to notice when the core is broken: each mutant is one way, and some seed has to find it.
 @Suite("Mutants of the core", .serialized)
 struct MutantTests {
-    /// What is broken by each.
+    /// The rules that each mutant breaks.
     static let rules: [Mutant: Set<Violation.Rule>] = [
         .lateExpiry: [.staleTyping], .oldIsNew: [.staleTyping], .replayedStatus: [.untrueTyping],
         .anyChat: [.untrueTyping], .endlessTyping: [.untrueTyping], .ownTyping: [.ownTyping],
@@ -18,7 +18,7 @@ struct MutantTests {
         .hastySilence: [.falseOffline], .silenceIsBye: [.falseFarewell], .lostFarewell: [.lostFarewell],
         .endlessSuspicion: [.ghost], .keptMessages: [.tableGrowth], .fastHeartbeats: [.traffic, .heartbeats],
         .manyCopies: [.traffic, .edges], .restless: [.spinning],
-        // What two ends share (L-58 to L-69), and what a link gets over.
+        // State that two ends share (L-58 to L-69), and faults that a link survives.
         .twoLinksOfARun: [.doubledLink], .anyDatagramRevives: [.revival, .ghost],
         .keptEpoch: shared, .anyPair: shared,
         .snapshotIgnored: shared, .rootedDown: shared, .forgetsAtOnce: [.hastyFailure],
@@ -59,8 +59,8 @@ struct MutantTests {
         Set($0.split(separator: ",").compactMap { Mutant(rawValue: String($0)) })
     }
 
-    /// The first of so many seeds in which a mutant breaks a rule, or any where none is named; if attacks are named, of
-    /// scenarios with one of them alone.
+    /// Returns the first seed in which a mutant breaks one of the rules, or any rule without `rules`. With `attacks`,
+    /// each scenario has one of them alone.
     private func firstFailure(
         of mutant: Mutant?, breaking rules: Set<Violation.Rule>? = nil, by attacks: [Scenario.Attack] = [],
         seeds: UInt64

@@ -10,7 +10,7 @@ struct SimulationTests {
     /// How many seeds one run of the tests takes; `.ci/run` asks for more.
     private static let seeds = ProcessInfo.processInfo.environment["INKLING_SEEDS"].flatMap(UInt64.init) ?? 200
 
-    /// What the scenarios of the first seeds come to, run on all processors.
+    /// Returns the results of the first seeds' scenarios, run on all processors.
     private func results(
         of seeds: UInt64, measuresAccuracy: Bool = false, _ scenario: @Sendable (UInt64) -> Scenario
     ) -> [(seed: UInt64, result: Simulation.Result)] {

@@ -2,10 +2,10 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Runs a body for the numbers from 0, as many at once as there are processors. They are begun in their order, and no
-/// further one is begun once the body has returned false.
+/// Runs a body for the numbers from 0 in order, as many at once as there are processors. No body begins after one has
+/// returned false.
 ///
-/// What a body finds has to be expected outside of it: there it belongs to no test.
+/// A test must expect the results outside of the body: inside, an issue belongs to no test.
 package func concurrently(_ count: UInt64, _ body: @Sendable (UInt64) -> Bool) {
     let next = Atomic<UInt64>(0)
     let isOver = Atomic(false)

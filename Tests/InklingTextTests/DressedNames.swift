@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Names of somebody whom the user doesn't know, and the labels that show: beside Bob, who is known or verified, and
-/// where nobody is called Bob. The user is Alice.
+/// Names of a stranger, and the labels that show beside Bob, who is known or verified, and without any Bob. The user is
+/// Alice.
 enum DressedNames {
     struct Row: CustomTestStringConvertible, Sendable {
         let name: String
@@ -45,7 +45,7 @@ enum DressedNames {
         ᴮᵒᵇ || Bᵒb || Вов || ВОВ || ΒΟΒ || Bᴏʙ || ʙᴏʙ || ꓐꓳꓐ
         """
 
-    /// The same, with signs or a mixture of scripts that need the suffix whoever is there.
+    /// The same, with signs or a mixture of scripts that always need the suffix.
     private static let alikeAlways = """
         Bob (nfxg62dfoj3xs2lk) => Bob (...) || Bob (mfrggzdfmztwq2lk) => Bob (...) || Воb || Bоb || BΟb
         Bοb || bоb || Bob =) || (Bob) || [Bob] || {Bob} || <Bob> => Bob> || \"Bob\" || “Bob” || ‘Bob’

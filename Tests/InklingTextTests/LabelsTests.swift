@@ -126,7 +126,7 @@ struct LabelsTests {
     func texts(_ row: Row) {
         let labels = Self.labels(row.people)
         #expect(row.people.map { labels.label(of: $0.user).text } == row.texts)
-        // Whoever was known first makes no difference.
+        // The order in which people became known makes no difference.
         let reversed = Self.labels(row.people.reversed())
         #expect(row.people.map { reversed.label(of: $0.user).text } == row.texts)
     }

@@ -18,10 +18,10 @@ public struct Secret: Hashable, Sendable {
 
     /// A new secret.
     ///
-    /// - Parameter generator: Where its 128 bits come from. It must be unpredictable: anybody who can repeat it is a member.
+    /// - Parameter generator: The source of the 128 bits. A predictable source lets others repeat the secret and join.
     public init(using generator: inout some RandomNumberGenerator) { wire = ChatSecret(using: &generator) }
 
-    /// The 26 characters that ``init(_:)`` reads. Whoever has them is a member: keep them out of logs and arguments.
+    /// The 26 characters that ``init(_:)`` reads. They admit anybody to the chat: keep them out of logs and arguments.
     public var text: String { wire.base32 }
 }
 
@@ -44,7 +44,8 @@ public struct Chat: Hashable, Sendable {
     /// The owner's static key, where the invite names one: another owner makes another chat (W-9).
     package let owner: PublicKey?
 
-    /// A chat of that name, open if there is no secret. Members of a secret chat can each call it by another name (W-9).
+    /// A chat of that name, open if there is no secret. Members of a secret chat can each call it by another name
+    /// (W-9).
     ///
     /// - Parameters:
     ///   - name: Is brought into NFC.
@@ -65,10 +66,10 @@ public struct Chat: Hashable, Sendable {
         self.owner = owner
     }
 
-    /// Whether anybody on the network may join it and read it. Whoever shows such a chat to a user has to say so (S-4).
+    /// Whether anybody on the network may join and read the chat. A program that shows such a chat has to say so (S-4).
     public var isOpen: Bool { secret == nil }
 
-    /// What the protocol derives from it.
+    /// The keys and IDs that the protocol derives from the chat.
     package var keys: ChatKeys {
         if let secret { ChatKeys(secret: secret.wire, owner: owner) } else { ChatKeys(openName: wireName) }
     }

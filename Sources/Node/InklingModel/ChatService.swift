@@ -2,46 +2,45 @@
 
 /// A node as front ends use it: one in this process, or one that this process is attached to.
 ///
-/// All of it happens on one event loop. Requests don't wait; what comes of them goes to the front end's sink, together
-/// with all that happens, in one order.
+/// All calls happen on one event loop. Requests don't wait; answers and events reach the front end's sink in one order.
 package protocol ChatService: AnyObject {
-    /// Who the node is.
+    /// The identity of the node.
     var identity: NodeIdentity { get }
 
-    /// From now on what happens, and what comes of requests, goes to this sink; first of all what waited for it.
+    /// Delivers events and answers to this sink from now on, beginning with those that waited.
     ///
-    /// The sink is called on the event loop, and never from within itself: what happens in a call of it, such as the
-    /// answer to what it asks for, comes in a call of its own, in the order in which it happened.
+    /// The service calls the sink on the event loop, and never from within the sink. Outputs that a call of the sink
+    /// causes, such as answers, come in later calls, in order.
     func attach(_ sink: @escaping (ServiceOutput) -> Void)
 
-    /// Asks for something. The answer comes to the sink: one for each request, in their order, and before all that the
-    /// request leads to. It may come before this returns, unless it is the sink that asks.
+    /// Makes a request. Each request gets one answer, in order, before the events that the request causes. The answer
+    /// may come before this function returns, unless the sink itself asks.
     func ask(_ request: ServiceRequest)
 
-    /// Whether the front end takes events: true from the beginning on, and false while its output is blocked.
+    /// Whether the front end takes events: true at first, and false while its output is blocked.
     ///
-    /// While it takes none, they wait for it as those of `Node.events()` do: the latest state of each person and chat,
-    /// and messages, whose senders wait as well when there are too many of them, until nothing was taken for 10 s.
-    /// Answers come all the same. What waited comes as soon as this is true again, within the call if the sink is not
-    /// what calls. A message counts as taken once the sink was called with it.
+    /// Until then events wait as those of `Node.events()` do: the latest state of each person and chat, and messages.
+    /// Senders wait too when too many messages do, until the front end has taken nothing for 10 s. Answers come all the
+    /// same. When the value becomes true again, the waiting events come at once, within the setter unless the sink sets
+    /// it. A message counts as taken after the sink was called with it.
     var takesEvents: Bool { get set }
 
-    /// Says bye, for this front end alone or for the whole node, before the process is stopped.
+    /// Sends bye, for this front end alone or for the whole node, before the process is stopped.
     ///
-    /// - Parameter completion: Called on the event loop when all is said.
+    /// - Parameter completion: Called on the event loop when each bye is sent.
     func suspend(_ completion: @escaping () -> Void)
 
-    /// Goes on after ``suspend(_:)``.
+    /// Resumes after ``suspend(_:)``.
     func resume()
 
-    /// Ends it: a node says goodbye to everybody and closes everything, an attached front end goes and the node stays.
-    /// The sink is told what that does to messages, and at last ``ServiceOutput/ended(_:)``.
+    /// Stops the node, which says goodbye to its peers and closes its sockets. An attached front end detaches, and its
+    /// node stays. The sink gets the outcomes of messages, and ``ServiceOutput/ended(_:)`` last.
     ///
     /// - Parameter completion: Called on the event loop when everything is closed.
     func stop(_ completion: @escaping () -> Void)
 }
 
-/// Who a node is, and where it can be reached.
+/// The identity of a node, and its port.
 package struct NodeIdentity: Hashable, Sendable {
     package var user: UserID
     /// The static public key in base64url, 43 characters.
@@ -62,56 +61,56 @@ package struct NodeIdentity: Hashable, Sendable {
     }
 }
 
-/// What a front end asks a node for. All about a chat fails with ``NodeError/unknownChat(_:)`` where the node is not in it.
+/// A request of a front end. Requests about a chat that the node is not in fail with ``NodeError/unknownChat(_:)``.
 package enum ServiceRequest: Hashable, Sendable {
-    /// To be in a chat for as long as the front end is there. Without a secret, a chat of that name that the node is in is
-    /// meant, secret or not. Answered by ``ServiceAnswer/joined(_:_:)``. A name that could mean another chat has to be
-    /// confirmed by the user.
+    /// Joins a chat for as long as the front end is there. Without a secret, the name alone selects a chat that the
+    /// node is in, secret or not. Answered by ``ServiceAnswer/joined(_:_:)``. The user has to confirm a name that could
+    /// mean another chat.
     case join(Chat, isConfirmed: Bool = false)
-    /// The same, until somebody leaves the chat, over restarts of the node too; also where the front end is in it already.
-    /// A node that ends with its front end keeps no chat, and refuses.
+    /// Joins a chat until a user leaves it, over restarts of the node too. A front end may keep a chat that it is in
+    /// already. A node that ends with its front end keeps no chat, and refuses.
     case keep(Chat, isConfirmed: Bool = false)
-    /// To be in a chat no longer, nor to keep it. The node stays in it for other front ends that are in it.
+    /// Leaves a chat and keeps it no longer. The node stays in the chat for other front ends in it.
     case leave(chat: String)
-    /// The user looks at this chat from now on, and at no other: the input field of the one before is empty. What waited
-    /// for somebody to look follows the answer, as ``ServiceOutput/waited(_:)``.
+    /// Opens this chat, the only one that the user now looks at. The previous chat's input field is empty. Waiting
+    /// messages follow the answer, as ``ServiceOutput/waited(_:)``.
     case open(chat: String)
-    /// The user has seen what this front end was told of those messages of a chat that waited.
+    /// Marks a chat's waiting messages that this front end received as seen by the user.
     case read(chat: String)
-    /// The input field of a chat holds another text.
+    /// Reports the new text of a chat's input field.
     case compose(String, chat: String)
-    /// The user edited a message that the node is not shown.
+    /// Reports that the user edited a message whose text the node does not get.
     case startTyping(chat: String)
-    /// The user emptied or gave up a message.
+    /// Reports that the user emptied or gave up a message.
     case stopTyping(chat: String)
-    /// To send a message. Answered by ``ServiceAnswer/sent(message:recipients:)``.
+    /// Sends a message. Answered by ``ServiceAnswer/sent(message:recipients:)``.
     case send(String, chat: String)
     case setAway(Bool)
-    /// To be called something else from now on.
+    /// Changes the user's name.
     case rename(String)
-    /// To remember, permanently, whether fingerprints were compared.
+    /// Stores whether the user compared fingerprints.
     case setVerified(Bool, key: String)
-    /// To block somebody permanently, or no longer.
+    /// Blocks a person permanently, or unblocks the person.
     case setBlocked(Bool, key: String)
-    /// To block all keys with a user ID until the node ends.
+    /// Blocks all keys with a user ID until the node ends.
     case block(UserID)
     case unblock(UserID)
     /// Answered by ``ServiceAnswer/peers(_:)``.
     case peers(chat: String)
-    /// To measure the round trips to all peers of a chat again, which ``peers(chat:)`` has a moment later.
+    /// Measures the round trips to all peers of a chat again. ``peers(chat:)`` has the results a moment later.
     case measureRoundTrips(chat: String)
-    /// All who are known. Answered by ``ServiceAnswer/knownPeers(_:)``.
+    /// Lists all known people. Answered by ``ServiceAnswer/knownPeers(_:)``.
     case knownPeers
     /// Answered by ``ServiceAnswer/knownPeers(_:)``.
     case blockedPeople
-    /// What this user and the owner of a key compare. Answered by ``ServiceAnswer/fingerprint(_:)``.
+    /// Returns the digits that this user and the owner of a key compare. Answered by ``ServiceAnswer/fingerprint(_:)``.
     case fingerprint(key: String)
-    /// What to give to people who should join a chat. Answered by ``ServiceAnswer/invite(_:)``.
+    /// Returns the invite for people who should join a chat. Answered by ``ServiceAnswer/invite(_:)``.
     case invite(chat: String)
-    /// What discovery has found in a chat. Answered by ``ServiceAnswer/sightings(instance:_:)``.
+    /// Lists the instances that discovery has found in a chat. Answered by ``ServiceAnswer/sightings(instance:_:)``.
     case sightings(chat: String)
-    /// Which events the front end gets from now on, in place of those of all the chats that it is in. Of what it did not
-    /// get before, the present state follows the answer.
+    /// Selects the events that the front end gets from now on; before, these are the events of its own chats. The
+    /// present state of newly selected chats and kinds follows the answer.
     case subscribe(Subscription)
     /// Answered by ``ServiceAnswer/chats(_:)``.
     case chats
@@ -119,11 +118,11 @@ package enum ServiceRequest: Hashable, Sendable {
     case status
     /// Answered by ``ServiceAnswer/statistics(_:)``.
     case statistics
-    /// To end the node, for all front ends.
+    /// Ends the node, for all front ends.
     case shutDown
 }
 
-/// What came of a request.
+/// The answer to a request.
 package enum ServiceAnswer: Hashable, Sendable {
     case done
     case failed(NodeError)
@@ -164,13 +163,13 @@ package struct OwnMessage: Hashable, Sendable {
     }
 }
 
-/// What front ends of one node have in common of its user.
+/// The state of the user that the front ends of one node share.
 package struct UserState: Hashable, Sendable {
-    /// When it came to be so, in seconds since 1970.
+    /// When the state last changed, in seconds since 1970.
     package var at: Double
     /// The display name, in NFC.
     package var name: String
-    /// Whether the user said that they are away, by whatever front end.
+    /// Whether the user is away, set by any front end.
     package var isAway: Bool
 
     package init(at: Double, name: String, isAway: Bool) {
@@ -180,20 +179,20 @@ package struct UserState: Hashable, Sendable {
     }
 }
 
-/// What a node tells a front end.
+/// An output of a node to a front end.
 package enum ServiceOutput: Hashable, Sendable {
     case event(TimedEvent)
     /// A message that came while no front end had its chat open, or how many of these were lost.
     case waited(TimedEvent)
     case own(OwnMessage)
-    /// The name of the user has changed, or whether they are away, by whatever front end.
+    /// The user's name or the away state has changed, through any front end.
     case user(UserState)
     case answer(ServiceAnswer, to: ServiceRequest)
-    /// Nothing more comes.
+    /// The last output.
     case ended(ServiceEnd)
 }
 
-/// Why nothing more comes from a node.
+/// Why a node has no more outputs.
 package enum ServiceEnd: Hashable, Sendable {
     /// The node ended, or the front end wanted to go.
     case stopped

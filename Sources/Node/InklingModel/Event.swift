@@ -2,20 +2,21 @@
 public enum Event: Sendable, Hashable {
     /// Somebody's presence or name changed. The ``Peer`` has all that is known of them now.
     case peer(chat: String, Peer, why: PresenceReason)
-    /// Who is typing changed: the complete list, in the order in which to name people, the latest start first (T-20).
+    /// The people who are typing have changed: the complete list, in the order of naming, the latest start first
+    /// (T-20).
     case typing(chat: String, [Person])
-    /// A message came, whole and in the order in which its author sent them. `number` counts the messages that this node has
-    /// received, from 1 on; `text` is 1 to 65,536 bytes of UTF-8, as sent.
+    /// A message came, whole and in the order in which its author sent them. `number` counts the messages that this
+    /// node has received, from 1 on; `text` is 1 to 65,536 bytes of UTF-8, as sent.
     case message(chat: String, from: Person, number: UInt64, text: String)
-    /// A message that this node sent, with the number that ``Node/send(_:to:)`` returned, was acknowledged whole by that
-    /// person's node (M-17).
+    /// A message that this node sent, with the number that ``Node/send(_:to:)`` returned, was acknowledged whole by
+    /// that person's node (M-17).
     case delivered(chat: String, message: UInt64, user: UserID)
     /// A message that this node sent may not have reached that person (M-17): nothing more will be known.
     case failed(chat: String, message: UInt64, user: UserID, why: FailureReason)
     /// Something about the node that its user may want to know, or that it is over.
     case notice(Notice)
-    /// The reader of these events took nothing for too long and did not get everything: in that chat `messages` messages, and
-    /// `outcomes` times ``delivered(chat:message:user:)`` or ``failed(chat:message:user:why:)``, are left out here.
+    /// The reader of these events took nothing for too long. In that chat `messages` messages are left out here, and
+    /// `outcomes` times ``delivered(chat:message:user:)`` or ``failed(chat:message:user:why:)``.
     case missed(chat: String, messages: Int, outcomes: Int)
 }
 
@@ -23,10 +24,10 @@ public enum Event: Sendable, Hashable {
 public struct TimedEvent: Sendable, Hashable {
     /// The time of day in seconds since 1970, with microseconds.
     public let at: Double
-    /// What happened.
+    /// The event.
     public let event: Event
-    /// Whether it is a message that waited in the socket while this node was stopped: it may have been written long
-    /// before ``at``.
+    /// Whether a message waited in the socket while this node was stopped. Its author may have written it long before
+    /// ``at``.
     public let isDelayed: Bool
 
     package init(at: Double, event: Event, isDelayed: Bool = false) {

@@ -4,9 +4,10 @@ import InklingWire
 extension Chat {
     /// The secret chat of an invite (W-11, W-34).
     ///
-    /// - Parameter invite: `inkling:NAME#SECRET`, perhaps with `@OWNER` behind, the name percent-encoded. As people pass it
-    ///   on, it may have blanks and line ends around it, and the scheme in capitals.
-    /// - Throws: ``NodeError/invite(_:)``, ``NodeError/chatName(_:)`` or ``NodeError/secret(_:)``, by what is wrong with it.
+    /// - Parameter invite: `inkling:NAME#SECRET`, perhaps with `@OWNER` behind, the name percent-encoded. As people
+    ///   pass it on, it may have blanks and line ends around it, and the scheme in capitals.
+    /// - Throws: ``NodeError/invite(_:)``, ``NodeError/chatName(_:)`` or ``NodeError/secret(_:)``, by what is wrong
+    ///   with it.
     public init(invite: String) throws(NodeError) {
         let parts: (name: String, secret: String, owner: String?)
         do {
@@ -24,8 +25,8 @@ extension Chat {
         try self.init(parts.name, secret: secret, owner: owner)
     }
 
-    /// Whether a text is meant as an invite, well-formed or not, rather than as the name of a chat: whether it begins with
-    /// `inkling:`, in letters of either case, after any blanks.
+    /// Whether a text begins with `inkling:`, in letters of either case, after any blanks. Such a text is meant as an
+    /// invite, well-formed or not.
     public static func isInvite(_ text: String) -> Bool { body(ofInvite: text) != nil }
 
     /// Whether a text that was given as a chat's name ends as the names of files with an invite do.
@@ -33,16 +34,16 @@ extension Chat {
         !isInvite(text) && text.lowercased().hasSuffix(".invite")
     }
 
-    /// What to give to people who should join, in a form that ``init(invite:)`` reads; nil for an open chat. Whoever sees it
+    /// The invite for people who should join, as ``init(invite:)`` reads it; nil for an open chat. Every reader of it
     /// can join: pass it on through a channel that you trust.
     public var invite: String? {
         secret.map { Invite(name: wireName, secret: $0.wire, owner: owner).text }
     }
 
-    /// What every invite begins with.
+    /// The beginning of every invite.
     package static let scheme = "inkling:"
 
-    /// What follows the scheme; nil if there is none.
+    /// Returns the part after the scheme, or nil without a scheme.
     private static func body(ofInvite text: String) -> String? {
         // Bytes: a character may be one that joins the scheme's last.
         let bytes = Blanks.trimmed(text, lineEnds: true).utf8
@@ -54,7 +55,7 @@ extension Chat {
 
 /// Blanks and line ends, which get copied along with text.
 package enum Blanks {
-    /// A text without those at its beginning and end; line ends only where that is said.
+    /// Returns a text without blanks at its beginning and end, and with `lineEnds` without line ends there.
     package static func trimmed(_ text: some StringProtocol, lineEnds: Bool = false) -> String {
         let scalars = text.unicodeScalars
         let isKept: (Unicode.Scalar) -> Bool = { !isBlank($0) && !(lineEnds && isLineEnd($0)) }

@@ -9,19 +9,19 @@
 ///
 /// Accents stay: "José" is not "Jose".
 package struct NameLikeness: Hashable, Sendable {
-    /// The most words of a name that is not ``isLong``. A reader does not see at a glance what a longer name contains, and
-    /// the number of its parts would grow with their square.
+    /// The most words of a name that is not ``isLong``. A reader does not see at a glance what a longer name contains,
+    /// and the number of its parts would grow with their square.
     package static let words = 8
     /// The most scalars of a name that are read both as "i" and as "l". With more, all of them are the same letter.
     private static let ambiguous = 3
 
-    /// One spelling of the whole name, in which "i", "l" and "1" are the same; empty if it has no letters or digits. The
-    /// spelling of this text is this text again. Files keep it.
+    /// One spelling of the whole name, in which "i", "l" and "1" are the same; empty if it has no letters or digits.
+    /// The spelling of this text is this text again. Files keep it.
     package let whole: String
     /// The spellings of the whole name. A name without letters and digits has one that is empty.
     package let keys: [String]
-    /// The spellings of one or more words side by side, each once, without ``keys``. A word ends at anything other than a
-    /// letter or digit, between letters and digits, and where a capital follows a small letter. A word before others
+    /// The spellings of one or more words side by side, each once, without ``keys``. A word ends at anything other than
+    /// a letter or digit, between letters and digits, and where a capital follows a small letter. A word before others
     /// also counts without an "s" at its end. Empty if the name is long.
     package let parts: [String]
     /// Whether the name has more words than ``words``.
@@ -229,7 +229,7 @@ package struct NameLikeness: Hashable, Sendable {
         return String(result)
     }
 
-    /// What can hardly be distinguished from a Latin letter, or whose capital can't, in lower case.
+    /// The Latin letters, in lower case, by the scalars that look like them or whose capitals do.
     private static let lookAlikes: [Unicode.Scalar: Unicode.Scalar] = {
         let rows: [(Unicode.Scalar, String)] = [
             ("a", "аαɑᴀꭺꓮ"), ("b", "вβьЬʙᏼꓐⲃ"), ("c", "сϲᴄꮯꓚⲥ"), ("d", "ԁᴅꭰꓓ"), ("e", "еεєҽᴇꭼꓰⲉ"), ("f", "ϝꜰꓝ"),

@@ -1,7 +1,7 @@
 import InklingWire
 
 extension NodeError: CustomStringConvertible {
-    /// What happened, in one line.
+    /// The event, in one line.
     public var fact: String {
         switch self {
         case .name(let fault): "This display name can't be used: \(fault.reason)."
@@ -35,7 +35,7 @@ extension NodeError: CustomStringConvertible {
         }
     }
 
-    /// What to do about it, in one line.
+    /// The advice to the user, in one line.
     public var advice: String {
         switch self {
         case .name, .chatName: "Choose another."
@@ -86,7 +86,7 @@ extension NameFault {
 }
 
 extension SecretFault {
-    /// Part of a sentence. It reveals nothing of the text.
+    /// Part of a sentence, which reveals nothing of the text.
     var reason: String {
         switch self {
         case .length(let count): "it has \(count) characters instead of \(Self.length)"
@@ -119,7 +119,7 @@ extension PeerAddressFault {
 }
 
 extension StateDirectoryFault: CustomStringConvertible {
-    /// What happened, in one line.
+    /// The event, in one line.
     public var fact: String {
         switch self {
         case .corrupt(let path): "The identity in \(printable(path)) is damaged."
@@ -132,7 +132,7 @@ extension StateDirectoryFault: CustomStringConvertible {
         }
     }
 
-    /// What to do about it, in one line.
+    /// The advice to the user, in one line.
     public var advice: String {
         switch self {
         case .corrupt:

@@ -23,7 +23,8 @@ public enum NodeError: Error, Hashable, Sendable {
     case messageEmpty
     /// A message is longer than 65,536 bytes of UTF-8 (M-1); `bytes` is how many it has.
     case messageTooLong(bytes: Int)
-    /// With this message more than 4 MiB of text would wait for that person (M-14). It was sent to nobody.
+    /// With this message more than 4 MiB of text would wait for that person (M-14). The node sent the message to
+    /// nobody.
     case queueFull(UserID)
     /// Another program, or node, has the UDP port.
     case portTaken(UInt16)
@@ -51,30 +52,30 @@ public enum NodeError: Error, Hashable, Sendable {
     case stateDirectoryInUse(String)
     /// The node was stopped.
     case stopped
-    /// Something else, in the words of another version of this library, or of another program: a word for programs to act
-    /// upon, and what happened and what to do.
+    /// An error of another version of this library, or of another program. `code` is for programs; `text` says what
+    /// happened and what to do.
     case other(code: String, text: String)
 }
 
 /// Why a text can't name a person or a chat.
 public enum NameFault: Hashable, Sendable {
-    /// It has no characters.
+    /// No characters.
     case empty
-    /// It has this many bytes in NFC, more than `maximum`.
+    /// This many bytes in NFC, more than `maximum`.
     case tooLong(bytes: Int, maximum: Int)
-    /// It has a character of the general category Cc, such as a line break or an escape.
+    /// A character of the general category Cc, such as a line break or an escape.
     case controlCharacter
-    /// It has this character, which is invisible or changes how others are shown. A person's name may have it.
+    /// This character, which is invisible or changes how others are shown. A person's name may have it.
     case invisibleCharacter(Unicode.Scalar)
-    /// It is an invite, which names a chat and its secret.
+    /// An invite, which names a chat and its secret.
     case invite
-    /// A person's name of which others can be shown nothing: it has no letter and no digit.
+    /// A person's name without letters and digits, of which programs can show nothing.
     case unreadable
     /// A person's name that has a user ID in it.
     case userID
 
-    /// What is wrong with a chat's name in NFC, if anything is: two names that look the same would be two chats, and
-    /// some characters reverse the text next to them (W-2).
+    /// Returns the fault of a chat's name in NFC, or nil (W-2). Two names that look the same would be two chats, and
+    /// some characters reverse the text next to them.
     init?(ofChat name: String) {
         if let fault = NameFault(of: name, maximumSize: Limits.chatNameSizes.upperBound) {
             self = fault
@@ -93,7 +94,7 @@ public enum NameFault: Hashable, Sendable {
         }
     }
 
-    /// What is wrong with a name in NFC, if anything is (W-2, M-25).
+    /// Returns the fault of a name in NFC, or nil (W-2, M-25).
     package init?(of name: String, maximumSize: Int) {
         if name.isEmpty {
             self = .empty
@@ -109,9 +110,9 @@ public enum NameFault: Hashable, Sendable {
 
 /// Why a text is not the secret of a chat.
 public enum SecretFault: Hashable, Sendable {
-    /// It has this many characters, not 26.
+    /// This many characters instead of 26.
     case length(Int)
-    /// It has a character other than `a` to `z` and `2` to `7`, or its last character has spare bits set.
+    /// A character other than `a` to `z` and `2` to `7`, or a last character with spare bits set.
     case characters
 
     /// How many characters a secret has.
@@ -120,23 +121,23 @@ public enum SecretFault: Hashable, Sendable {
 
 /// Why a text is not an invite.
 public enum InviteFault: Hashable, Sendable {
-    /// It does not begin with `inkling:`.
+    /// No `inkling:` at the beginning.
     case scheme
-    /// It has no `#` between the name and the secret.
+    /// No `#` between the name and the secret.
     case separator
-    /// Its name is not percent-encoded UTF-8.
+    /// A name that is not percent-encoded UTF-8.
     case encoding
-    /// What stands behind its `@` is not a static key.
+    /// Text behind the `@` that is not a static key.
     case owner
 }
 
 /// Why a text is not the address of a peer.
 public enum PeerAddressFault: Hashable, Sendable {
-    /// It has no port from 1 to 65,535.
+    /// No port from 1 to 65,535.
     case port
-    /// Its host can't be found; `reason` is the resolver's.
+    /// A host that the resolver can't find; `reason` is the resolver's.
     case unknownHost(reason: String)
-    /// It is not the address of one host.
+    /// An address that is not the address of one host.
     case notUnicast
 }
 
@@ -150,7 +151,7 @@ public enum StateDirectoryFault: Error, Hashable, Sendable {
     case unreadable(path: String, reason: String)
     /// The file or directory belongs to somebody else, who could change it.
     case foreign(path: String)
-    /// Others may write to the directory, and it was not made for this purpose alone.
+    /// A directory for several purposes that others may write to.
     case shared(path: String)
     /// Nothing can be kept in the directory; `reason` is the system's.
     case unwritable(path: String, reason: String)

@@ -28,7 +28,7 @@ package struct ChatStatus: Hashable, Sendable {
 package struct NodeStatus: Hashable, Sendable {
     /// When it was started, in seconds since 1970.
     package var since: Double
-    /// Whether others are told that the user is away.
+    /// Whether the node reports the user as away to its peers.
     package var isAway: Bool
     /// How many front ends it has.
     package var frontEnds: Int

@@ -1,13 +1,13 @@
 import CUTF8Proc
 
-/// Unicode normal forms: what looks the same is spelled the same.
+/// Unicode normal forms, which spell equal-looking texts equally.
 package enum NormalForm {
     /// A text in NFC, as names of people and chats are compared and sent (W-2).
     package static func canonical(_ text: some StringProtocol) -> String {
         mapped(text, UTF8PROC_STABLE.rawValue | UTF8PROC_COMPOSE.rawValue)
     }
 
-    /// A text in NFKC: texts that differ only in how they look are the same.
+    /// A text in NFKC, which removes differences of form alone.
     package static func compatible(_ text: some StringProtocol) -> String {
         mapped(text, UTF8PROC_STABLE.rawValue | UTF8PROC_COMPOSE.rawValue | UTF8PROC_COMPAT.rawValue)
     }
@@ -24,7 +24,7 @@ package enum NormalForm {
         var result: UnsafeMutablePointer<UInt8>?
         let count = utf8proc_map(bytes, bytes.count, &result, utf8proc_option_t(rawValue: options))
         defer { free(result) }
-        // The input is valid text, so this can fail only for lack of memory.
+        // On valid text, ICU can fail only for lack of memory.
         guard count >= 0, let result else { return String(text) }
         return String(decoding: UnsafeBufferPointer(start: result, count: count), as: UTF8.self)
     }

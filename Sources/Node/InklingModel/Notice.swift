@@ -1,11 +1,11 @@
 /// Something about the node itself that a person may want to know, or its end.
 ///
 /// ``fact`` says what happened, and ``advice`` what to do about it. A program that has its own option for the problem
-/// can name that instead of the advice. The texts may contain names as their owners sent them: make them safe before you
-/// print them.
+/// can name that instead of the advice. The texts may contain names as their owners sent them: make them safe before
+/// you print them.
 public enum Notice: Hashable, Sendable {
-    /// Automatic discovery has become unavailable, for this reason. Peers that are linked stay so, and those named by hand
-    /// are still found.
+    /// Automatic discovery has become unavailable, for this reason. Peers that are linked stay so, and those named by
+    /// hand are still found.
     case discoveryDown(DiscoveryOutage)
     /// Automatic discovery is available again.
     case discoveryUp
@@ -20,8 +20,8 @@ public enum Notice: Hashable, Sendable {
     case keyChanged(Person, known: UserID, isVerified: Bool)
     /// Anybody who reaches this UDP port may open to this node, from beyond its networks as well.
     case reachableFromAnywhere(port: UInt16)
-    /// This UDP port was chosen, for others to name; those beyond this host's networks are not answered there unless they
-    /// were named by hand.
+    /// This UDP port was chosen, for others to name; those beyond this host's networks are not answered there unless
+    /// they were named by hand.
     case reachableOnLink(port: UInt16)
     /// The list of known peers was damaged, and was moved to another file.
     case knownPeersDamaged(file: String)
@@ -29,8 +29,8 @@ public enum Notice: Hashable, Sendable {
     case knownPeersNewer(directory: String)
     /// Known peers can't be kept in that directory; `reason` is the system's.
     case knownPeersUnkept(directory: String, reason: String)
-    /// Something else, in the words of another version of this library, or of another program: a word for programs to act
-    /// upon, and what happened and what to do.
+    /// A notice of another version of this library, or of another program. `code` is for programs; `text` says what
+    /// happened and what to do.
     case other(code: String, text: String)
 }
 
@@ -58,16 +58,16 @@ public enum TemporaryIdentity: Hashable, Sendable {
 
 /// Why the helper that says goodbye for a node that was killed does not run.
 public enum LastWillOutage: Hashable, Sendable {
-    /// Its program is not at that path.
+    /// No program is at that path.
     case missing(path: String)
-    /// It did not start; `reason` is the system's.
+    /// The helper did not start; `reason` is the system's.
     case failed(reason: String)
-    /// It ended.
+    /// The helper ended.
     case ended
 }
 
 extension Notice: CustomStringConvertible {
-    /// What happened, in one line.
+    /// The event, in one line.
     public var fact: String {
         switch self {
         case .discoveryDown(let outage): outage.fact
@@ -98,7 +98,7 @@ extension Notice: CustomStringConvertible {
         }
     }
 
-    /// What to do about it, in one line; empty where there is nothing to do.
+    /// The advice to the user, in one line; empty without advice.
     public var advice: String {
         switch self {
         case .discoveryDown(let outage): outage.advice
@@ -113,7 +113,7 @@ extension Notice: CustomStringConvertible {
         }
     }
 
-    /// What lets known peers be kept again, by the system's words for the cause.
+    /// Returns the remedy that lets the node keep known peers again, by the system's words for the cause.
     private static func remedy(_ reason: String) -> String {
         switch reason {
         case "No space left on device", "Disk quota exceeded": "Free some disk space, then restart Inkling."
@@ -130,7 +130,7 @@ extension Notice: CustomStringConvertible {
 }
 
 extension DiscoveryOutage: CustomStringConvertible {
-    /// What happened, in one line.
+    /// The event, in one line.
     public var fact: String {
         switch self {
         case .absent: "Automatic discovery is unavailable: no discovery daemon answers."
@@ -140,7 +140,7 @@ extension DiscoveryOutage: CustomStringConvertible {
         }
     }
 
-    /// What to do about it, in one line.
+    /// The advice to the user, in one line.
     public var advice: String {
         switch self {
         case .absent: "Start dbus-daemon and avahi-daemon, or name peers by hand."
@@ -155,7 +155,7 @@ extension DiscoveryOutage: CustomStringConvertible {
 }
 
 extension TemporaryIdentity: CustomStringConvertible {
-    /// What happened, in one line.
+    /// The event, in one line.
     public var fact: String {
         switch self {
         case .inUse(let directory):
@@ -167,7 +167,7 @@ extension TemporaryIdentity: CustomStringConvertible {
         }
     }
 
-    /// What to do about it, in one line.
+    /// The advice to the user, in one line.
     public var advice: String {
         switch self {
         case .inUse:

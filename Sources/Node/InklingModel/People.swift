@@ -4,7 +4,7 @@
 public struct Person: Hashable, Sendable {
     /// Whose identity it is.
     public let user: UserID
-    /// The display name: valid UTF-8 of at most 64 bytes (M-25), otherwise as sent. It may be empty.
+    /// The display name, as sent: valid UTF-8 of at most 64 bytes, perhaps empty (M-25).
     public let name: String
 
     /// Somebody with that identity and name.
@@ -24,7 +24,7 @@ public enum Presence: String, Sendable, Hashable, Codable, CaseIterable {
     case offline
 }
 
-/// What a node knows of somebody in a chat. Equal when nothing that is shown differs; the round trip is not compared.
+/// A person in a chat, as a node knows them. The comparison ignores the round trip.
 public struct Peer: Hashable, Sendable {
     /// Whose identity it is.
     public let user: UserID
@@ -46,8 +46,8 @@ public struct Peer: Hashable, Sendable {
     public let isVerified: Bool
     /// Whether the user has blocked them permanently.
     public let isBlocked: Bool
-    /// Others who were known under this name before, or are verified: one of them may be the person that the name
-    /// suggests, instead of this one. Verified people come first, and blocked ones are left out; 8 at most.
+    /// Other people who had this name before, or are verified: the name may suggest one of them instead of this person.
+    /// Verified people come first, and blocked ones are left out; 8 at most.
     public let namesakes: [UserID]
     /// The one of these for whom this one is most likely to be mistaken: the first.
     public let namesake: Namesake?

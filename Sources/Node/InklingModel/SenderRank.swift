@@ -1,4 +1,4 @@
-/// How well the user knows the sender of a message. What has room for few messages keeps those of the highest rank.
+/// How well the user knows the sender of a message. Stores with room for few messages keep those of the highest rank.
 package enum SenderRank: Int, Comparable, CaseIterable, Sendable {
     /// Somebody in an open chat whom the user has not met before.
     case stranger

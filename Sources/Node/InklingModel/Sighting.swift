@@ -1,13 +1,13 @@
 /// Somebody discovery has found in a chat, whether they answer or not.
 package struct Sighting: Hashable, Sendable {
-    /// The name of the instance: it reveals nothing about the person.
+    /// The instance's name, which reveals nothing about the person.
     package let instance: String
     package let user: UserID
-    /// Where it is, each as HOST:PORT or [IPV6]:PORT.
+    /// The instance's addresses, each as HOST:PORT or [IPV6]:PORT.
     package let addresses: [String]
-    /// Whether it is this user, here or on another device.
+    /// Whether the instance is this user's, here or on another device.
     package let isOneself: Bool
-    /// Whether it has answered, and is there.
+    /// Whether the node has a link to the instance.
     package let isLinked: Bool
 
     package init(instance: String, user: UserID, addresses: [String], isOneself: Bool, isLinked: Bool) {

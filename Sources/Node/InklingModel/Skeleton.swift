@@ -2,7 +2,7 @@
 ///
 /// The table is in Confusables.swift, which `Scripts/make-confusables` makes.
 package enum Skeleton {
-    /// The skeleton of a text in NFKC: what it has in common with the texts that look like it.
+    /// Returns the skeleton of a text in NFKC: texts that look alike have the same skeleton.
     static func of(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         for scalar in NormalForm.decomposed(text).unicodeScalars {

@@ -38,7 +38,8 @@ public struct Statistics: Codable, Sendable, Hashable {
     public var linksMade: Int = 0
     /// How often a link went down because the peer fell silent.
     public var linksLostToSilence: Int = 0
-    /// How often this node's own timer was more than 500 ms late (L-30): the process or the machine was stopped, or too busy.
+    /// How often this node's own timer was more than 500 ms late (L-30): the process or the machine was stopped, or too
+    /// busy.
     public var lateTimers: Int = 0
     /// The links that are up now.
     public var links: Int = 0
@@ -52,7 +53,7 @@ public struct Statistics: Codable, Sendable, Hashable {
 }
 
 extension Statistics {
-    /// What kind of datagram came, as it shows on the wire (W-13).
+    /// The kind of a received datagram on the wire (W-13).
     public enum ReceivedKind: String, CaseIterable, Codable, CodingKeyRepresentable, Hashable, Sendable {
         /// The first datagram of a handshake.
         case initiation
@@ -62,13 +63,13 @@ extension Statistics {
         case sealed
         /// A cookie in place of an answer, by a node under load.
         case retry
-        /// The question for the key of whoever is at an address.
+        /// The question for the key of the node at an address.
         case ask
         /// The answer to an ask.
         case tell
     }
 
-    /// What a datagram was sent for: its kind on the wire, and of a sealed one the frame that it was made for.
+    /// The purpose of a sent datagram: its kind on the wire, and the frame that a sealed one was made for.
     public enum SentKind: String, CaseIterable, Codable, CodingKeyRepresentable, Hashable, Sendable {
         /// The first datagram of a handshake.
         case initiation
@@ -76,7 +77,7 @@ extension Statistics {
         case response
         /// A cookie in place of an answer, under load.
         case retry
-        /// The question for the key of whoever is at an address.
+        /// The question for the key of the node at an address.
         case ask
         /// The answer to an ask.
         case tell
@@ -86,9 +87,9 @@ extension Statistics {
         case typing
         /// A record: the name, or a message or a part of one.
         case record
-        /// What was received of the peer's records.
+        /// The acknowledgement of the peer's records.
         case ack
-        /// The word that records which failed will not come.
+        /// The announcement that failed records will not come.
         case forward
         /// The question whether a peer is still there, or at a new address.
         case ping
@@ -100,23 +101,23 @@ extension Statistics {
 
     /// Why a datagram was dropped.
     public enum Drop: String, CaseIterable, Codable, CodingKeyRepresentable, Hashable, Sendable {
-        /// It is not a datagram of this version of the protocol (W-12 to W-14).
+        /// Not a datagram of this version of the protocol (W-12 to W-14).
         case malformed
-        /// It is for a chat that this node is not in (L-8).
+        /// For a chat that this node is not in (L-8).
         case unknownChat
-        /// It is for a session or handshake that this node does not hold (W-15).
+        /// For a session or handshake that this node does not hold (W-15).
         case unknownIndex
-        /// Its counter came before, or is too old to tell (W-22).
+        /// The counter came before, or is too old to tell (W-22).
         case replayed
-        /// It does not authenticate: it was altered, or made without the key (W-23).
+        /// Altered, or made without the key (W-23).
         case unauthenticated
-        /// It authenticates, but its frames are not well-formed (W-24).
+        /// Authentic, with frames that are not well-formed (W-24).
         case frames
         /// Its source is not a unicast address.
         case notUnicast
-        /// It is from a node of the same identity (D-7).
+        /// From a node of the same identity (D-7).
         case ownIdentity
-        /// This user has blocked who sent it (L-36).
+        /// From a person whom this user has blocked (L-36).
         case blocked
         /// Its cookie is not one of this node, or is too old (L-11).
         case cookie
@@ -126,17 +127,17 @@ extension Statistics {
         case responseLimit
         /// More initiations came from its source lately than may (L-97).
         case sourceLimit
-        /// The node has as many links as it may, and none gives way (L-39, L-52, L-53).
+        /// The node has as many links as it may, and evicts none for this one (L-39, L-52, L-53).
         case linkLimit
         /// More came on its link lately than may (L-25).
         case peerLimit
-        /// It does not fit the state of its handshake or link.
+        /// Unexpected in the state of its handshake or link.
         case unexpected
         /// The node is suspended.
         case suspended
-        /// It asks or opens from beyond the networks of this host (D-16).
+        /// A question or an opening from beyond the networks of this host (D-16).
         case offLink
-        /// It arrived over an interface that is not used (D-15).
+        /// Received over an interface that the node does not use (D-15).
         case interface
     }
 }

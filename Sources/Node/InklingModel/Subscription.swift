@@ -1,4 +1,4 @@
-/// Which events a front end gets. What comes of its own requests and messages it gets in any case.
+/// The events that a front end gets, besides the outcomes of its own requests and messages.
 package struct Subscription: Hashable, Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         case peer, typing

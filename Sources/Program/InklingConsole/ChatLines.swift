@@ -1,15 +1,15 @@
 import InklingModel
 import InklingText
 
-/// The lines that tell what happens in a chat. Names, texts and reasons come as they were sent and are made safe
-/// here, so that no line can be built from anything unsafe.
+/// The lines about events in a chat. Names, texts and reasons come as sent and are made safe here, so that every line
+/// is safe.
 package enum ChatLines {
     /// A chat as lines and the prompt name it, cut to some columns; an open chat is marked.
     package static func chat(_ name: String, isOpen: Bool, columns: Int = 40) -> String {
         cut(name, columns: columns) + (isOpen ? " (open)" : "")
     }
 
-    /// A text made safe, and cut where it is too wide, which shows.
+    /// Returns a text made safe, and visibly cut if it is too wide.
     static func cut(_ text: String, columns: Int) -> String {
         let text = SafeText.line(text)
         guard DisplayWidth.of(text) > columns else { return text }
@@ -25,7 +25,7 @@ package enum ChatLines {
 
     /// A message of this user's.
     ///
-    /// - Parameter mark: who has it, see `Delivery.mark`.
+    /// - Parameter mark: the delivery, see `Delivery.mark`.
     package static func own(text: String, mark: String? = nil) -> Line {
         Line([
             Line.Span(text: "You:", emphasis: .bold),
@@ -58,12 +58,12 @@ package enum ChatLines {
         error("A message can hold at most 64 KiB: this was not inserted. Send it in parts")
     }
 
-    /// What is said of people who came, went or changed in the same way.
+    /// The line about people who came, left or changed in the same way.
     package static func presence(_ line: PresenceLine) -> Line { notice(line.isolatedText) }
 
-    /// What the suffix of somebody is.
+    /// The explanation of a person's suffix.
     ///
-    /// - Parameter hasNamesake: whether it tells two people apart.
+    /// - Parameter hasNamesake: whether the suffix tells two people apart.
     static func suffix(of label: Labels.Label, hasNamesake: Bool) -> Line {
         let reason =
             hasNamesake
@@ -72,20 +72,20 @@ package enum ChatLines {
         return notice("\(label.suffix) \(reason): /whois \(label.text)")
     }
 
-    /// Somebody who is there is called something else now.
+    /// The line about a new name of a person who is there.
     static func renamed(_ before: Labels.Label, to after: Labels.Label) -> Line {
         notice("\(before.isolated) is now called \(after.isolated)")
     }
 
-    /// So many people are called something else now.
+    /// The line about new names of several people.
     static func renamed(_ people: Int) -> Line { notice("\(people) people have changed their names") }
 
-    /// What is said, loudly, when a known name comes with another key than before.
+    /// The loud alarm about a known name with another key than before.
     ///
     /// - Parameters:
-    ///   - known: how the one who is known spells the name.
-    ///   - isVerified: whether it is known for sure whose that is.
-    ///   - formerName: which other name this key had before, if any.
+    ///   - known: the known person's spelling of the name.
+    ///   - isVerified: whether the known person is verified.
+    ///   - formerName: another name that this key had before, if any.
     package static func changedKey(
         _ label: Labels.Label, known: String, isVerified: Bool = false, formerName: String? = nil
     ) -> Line {
@@ -101,25 +101,25 @@ package enum ChatLines {
             """, .bold)
     }
 
-    /// The same, once it was said in an earlier run.
+    /// The same alarm about a key that had the name in an earlier run.
     package static func stillAnotherKey(_ label: Labels.Label, known: String, isVerified: Bool = false) -> Line {
         error(
             "\(label.isolated) is still not the \(isolated(known)) you \(isVerified ? "verified" : "know"): "
                 + "/verify \(label.text), or /block")
     }
 
-    /// The same in short, before something is shown of that person.
+    /// The alarm in short, before a message of that person.
     package static func anotherKey(_ label: Labels.Label, known: String, isVerified: Bool = false) -> Line {
         Line(
             "!! \(label.isolated) is not the \(isolated(known)) you \(isVerified ? "verified" : "know"): /verify \(label.text)",
             .bold)
     }
 
-    /// The same of several people at once, of whom a few are named.
+    /// The alarm about several people at once, which names a few.
     ///
     /// - Parameters:
-    ///   - verified: how many have the name of somebody whose name is known for sure; these come first.
-    ///   - known: how the one who is known spells the name that all of them use; nil if they use several.
+    ///   - verified: how many have the name of a verified person; these come first.
+    ///   - known: the known person's spelling of the name that all of them use; nil if they use several.
     ///   - areMore: whether such a line about others was shown a moment ago.
     package static func changedKeys(
         of labels: [Labels.Label], verified: Int = 0, known name: String? = nil, areMore: Bool = true
@@ -186,8 +186,8 @@ package enum ChatLines {
     /// Somebody is no longer muted.
     ///
     /// - Parameters:
-    ///   - presence: such as "Active now", if it is known.
-    ///   - messages: how many came from them meanwhile.
+    ///   - presence: such as "Active now", or nil if unknown.
+    ///   - messages: how many of their messages came meanwhile.
     package static func unmuted(_ label: Labels.Label, presence: String?, messages: Int) -> Line {
         notice(
             "\(label.isolated)\(presence.map { " (\($0))" } ?? "") is no longer muted: "
@@ -229,14 +229,14 @@ package enum ChatLines {
                 + "/open \(SafeText.line(name))")
     }
 
-    /// What a Tab may become.
+    /// The candidates for a Tab.
     package static func choices(_ texts: [String]) -> Line { notice(texts.joined(separator: "  ")) }
 
     /// A name in a command that several people have.
     ///
     /// - Parameters:
     ///   - command: such as "/whois".
-    ///   - rest: what follows the name.
+    ///   - rest: the part of the command after the name.
     static func whichOne(_ labels: [String], of command: String, rest: String = "") -> Line {
         let count = labels.count < numbers.count ? numbers[labels.count] : String(labels.count)
         let shown = labels.prefix(mostChoices).map { "\(command) \($0)\(rest)" }

@@ -1,15 +1,15 @@
-/// Completes what was begun at the cursor: commands, people and chats. The first Tab adds what all candidates have in
-/// common; the next one, where nothing can be added, lists them.
+/// Completes commands, people and chats at the cursor. The first Tab adds the common beginning of all candidates. If
+/// nothing can be added, the next Tab lists them.
 package struct Completion: Sendable {
-    /// What can be completed to.
+    /// The texts to complete to.
     package struct Candidates: Sendable {
         /// The labels of the people in the chat.
         package var people: [String]
-        /// The names of the chats that one is in.
+        /// The names of the joined chats.
         package var chats: [String]
         /// The labels of those who are muted.
         package var muted: [String]
-        /// The labels of those of whom something is folded.
+        /// The labels of the people whose messages are folded.
         package var folded: [String]
 
         package init(people: [String] = [], chats: [String] = [], muted: [String] = [], folded: [String] = []) {
@@ -23,9 +23,9 @@ package struct Completion: Sendable {
     package enum Answer: Equatable, Sendable {
         /// The text has changed.
         case completed
-        /// What it may become, to be shown.
+        /// The candidates, to be shown.
         case choices([String])
-        /// Nothing begins so, or a further Tab will list what does.
+        /// No candidate begins so, or a further Tab will list them.
         case nothing
     }
 
@@ -58,7 +58,7 @@ package struct Completion: Sendable {
         /// Where in the text the candidates are to begin, in clusters.
         var start: Int
         var candidates: [String]
-        /// What follows the only one there is.
+        /// The text to add after a single candidate.
         var ending: String
     }
 

@@ -1,7 +1,7 @@
 import InklingModel
 import InklingText
 
-/// What became of an own message: who has it, and who does not.
+/// The outcome of an own message for each recipient.
 package struct Delivery: Sendable {
     let text: String
     private let recipients: Int
@@ -21,13 +21,13 @@ package struct Delivery: Sendable {
         self.recipients = recipients
     }
 
-    /// Somebody has it, whole.
+    /// Records that a person has the whole message.
     package mutating func succeed(_ label: Labels.Label? = nil) {
         delivered += 1
         receiver = label
     }
 
-    /// Somebody is not known to have it.
+    /// Records that a person may not have the message.
     package mutating func fail(_ label: Labels.Label, why: FailureReason) { failures.append((label, why)) }
 
     /// Whether everybody has answered for it.
@@ -39,7 +39,7 @@ package struct Delivery: Sendable {
     /// Whether everybody has it, which needs no word.
     package var reachedAll: Bool { recipients > 0 && delivered >= recipients }
 
-    /// The user's message is shown now; if not everybody has answered, the outcome is reported later.
+    /// Shows the delivery so far with the message. Later answers get a line of their own.
     package mutating func show() -> String {
         isShownUnsettled = !isSettled
         return mark
@@ -48,7 +48,7 @@ package struct Delivery: Sendable {
     /// Whether everybody has answered, and nobody has it.
     package var reachedNobody: Bool { isSettled && delivered == 0 }
 
-    /// What follows the user's own message: who has it, as far as is known.
+    /// The mark after the user's own message: its delivery, as far as is known.
     package var mark: String {
         if !failures.isEmpty {
             return "may not have reached " + missed + (delivered > 0 ? ", to \(delivered) of \(recipients)" : "")

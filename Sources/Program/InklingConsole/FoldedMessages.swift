@@ -1,10 +1,10 @@
 import InklingText
 
-/// The messages of one chat that were not shown, or not as a whole: keeps the latest of them until somebody asks, and
-/// reports how many there were.
+/// The folded messages of one chat, which were not shown, or not as a whole. The latest are kept until the user
+/// requests them, and reports count them.
 ///
-/// What is kept is bounded. Where there is no room, the oldest messages go: of the same person if that person has too
-/// many or too large ones, otherwise of the person whose messages take the most room.
+/// The storage is bounded. Without room, the oldest messages are evicted: those of the same person, if that person has
+/// too many or too large ones. Otherwise the person whose messages take the most room loses them.
 ///
 /// Time is in milliseconds of a clock that never goes back.
 package struct FoldedMessages: Sendable {
@@ -14,9 +14,10 @@ package struct FoldedMessages: Sendable {
     package static let bytesPerPerson = 256 * 1_024
     /// How many bytes are kept in all.
     package static let bytes = 1_024 * 1_024
-    /// What a message counts in bytes besides its text.
+    /// The bytes that each message counts besides its text.
     package static let bytesPerMessage = 64
-    /// Of how many people messages are kept. One more, and those of the person who has been quiet for the longest go.
+    /// How many people's messages are kept. With one person more, those of the person with the longest silence are
+    /// evicted.
     package static let people = 64
     /// A report waits until nothing was folded for that time.
     package static let pause: Int64 = 1_000
@@ -37,7 +38,7 @@ package struct FoldedMessages: Sendable {
         fileprivate var bytes: Int { text.utf8.count + FoldedMessages.bytesPerMessage }
     }
 
-    /// What was folded, for somebody who asks.
+    /// The folded messages, as an answer to a request.
     package struct Answer: Equatable, Sendable {
         /// In the order in which they came.
         package var messages: [Message] = []
@@ -92,9 +93,9 @@ package struct FoldedMessages: Sendable {
     /// The user IDs of those of whom something is folded, sorted.
     package var users: [String] { folded.keys.sorted() }
 
-    // MARK: What happens
+    // MARK: Incoming events
 
-    /// A message is not shown, and will be reported.
+    /// Folds a message, which will be reported.
     package mutating func fold(_ text: String, from user: String, at now: Int64, time: LocalTime) {
         keep(text, from: user, time: time)
         folded[user]?.unreported += 1
@@ -102,7 +103,7 @@ package struct FoldedMessages: Sendable {
         if unreportedSince == nil { unreportedSince = now }
     }
 
-    /// Keeps a message of which the beginning is shown, with what says so.
+    /// Keeps a message whose beginning is shown with a note about the rest.
     package mutating func keep(_ text: String, from user: String, time: LocalTime) {
         lastNumber += 1
         let message = Message(user: user, text: text, time: time, number: lastNumber)
@@ -150,7 +151,7 @@ package struct FoldedMessages: Sendable {
         return [ChatLines.folded(count, from: [labels.label(of: user)])]
     }
 
-    /// Hands out what was folded of a person, or of everybody. It is not kept any longer, and needs no report.
+    /// Removes and returns the folded messages of a person, or of everybody. They need no report any more.
     package mutating func take(from user: String? = nil) -> Answer {
         var answer = Answer()
         for user in user.map({ [$0] }) ?? users {

@@ -1,9 +1,9 @@
 import InklingText
 
 extension IndicatorText {
-    /// How the text shows: dim when it has just appeared, for a gentle beginning, and plain from then on.
+    /// The emphasis of the text: dim when it has just appeared, for a gentle beginning, and plain from then on.
     ///
-    /// - Parameter age: since when there is an indicator, whoever it named first.
+    /// - Parameter age: how long an indicator has been on the screen, even if its names changed.
     package static func emphasis(age: Duration, decorated: Bool, reducedMotion: Bool) -> Line.Emphasis {
         decorated && !reducedMotion && age < appearance ? .dim : .plain
     }

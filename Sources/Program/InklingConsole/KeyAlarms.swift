@@ -1,15 +1,15 @@
 import InklingModel
 import InklingText
 
-/// What has to be said when somebody uses a name that is known with another key.
+/// The alarm about a person who uses a known name with another key.
 package struct KeyAlarm: Hashable, Sendable {
-    /// How the one who is known spells the name.
+    /// The known person's spelling of the name.
     package var known: String
-    /// Whether it is known for sure whose that name is.
+    /// Whether the known person is verified.
     package var isVerified: Bool
-    /// Which other name this key had before, if any. Nobody vouches for it.
+    /// Another name that this key had before, if any; unverified.
     package var formerName: String?
-    /// Whether it was said in an earlier run.
+    /// Whether the key had the name in an earlier run.
     package var isRepeated: Bool
 
     package init(known: String, isVerified: Bool = false, formerName: String? = nil, isRepeated: Bool = false) {
@@ -19,13 +19,13 @@ package struct KeyAlarm: Hashable, Sendable {
         self.isRepeated = isRepeated
     }
 
-    /// What there is to say about a key, once the node knows somebody whom it could be mistaken for.
+    /// Creates the alarm, once the node knows a person for whom the newcomer could be mistaken.
     ///
     /// - Parameters:
-    ///   - name: what the newcomer is called.
-    ///   - formerNames: what that key was called before, the latest first.
-    ///   - knownNames: what the one who is known under that name is and was called, the latest first.
-    ///   - isVerified: whether it is known for sure whose that name is.
+    ///   - name: the newcomer's name.
+    ///   - formerNames: the earlier names of the newcomer's key, the latest first.
+    ///   - knownNames: the names of the known person, the latest first.
+    ///   - isVerified: whether the known person is verified.
     ///   - isRepeated: whether the key had the name in an earlier run.
     package init(
         newcomer name: String, formerNames: some Sequence<String>, knownNames: [String], isVerified: Bool,
@@ -33,7 +33,7 @@ package struct KeyAlarm: Hashable, Sendable {
     ) {
         let likeness = NameLikeness(of: name, withParts: false)
         let isAlike: (String) -> Bool = { NameLikeness(of: $0, withParts: false).isAlike(likeness) }
-        // Never the spelling of the newcomer, who would be named after themselves.
+        // Never the newcomer's own spelling, which would name them after themselves.
         let known = knownNames.first(where: isAlike) ?? knownNames.first ?? ""
         let former = isRepeated ? nil : formerNames.first { !isAlike($0) && Labels.shown($0) != nil }
         self.init(
@@ -41,7 +41,7 @@ package struct KeyAlarm: Hashable, Sendable {
             formerName: former.map { NormalForm.canonical($0) }, isRepeated: isRepeated)
     }
 
-    /// The whole of it.
+    /// The full line.
     package func line(_ label: Labels.Label) -> Line {
         isRepeated
             ? ChatLines.stillAnotherKey(label, known: known, isVerified: isVerified)
@@ -49,9 +49,8 @@ package struct KeyAlarm: Hashable, Sendable {
     }
 }
 
-/// Decides when alarms about keys are shown: those that come together as one block with their count, and those that
-/// follow within a few seconds as another. None is dropped, and nobody's message is shown before the alarm about that
-/// person.
+/// Decides when alarms about keys are shown. Simultaneous alarms make one block with their count, and those of the next
+/// few seconds make another. None is dropped, and the alarm about a person precedes the person's messages.
 ///
 /// Time is in milliseconds of a clock that never goes back.
 package struct KeyAlarms: Sendable {
@@ -72,18 +71,18 @@ package struct KeyAlarms: Sendable {
     /// Whether those that wait came soon after others were shown.
     private var isFurther = false
 
-    /// Nothing was said yet.
+    /// Creates a scheduler without alarms.
     package init() {}
 
     /// When to call `due(at:labels:)`, if at all.
     package var nextDeadline: Int64? { alarms.isEmpty ? nil : quietUntil }
 
-    /// There is an alarm about somebody. Returns what has to be shown at once.
+    /// Receives an alarm about a person. Returns the lines to show at once.
     package mutating func take(_ alarm: KeyAlarm, about user: String, at now: Int64, labels: Labels) -> [Line] {
         var lines = due(at: now, labels: labels)
         var alarm = alarm
         if let index = alarms.firstIndex(where: { $0.user == user }) {
-            // Whoever takes one name after another counts once, by the worst.
+            // A person with several new names counts once, by the worst.
             let earlier = alarms.remove(at: index).alarm
             if earlier.isVerified && !alarm.isVerified { alarm = earlier }
         }
@@ -99,21 +98,21 @@ package struct KeyAlarms: Sendable {
         return lines
     }
 
-    /// What has to be shown by now.
+    /// Returns the lines that are due.
     package mutating func due(at now: Int64, labels: Labels) -> [Line] {
         guard let nextDeadline, nextDeadline <= now else { return [] }
         shownAt = now
         return flush(labels: labels)
     }
 
-    /// Somebody is about to be heard. Returns the alarm about them, if it waits.
+    /// Returns the waiting alarm about a person before their message, or nothing.
     package mutating func beforeMessage(of user: String, labels: Labels) -> [Line] {
         guard let index = alarms.firstIndex(where: { $0.user == user }) else { return [] }
         let alarm = alarms.remove(at: index).alarm
         return [ChatLines.anotherKey(labels.label(of: user), known: alarm.known, isVerified: alarm.isVerified)]
     }
 
-    /// Everything that waits.
+    /// Returns all waiting alarms.
     package mutating func flush(labels: Labels) -> [Line] {
         defer { alarms = [] }
         // Names that were verified first: they must not hide among "others".

@@ -1,6 +1,6 @@
 /// Turns the bytes of a terminal into keys, however the bytes are cut.
 package struct KeyDecoder: Sendable {
-    /// What was pasted beyond this many bytes is left out.
+    /// The longest paste, in bytes; the rest of a longer one is dropped.
     package static let pasteLimit = 1 << 20
     private static let parameterLimit = 32
     private static let pasteEnd = Array("\u{1B}[201~".utf8)
@@ -13,7 +13,7 @@ package struct KeyDecoder: Sendable {
         /// `ESC [ [`, the function keys of the Linux console: one more byte.
         case linuxFunction
         case single
-        /// How much of the end marker the last bytes were; what came before them is in `pasted`.
+        /// The last bytes were this much of the end marker; `pasted` holds the bytes before them.
         case paste(matched: Int)
     }
 
@@ -61,7 +61,7 @@ package struct KeyDecoder: Sendable {
         return drain()
     }
 
-    /// Says that the end of a paste is not coming: what was pasted so far is the paste.
+    /// Ends a paste whose end marker was lost. The bytes so far are the paste.
     package mutating func endPaste() -> [Key] {
         guard case .paste(let matched) = state else { return [] }
         keys.append(.paste(String(decoding: pasted + Self.pasteEnd[..<matched], as: UTF8.self)))

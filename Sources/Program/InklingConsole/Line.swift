@@ -16,7 +16,7 @@ package struct Line: Hashable, Sendable {
             return .person(Int(hash % UInt32(palette.count)))
         }
 
-        /// Red, green, yellow, magenta, cyan and bright blue: what can be read on dark and on light.
+        /// Red, green, yellow, magenta, cyan and bright blue, which are readable on dark and on light.
         static let palette = [31, 32, 33, 35, 36, 94]
 
         /// The sequence that turns it on.
@@ -47,7 +47,7 @@ package struct Line: Hashable, Sendable {
     /// Set for a line that may be too much to be shown as a whole.
     package var fold: Fold?
 
-    /// What shows of a line that has too many rows.
+    /// The visible part of a line that has too many rows.
     package struct Fold: Hashable, Sendable {
         /// A line of so many rows still shows as a whole.
         package var longest: Int
@@ -83,7 +83,7 @@ package struct Line: Hashable, Sendable {
     /// The text alone.
     package var text: String { spans.map(\.text).joined() }
 
-    /// What a row that is not the first of its line begins with, so that nothing in a line looks like another line.
+    /// The indent of all rows of a line but the first, so that no row looks like another line.
     package static let indent = 2
 
     /// The text without emphasis and wrapping, for output that is not a terminal; further lines are indented.

@@ -15,16 +15,16 @@ package struct LineEditor: Sendable {
 
     private var history: [String] = []
     private var browsing: Browsing?
-    /// What the history is searched for, if it is.
+    /// The search of the history, or nil.
     package private(set) var search: Search?
-    /// What was killed, the latest last.
+    /// The killed texts, the latest last.
     private var killed: [String] = []
     private var previous = Previous.other
 
     /// How many pieces of killed text are kept.
     private static let killedLimit = 16
 
-    /// What the key before this one did, where that matters to this one.
+    /// The effect of the previous key, where the next key depends on it.
     private enum Previous {
         case kill
         /// Which text of the ring was put in, and where.
@@ -32,21 +32,21 @@ package struct LineEditor: Sendable {
         case other
     }
 
-    /// Where in the history one is, and the text that was left for it.
+    /// The place in the history, and the text that the user left for it.
     private struct Browsing {
         var index: Int
         var draft: String
     }
 
-    /// A search of the history, back from the latest line. What is found last stands in the field.
+    /// A search of the history, back from the latest line. The field holds the line found last.
     package struct Search: Sendable {
-        /// What was typed to be found.
+        /// The text to find.
         package fileprivate(set) var query = ""
-        /// Whether a line with it was found.
+        /// Whether a line with the query was found.
         package fileprivate(set) var isFound = true
         /// The line that was found last.
         fileprivate var index: Int
-        /// What was in the field before.
+        /// The text of the field before the search.
         fileprivate var draft: Draft
     }
 
@@ -75,7 +75,7 @@ package struct LineEditor: Sendable {
     package var text: String { String(characters) }
     package var isEmpty: Bool { characters.isEmpty }
 
-    /// What a key asks of the program.
+    /// A key's request to the program.
     package enum Answer: Equatable, Sendable {
         /// Nothing that concerns others; the cursor may have moved.
         case nothing
@@ -91,13 +91,13 @@ package struct LineEditor: Sendable {
         case suspend
         /// Ctrl-L.
         case redraw
-        /// Tab: what was begun is to be completed, see `Completion`.
+        /// Tab: complete the text before the cursor, see `Completion`.
         case complete
-        /// Alt-1 to Alt-9: another chat is to be opened.
+        /// Alt-1 to Alt-9: open another chat.
         case openChat(Int)
-        /// What the key was to do can't be done: there is nothing to take back, or to go to.
+        /// The key can't do anything, such as with no change to undo or no line to go to.
         case refused
-        /// It would make the text longer than a message may be.
+        /// The text would be longer than a message may be.
         case full
     }
 
@@ -141,8 +141,8 @@ package struct LineEditor: Sendable {
         return .edited
     }
 
-    /// Puts another draft in the place of the present one, which it returns. What is browsed in the history becomes
-    /// part of the draft.
+    /// Replaces the present draft by another, and returns it. A line from the history becomes part of the returned
+    /// draft.
     package mutating func exchange(_ draft: Draft) -> Draft {
         var present = Draft()
         (present.characters, present.cursor) = (characters, cursor)
@@ -304,7 +304,7 @@ package struct LineEditor: Sendable {
         return .nothing
     }
 
-    /// Keys that edit what is searched for, go on, or end the search; any other is for the line that was found.
+    /// Keys that edit the query, continue the search or end it. Any other key applies to the line that was found.
     private mutating func handle(_ key: Key, in search: Search) -> Answer {
         var search = search
         switch key {
@@ -376,7 +376,7 @@ package struct LineEditor: Sendable {
         character.isLetter || character.isNumber || character == "_"
     }
 
-    /// Line breaks become LF; other control characters, tabs apart, are left out; so is what ends the text.
+    /// Line breaks become LF. Other control characters, tabs apart, and a line break at the end are dropped.
     private static func pasteable(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         var previous: Unicode.Scalar?

@@ -1,11 +1,11 @@
 import InklingModel
 import InklingText
 
-/// Who is muted in this session, by identity, and how many of their messages were not shown.
+/// The muted people of this session, by identity, with the count of their hidden messages.
 package struct MutedPeople: Sendable {
     /// Somebody who is muted.
     package struct Person: Hashable, Sendable {
-        /// What they were called when they were muted, or last.
+        /// The latest label of the person.
         package var label: Labels.Label
         /// How many messages came from them since.
         package var messages: Int

@@ -1,7 +1,7 @@
 import InklingModel
 import InklingText
 
-/// What an answer to the question for the user's name means.
+/// The meaning of an answer to the question for the user's name.
 package enum NameAnswer: Equatable, Sendable {
     /// The name to take, in NFC.
     case name(String)

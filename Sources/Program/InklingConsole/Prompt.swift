@@ -1,6 +1,6 @@
 import InklingText
 
-/// What stands before the input: the open chat, who is there if it is one person, and what is unread elsewhere.
+/// The text before the input: the open chat, the other person in a chat of two, and the unread chats.
 package struct Prompt: Hashable, Sendable {
     /// A chat in which messages wait to be read.
     package struct Unread: Hashable, Sendable {
@@ -45,8 +45,8 @@ package struct Prompt: Hashable, Sendable {
         self.isAway = isAway
     }
 
-    /// The longest form that leaves room for typing. It ends in `> ` at any width; that the chat is open is said wherever
-    /// its name is.
+    /// The longest form that leaves room for typing. At any width the form ends in `> `, and marks an open chat next to
+    /// its name.
     ///
     /// - Parameter columns: the width of the terminal.
     package func text(columns: Int) -> String {
@@ -66,7 +66,7 @@ package struct Prompt: Hashable, Sendable {
         ]
         for (detail, rest) in forms {
             let text = name(columns: 20, detail: detail) + rest
-            // That one is away oneself may take some of the room for typing.
+            // The mark of the user's absence may take some of the room for typing.
             if DisplayWidth.of(text) + 2 <= room, DisplayWidth.of(text + away) + 2 <= max(columns - 4, 0) {
                 return text + away + "> "
             }
@@ -87,18 +87,18 @@ package struct Prompt: Hashable, Sendable {
         return isOpen && room >= 8 ? "(open)> " : "> "
     }
 
-    /// What stands before the input while the history is searched.
+    /// The text before the input while the user searches the history.
     ///
     /// - Parameters:
-    ///   - query: what it is searched for.
-    ///   - isFound: whether a line with that was found.
+    ///   - query: the text to find.
+    ///   - isFound: whether a line with the query was found.
     ///   - columns: the width of the terminal.
     package static func text(ofSearch query: String, isFound: Bool, columns: Int) -> String {
         let room = min(max(columns - 12, 8), 60)
         let begin = isFound ? "(history: " : "(not found: "
         let space = room - begin.count - 3
         guard space >= 4 else { return isFound ? "> " : "?> " }
-        // What was typed last is what one looks at.
+        // The user watches the end of the query while typing.
         var shown = SafeText.line(query)
         if DisplayWidth.of(shown) > space {
             while DisplayWidth.of(shown) > space - 3 { shown.removeFirst() }

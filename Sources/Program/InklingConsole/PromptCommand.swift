@@ -1,14 +1,14 @@
 import InklingText
 
-/// What a line that was entered at the prompt means.
+/// The meaning of a line that was entered at the prompt.
 package enum PromptCommand: Equatable, Sendable {
     /// A message for the open chat.
     case message(String)
-    /// What the user does, for the open chat.
+    /// An action of the user, for the open chat.
     case action(String)
     case who
     case whois(String)
-    /// The fingerprint of somebody, or that it was compared and is right.
+    /// The person whose fingerprint to show, or to confirm as compared and right.
     case verify(String, isRight: Bool)
     /// The name of a chat, or an invite.
     case join(String)
@@ -21,19 +21,19 @@ package enum PromptCommand: Equatable, Sendable {
     case away
     /// Whether the terminal rings at the user's name; nil to ask.
     case notify(Bool?)
-    /// What failed or reached nobody, once more.
+    /// Send again the messages that failed or reached nobody.
     case resend
     case back
     case block(String)
     case unblock(String)
-    /// Somebody, or nobody: who is muted.
+    /// The person to mute; nil to list the muted people.
     case mute(String?)
     case unmute(String)
-    /// What was folded of somebody, or of everybody.
+    /// The person whose folded messages to show; nil for everybody's.
     case show(String?)
     /// Another name for the user, to be kept unless it is for once.
     case nick(String, isOnce: Bool)
-    /// What was said with that text in it.
+    /// The text to find in messages.
     case find(String)
     case clear
     /// All commands, or one of them without its slash.
@@ -44,7 +44,7 @@ package enum PromptCommand: Equatable, Sendable {
     /// A word after a slash that does not name a command; safe to show. With the nearest command, if there is one.
     case unknown(String, nearest: String?)
 
-    /// Which chat is meant.
+    /// The chat to open.
     package enum Choice: Equatable, Sendable {
         /// Its number in the list of chats, from 1.
         case number(Int)
@@ -56,8 +56,8 @@ package enum PromptCommand: Equatable, Sendable {
         case surplus
     }
 
-    /// Reads a line: a slash begins a command, two of them a message that begins with one. Names may have blanks: what
-    /// follows the command, as a whole, is its argument.
+    /// Reads a line: a slash begins a command, two of them a message that begins with one. Names may have blanks: the
+    /// rest of the line, as a whole, is the argument.
     package init(_ line: String) {
         guard line.hasPrefix("/") else {
             self = .message(line)
@@ -93,10 +93,10 @@ package enum PromptCommand: Equatable, Sendable {
         }
     }
 
-    /// Whether it says that a fingerprint is right.
+    /// Whether the command confirms a fingerprint.
     var isConfirmation: Bool { if case .verify(_, isRight: true) = self { true } else { false } }
 
-    /// What to say of a command that can't be followed, `nil` of any other.
+    /// The complaint about a command that can't be executed, `nil` for any other.
     package var complaint: String? {
         switch self {
         case .misused(let name, let mistake):
@@ -147,9 +147,9 @@ package enum PromptCommand: Equatable, Sendable {
         /// In at most 24 columns.
         let purpose: String
         let usage: String
-        /// What an argument would say; empty where none is needed.
+        /// The content of the argument; empty where none is needed.
         var needs = ""
-        /// What to say of an argument that it does not take, if it is not the common thing.
+        /// The complaint about an unwanted argument, if not the usual one.
         var refusal: String?
         let details: [String]
     }

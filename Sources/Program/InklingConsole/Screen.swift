@@ -37,19 +37,19 @@ package struct Screen: Sendable {
         mustRedraw = true
     }
 
-    /// What was drawn is no longer where the cursor is: another program had the terminal.
+    /// Forgets the drawn rows after another program had the terminal: the cursor has left them.
     package mutating func forget() {
         drawn = nil
         mustRedraw = true
     }
 
-    /// Returns what to write so that the lines join the history and the block below shows the present state.
+    /// Returns the output that adds the lines to the history and shows the present state in the block below.
     ///
     /// - Parameters:
     ///   - lines: new lines, safe to show.
-    ///   - indicator: who is typing, with the dots; `nil` when nobody is.
+    ///   - indicator: the text about people who are typing, with the dots; `nil` when nobody is.
     ///   - emphasis: how the indicator shows, see `IndicatorText.emphasis`.
-    ///   - prompt: what stands before the input, safe to show.
+    ///   - prompt: the text before the input, safe to show.
     package mutating func draw(
         appending lines: [Line] = [], indicator: String?, emphasis: Line.Emphasis = .dim, prompt: String,
         editor: LineEditor
@@ -79,8 +79,8 @@ package struct Screen: Sendable {
 
     /// Clears the whole screen; the next drawing begins in its last row.
     ///
-    /// Below a prompt at the top there would be blank rows. A terminal that keeps these when it gets narrower, as tmux does,
-    /// pushes the prompt that it wraps into its history, where nothing can erase it.
+    /// Below a prompt at the top there would be blank rows. Some terminals, such as tmux, keep these when they get
+    /// narrower. They push the wrapped prompt into their history, where nothing can erase it.
     package mutating func clear() -> [UInt8] {
         forget()
         return Array("\u{1B}[2J\u{1B}[\(rows);1H".utf8)
@@ -119,10 +119,9 @@ package struct Screen: Sendable {
         return frame
     }
 
-    /// Leaves out what there is too much of in a draft, as in a message: its beginning shows with the prompt, and the rows
-    /// around the cursor.
+    /// Folds a long draft, as a message is folded. Its beginning shows with the prompt, and the rows around the cursor.
     ///
-    /// - Parameter visible: how many rows there are for it.
+    /// - Parameter visible: how many rows the draft may take.
     private func fold(_ frame: inout Frame, to visible: Int) {
         guard frame.rows.count > min(visible, Page.longestMessage) else { return }
         let shown = min(visible, Page.shownRows)
@@ -147,7 +146,7 @@ package struct Screen: Sendable {
         frame.cursorRow -= first
     }
 
-    /// The row in the place of those that don't show.
+    /// The row in the place of the hidden rows.
     private func note(_ lines: Int, below: Int) -> Frame.Row {
         let whole = "... \(lines) more \(lines == 1 ? "line" : "lines")" + (below > 0 ? ", \(below) below" : "")
         let text = String(DisplayWidth.prefix(of: whole, columns: columns))
@@ -201,8 +200,8 @@ package struct Screen: Sendable {
         return "\r" + Self.up(above) + Self.eraseBelow
     }
 
-    /// Writes just the rows that differ; wrapping is off, so a terminal that counts columns in another way than we
-    /// do can spoil the end of a row, never the rows around it.
+    /// Writes just the rows that differ. Wrapping is off: a terminal that counts columns differently can spoil the end
+    /// of a row, never the rows around it.
     private func change(from old: Frame, to new: Frame) -> String {
         var output = ""
         var at = old.cursorRow
@@ -222,7 +221,7 @@ package struct Screen: Sendable {
     private static func up(_ count: Int) -> String { count > 0 ? "\u{1B}[\(count)A" : "" }
     private static func right(_ count: Int) -> String { count > 0 ? "\u{1B}[\(count)C" : "" }
 
-    /// What shows for a cluster of the input: a tab as blanks, what can't be shown not at all.
+    /// The visible form of a cluster of the input: a tab as blanks, and nothing for unprintable clusters.
     private static func visible(_ character: Character) -> String {
         character.isASCII && character >= " " ? String(character) : SafeText.message(String(character))
     }

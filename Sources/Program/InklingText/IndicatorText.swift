@@ -16,16 +16,16 @@ public enum IndicatorText {
     /// Says who is typing, without dots; empty when nobody is.
     ///
     /// - Parameters:
-    ///   - names: Names that ``SafeText/name(_:)`` made safe, in the order in which to name people, the latest start first.
-    ///     An empty one is a person whose name can't be shown.
+    ///   - names: Names that ``SafeText/name(_:)`` made safe, in the order in which to name people, the latest start
+    ///     first. An empty one is a person whose name can't be shown.
     ///   - style: How several names are combined.
     public static func text(names: [String], style: IndicatorStyle = .standard) -> String {
         if names.count > 1 && names.allSatisfy(\.isEmpty) { return "\(names.count) people are typing" }
         return text(shown: names.map(shortened), style: style)
     }
 
-    /// Says who is typing, by their labels; empty when nobody is. Names are shortened; suffixes and the mark of somebody
-    /// verified are not.
+    /// Says who is typing, by their labels; empty when nobody is. Names are shortened; suffixes and the mark of
+    /// somebody verified are not.
     ///
     /// - Parameters:
     ///   - people: Their labels, in the order in which to name them.

@@ -2,8 +2,8 @@ import InklingModel
 
 /// How labels show a name.
 extension Labels {
-    /// The name as a label shows it: it can't begin like a notice, an error or a separator, and has no colon, which
-    /// ends a name, no check mark, and no user ID. `nil` if nothing to read is left.
+    /// The name as a label shows it, or nil if no readable character is left. A shown name has no colon, which ends a
+    /// name, no check mark and no user ID. Its beginning differs from those of notices, errors and separators.
     public static func shown(_ name: String) -> String? { shown(name) { _ in false } }
 
     static func shown(_ name: String, isKnown: (String) -> Bool) -> String? {

@@ -1,38 +1,39 @@
 import InklingModel
 
-/// What each person in a chat is called on the screen: the name as it was given, followed by a short piece of the
-/// user ID only where the name alone could mislead, and by a mark if the person is verified.
+/// The label of each person in a chat: the name and, where the name alone could mislead, a short piece of the user ID.
+/// A mark follows the name of a verified person.
 ///
-/// What a reader recognises of a name is its letters and digits (`NameLikeness`): signs, blanks, case and the script
-/// of a letter are not what tells people apart. A label has the suffix
+/// Names are compared by their letters and digits alone (`NameLikeness`), without signs, blanks, case and script. A
+/// label has the suffix
 ///
 /// - where names look alike: each of them, but not the only one that is verified;
-/// - where one name is part of another, from word to word ("Bob" of "Bob's laptop", "Bob (verified)", "the real Bob"):
-///   the longer name, so that "Bob" alone stays Bob; but if the longer one is verified and the shorter one is not, the
-///   shorter one, and if both are verified, neither;
-/// - where a known name has a different key, until it is verified;
+/// - where one name is part of another, from word to word, as "Bob" of "Bob's laptop" or "the real Bob". The longer
+///   name has the suffix. If only the longer one is verified, the shorter one has it; if both are, neither has it;
+/// - where a known name has a different key, until the user verifies the person;
 /// - where the name is the user's own or a word of the program, or has it as a part;
-/// - where the name has brackets, commas, quotes or signs such as stars and locks (``Label/marked``), more than 8 words, or a
-///   word of 16 letters and digits or more, or a word that mixes scripts that share their shapes;
-/// - where the name can't be shown as sent: it begins like a line of the program, has a colon or a check mark, or has a
-///   user ID in it, in whose place "..." is shown.
+/// - where the name has brackets, commas, quotes or signs such as stars and locks (``Label/marked``);
+/// - where the name has more than 8 words, a code of 16 letters and digits, or a word that mixes scripts of similar
+///   shapes;
+/// - where the shown name differs from the sent one (``Labels/shown(_:)``).
 ///
 /// Two names of which neither is part of the other, as "Bob Smith" and "Bob Jones", don't affect each other.
 ///
-/// Once a person has a suffix, it stays as long as the name does, whoever leaves: an impostor is never called like somebody
-/// who has just gone. It goes when you verify that person, and when those whose names made it necessary have taken others.
+/// A person keeps a suffix as long as the name, even after others leave. An impostor thus never gets the label of a
+/// person who has just left. The suffix goes when you verify the person, or when the people whose names required it
+/// change their names.
 public struct Labels: Sendable {
     /// How many characters of the user ID a suffix has, unless more are needed to tell two people apart.
     public static let suffixLength = 4
     /// How many earlier labels of a person are still understood.
     private static let formerLabels = 16
-    /// How many people with a part of a name lose their suffixes when nobody has that name any more. More of them keep
-    /// theirs: a crowd is gone through once.
+    /// How many people lose their suffixes when the last person with a part of their names changes that name. More
+    /// people than that keep theirs, so that a crowd is processed once.
     private static let loosened = 16
-    /// What follows the label of somebody verified. No name is shown with it, or with a sign that looks like it.
+    /// The mark after the label of a verified person. No name is shown with this mark or with a sign that looks like
+    /// it.
     public static let verifiedMark = "\u{2713}"
 
-    /// What is known about somebody with a certain name and key.
+    /// How the name and the key of a person compare with those met before.
     public enum Acquaintance: Hashable, Sendable {
         /// Nobody with that name was met before.
         case new
@@ -48,7 +49,7 @@ public struct Labels: Sendable {
         public var user: String
         /// The name as it was sent.
         public var name: String
-        /// What is known about them besides the name.
+        /// How the name and the key compare with those met before.
         public var acquaintance: Acquaintance
         /// Whether the user has compared fingerprints with this person.
         public var isVerified: Bool
@@ -73,10 +74,11 @@ public struct Labels: Sendable {
         /// Whether the user has compared fingerprints with this person.
         public internal(set) var isVerified = false
 
-        /// Name and suffix: what the person is called in a command. ``Labels/find(_:)`` finds it.
+        /// Name and suffix, as a command names the person. ``Labels/find(_:)`` finds it.
         public var text: String { suffix.isEmpty ? name : name + " " + suffix }
 
-        /// What is shown: the name, in quotes if it could be read as two, the suffix, and the mark of somebody verified.
+        /// The shown label: the name, in quotes if it could be read as two, the suffix, and the mark of a verified
+        /// person.
         public var marked: String { marked(name) }
 
         /// The same with a shorter form of the name.
@@ -90,7 +92,7 @@ public struct Labels: Sendable {
         }
     }
 
-    /// Whom a text names; see ``Labels/find(_:)``.
+    /// The result of ``Labels/find(_:)``.
     public enum Match: Equatable, Sendable {
         /// The user ID of the only person it names.
         case one(String)
@@ -104,7 +106,7 @@ public struct Labels: Sendable {
         var person: Person
         var label: Label
         var likeness: NameLikeness
-        /// Whether the name needs its suffix whoever else is there.
+        /// Whether the name needs its suffix even when nobody else is there.
         var isDoubtful: Bool
         /// The texts of earlier labels, folded, the latest last.
         var former: [String] = []
@@ -127,10 +129,10 @@ public struct Labels: Sendable {
     private var entries: [String: Entry] = [:]
     /// By the keys of the likenesses of whole names.
     private var alike: [String: Alike] = [:]
-    /// Those who have no suffix, but need one as soon as somebody has a name that is part of theirs: by these parts.
-    /// Whoever has got a suffix is no longer in it, so that a crowd is gone through once.
+    /// Unverified people without a suffix, by the parts of their names. They need a suffix when a person's name is such
+    /// a part.
     private var unmarked: [String: Set<String>] = [:]
-    /// Those who have a suffix, by the parts of their names, verified people apart.
+    /// Unverified people with a suffix, by the parts of their names.
     private var marked: [String: Set<String>] = [:]
     /// How many verified people have a name with this part.
     private var verifiedParts: [String: Int] = [:]
@@ -140,7 +142,7 @@ public struct Labels: Sendable {
     /// - Parameter ownName: The name of the user, for which nobody else should be mistaken.
     public init(ownName: String) { setOwnName(ownName) }
 
-    /// Takes a new name of the user's own. Labels of others may change with it.
+    /// Sets the user's own name. Labels of others may change with it.
     public mutating func setOwnName(_ name: String) {
         ownLikenesses = Self.wordLikenesses.union(Self.likenesses(of: name))
         ownLikenesses.remove("")
@@ -149,7 +151,7 @@ public struct Labels: Sendable {
         for person in people { loosen(person.user) }
     }
 
-    /// Takes somebody who became known in the chat, or changed.
+    /// Adds or updates a person of the chat.
     ///
     /// - Returns: The labels that have changed, of this person and of others.
     @discardableResult
@@ -157,7 +159,7 @@ public struct Labels: Sendable {
         entries[person.user]?.person == person ? [] : enrol(person)
     }
 
-    /// Forgets somebody, by user ID, who is no longer known in the chat.
+    /// Removes a person, by user ID.
     public mutating func remove(_ user: String) {
         if let entry = entries.removeValue(forKey: user) { withdraw(entry) }
     }
@@ -165,7 +167,7 @@ public struct Labels: Sendable {
     /// Whether somebody is known in the chat, by user ID.
     public func contains(_ user: String) -> Bool { entries[user] != nil }
 
-    /// What the person with that user ID is called; somebody unknown is "Someone".
+    /// Returns the label of the person with that user ID; "Someone" for an unknown one.
     public func label(of user: String) -> Label {
         entries[user]?.label ?? Label(user: user, name: "Someone", suffix: Self.suffix(of: user, Self.suffixLength))
     }
@@ -175,8 +177,8 @@ public struct Labels: Sendable {
         entries.values.map(\.label).sorted { ($0.text, $0.user) < ($1.text, $1.user) }
     }
 
-    /// Finds who is meant: by the label, the name in any case, the user ID or a suffix, each with or without `@`; or else by
-    /// an earlier label.
+    /// Finds a person by label, name in any case, user ID or suffix, each with or without `@`. Earlier labels are
+    /// searched last.
     public func find(_ text: some StringProtocol) -> Match {
         var wanted = NameIsolation.removed(from: String(text))[...]
         while wanted.first?.isWhitespace == true { wanted.removeFirst() }
@@ -203,7 +205,7 @@ public struct Labels: Sendable {
         }
     }
 
-    /// What the program calls its user and those it can't name, and what it says of people.
+    /// The program's words for its user, for unnamed people and for the states of people.
     private static let ownWords = [
         "You", "Someone", "Nobody", "Others", "Verified", "Muted", "Blocked", "Active now", "Away", "Last seen",
         "Delivered", "is typing", "are typing", "is here", "has left", "Inkling",
@@ -215,7 +217,7 @@ public struct Labels: Sendable {
         NameLikeness(of: shown(name) ?? "", withParts: false).keys
     }
 
-    /// Puts somebody, who may be known already, in their place among the others. Returns those whose label has changed.
+    /// Adds or updates a person. Returns the people's labels that have changed.
     @discardableResult
     private mutating func enrol(_ person: Person) -> [Label] {
         let old = entries[person.user]
@@ -247,7 +249,8 @@ public struct Labels: Sendable {
             index(entry)
         }
         var affected: [String] = []
-        // Whoever shares the longest beginning with a user is next to it in order: nobody else needs a longer suffix.
+        // The user ID that shares the longest prefix with `user` is next to it in order: no other needs a longer
+        // suffix.
         for key in likeness.keys {
             if let users = alike[key]?.users { affected += Self.neighbours(of: person.user, in: users) }
             if person.isVerified { affected += alike[key]?.verified ?? [] }
@@ -255,7 +258,7 @@ public struct Labels: Sendable {
         }
         affected.append(person.user)
         if person.isVerified {
-            // Of two or more who look alike each one has a suffix already, unless it is verified.
+            // Among two or more similar names, each unverified one has a suffix already.
             for part in likeness.parts { if let users = alike[part]?.users, users.count == 1 { affected += users } }
         }
         var changed: [Label] = []
@@ -289,7 +292,7 @@ public struct Labels: Sendable {
         }
     }
 
-    /// Adds somebody who is not verified to those with the parts of the name.
+    /// Adds an unverified person to the people with the parts of the name.
     private mutating func index(_ entry: Entry) {
         for part in entry.likeness.parts {
             if entry.label.suffix.isEmpty {
@@ -309,7 +312,7 @@ public struct Labels: Sendable {
         }
     }
 
-    /// Those who may have their suffixes because of somebody who was just withdrawn alone.
+    /// Returns the people who may have their suffixes only because of the person just withdrawn.
     private func compared(with old: Entry) -> [String] {
         var users: [String] = []
         for key in old.likeness.keys {
@@ -328,7 +331,7 @@ public struct Labels: Sendable {
         return users
     }
 
-    /// Takes the suffix from somebody who needs it no more, and returns the label if it has changed.
+    /// Removes a suffix that a person no longer needs. Returns the label if it has changed.
     @discardableResult
     private mutating func loosen(_ user: String) -> Label? {
         guard var entry = entries[user], !entry.label.suffix.isEmpty, !needsSuffix(entry) else { return nil }
@@ -345,7 +348,7 @@ public struct Labels: Sendable {
         if !entry.person.isVerified { index(entry) }
     }
 
-    /// Gives somebody the suffix they need, and returns the label if it has changed.
+    /// Adds the suffix that a person needs. Returns the label if it has changed.
     private mutating func settle(_ user: String) -> Label? {
         guard var entry = entries[user], !entry.label.suffix.isEmpty || needsSuffix(entry) else { return nil }
         let neighbours = entry.likeness.keys.flatMap { Self.neighbours(of: user, in: alike[$0]?.users ?? []) }
@@ -373,7 +376,7 @@ public struct Labels: Sendable {
     private func isDoubtful(_ person: Person, name: String?, likeness: NameLikeness) -> Bool {
         guard let name else { return true }
         if person.acquaintance == .changedKey && !person.isVerified { return true }
-        // What looks like a suffix, or was taken away so that the name can't pass for something else, is not left unsaid.
+        // A reader must see that the shown name is not the sent one, or that the name holds a suffix of its own.
         if name.contains("~") || name != SafeText.name(person.name) { return true }
         if likeness.keys.contains(where: ownLikenesses.contains) { return true }
         if !person.isVerified, likeness.parts.contains(where: ownLikenesses.contains) { return true }

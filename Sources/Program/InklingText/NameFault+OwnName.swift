@@ -4,8 +4,8 @@ extension NameFault {
     /// The longest name, in bytes of UTF-8 (M-25).
     private static let maximumSize = 64
 
-    /// What is wrong with a name, in NFC, that the user wants to be known by: what no node can have (M-25), and what
-    /// others would not be shown. Nil if nothing is.
+    /// Returns the fault of the user's own new name, in NFC, or nil. A name is at fault if no node can have it (M-25),
+    /// or if other users would not see it.
     public init?(ofOwnName name: String) {
         if let fault = NameFault(of: name, maximumSize: Self.maximumSize) {
             self = fault

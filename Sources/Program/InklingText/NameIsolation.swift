@@ -46,6 +46,6 @@ package enum NameIsolation {
 }
 
 extension Labels.Label {
-    /// What is shown, isolated from the text beside it.
+    /// The shown label, isolated from the text beside it.
     package var isolated: String { NameIsolation.isolated(marked) }
 }

@@ -2,8 +2,8 @@ import InklingModel
 
 /// The scripts and digits within the words of a name.
 enum NameScripts {
-    /// Whether a word of the name has letters of two scripts that share their shapes, or a digit of another script that
-    /// has the shape of an ASCII letter or digit. Words beside each other may differ: "Олена Lena".
+    /// Whether a word of the name mixes two scripts that share their shapes. A foreign digit with the shape of an ASCII
+    /// letter or digit counts too. Words beside each other may differ: "Олена Lena".
     static func areMixed(in name: String) -> Bool {
         var scripts: Set<Script> = []
         var hasForeign = false

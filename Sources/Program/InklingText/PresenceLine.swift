@@ -2,12 +2,12 @@
 public struct PresenceLine: Hashable, Sendable {
     /// The people, one or more, in the order in which to name them.
     public var labels: [Labels.Label]
-    /// What they did.
+    /// The change that these people have in common.
     public var change: PresenceChange
-    /// Whether it is about somebody who comes and goes: it says so, and not where they are now.
+    /// Whether the person comes and goes. Such a line does not name the present state.
     public var isRepeated: Bool
 
-    /// A line that says that these people did that.
+    /// A line about this change of these people.
     public init(labels: [Labels.Label], change: PresenceChange, isRepeated: Bool = false) {
         self.labels = labels
         self.change = change
@@ -29,7 +29,7 @@ public struct PresenceLine: Hashable, Sendable {
     }
 }
 
-/// What can change about somebody's presence, as the prompt reports it.
+/// A change of a person's presence, as the prompt reports it.
 public enum PresenceChange: CaseIterable, Sendable {
     /// They came.
     case online

@@ -1,5 +1,5 @@
-/// Decides which changes of presence are reported, and when: many at once in one line; for somebody who comes and goes
-/// one line that says just that, and one more when it is over, which says where they are.
+/// Decides which changes of presence are reported, and when. Many changes at once share a line. A person who comes and
+/// goes gets one line about that, and one about the state in the end.
 ///
 /// Time is in milliseconds of a clock that never goes back.
 public struct PresenceLines: Sendable {
@@ -7,7 +7,8 @@ public struct PresenceLines: Sendable {
     public static let firstWait: Int64 = 500
     /// How long it waits once there is more of its kind, in milliseconds.
     public static let burst: Int64 = 2_000
-    /// How many changes of one person within ``flapWindow`` are coming and going: whoever came back once has three.
+    /// How many changes of one person within ``flapWindow`` count as coming and going. A person who came back once has
+    /// three.
     public static let flapChanges = 4
     /// The time over which changes are counted, in milliseconds.
     public static let flapWindow: Int64 = 30_000
@@ -20,12 +21,12 @@ public struct PresenceLines: Sendable {
         var change: PresenceChange
     }
 
-    /// What was last reported about somebody.
+    /// The state last reported of a person.
     private enum Told {
         case here
         case away
         case gone
-        /// That they come and go.
+        /// Coming and going.
         case flapping
     }
 
@@ -41,7 +42,7 @@ public struct PresenceLines: Sendable {
     private var pending: [Pending] = []
     private var openedAt: Int64 = 0
 
-    /// Nothing was reported yet.
+    /// Creates a reporter that has reported nothing.
     public init() {}
 
     /// When to call ``due(at:)``, in milliseconds; nil if nothing waits.
@@ -52,11 +53,11 @@ public struct PresenceLines: Sendable {
         return ([release] + flaps).compactMap { $0 }.min()
     }
 
-    /// Takes a change of somebody's presence.
+    /// Records a change of a person's presence.
     ///
     /// - Parameters:
-    ///   - label: What the person is called.
-    ///   - change: What changed.
+    ///   - label: The person's label.
+    ///   - change: The change.
     ///   - now: The time in milliseconds.
     /// - Returns: The lines to show at once.
     public mutating func take(_ label: Labels.Label, _ change: PresenceChange, at now: Int64) -> [PresenceLine] {
@@ -80,7 +81,7 @@ public struct PresenceLines: Sendable {
         return lines
     }
 
-    /// The lines to show by now, which wait no longer.
+    /// Returns the lines that are due.
     ///
     /// - Parameter now: The time in milliseconds.
     public mutating func due(at now: Int64) -> [PresenceLine] {
@@ -106,7 +107,7 @@ public struct PresenceLines: Sendable {
     /// Whether a change of one of these people waits.
     package func waits(for users: [String]) -> Bool { pending.contains { users.contains($0.user) } }
 
-    /// All lines that wait, to show at once: so a message of somebody never comes before the line that they are here.
+    /// Returns all lines that wait. Call it before a message is shown: the sender's line must precede the message.
     public mutating func flush() -> [PresenceLine] {
         var lines: [PresenceLine] = []
         let entries = pending.filter { entry in
@@ -123,7 +124,7 @@ public struct PresenceLines: Sendable {
         return lines
     }
 
-    /// What waits is not told, because they have done nothing.
+    /// Drops the changes that wait, of people who have done nothing.
     package mutating func discard() { pending = [] }
 
     private var release: Int64? {

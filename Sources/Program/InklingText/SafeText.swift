@@ -12,14 +12,14 @@ public enum SafeText {
     public static let nameColumns = 32
 
     /// A message, which may have several lines: line breaks become LF, and tabs four blanks. Control characters show as
-    /// escapes such as `\x1b`, and what could reverse the text around it, or pile up on a letter, goes. Joiners and variation
-    /// selectors of emoji stay.
+    /// escapes such as `\x1b`. Scalars that reverse the text around them or pile up on a letter are removed. Joiners
+    /// and variation selectors of emoji stay.
     public static func message(_ text: some StringProtocol) -> String {
         filter(text, as: .message)
     }
 
-    /// Text that has to stay on one line, such as an error, a notice or the name of a chat. A line break shows as `\x0a`;
-    /// joiners and variation selectors go. Otherwise as ``message(_:)``.
+    /// Text that has to stay on one line, such as an error, a notice or the name of a chat. A line break shows as
+    /// `\x0a`; joiners and variation selectors are removed. Otherwise as ``message(_:)``.
     public static func line(_ text: some StringProtocol) -> String {
         filter(text, as: .line)
     }
@@ -48,7 +48,7 @@ public enum SafeText {
         guard readable else { return nil }
         var cut = DisplayWidth.prefix(of: folded, columns: nameColumns)
         if cut.last == " " { cut.removeLast() }
-        // What was readable may have been cut off.
+        // The cut may have removed the readable part.
         return cut.unicodeScalars.contains(where: isReadable) ? String(cut) : nil
     }
 
@@ -88,7 +88,7 @@ public enum SafeText {
             } else if bidirectional.contains(scalar) || scalar.properties.isDefaultIgnorableCodePoint {
                 continue
             } else if scalar.properties.isEmojiModifier {
-                // A skin tone joins whatever is before it, so it needs a picture that can have one.
+                // A skin tone joins any scalar before it: drop it unless a picture precedes that can have one.
                 let hasBase = previous?.properties.isEmojiModifierBase ?? false
                 if hasBase && cluster.admitsMark() { result.append(scalar) }
             } else if isMark(scalar) || piles(scalar) {

@@ -1,26 +1,27 @@
 import InklingModel
 
-/// User IDs within names. A name can't prove whose it is, and one that has an identity in it only pretends to.
+/// User IDs within names. A name proves no identity, so a user ID in it can only mislead.
 enum UserIDsInNames {
     /// How many characters a user ID has.
     static let length = 16
 
     /// The name with "..." in the place of each user ID in it; nil if there is none.
     ///
-    /// Replaced is the whole word that has 16 characters of base32 in it with a digit before a letter, as nearly all
-    /// user IDs have and hardly any name has, or a user ID that is known.
+    /// A word is replaced if it contains a known user ID, or 16 characters of base32 with a digit before a letter.
+    /// Nearly all user IDs have such a digit, and hardly any name has.
     static func removed(from name: String, isKnown: (String) -> Bool) -> String? {
         if let rest = replaced(in: name, isKnown) { return rest }
         let compatible = NormalForm.compatible(name)
         return compatible == name ? nil : replaced(in: compatible, isKnown)
     }
 
-    /// Whether a known user ID is in the name, whatever signs and blanks are between its characters.
+    /// Whether a known user ID is in the name, even with signs and blanks between its characters.
     static func isSpelled(in name: String, isKnown: (String) -> Bool) -> Bool {
         windows(of: NormalForm.compatible(name).utf8.filter(isLetterOrDigit).map(lowercased)).contains(where: isKnown)
     }
 
-    /// Whether the name has a word of 16 letters and digits or more: nobody tells such words apart.
+    /// Whether the name has a word of at least 16 letters and digits, with a digit before a letter. Readers can't tell
+    /// such words apart.
     static func hasLongCode(_ name: String) -> Bool {
         NormalForm.compatible(name).utf8.split { !isLetterOrDigit($0) }.contains { word in
             word.count >= length && word.contains(where: isDigit)

@@ -2,8 +2,8 @@
 package enum WordWrap {
     /// The line in rows that fit, each but the first indented by two blanks.
     ///
-    /// A word that is wider than a row stays whole: it may be an invite or a path, which the terminal joins again for who
-    /// copies it. A line that begins with a blank stays as it is: it is a command to be copied.
+    /// A word that is wider than a row stays whole, such as an invite or a path. A terminal joins it again when the
+    /// user copies it. A line that begins with a blank stays as it is, since users copy commands from it.
     package static func text(_ line: String, columns: Int) -> String {
         guard columns >= 20, DisplayWidth.of(line) > columns, line.first != " " else { return line }
         var rows: [String] = []

@@ -1,6 +1,6 @@
 import InklingSimulator
 
-/// What runs covered, as lines of text.
+/// Returns the coverage of runs as lines of text.
 func report(_ coverage: Coverage) -> String {
     [
         "\(coverage.runs) runs: \(coverage.hosts) hosts, \(coverage.datagrams) datagrams, "

@@ -160,7 +160,8 @@ package struct Record: Hashable, Sendable {
     /// The body as text. The body of a text record is valid UTF-8 (W-28).
     package var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// The display name in the body: empty if the body is over 64 bytes or is not UTF-8 (M-25). It is not safe to show.
+    /// The display name in the body, which is unsafe to show. The name is empty if the body is over 64 bytes or is
+    /// not UTF-8 (M-25).
     package var displayName: String {
         guard body.count <= Limits.maximumDisplayNameSize else { return "" }
         return String(validating: body, as: UTF8.self) ?? ""

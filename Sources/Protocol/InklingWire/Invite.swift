@@ -42,8 +42,8 @@ package struct Invite: Hashable, Sendable {
         }
     }
 
-    /// Returns the texts that an invite consists of, whatever they are: the name without its escapes, the secret, and the
-    /// owner's key if there is one (W-34).
+    /// Returns the parts of an invite as text, unchecked: the name without its escapes, the secret, and the owner's
+    /// key, if any (W-34).
     package static func parts(of text: String) throws(InviteError) -> (name: String, secret: String, owner: String?) {
         guard let body = Invite.body(of: text) else { throw .scheme }
         guard let hash = body.firstIndex(of: UInt8(ascii: "#")) else { throw .separator }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import InklingCore
 
-/// What a node does with initiations of those whom it does not know.
+/// A node's treatment of initiations from strangers.
 @Suite("Admission")
 struct AdmissionTests {
     private func node() -> TestLAN {

@@ -166,6 +166,6 @@ struct RobustnessTests {
 }
 
 extension Link {
-    /// Goes on with a counter.
+    /// Sets the counter of the next datagram.
     mutating func useCounterForTest(_ counter: UInt32) { nextCounter = counter }
 }

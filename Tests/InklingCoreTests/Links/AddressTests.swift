@@ -87,7 +87,7 @@ struct AddressTests {
         #expect(sent <= 3 * 20 * size)
         var flooded = LinkStage(isShown: true)
         flooded.receive([.beat, .ping(1)], from: elsewhere)
-        // One ping and one pong fit, and another address begins anew.
+        // One ping and one pong fit. Another address has a budget of its own.
         #expect(flooded.seen.filter { $0.to == elsewhere }.count == 2)
         flooded.with { $0.measureRoundTrip(in: World.chat, now: $1) }
         #expect(flooded.seen.filter { $0.to == elsewhere }.count == 2)

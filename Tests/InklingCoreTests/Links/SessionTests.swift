@@ -184,7 +184,7 @@ struct SessionTests {
         lan.say(0, "sent")
         lan.run(.seconds(5))
         lan.say(0, "queued")
-        // Node 1 forgets its link alone: its epoch goes on.
+        // Node 1 forgets its link alone, and so its epoch rises.
         let id = try #require(lan.link(1, to: 0)?.id)
         lan.with(1) { endpoint, now in
             endpoint.begin(now)

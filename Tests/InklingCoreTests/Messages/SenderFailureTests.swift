@@ -5,7 +5,7 @@ import Testing
 
 @Suite("failures of sent messages")
 struct SenderFailureTests {
-    /// Runs deadlines and sends whatever may go, without acks, until messages stall.
+    /// Runs deadlines and sends all that the sender allows, without acks, until messages stall.
     ///
     /// - Returns: The messages and the seconds that passed.
     private func stall(_ trial: inout SenderTrial) -> (failed: [UInt64], seconds: Double) {

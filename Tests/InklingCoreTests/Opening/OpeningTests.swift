@@ -286,7 +286,7 @@ struct OpeningTests {
         lan.filter = { $0.kind != .response }
         lan.list(1, to: 0)
         lan.run(.ms(2))
-        // The epoch of the key goes on while the handshake is pending.
+        // The epoch of the key rises while the handshake is pending.
         lan.with(0) { endpoint, _ in _ = endpoint.epochs[World.chat]?.forget(World.key(1)) }
         lan.filter = { _ in true }
         let start = lan.now

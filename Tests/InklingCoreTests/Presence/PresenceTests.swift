@@ -3,7 +3,7 @@ import Testing
 
 @testable import InklingCore
 
-/// What a node shows of people.
+/// The presence that a node reports.
 @Suite("Presence")
 struct PresenceTests {
     /// A node with shown links to some people, by identity; several links of one identity are its devices.

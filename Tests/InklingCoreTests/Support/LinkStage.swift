@@ -116,7 +116,7 @@ struct LinkStage {
 
     mutating func run(_ duration: Duration) { run(until: now + duration) }
 
-    /// Lets time pass without a chance for the node to run: it was stopped.
+    /// Advances the clock without running the node, as if the process was stopped.
     mutating func skip(_ duration: Duration) { now = now + duration }
 
     /// The datagram of some frames, under the next counter or another one.
@@ -155,7 +155,7 @@ struct LinkStage {
         if acknowledges, let last = acks.max() { receive([.ack(Ack(next: last))], counter: nil) }
     }
 
-    // MARK: What was seen
+    // MARK: Observations
 
     /// The datagrams with a frame of a type since an instant.
     func sent(_ type: UInt8, since: Instant = Instant(nanoseconds: .min)) -> [Seen] {

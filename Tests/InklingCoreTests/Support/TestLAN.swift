@@ -2,7 +2,7 @@ import InklingWire
 
 @testable import InklingCore
 
-/// What all tests share: identities in ascending order of their keys, a chat, addresses of one network.
+/// The fixtures of all tests: identities in ascending order of their keys, a chat, addresses of one network.
 enum World {
     static let identities: [KeyPair] = {
         var generator = Seeded(7)
@@ -248,7 +248,7 @@ final class TestLAN {
         }
     }
 
-    // MARK: What was seen
+    // MARK: Observations
 
     func counters(_ id: Int) -> Counters { nodes[id]?.endpoint.counters ?? Counters() }
 

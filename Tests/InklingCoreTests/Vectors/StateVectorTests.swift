@@ -59,7 +59,7 @@ struct StateVectorTests {
         #expect(seen.sorted() == expected.sorted())
     }
 
-    /// What counts of a frame: pings, pongs, byes and unheard heartbeats.
+    /// Returns the mark of a frame that a vector counts: a ping, a pong, a bye or an unheard heartbeat.
     private func mark(_ frame: Frame, _ at: Int) -> String? {
         let text: String
         switch frame {

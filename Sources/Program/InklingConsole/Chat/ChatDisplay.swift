@@ -13,7 +13,7 @@ package struct ChatDisplay: Hashable, Sendable {
     }
 
     package var form: Form
-    /// Whether a person reads, who can ask for what is folded. Otherwise everything is shown.
+    /// Whether a person reads, who can ask for folded messages. Otherwise no message is folded.
     package var folds: Bool
     package var indicator: IndicatorStyle
     package var reducedMotion: Bool
@@ -21,11 +21,11 @@ package struct ChatDisplay: Hashable, Sendable {
     package var decorated: Bool
     /// Whether the terminal rings when somebody mentions the user.
     package var ringsForMentions: Bool
-    /// Whether the node is a process of its own: one that goes is waited for.
+    /// Whether the node is a process of its own: the session waits for it when it goes.
     package var outlivesNode: Bool
     /// Whether the user confirmed the name of the chat to begin with.
     package var confirmsName: Bool
-    /// Whether the user has entered nothing at a prompt yet, and is told how it works.
+    /// Whether to explain the prompt, to a user who has not entered a line yet.
     package var explains: Bool
 
     package init(
@@ -52,7 +52,7 @@ package struct ChatDisplay: Hashable, Sendable {
     var showsTimes: Bool { form == .screen }
 }
 
-/// What only the program knows how to say.
+/// The texts that depend on the program and its system.
 package struct ChatTexts: Sendable {
     /// A time in seconds since 1970, where the user is.
     package var localTime: @Sendable (Double) -> LocalTime

@@ -1,6 +1,6 @@
 import InklingModel
 
-/// What lasts beyond the program.
+/// A value to keep for later runs.
 package enum Lasting: Hashable, Sendable {
     /// A line that was entered, to be recalled in later runs.
     case line(String)
@@ -10,7 +10,7 @@ package enum Lasting: Hashable, Sendable {
     case bell(Bool)
 }
 
-/// What a model of the prompt asks the program to do.
+/// An effect that a model of the prompt requests from the program.
 package enum ChatEffect: Hashable, Sendable {
     /// Lines join the history; a screen draws its block below them again.
     case show([Line])
@@ -20,7 +20,7 @@ package enum ChatEffect: Hashable, Sendable {
     case ask(ServiceRequest)
     /// The terminal rings.
     case bell
-    /// The screen is cleared. It is drawn again by an effect that follows.
+    /// Clear the screen. A later effect draws it again.
     case clearScreen
     /// Something is to last beyond the program.
     case keep(Lasting)
@@ -33,7 +33,7 @@ package enum ChatEffect: Hashable, Sendable {
     case cannotStart(NodeError)
     /// The node is gone. Once there is one again, `reattached(_:at:)` is called.
     case reattach
-    /// The end has begun. It takes at most ``ChatModel/patience``.
+    /// The end has begun, and takes at most ``ChatModel/patience``.
     case beginEnd
     /// Nothing is left to be done but to stop the node. Nothing follows.
     case end

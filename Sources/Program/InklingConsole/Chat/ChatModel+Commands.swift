@@ -1,9 +1,9 @@
 import InklingModel
 import InklingText
 
-/// What commands do, and what their answers come to.
+/// The execution of commands, and their answers.
 extension ChatModel {
-    /// Does what a command asks for. Messages are not for this.
+    /// Executes a command. Messages are no commands.
     mutating func perform(_ command: PromptCommand) {
         switch command {
         case .message, .action: break
@@ -161,7 +161,7 @@ extension ChatModel {
         show(take(present: peers, in: index))
     }
 
-    /// Opens a chat by its number, from 1; what was being typed there comes back.
+    /// Opens a chat by its number, from 1, and restores its draft.
     mutating func open(number: Int) -> [Line] {
         guard states.indices.contains(number - 1) else {
             return [ChatLines.error("There is no chat number \(number); /chats lists yours")]
@@ -234,7 +234,7 @@ extension ChatModel {
 
     // MARK: Nobody there
 
-    /// What there is to say to somebody who is still alone after a while; nothing to anybody else.
+    /// Returns the advice for a user who is still alone after a while; empty otherwise.
     func alone() -> [Line] {
         guard let open, !metAnybody else { return [] }
         let invitation =

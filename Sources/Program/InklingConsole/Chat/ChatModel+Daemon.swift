@@ -1,14 +1,14 @@
 import InklingModel
 import InklingText
 
-/// A node that other front ends use as well, and that may go while this one stays.
+/// The attachment to a node that other front ends use as well. The node may end before this front end does.
 extension ChatModel {
-    /// How long what waited for the user may lie on the screen before the node is told that it was read.
+    /// How long waiting messages are on the screen before the front end reports them as read.
     private static let readWait: Int64 = 200
 
     enum Attachment {
         case attached
-        /// The node is gone, as this front end was about to be stopped; it comes back with it.
+        /// The node was detached because this front end is about to be stopped; both return together.
         case suspended
         /// The node is gone, and waited for. The user knows.
         case lost
@@ -101,9 +101,9 @@ extension ChatModel {
         }
     }
 
-    /// A line was entered that can't be sent: it is in the input field again.
+    /// Puts a line that can't be sent back into the input field.
     ///
-    /// - Returns: Whether it is.
+    /// - Returns: Whether the line is there.
     mutating func keepUnsent(_ text: String) -> Bool {
         guard isDetached, display.form == .screen else { return false }
         _ = keyboard.editor.exchange(LineEditor.Draft(text))
@@ -114,16 +114,16 @@ extension ChatModel {
     /// A daemon that is there and does not answer.
     static let silence = ChatLines.error("The daemon does not answer. What you have entered waits until it does")
 
-    // MARK: What the user looks at
+    // MARK: The chat in sight
 
-    /// The node is told which chat the user looks at, so that what waited for them comes. Nobody looks at a pipe.
+    /// Reports the open chat to the node, which then sends its waiting messages. A pipe has no chat in sight.
     mutating func lookAtOpenChat() {
         guard display.form != .pipe, let open else { return }
         ask(.open(chat: open.chat.name))
         hasShownWaited = false
     }
 
-    /// Something came while nobody looked at its chat, on whatever front end.
+    /// A message that came while its chat was open on no front end.
     mutating func take(waited timed: TimedEvent) {
         let chat: String
         var lines: [Line] = []
@@ -146,7 +146,7 @@ extension ChatModel {
         guard let index = index(of: chat), index == openIndex else { return }
         if !hasShownWaited, let last = lines.popLast() {
             hasShownWaited = true
-            // Who is there comes first.
+            // The lines about people come first.
             show(lines + [ChatLines.newMessages()])
             lines = [last]
         }
@@ -154,7 +154,7 @@ extension ChatModel {
         readAt = moment.steady + Self.readWait
     }
 
-    /// What lies on the screen was read.
+    /// Reports the messages on the screen as read.
     mutating func tellRead() {
         readAt = nil
         if let open { ask(.read(chat: open.chat.name)) }

@@ -1,6 +1,6 @@
 import InklingModel
 
-/// What the node says happens in the chats.
+/// The events of the chats.
 extension ChatModel {
     mutating func tell(_ timed: TimedEvent) {
         let lines = take(timed)
@@ -78,7 +78,7 @@ extension ChatModel {
         peers.filter { $0.presence != .offline }.flatMap { take($0, why: .hello, in: index) }
     }
 
-    /// What there is to say of the key of somebody who was not to be heard.
+    /// Returns the alarm about the key of a person who was muted.
     mutating func keyAlarms(about user: UserID) -> [Line] {
         var lines: [Line] = []
         for index in states.indices {

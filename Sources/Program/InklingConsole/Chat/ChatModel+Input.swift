@@ -1,7 +1,7 @@
 import InklingModel
 import InklingText
 
-/// What the user types and enters.
+/// The user's input.
 extension ChatModel {
     /// Deals with the input that waits, up to a command whose answer is to be awaited.
     mutating func proceed() {
@@ -43,7 +43,7 @@ extension ChatModel {
         }
     }
 
-    /// Others are told first: that takes microseconds, and drawing takes longer.
+    /// Reports to the node first: the report takes microseconds, and drawing takes longer.
     private mutating func edited(isLast: Bool) {
         compose(keyboard.editor.text)
         if isLast { emit(.draw) }
@@ -57,14 +57,14 @@ extension ChatModel {
         }
     }
 
-    /// What Tab can complete to.
+    /// The texts that Tab can complete to.
     private var candidates: Completion.Candidates {
         Completion.Candidates(
             people: open?.labels.all.map(\.text) ?? [], chats: states.map(\.chat.name),
             muted: mutedPeople.map(\.label.text), folded: open?.foldedLabels.map(\.text) ?? [])
     }
 
-    /// - Parameter isEchoed: whether nothing was told of it yet while it was typed.
+    /// - Parameter isEchoed: whether the terminal edits its lines itself, so that the node has no draft to clear.
     private mutating func enter(_ line: String, isEchoed: Bool = false) {
         let command = PromptCommand(line)
         switch command {

@@ -1,7 +1,7 @@
 import InklingModel
 import InklingText
 
-/// How a session begins, goes on with time, and ends.
+/// The beginning, the time and the end of a session.
 extension ChatModel {
     // MARK: The beginning
 
@@ -32,7 +32,7 @@ extension ChatModel {
             ? [ChatLines.notice("Type and press Enter. /help shows more, /quit leaves.")] : []
     }
 
-    /// What there is to say to somebody whose name can't be shown.
+    /// Returns the advice for a user whose name can't be shown.
     private var nameWarning: [Line] {
         guard Labels.shown(identity.name) == nil else { return [] }
         return [
@@ -70,7 +70,7 @@ extension ChatModel {
         show(due())
     }
 
-    /// What has to be reported by now.
+    /// Returns the lines that are due.
     mutating func due() -> [Line] {
         var lines: [Line] = []
         for index in states.indices {
@@ -82,7 +82,7 @@ extension ChatModel {
 
     // MARK: The end
 
-    /// Sends what waits, because it is the end; what is in the input field is typed no more.
+    /// Sends the waiting messages at the end. The text in the input field is no longer being typed.
     mutating func end() {
         guard isRunning else { return }
         phase = .ending(since: moment.steady)

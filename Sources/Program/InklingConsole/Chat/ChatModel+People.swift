@@ -1,7 +1,7 @@
 import InklingModel
 import InklingText
 
-/// The commands on people: who somebody is, whether the key is theirs, and whether they are blocked or muted.
+/// The commands on people: to identify, verify, block and mute them.
 extension ChatModel {
     mutating func perform(_ command: PromptCommand, on peer: Peer, _ label: Labels.Label) {
         switch command {
@@ -20,7 +20,7 @@ extension ChatModel {
 
     /// - Parameters:
     ///   - command: the one that names the person, such as "/whois".
-    ///   - rest: what follows the name in it.
+    ///   - rest: the part of the command after the name.
     func find(
         _ name: String, in chat: ChatState, for command: String, rest: String = ""
     ) -> Result<Peer, Complaint> {
@@ -93,7 +93,7 @@ extension ChatModel {
 
     // MARK: Blocking
 
-    /// Whoever means an impostor may name the person whom they have verified, who needs no suffix.
+    /// Blocks a person. A verified person needs a confirmation, since the user may mean an impostor of that name.
     mutating func block(_ name: String, in chat: ChatState) {
         var found = find(name, in: chat, for: "/block")
         var isConfirmed = false
@@ -162,7 +162,7 @@ extension ChatModel {
 
     private mutating func mute(_ user: UserID, _ label: Labels.Label) -> [Line] {
         guard muted.mute(label) else { return [ChatLines.muted(label, isNew: false)] }
-        // What was folded before stays to be shown.
+        // Messages folded before stay available.
         let folded = openIndex.map { states[$0].reportFolded(of: user) } ?? []
         tellMuted()
         return folded + [ChatLines.muted(label, isNew: true)]
@@ -206,7 +206,7 @@ extension ChatModel {
         return renamed
     }
 
-    /// What somebody is called: in the open chat, or else in another one.
+    /// Returns the label of a person in the open chat, or else in another chat.
     private func knownLabel(of user: UserID) -> Labels.Label? {
         open?.knownLabel(of: user) ?? states.lazy.compactMap { $0.knownLabel(of: user) }.first
     }

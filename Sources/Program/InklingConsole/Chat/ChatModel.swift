@@ -1,21 +1,21 @@
 import InklingModel
 import InklingText
 
-/// The prompt as a model: what happens, keys, lines and the time go in, and come out as effects. It has no clock, no
-/// randomness and no input or output of its own.
+/// The prompt as a model: events, keys, lines and the time are inputs, and effects are outputs. The model has no clock,
+/// no randomness and no input or output of its own.
 ///
-/// Each input is one method, which returns what is to be done, in order. What is drawn then is the state after it.
-/// Answers to ``ChatEffect/ask(_:)`` come as ``ServiceOutput/answer(_:to:)``, in the order of the requests, at once or
-/// later. Input that follows a command waits until its answer is there.
+/// Each input is one method, which returns its effects in order. Drawing shows the state after it. Answers to
+/// ``ChatEffect/ask(_:)`` come as ``ServiceOutput/answer(_:to:)``, in the order of the requests, at once or later.
+/// Input that follows a command waits for the answer.
 package struct ChatModel: Sendable {
     /// For how long the end waits for the answers to what was sent a moment ago: a lost datagram is sent again some
     /// times meanwhile.
     package static let patience: Int64 = 2_000
-    /// What ends a session may come as several signals at once: a terminal that goes has both shell and system tell it.
+    /// Several signals may end a session at once: both shell and system report a lost terminal.
     private static let echo: Int64 = 300
     /// How long those who were there may take to come back after a stop.
     private static let returnWait: Int64 = 5_000
-    /// How long one is alone before it is said what to do about it.
+    /// How long the user is alone before the prompt gives advice.
     static let aloneTime: Int64 = 4_000
     static let minute: Int64 = 60_000
     /// The least time between two rings of the terminal.
@@ -32,9 +32,9 @@ package struct ChatModel: Sendable {
     var openIndex: Int?
     var isAway = false
     var pending = PendingAnswers()
-    /// What there is yet to say of own messages in chats that are about to be left.
+    /// The last lines about own messages, of chats that the user is leaving.
     var leaving: [String: [Line]] = [:]
-    /// Who is muted, in all chats, until the program ends.
+    /// The muted people of all chats, until the program ends.
     var muted = MutedPeople()
     /// The keys whose fingerprints were shown.
     var shownFingerprints: Set<String> = []
@@ -48,7 +48,7 @@ package struct ChatModel: Sendable {
     private var timeline = Timeline()
     var dots = TypingDots()
     private(set) var columns: Int
-    /// What was reported last, where who is typing is reported in lines.
+    /// The indicator last reported, where lines report it.
     var reportedIndicator = ""
     private var effects: [ChatEffect] = []
 
@@ -56,7 +56,7 @@ package struct ChatModel: Sendable {
     var hasBegun = false
     /// Whether the node is there.
     var attachment = Attachment.attached
-    /// When the node is told that what waited was read.
+    /// When to report the waiting messages as read.
     var readAt: Int64?
     /// Whether a line divides what waited in the open chat from what was there before.
     var hasShownWaited = false
@@ -74,11 +74,11 @@ package struct ChatModel: Sendable {
         case over(isAnswered: Bool)
     }
 
-    /// Whose lines are shown at once.
+    /// The chats whose lines are shown at once.
     enum Showing {
-        /// Those of other chats wait until theirs is open.
+        /// The open chat alone; lines of others wait until they are open.
         case openChat
-        /// It is the end, and nothing can wait. With the chat whose lines were the last.
+        /// All chats, at the end, when no line can wait. `last` is the chat of the last lines.
         case allChats(last: Int?)
     }
 
@@ -99,7 +99,7 @@ package struct ChatModel: Sendable {
 
     // MARK: Inputs
 
-    /// It begins: the first chat is joined, also if the node is in it already.
+    /// Begins: joins the first chat, even if the node is in it already.
     package mutating func begin(at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.ask($0.request(toJoin: $0.firstChat), for: .begin($0.firstChat)) }
     }
@@ -111,7 +111,7 @@ package struct ChatModel: Sendable {
     /// Lines that were entered in earlier runs can be recalled.
     package mutating func recall(_ lines: [String]) { keyboard.editor.recall(lines) }
 
-    /// The node says something.
+    /// Applies an output of the node.
     package mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             switch output {
@@ -145,12 +145,12 @@ package struct ChatModel: Sendable {
         }
     }
 
-    /// A message is sent, whether or not others may be found yet; for a pipe.
+    /// Sends a message for a pipe, even while peers may not have been found yet.
     mutating func send(_ text: String, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.ask(.send(text, chat: $0.firstChat.name), for: .send) }
     }
 
-    /// What comes of a message is dealt with elsewhere: it could not be sent.
+    /// Forgets a message that could not be sent, whose outcome the caller handles.
     mutating func forget(_ request: ServiceRequest) { _ = pending.take(request, at: moment.steady) }
 
     /// The program itself has something to say, such as a line of its log.
@@ -190,7 +190,7 @@ package struct ChatModel: Sendable {
         }
     }
 
-    /// The program goes on after a stop.
+    /// Resumes the program after a stop.
     package mutating func resumed(at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             if !model.isDetached { model.awaitReturns() }
@@ -199,8 +199,8 @@ package struct ChatModel: Sendable {
         }
     }
 
-    /// It is to end: by the end of input, or by a signal. What waits is sent, and the end waits for what becomes of it,
-    /// until somebody asks for the end once more.
+    /// Ends the session at the end of input or by a signal. The model sends waiting messages and awaits their outcomes,
+    /// until the user or a signal requests the end once more.
     package mutating func finish(at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             switch model.phase {
@@ -248,7 +248,7 @@ package struct ChatModel: Sendable {
     /// The input field; each chat has a draft of its own.
     package var editor: LineEditor { keyboard.editor }
 
-    /// Who is typing, with the dots; nil where nobody is.
+    /// The indicator with its dots, or nil when nobody is typing.
     package var indicator: String? {
         let text = typists
         return text.isEmpty ? nil : text + IndicatorText.dots(step: dots.step, reducedMotion: display.reducedMotion)
@@ -260,7 +260,7 @@ package struct ChatModel: Sendable {
             age: dots.age(at: moment.steady), decorated: display.decorated, reducedMotion: display.reducedMotion)
     }
 
-    /// What stands before the input.
+    /// The text before the input.
     package var prompt: String {
         if let search = editor.search {
             return Prompt.text(ofSearch: search.query, isFound: search.isFound, columns: columns)
@@ -275,7 +275,7 @@ package struct ChatModel: Sendable {
         ).text(columns: columns)
     }
 
-    /// Who is typing in the open chat, without dots; empty when nobody is.
+    /// The indicator of the open chat, without dots; empty when nobody is typing.
     var typists: String { open?.indicator(display.indicator) ?? "" }
 
     private var nextDots: Int64? {
@@ -289,7 +289,7 @@ package struct ChatModel: Sendable {
 
     // MARK: Effects
 
-    /// Does what an input asks for, and returns the effects.
+    /// Applies an input, and returns the effects.
     mutating func reacting(at moment: Moment, _ body: (inout ChatModel) -> Void) -> [ChatEffect] {
         if case .over = phase { return [] }
         self.moment = moment
@@ -355,7 +355,7 @@ package struct ChatModel: Sendable {
     /// Lines of a chat that is not open wait until it is; at the end they are shown with its name.
     ///
     /// - Parameter isMessage: whether a message is among them, or was folded: one more is unread.
-    /// - Returns: What is to be shown now.
+    /// - Returns: The lines to show now.
     mutating func shown(_ lines: [Line], in index: Int, isMessage: Bool = false) -> [Line] {
         guard !lines.isEmpty || isMessage else { return [] }
         if case .allChats(let last) = showing {

@@ -1,11 +1,11 @@
 import InklingModel
 import InklingText
 
-/// What a chat answers to the commands that ask for something.
+/// The answers to commands about a chat.
 extension ChatState {
-    // MARK: Too much
+    // MARK: Folded messages
 
-    /// What was folded of somebody, or of everybody. It can be asked for once.
+    /// Removes and returns the folded messages of a person, or of everybody.
     ///
     /// - Parameter showsTimes: whether to say when the messages came.
     package mutating func show(_ user: UserID?, showsTimes: Bool) -> [Line] {

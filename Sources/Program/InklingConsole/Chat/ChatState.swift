@@ -1,14 +1,14 @@
 import InklingModel
 import InklingText
 
-/// What a session that shows text knows of one chat: turns what happens there into lines, and says who is typing.
+/// The state of one chat in a session that shows text. The state turns events into lines, and names the people who are
+/// typing.
 ///
 /// Times without a unit in their names are milliseconds of a clock that never goes back.
 package struct ChatState {
     /// How long an own message waits for its delivery before it is shown without.
     static let deliveryWait: Int64 = 150
-    /// For how long after joining others are still being found, and what is sent waits for them; twice as long while
-    /// there is nobody.
+    /// How long after joining peers may still appear, and messages wait for them; twice as long while there is nobody.
     static let settling: Int64 = 1_000
     /// How many messages that are not known to be delivered are named at the end.
     private static let abandonedLines = 3
@@ -20,17 +20,17 @@ package struct ChatState {
     static let foundMessages = 20
 
     let chat: Chat
-    /// Who is not to be heard: nothing that only they do makes a line.
+    /// The muted people, whose own actions make no lines.
     package var muted: Set<UserID> = []
     var labels: Labels
     /// The name under which others know this user.
     var ownName: String
-    /// The same, as it is found in messages.
+    /// The user's name in the form that messages are searched for.
     var mention: FoldedText
-    /// What the node said last of everybody.
+    /// The latest state of each person.
     var people: [UserID: Peer] = [:]
     var online: Set<UserID> = []
-    /// Who was there when the program was stopped, and has not shown since.
+    /// The people who were there when the program was stopped, and have not shown since.
     private var awaited: Set<UserID> = []
     private var presenceLines = PresenceLines()
     private var renameLines = RenameLines()
@@ -41,17 +41,17 @@ package struct ChatState {
     private var typing: [UserID] = []
     private var sent: [UInt64: Delivery] = [:]
     private var unsent = UnsentMessages()
-    /// An own message that is shown as soon as it is known who has it.
+    /// An own message that is shown when its recipients have answered.
     private var held: (number: UInt64, text: String, due: Int64)?
-    /// What was sent before others could be found.
+    /// Messages that wait until peers could be found.
     private(set) var waiting: [String] = []
     private let joinedAt: Int64
-    /// What came while another chat was open.
+    /// Lines that came while another chat was open.
     private var kept: [Line] = []
     private var leftOut = 0
     package private(set) var unread = 0
     var draft = LineEditor.Draft()
-    /// Whether it was said what a suffix is, in whatever chat.
+    /// Whether any chat has explained suffixes.
     var hasExplainedSuffix = false
     /// Whether anybody has been online since the start.
     private(set) var metAnybody = false
@@ -75,15 +75,15 @@ package struct ChatState {
 
     var hasUnanswered: Bool { sent.values.contains { !$0.isSettled } }
     var anybodyOnline: Bool { !online.isEmpty }
-    /// What the node said last of somebody.
+    /// The latest state of a person.
     func peer(_ user: UserID) -> Peer? { people[user] }
     func label(of user: UserID) -> Labels.Label { labels.label(of: user.description) }
     /// The label of somebody who was met in this chat.
     func knownLabel(of user: UserID) -> Labels.Label? { people[user] == nil ? nil : label(of: user) }
-    /// The labels of those of whom something is folded.
+    /// The labels of the people whose messages are folded.
     var foldedLabels: [Labels.Label] { folded.users.map { labels.label(of: $0) } }
 
-    /// The lines that it begins with.
+    /// The first lines of the chat.
     ///
     /// - Parameter isFound: whether somebody is there already.
     func greeting(isFound: Bool) -> [Line] {
@@ -92,7 +92,7 @@ package struct ChatState {
             + (isFound ? [] : [ChatLines.looking()])
     }
 
-    /// Who is typing, without dots; empty when nobody is.
+    /// The indicator without dots; empty when nobody is typing.
     package func indicator(_ style: IndicatorStyle) -> String {
         let people = typing.filter { !muted.contains($0) }.map { label(of: $0) }
         let text = IndicatorText.isolatedText(people: people, style: style)
@@ -112,7 +112,7 @@ package struct ChatState {
         people[user].map { PresenceText.text($0.presence, lastSeen: $0.lastSeen, now: now) }
     }
 
-    // MARK: What happens
+    // MARK: Incoming events
 
     /// Others know this user by another name.
     mutating func rename(_ name: String) {
@@ -123,7 +123,7 @@ package struct ChatState {
 
     /// A presence, or what is known of somebody, has changed.
     ///
-    /// - Parameter alarm: what has to be said about their key before anything that they say.
+    /// - Parameter alarm: the alarm about the key, to be shown before the person's messages.
     package mutating func take(
         _ peer: Peer, why: PresenceReason, alarm: KeyAlarm?, at moment: Moment
     ) -> [Line] {
@@ -177,17 +177,17 @@ package struct ChatState {
         return lines.isEmpty ? [] : told(presenceLines.flush()) + lines
     }
 
-    /// Who is typing has changed. Returns that those among them are here whose coming was not reported yet.
+    /// Updates the people who are typing. Returns the lines about arrivals of theirs that were not reported yet.
     package mutating func take(typing people: [Person]) -> [Line] {
         for person in people where self.people[person.user] == nil { labels.update(Labels.Person(person)) }
         typing = people.map(\.user)
         return presenceLines.waits(for: typing.map(\.description)) ? told(presenceLines.flush()) : []
     }
 
-    /// A message came. Returns nothing if it belongs to a flood: then it waits until somebody asks for it.
+    /// Receives a message. A message of a flood is folded, and returns no line.
     ///
     /// - Parameters:
-    ///   - page: what is too much; `nil` where everything is shown.
+    ///   - page: the size from which messages are folded; `nil` where all are shown.
     ///   - time: when it came.
     ///   - isDelayed: whether it may have been written long before.
     package mutating func take(
@@ -215,7 +215,7 @@ package struct ChatState {
             + keyAlarms.beforeMessage(of: user, labels: labels) + folded.report(on: user, labels: labels) + [line]
     }
 
-    /// A message was sent. Returns what shows at once; what becomes of it follows.
+    /// Records a sent message. Returns the lines to show at once; its outcome follows.
     ///
     /// - Parameters:
     ///   - isShown: whether the own message itself is to be shown.
@@ -260,12 +260,12 @@ package struct ChatState {
     /// A message could not be sent.
     mutating func keepUnsent(_ text: String) { unsent.add(text) }
 
-    /// What failed or reached nobody, to be sent again.
+    /// Removes and returns the messages that failed or reached nobody, to be sent again.
     mutating func takeUnsent() -> [String] { unsent.take() }
 
-    /// Nobody waits for answers any more. Returns what there is to say of own messages yet.
+    /// Stops awaiting answers. Returns the last lines about own messages.
     ///
-    /// - Parameter isSeen: whether it is the open chat: of what others said in another one, nothing was read anyway.
+    /// - Parameter isSeen: whether the chat is open: the user has read no replies in another one.
     package mutating func abandon(isSeen: Bool) -> [Line] {
         let lines = releaseHeld()
         let open = sent.sorted { $0.key < $1.key }.map(\.value.abandonedLine)
@@ -276,9 +276,9 @@ package struct ChatState {
         return reports + lines + open.prefix(Self.abandonedLines) + (rest > 0 ? [ChatLines.abandoned(rest)] : [])
     }
 
-    /// What has to be reported by now.
+    /// Returns the lines that are due.
     ///
-    /// - Parameter isSeen: whether it is the open chat: in others, reports of what there was too much of wait.
+    /// - Parameter isSeen: whether the chat is open: in other chats, reports about folded messages wait.
     package mutating func due(at now: Int64, isSeen: Bool) -> [Line] {
         var lines: [Line] = []
         if isSeen { lines = keyAlarms.due(at: now, labels: labels) + folded.due(at: now, labels: labels) }
@@ -319,7 +319,7 @@ package struct ChatState {
 
     // MARK: Other front ends
 
-    /// The user said something by another front end, which is told what becomes of it.
+    /// Shows a message that the user sent by another front end, which gets the outcome.
     ///
     /// - Parameter time: when it was sent.
     package mutating func take(own text: String, time: LocalTime) -> [Line] {
@@ -328,13 +328,13 @@ package struct ChatState {
         return told(presenceLines.flush()) + releaseHeld() + [ChatLines.saidMyself(text, name: ownName)]
     }
 
-    /// The node is gone: nothing is known of anybody until it is back.
+    /// Forgets all presences while the node is gone.
     mutating func detach(at time: Double) {
         awaited.formUnion(online)
         for user in online { people[user] = people[user]?.gone(at: time) }
         online = []
         typing = []
-        // That others went a moment ago was the end of the node.
+        // The end of the node made the others leave a moment ago.
         presenceLines.discard()
     }
 
@@ -361,7 +361,7 @@ package struct ChatState {
         kept.removeFirst(max(kept.count - Self.keptLines, 0))
     }
 
-    /// What came while another chat was open.
+    /// Removes and returns the lines that came while another chat was open.
     package mutating func catchUp() -> [Line] {
         defer { (kept, leftOut, unread) = ([], 0, 0) }
         let marker = unread > 0 ? [ChatLines.newMessages()] : []
@@ -369,7 +369,7 @@ package struct ChatState {
             + keyAlarms.flush(labels: labels) + folded.report(labels: labels)
     }
 
-    /// That somebody muted comes or goes is counted, as ever, but not told.
+    /// Counts the presence lines of muted people as usual, without showing them.
     private mutating func told(_ lines: [PresenceLine]) -> [Line] {
         lines.flatMap { line -> [Line] in
             var line = line
@@ -378,7 +378,7 @@ package struct ChatState {
         }
     }
 
-    /// What a suffix is, with the first one that shows. Of a known name with another key, an alarm says more.
+    /// Explains suffixes at the first one that shows. For a known name with another key, an alarm explains more.
     private mutating func explanation(of line: PresenceLine) -> [Line] {
         guard !hasExplainedSuffix, line.change == .online,
             let label = line.labels.first(where: { label in

@@ -1,8 +1,8 @@
 import InklingModel
 
-/// Decides what has to be said of people's keys, once for each person and name.
+/// Decides which alarms about keys to show, once for each person and name.
 struct KeyWarnings: Sendable {
-    /// For how many people and names it is known that it was said.
+    /// How many people and names with a shown alarm are remembered.
     private static let remembered = 4_096
 
     /// When this began, in seconds since 1970.
@@ -18,7 +18,7 @@ struct KeyWarnings: Sendable {
         self.startedAt = startedAt
     }
 
-    /// What there is to say of somebody's key, once; nothing of a verified one, or of the one who had the name first.
+    /// Returns the alarm about a person's key, once; none for a verified key or for the first owner of the name.
     mutating func alarm(about peer: Peer) -> KeyAlarm? {
         if warned.count > Self.remembered { warned = [] }
         guard let namesake = peer.namesake, !peer.isVerified,

@@ -1,4 +1,4 @@
-/// What the user types: bytes become keys, and keys a text in the editor. Input that can't be dealt with yet waits here.
+/// The user's input: bytes become keys, and keys a text in the editor. Input waits here until it can be processed.
 ///
 /// Time is in milliseconds of a clock that never goes back.
 struct Keyboard: Sendable {
@@ -9,7 +9,7 @@ struct Keyboard: Sendable {
     /// How many keys and lines wait for an answer; further ones are lost.
     static let heldLimit = 4_096
 
-    /// What the user did.
+    /// One step of input.
     enum Input: Sendable {
         /// - Parameter isLast: whether no other key came with it.
         case key(Key, isLast: Bool)
@@ -40,7 +40,7 @@ struct Keyboard: Sendable {
         if held.count < Self.heldLimit { held.append(.line(line)) }
     }
 
-    /// What was begun is not continued.
+    /// Completes the keys and pastes whose next bytes are overdue.
     mutating func tick(at now: Int64) {
         guard let time = escapeAt, time <= now else { return }
         escapeAt = nil
@@ -65,7 +65,7 @@ struct Keyboard: Sendable {
         }
     }
 
-    /// What came in one piece without the marks of a paste is inserted as one.
+    /// Joins keys that came in one piece, without the marks of a paste, into one insertion.
     private static func joined(_ keys: [Key]) -> [Key] {
         var joined: [Key] = []
         var run = String.UnicodeScalarView()

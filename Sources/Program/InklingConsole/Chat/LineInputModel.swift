@@ -1,14 +1,14 @@
 import InklingModel
 
-/// A chat whose input comes in lines, from a terminal that edits them itself, a pipe or a file. What it says is shown in
-/// whole lines as well.
+/// A chat with input in lines, from a terminal that edits them itself, a pipe or a file. The output is in whole lines
+/// as well.
 package protocol LineInputModel {
     init(
         _ chat: Chat, identity: NodeIdentity, display: ChatDisplay, texts: ChatTexts, columns: Int, at moment: Moment)
 
-    /// It begins: the chat is joined, also if the node is in it already.
+    /// Begins: joins the chat, even if the node is in it already.
     mutating func begin(at moment: Moment) -> [ChatEffect]
-    /// The node says something.
+    /// Applies an output of the node.
     mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect]
     /// A line of the input came.
     mutating func take(line: String, at moment: Moment) -> [ChatEffect]
@@ -18,9 +18,9 @@ package protocol LineInputModel {
     mutating func take(badLine reason: String, at moment: Moment) -> [ChatEffect]
     /// No further line comes.
     mutating func endOfInput(at moment: Moment) -> [ChatEffect]
-    /// Nobody takes the output any more.
+    /// Handles an output that can't be written any more.
     ///
-    /// - Parameter reason: what the system says about it.
+    /// - Parameter reason: the system's words for the cause.
     mutating func outputFailed(_ reason: String, at moment: Moment) -> [ChatEffect]
     /// Time has passed: the time of ``nextTick`` has come.
     mutating func tick(at moment: Moment) -> [ChatEffect]
@@ -28,18 +28,18 @@ package protocol LineInputModel {
     mutating func resize(columns: Int, at moment: Moment) -> [ChatEffect]
     /// The program is about to be stopped.
     mutating func willSuspend(at moment: Moment) -> [ChatEffect]
-    /// The program goes on after a stop.
+    /// Resumes after a stop of the program.
     mutating func resumed(at moment: Moment) -> [ChatEffect]
     /// The node is back after it was gone, or another one is in its place.
     mutating func reattached(_ identity: NodeIdentity, at moment: Moment) -> [ChatEffect]
-    /// It is to end before its input did.
+    /// Ends before the input has ended.
     mutating func finish(at moment: Moment) -> [ChatEffect]
 
     /// When to call ``tick(at:)``, in milliseconds of the steady clock; `nil` if never.
     var nextTick: Int64? { get }
     /// Whether more of the input is to be read.
     var wantsInput: Bool { get }
-    /// What the program ends with, once it is over.
+    /// The exit status of the program, once the session is over.
     var exitStatus: Int32 { get }
 }
 
@@ -49,6 +49,6 @@ extension ChatModel: LineInputModel {
     package mutating func outputFailed(_ reason: String, at moment: Moment) -> [ChatEffect] { finish(at: moment) }
 
     package var wantsInput: Bool { isRunning }
-    /// A person sees by themselves what became of it.
+    /// A person reads the outcomes on the screen.
     package var exitStatus: Int32 { 0 }
 }

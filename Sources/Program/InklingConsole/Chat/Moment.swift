@@ -1,4 +1,4 @@
-/// A point in time, as whoever drives a model tells it.
+/// A point in time, as a model's driver supplies it.
 package struct Moment: Hashable, Sendable {
     /// Milliseconds of a clock that never goes back, whether or not the machine sleeps.
     package var steady: Int64

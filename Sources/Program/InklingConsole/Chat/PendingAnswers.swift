@@ -1,9 +1,9 @@
 import InklingModel
 import InklingText
 
-/// What a node was asked for, and what becomes of the answers, which come in the order of the requests.
+/// The pending requests to a node and the purposes of their answers, in order.
 struct PendingAnswers: Sendable {
-    /// What an answer is for.
+    /// The purpose of an answer.
     enum Purpose: Sendable {
         /// The first chat.
         case begin(Chat)
@@ -13,11 +13,11 @@ struct PendingAnswers: Sendable {
         case leave
         /// The chats of the daemon.
         case chats
-        /// Those among which one of that name is to be opened.
+        /// The chats, to open the one of that name.
         case open(name: String)
         case send
         case who
-        /// What is known of the people in a chat has changed.
+        /// New states of the people in a chat.
         case refresh
         /// The fingerprint of somebody is to be shown.
         case fingerprint(Labels.Label)
@@ -29,11 +29,11 @@ struct PendingAnswers: Sendable {
         case rename(isOnce: Bool)
     }
 
-    /// How long a daemon may take to answer before the user is told, in milliseconds.
+    /// How long a daemon may take to answer before the prompt reports its silence, in milliseconds.
     static let patience: Int64 = 3_000
 
     private var entries: [(request: ServiceRequest, purpose: Purpose)] = []
-    /// Since when nothing was answered, in milliseconds of the steady clock; nil once the user was told.
+    /// When the silence began, in milliseconds of the steady clock; nil once the prompt has reported it.
     private var silentSince: Int64?
 
     /// Whether an answer is due.
@@ -46,14 +46,14 @@ struct PendingAnswers: Sendable {
         }
     }
 
-    /// Whether it is not known yet what becomes of a message.
+    /// Whether the outcome of a message is unknown.
     var hasMessages: Bool {
         entries.contains { entry in
             if case .send = entry.purpose { true } else { false }
         }
     }
 
-    /// When the user is to be told that nothing is answered.
+    /// When the prompt has to report the silence.
     var nextDeadline: Int64? { isEmpty ? nil : silentSince.map { $0 + Self.patience } }
 
     mutating func add(_ request: ServiceRequest, for purpose: Purpose, at now: Int64) {
@@ -61,20 +61,20 @@ struct PendingAnswers: Sendable {
         entries.append((request, purpose))
     }
 
-    /// Whether the user is to be told now that nothing is answered: once each time.
+    /// Returns true when the prompt has to report a silence, once each time.
     mutating func isOverdue(at now: Int64) -> Bool {
         guard let deadline = nextDeadline, deadline <= now else { return false }
         silentSince = nil
         return true
     }
 
-    /// No answer comes any more. Returns what was asked for.
+    /// Drops all pending requests and returns them.
     mutating func takeAll() -> [(request: ServiceRequest, purpose: Purpose)] {
         defer { entries = [] }
         return entries
     }
 
-    /// An answer came. Returns what it is for, unless nobody waits for it.
+    /// Receives an answer. Returns its purpose, or nil if no request waits for it.
     mutating func take(_ request: ServiceRequest, at now: Int64) -> Purpose? {
         guard let index = entries.firstIndex(where: { $0.request == request }) else { return nil }
         silentSince = now

@@ -1,10 +1,10 @@
 import InklingModel
 import InklingText
 
-/// A chat whose input is a pipe or a file: each of its lines is a message. It waits until others could be found, sends
-/// what comes, and ends when all is answered for.
+/// A chat whose input is a pipe or a file: each of its lines is a message. The model waits until peers could be found,
+/// sends the lines, and ends when all messages are answered.
 package struct PipeModel: LineInputModel, Sendable {
-    /// Whoever is there is found within this time.
+    /// The time in which present peers are found.
     private static let settling = ChatState.settling
     /// For how long anybody is waited for at all.
     private static let longestWaitForPeer: Int64 = 5_000
@@ -26,13 +26,13 @@ package struct PipeModel: LineInputModel, Sendable {
         case settling(since: Int64)
         /// The next line can be sent.
         case sending
-        /// It is not known yet whether the first of the lines could be sent.
+        /// The first line is being sent, with an unknown outcome.
         case asking(ServiceRequest)
-        /// What was sent before has to go out first.
+        /// Earlier messages have to leave the queue first.
         case retrying(at: Int64)
-        /// All is sent. With the number of answers when the wait began.
+        /// All lines are sent. `answers` is the count when the wait began.
         case awaitingAnswers(until: Int64, answers: Int)
-        /// It ends, whatever else comes.
+        /// The session ends in any case.
         case ending
     }
 
@@ -49,12 +49,12 @@ package struct PipeModel: LineInputModel, Sendable {
 
     // MARK: Inputs
 
-    /// It begins: the chat is joined, also if the node is in it already.
+    /// Begins: joins the chat, even if the node is in it already.
     package mutating func begin(at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.effects += $0.chat.begin(at: moment) }
     }
 
-    /// The node says something.
+    /// Applies an output of the node.
     package mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             if case .answer(let answer, let request) = output, case .asking(request) = model.phase {
@@ -84,8 +84,8 @@ package struct PipeModel: LineInputModel, Sendable {
         reacting(at: moment) { $0.inputEnded = true }
     }
 
-    /// Nobody takes the output any more. It ends, and has failed unless the input had ended: what was not read will
-    /// reach nobody.
+    /// Ends, since the output can't be written any more. The session has failed unless the input had ended: the unread
+    /// rest reaches nobody.
     package mutating func outputFailed(_ reason: String, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             if !model.inputEnded { model.fail(reason) }
@@ -108,22 +108,22 @@ package struct PipeModel: LineInputModel, Sendable {
         reacting(at: moment) { $0.effects += $0.chat.willSuspend(at: moment) }
     }
 
-    /// The program goes on after a stop.
+    /// Resumes after a stop of the program.
     package mutating func resumed(at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.effects += $0.chat.resumed(at: moment) }
     }
 
-    /// The node is back after it was gone: this is over by then.
+    /// Does nothing: the session is over by then.
     package mutating func reattached(_ identity: NodeIdentity, at moment: Moment) -> [ChatEffect] { [] }
 
-    /// It is to end before its input did: by a signal.
+    /// Ends before the input has ended, by a signal.
     package mutating func finish(at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.end(at: moment) }
     }
 
     // MARK: Queries
 
-    /// Whether more of the input is to be read: no more is than was sent.
+    /// Whether to read more of the input: not before the lines so far are sent.
     package var wantsInput: Bool {
         guard waiting.isEmpty, chat.isRunning else { return false }
         switch phase {
@@ -145,12 +145,12 @@ package struct PipeModel: LineInputModel, Sendable {
         return [own, chat.nextTick].compactMap { $0 }.min()
     }
 
-    /// What the program ends with, once it is over: 0 if all that was read reached somebody.
+    /// The exit status of the program, once the session is over: 0 if each line that was read reached somebody.
     package var exitStatus: Int32 {
         hasFailed || !chat.isAnswered || !waiting.isEmpty || chat.lostMessages > 0 ? 1 : 0
     }
 
-    // MARK: What happens
+    // MARK: Sending
 
     private mutating func reacting(at moment: Moment, _ body: (inout PipeModel) -> Void) -> [ChatEffect] {
         body(&self)
@@ -214,7 +214,7 @@ package struct PipeModel: LineInputModel, Sendable {
         phase = .awaitingAnswers(until: moment.steady + Self.longestWaitForDelivery, answers: chat.answers)
     }
 
-    /// As long as answers come there is something to wait for.
+    /// Ends the wait unless further answers came.
     private mutating func giveUp(at moment: Moment, unlessMoreThan answers: Int) {
         guard chat.answers == answers else { return awaitAnswers(at: moment) }
         fail("delivery of some messages is unknown")

@@ -1,9 +1,9 @@
 import InklingModel
 import InklingText
 
-/// Says who is called something else now: the first change at once, those that follow within 10 s of such a line together
-/// at their end, and whoever speaks under a new name before they do. The last name of somebody who leaves is told before
-/// that, for a few people in that time.
+/// Reports new names: the first change at once, and those within 10 s of such a line together at their end. The line
+/// about an author's new name precedes the author's message. A person who leaves is reported under the last name first,
+/// for a few people in that time.
 ///
 /// Times are milliseconds of a clock that never goes back.
 struct RenameLines: Sendable {
@@ -12,21 +12,21 @@ struct RenameLines: Sendable {
     /// How many people are named; of more, only their number is.
     static let named = 3
 
-    /// How those were called whose new names were not told yet, in the order of the changes.
+    /// The earlier labels of people whose new names are not reported yet, in the order of the changes.
     private var pending: [(user: UserID, before: Labels.Label)] = []
     private var toldAt: Int64?
-    /// When the last names of people who left were told.
+    /// When the last names of leaving people were reported.
     private var farewells: [Int64] = []
 
     /// When to call ``due(at:labels:)``, if at all.
     var nextDeadline: Int64? { pending.isEmpty ? nil : (toldAt ?? 0) + Self.step }
 
-    /// Somebody who is there has another name than before.
+    /// Records the new name of a person who is there.
     mutating func take(_ user: UserID, before: Labels.Label) {
         if !pending.contains(where: { $0.user == user }) { pending.append((user, before)) }
     }
 
-    /// What there is to say of somebody who leaves under a name that was not told. In a flood it is nothing.
+    /// Returns the line about a leaving person's unreported name; nothing in a flood.
     mutating func beforeLeaving(of user: UserID, at now: Int64, labels: Labels) -> [Line] {
         let lines = beforeMessage(of: user, labels: labels)
         guard !lines.isEmpty else { return [] }
@@ -36,13 +36,13 @@ struct RenameLines: Sendable {
         return lines
     }
 
-    /// What there is to say before a message of somebody.
+    /// Returns the line to show before a person's message.
     mutating func beforeMessage(of user: UserID, labels: Labels) -> [Line] {
         defer { pending.removeAll { $0.user == user } }
         return lines(pending.filter { $0.user == user }, labels)
     }
 
-    /// What has to be said by now.
+    /// Returns the lines that are due.
     mutating func due(at now: Int64, labels: Labels) -> [Line] {
         guard toldAt.map({ $0 + Self.step <= now }) ?? true else { return [] }
         let lines = lines(pending, labels)

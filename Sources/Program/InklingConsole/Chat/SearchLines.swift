@@ -1,18 +1,18 @@
 import InklingText
 
-/// The lines of what one had not read, and of what one looks for.
+/// The lines about unread messages and about searches.
 extension ChatLines {
     /// How many columns of a message an answer to /find shows.
     private static let excerptColumns = 200
 
-    /// What stands between what was seen of a chat and what came since.
+    /// The divider between the seen lines of a chat and the new ones.
     static func newMessages() -> Line { Line("--- new messages ---", .dim) }
 
-    /// What an answer to /find begins with.
+    /// The first line of an answer to /find.
     ///
     /// - Parameters:
     ///   - shown: how many messages are shown at most.
-    ///   - isCut: whether some of what was said is forgotten.
+    ///   - isCut: whether earlier messages are forgotten.
     static func found(_ count: Int, text: String, shown: Int, isCut: Bool) -> Line {
         let wanted = "\"" + SafeText.line(text) + "\""
         let period = isCut ? "the latest messages" : "what was said since the start"
@@ -29,7 +29,7 @@ extension ChatLines {
         let rows = message.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         let row = rows.first { text.occurs(in: $0) } ?? rows.first ?? ""
         let characters = Array(row)
-        // Some of what is before it, so that it can be understood.
+        // The text before the match gives it context.
         let place = text.ranges(in: characters, limit: 1).first?.lowerBound ?? 0
         let start = place > excerptColumns / 2 ? place - excerptColumns / 4 : 0
         let part = DisplayWidth.prefix(of: String(characters[start...]), columns: excerptColumns)

@@ -1,11 +1,11 @@
 import InklingText
 
-/// How messages show that say what their author does: those that begin with `/me`, as in XEP-0245. Who does not know
-/// that reads them as they are.
+/// The lines of messages that say what their author does, as in XEP-0245. They begin with `/me`; other programs show
+/// them as sent.
 extension ChatLines {
     private static let action = "/me "
 
-    /// A message, or what somebody does: `Alice *waves*`.
+    /// A message, or an author's action: `Alice *waves*`.
     ///
     /// A notice begins with a star, so such a line must not: nobody could tell "* Bob is now verified" from the
     /// program's own.
@@ -35,20 +35,20 @@ extension ChatLines {
     /// The message that says what this user does.
     static func message(ofDeed deed: String) -> String { action + deed }
 
-    /// What a message says, without what makes it a deed.
+    /// Returns the text of a message without the prefix of an action.
     static func spoken(_ text: String) -> String { deed(in: text) ?? text }
 
     /// A message in one line of plain text, as `Bob: hello` or `Bob *waves*`.
     ///
     /// - Parameters:
-    ///   - label: what the author is called.
-    ///   - name: what the author of a deed is called, if not the same.
+    ///   - label: the author's label.
+    ///   - name: the author's label before an action, if another.
     package static func line(_ text: String, by label: String, orDoneBy name: String? = nil) -> String {
         if let deed = deed(in: text) { return "\(name ?? label) *\(SafeText.line(deed))*" }
         return "\(label): \(SafeText.line(text))"
     }
 
-    /// What a message says that its author does.
+    /// Returns the action in a message, or nil.
     private static func deed(in text: String) -> String? {
         guard text.hasPrefix(action) else { return nil }
         let deed = text.dropFirst(action.count)

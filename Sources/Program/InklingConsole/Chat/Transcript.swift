@@ -1,12 +1,12 @@
 import InklingText
 
-/// What was said in a chat since the start, as far as there is room, for who searches it.
+/// The latest messages of a chat since the start, for searches.
 struct Transcript: Sendable {
     /// How many messages are kept.
     static let messages = 2_000
     /// How many bytes are kept.
     static let bytes = 512 * 1_024
-    /// What a message counts in bytes besides its text.
+    /// The bytes that each message counts besides its text.
     private static let bytesPerMessage = 64
 
     struct Message: Hashable, Sendable {

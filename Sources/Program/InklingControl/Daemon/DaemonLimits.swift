@@ -36,5 +36,5 @@ package enum DaemonLimits {
     /// For so long no chat has to be shown until the user is away, in milliseconds.
     static let attentionGrace: Int64 = 5_000
     /// For so long a draft counts after its last edit, in milliseconds (T-9).
-    static let draftTime: Int64 = 2_900
+    static let draftTime = TypingTime.idleStop
 }

@@ -316,13 +316,3 @@ package final class HubFrontEnd: ChatService {
         }
     }
 }
-
-extension Peer {
-    /// As somebody who was last there at that time.
-    fileprivate func gone(at time: Double) -> Peer {
-        Peer(
-            user: user, name: name, presence: .offline, key: key, lastSeen: time, firstSeen: firstSeen,
-            isVerified: isVerified, isBlocked: isBlocked, namesakes: namesakes, namesake: namesake, names: names,
-            namedSince: namedSince)
-    }
-}

@@ -1,14 +1,14 @@
 import InklingCore
 import InklingWire
 
-/// What each attack consists of.
+/// The datagrams of each attack.
 extension Adversary {
     /// The records of a long message, and of a short one.
     private static let recordsPerMessage: UInt32 = 56
     private static let longText = String(repeating: "y", count: Limits.maximumRecordTextSize)
     /// The initiations that it makes itself for one attack, which cost a run much.
     private static let initiations = 500
-    /// The records with which whoever hoards stops: more than fills what a node holds.
+    /// The records of a hoarding link: more than enough to fill a node's store.
     private static let hoardedRecords: UInt32 = 2_600
 
     // MARK: Before
@@ -169,7 +169,7 @@ extension Adversary {
 
     // MARK: Its turn
 
-    /// What members say on their links at their own pace.
+    /// Returns the datagrams with which members keep their links, at their own pace.
     func keepLinks(of attack: Scenario.Attack, _ targets: [Target], _ now: Instant) -> [Forgery] {
         var forgeries: [Forgery] = []
         let tick = Int((now - .zero).nanoseconds / Adversary.period.nanoseconds)
@@ -207,7 +207,7 @@ extension Adversary {
         case .initiations: garbledInitiation(target, from: anySource(target))
         case .cookies: validInitiation(attack, target, perSecond: 260, now)
         case .cookiesOfOneSource:
-            // The others see to it that cookies are asked for.
+            // The garbled initiations raise the load, so that the node asks for cookies.
             validInitiation(attack, target, perSecond: 40, now)
                 ?? garbledInitiation(target, from: Adversary.address(generator.number(in: 0...54)))
         case .flood:
@@ -243,7 +243,8 @@ extension Adversary {
         return Forgery(bytes: initiation.encode(), source: source, destination: target.address)
     }
 
-    /// One with a new index, from a key of its own, while a friend starts again. It confirms nothing.
+    /// Returns an initiation with a new index, from a key of the adversary's, while a friend starts again. The
+    /// adversary confirms no session of such an initiation.
     private func validInitiation(
         _ attack: Scenario.Attack, _ target: Target, perSecond rate: Int, _ now: Instant
     ) -> Forgery? {

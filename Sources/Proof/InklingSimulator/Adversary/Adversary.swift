@@ -3,7 +3,8 @@ import InklingWire
 
 /// Somebody on the LAN who knows the wire, holds any number of keys, hears what goes by, and follows no rule.
 ///
-/// It has 55 addresses, and sends from any other as well; of what goes to addresses that are nobody's it sees nothing.
+/// The adversary has 55 addresses, and forges others as sources. Datagrams to unused addresses do not reach the
+/// adversary.
 final class Adversary {
     /// A datagram of its making. The source may be anybody's.
     struct Forgery {
@@ -53,7 +54,7 @@ final class Adversary {
     private var linkOfIndex: [UInt32: Int] = [:]
     /// The host to which each relay leads.
     private var relays: [Address: Int] = [:]
-    /// Who sent the handshakes that went through relays, by the index that the answers carry.
+    /// The senders of relayed handshakes, by the index that the answers carry.
     private var relayed: [UInt32: Address] = [:]
     private var nextIndex: UInt32 = 0x4000_0000
     private var turns = 0
@@ -133,7 +134,7 @@ final class Adversary {
 
     // MARK: Its turn
 
-    /// What it sends now.
+    /// Returns the datagrams that the adversary sends now.
     func act(on targets: [Target], _ now: Instant) -> [Forgery] {
         guard !targets.isEmpty else { return [] }
         turns += 1
@@ -182,7 +183,7 @@ final class Adversary {
         return bytes.map { Forgery(bytes: $0, source: links[place].address, destination: target.address) }
     }
 
-    /// What it does to a new link's place in the tables.
+    /// Adds a link of an attack to the table.
     func add(
         _ attack: Scenario.Attack, to target: Int, key: Int, run: Int = 1, from address: Address, interval: UInt8
     ) {
@@ -192,9 +193,9 @@ final class Adversary {
                 interval: interval))
     }
 
-    // MARK: What comes to it
+    // MARK: Datagrams in
 
-    /// A datagram came to one of its addresses: what answers it.
+    /// Receives a datagram at one of the adversary's addresses, and returns the answer.
     func receive(_ bytes: [UInt8], from source: Address, at address: Address) -> Forgery? {
         guard let datagram = try? Datagram.parse(bytes) else { return nil }
         var answer: [UInt8]?
@@ -213,7 +214,7 @@ final class Adversary {
             guard let place = linkOfIndex[sealed.receiverIndex] else { return nil }
             let received = links[place].receive(sealed)
             answer = received.answer
-            // What was lost on its way is said again.
+            // Repeat the records that the network lost.
             if let next = received.next, next &+ 15 < links[place].records { links[place].records = max(next, 1) - 1 }
         case .ask, .tell: return nil
         }
@@ -260,6 +261,6 @@ final class Adversary {
         }
     }
 
-    /// Whether the attack that fills whole tables goes on: its links go with a farewell.
+    /// Whether links of the attack that fills whole tables end with a farewell.
     var takesLeave: Bool { plan.attacks.contains(.fullTable) }
 }

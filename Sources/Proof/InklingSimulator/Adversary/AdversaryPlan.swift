@@ -4,14 +4,14 @@ import InklingWire
 extension Scenario {
     /// Somebody on the LAN who follows no rule, and what the people of the scenario do meanwhile.
     ///
-    /// It goes on for some seconds after the faults, so that what it alone does to a good network shows.
+    /// The attack lasts some seconds longer than the faults. Its effect on a good network shows then.
     package struct AdversaryPlan: Sendable {
-        /// What it does, all at once.
+        /// The attacks, all at once.
         package let attacks: [Attack]
         /// When it begins and ends, in milliseconds from the start.
         let begin: Int
         package let end: Int
-        /// When a friend starts again, if one does.
+        /// When a friend starts again, if any friend does.
         let restart: Int
         /// How many datagrams it sends in a second, in all its attacks together.
         let rate: Int
@@ -21,7 +21,7 @@ extension Scenario {
         let standing: Standing
         /// The hosts whose users take no messages while it lasts.
         let slowReaders: Set<Int>
-        /// What happens besides, while the network is good: a friend starts again, and people write.
+        /// Additional steps while the network is good: a friend starts again, and people write.
         let steps: [Step]
     }
 
@@ -122,7 +122,7 @@ extension Scenario.AdversaryPlan {
         let forgesFriends = attacks.contains(.friends) || attacks.contains(.relays)
         // Friends among forged instances are looked for longer than they may need.
         end = restart + (forgesFriends ? 12_000 : 7_000)
-        // Enough to fill 8 MiB with text, or to keep a processor busy if it computed whatever comes.
+        // Enough to fill 8 MiB with text, or to keep a processor busy that computes for each datagram.
         let fast: Int? =
             if isHoarding {
                 1_000 * attacks.count

@@ -1,7 +1,7 @@
 import InklingCore
 import InklingWire
 
-/// A link of the adversary's to a node, as far as it cares: it begins it, and then says on it what it likes.
+/// A link of the adversary's to a node: the handshake, and then any frames.
 final class HostileLink {
     /// How far it has come.
     private enum State {
@@ -24,9 +24,9 @@ final class HostileLink {
     private(set) var incarnation = 0
     private(set) var begunAt = Instant.zero
     private var state = State.none
-    /// Its own epoch: it forgets its state whenever it begins.
+    /// The adversary's own epoch, which rises with each handshake, as no state is kept.
     private var epoch: UInt32 = 0
-    /// Whether it was told what a nameless peer may not know.
+    /// Whether the node disclosed state that a nameless peer may not know.
     private(set) var isTold = false
     /// Whether the node has its record 0.
     private var isNamed = false
@@ -95,9 +95,9 @@ final class HostileLink {
 
     // MARK: Frames
 
-    /// What is sealed comes from the node.
+    /// Receives a sealed datagram of the node.
     ///
-    /// - Returns: What answers it at once, and the record that the node expects next if it says so.
+    /// - Returns: The immediate answer and, if the node sent an ack, the next record that the node expects.
     func receive(_ sealed: SealedDatagram) -> (answer: [UInt8]?, next: UInt32?) {
         guard case .open(let keys, _, _) = state, let plaintext = try? keys.open(sealed),
             let frames = try? Frames.parse(plaintext, counter: sealed.counter)

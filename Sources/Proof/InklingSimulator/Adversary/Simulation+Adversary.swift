@@ -1,7 +1,7 @@
 import InklingCore
 import InklingWire
 
-/// What the adversary does to the virtual LAN, and how long the nodes take over it.
+/// The effects of the adversary on the virtual LAN, and the processing time of the nodes.
 extension Simulation {
     // MARK: The adversary
 
@@ -20,7 +20,8 @@ extension Simulation {
         return now >= .zero + .milliseconds(plan.begin) && now < .zero + .milliseconds(plan.end)
     }
 
-    /// What a node's user knows of the others, and whether it reads, where somebody attacks.
+    /// Sets the standings that a node's user gives the others, and whether the user reads, in a scenario with an
+    /// adversary.
     func prepare(_ node: SimulatedNode, of host: SimulatedHost) {
         guard let plan = adversary?.plan else { return }
         node.takesMessages = !plan.slowReaders.contains(host.index) || now >= .zero + .milliseconds(plan.end)
@@ -77,7 +78,7 @@ extension Simulation {
         }
     }
 
-    /// What it sends goes out evenly over a time.
+    /// Launches the adversary's datagrams evenly over a time.
     private func launch(_ forgeries: [Adversary.Forgery], over time: Duration = Adversary.period) {
         for (place, forgery) in forgeries.enumerated() {
             let pause = time * place / forgeries.count

@@ -67,8 +67,8 @@ struct ConvergenceChecker {
             guard now >= until else { return }
             let missing = simulation.missing(lastMessages)
             if !missing.isEmpty, now < calmAt + simulation.patience {
-                // Two sides that agree on who is there may have yet to agree on the session that sends; where that
-                // has cost a message, the next one has to arrive.
+                // Two sides that agree on presence may still have different sending sessions. If that has cost a
+                // message, the next message has to arrive.
                 if missing.contains(where: { $0.outcome == .failed }) {
                     phase = .converging(until: calmAt + simulation.patience)
                 }
@@ -79,7 +79,7 @@ struct ConvergenceChecker {
                 let text = "\(lost.message.text) is not shown to identity \(lost.identity), but \(lost.outcome)"
                 simulation.checker.report(.divergence, text, now)
             }
-            // What was sent on a link that was down fails when that is forgotten (L-83).
+            // A message on a link that was down fails when the node forgets the link (L-83).
             phase = .settling(until: now + .seconds(75))
         case .settling(let until):
             // Of a node that ended without a word a status may be left, for its 3 s.
@@ -190,8 +190,7 @@ extension Simulation {
         let outcome: MessageLedger.Outcome
     }
 
-    /// Of the intended receivers only those count who are there: a hello that came late may have brought back
-    /// somebody who has left, for 3 s.
+    /// Only intended receivers who are present count. A late hello may show somebody who has left for 3 s more.
     func missing(_ messages: [Int]) -> [Missing] {
         messages.map { checker.messages.sent[$0] }.flatMap { message in
             let present = Set(others(of: hosts[message.host], in: message.chat).map(\.plan.identity))

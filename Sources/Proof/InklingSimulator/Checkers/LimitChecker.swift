@@ -1,8 +1,8 @@
 import InklingCore
 import InklingWire
 
-/// Holds what an adversary gets out of a node against the limits: what goes to it, what is kept for it, and how much of
-/// it the user is told.
+/// The checker of a node's limits against an adversary: datagrams to the adversary, state kept for it, and reports
+/// about it.
 struct LimitChecker {
     /// A limit of so many in a second, with a burst, as anybody outside can count it.
     private struct Bucket {
@@ -52,7 +52,7 @@ struct LimitChecker {
     private var buckets: [Key: Bucket] = [:]
     /// The responses that went out, by their ephemeral keys: one that is sent again is no new one.
     private var responses: Set<[UInt8]> = []
-    /// When each person was told of last.
+    /// The time of the last report of each person.
     private var told: [Key: [PublicKey: Instant]] = [:]
 
     // MARK: Datagrams
@@ -124,7 +124,7 @@ struct LimitChecker {
 
     // MARK: Tables
 
-    /// What a node holds for people, by the addresses of their links.
+    /// Checks the entries that a node holds for people, by the addresses of their links.
     func tables(of host: SimulatedHost, in chat: ChatID, _ adversary: Adversary) -> String? {
         guard let node = host.node else { return nil }
         if node.untakenBytes > Limits.textsHeld { return "\(node.untakenBytes) bytes of text that nobody took (M-20)" }
@@ -158,7 +158,7 @@ struct LimitChecker {
         for key in told.keys where key.host == host { told[key] = nil }
     }
 
-    /// The user of a node brings about what it reports at once, whatever it has reported (T-22).
+    /// Clears the counts of a node's reports: the effects of its user's commands show at once (T-22).
     mutating func resetReports(of host: Int) {
         for key in buckets.keys where key.host == host && key.count.isReport { buckets[key] = nil }
         for key in told.keys where key.host == host { told[key] = nil }
@@ -173,6 +173,6 @@ struct LimitChecker {
 }
 
 extension Address {
-    /// The host, whatever the port.
+    /// The host alone, without the port.
     fileprivate var host: Address { Address(high: high, low: low, port: 1, scope: scope) }
 }

@@ -17,7 +17,7 @@ extension LivenessChecker {
             }
     }
 
-    /// A node sends a heartbeat on a session: it is the time for one (T-8, T-11).
+    /// Checks that the time for a heartbeat has come when a node sends one on a session (T-8, T-11).
     ///
     /// - Parameters:
     ///   - receiver: The host at the address that it goes to; nil if none is there.
@@ -36,12 +36,14 @@ extension LivenessChecker {
         else { return }
         if let receiver {
             let handshake = lastHandshake(between: sender, hosts[receiver])
-            guard handshake == .zero || beat.at - handshake > Limits.joinPingPeriod,
+            // A host that has just moved may be at the address of the link with another.
+            guard hosts[receiver].movedAt.map({ now - $0 > .seconds(3) }) ?? true,
+                handshake == .zero || beat.at - handshake > Limits.joinPingPeriod,
                 hasBeatenOnlyIdly(sender, hosts[receiver], since: beat.at, simulation)
             else { return }
         } else if beat.at - beat.first < .seconds(2) || !simulation.isAttacked || isFormer {
-            // One goes out when the link comes up, another when the peer has named itself (L-82), and some when it goes
-            // down (L-44).
+            // A link sends a heartbeat when it comes up, another when the peer has named itself (L-82), and some when
+            // it goes down (L-44).
             return
         }
         func report(_ text: String) {

@@ -1,16 +1,16 @@
 import InklingCore
 import InklingWire
 
-/// Holds what has to happen against what does: whoever is there is shown, and whoever types shows without a gap, where
-/// the path between the two was whole for long enough; and datagrams that say so go out when they have to.
+/// The checker of liveness: a node shows each present peer, and shows typing without a gap. Both hold where the path
+/// between the two was whole for long enough. Nodes have to send the datagrams for both in time.
 ///
-/// What a node believes is not asked for. A pair is *settled* when each shows the other, the path between them was
-/// whole in both directions, and nothing befell the two for a second.
+/// The checker ignores the beliefs of nodes. A pair is *settled* when each shows the other, after a second without
+/// disturbance. In that second the path was whole in both directions.
 final class LivenessChecker {
     /// How long the path is whole before anything is demanded.
     private static let settling = Duration.seconds(1)
-    /// How long nothing has to have befallen a host that moved, or whose node was stopped: its links may have to get
-    /// over that by silence.
+    /// The undisturbed time of a host that moved, or whose node was stopped. Its links may have to recover by
+    /// silence.
     private static let recovery = Duration.seconds(5)
     /// Within which a heartbeat comes from a new address, and the other end follows it there (L-51).
     private static let following = Duration.milliseconds(1_500)
@@ -98,7 +98,7 @@ final class LivenessChecker {
         introductions[introduction] = (name, viewer.incarnation, now)
     }
 
-    /// A host sent a message: to verified friends it shows in time, whatever the adversary does.
+    /// Records a message: verified friends show it in time, also during an attack.
     func sent(message index: Int, by sender: SimulatedHost, in chat: Int, _ simulation: Simulation) {
         guard simulation.isAttacked, simulation.adversary?.plan.standing == .verified else { return }
         for viewer in hosts where viewer.index != sender.index {
@@ -168,7 +168,7 @@ final class LivenessChecker {
         }
         let faultEnd = simulation.network.faultEnd(between: left.index, right.index)
         since = max(since, faultEnd)
-        // What was lost may have left a link at the address that its peer had before.
+        // A lost datagram may have left a link at the address that its peer had before.
         if left.movedAt != nil || right.movedAt != nil { since = max(since, faultEnd + LivenessChecker.following) }
         return since < now ? since : nil
     }
@@ -229,7 +229,7 @@ final class LivenessChecker {
         {
             simulation.checker.report(.missingTyping, "\(about), for \(now - start)", now)
         }
-        // What was lost comes again with the next heartbeat, and the link of the run before may show until it is down.
+        // The next heartbeat repeats a lost status, and the link of the run before may show until it is down.
         let isAlone = writer.incarnation == 1 || now - writer.startedAt > .seconds(4)
         if isAlone, let node = writer.node, now - node.awayChangedAt > delay,
             now - since > simulation.idleInterval(of: writer) + delay,
@@ -272,8 +272,8 @@ final class LivenessChecker {
             "host \(host.index) at host \(viewer.index), chat \(chat), nothing between them for \(now - clear)", now)
     }
 
-    /// Whether forged instances with the keys of friends leave the two a way to each other: one of them is where it
-    /// was when they last met (D-19).
+    /// Whether two friends can find each other among forged instances with their keys. At least one friend must be at
+    /// the address of their last meeting (D-19).
     private func knowsTheWay(
         _ host: SimulatedHost, _ viewer: SimulatedHost, in chat: Int, _ simulation: Simulation
     ) -> Bool {
@@ -329,7 +329,7 @@ final class LivenessChecker {
         }
     }
 
-    /// A node sends a typing frame: it is the time for one, of an edge or a copy (T-5 to T-7).
+    /// Checks that the time for a typing frame has come, of an edge or a copy (T-5 to T-7).
     func checkTime(ofFrameBy writer: SimulatedHost, _ simulation: Simulation) {
         guard simulation.isPunctual(writer) else { return }
         let now = simulation.now

@@ -28,12 +28,12 @@ struct MessageLedger {
     }
 
     private(set) var sent: [Sent] = []
-    /// The hosts that were made to be what they were before: what they say of messages, and show, may be so again.
+    /// The hosts that returned to a snapshot. Their reports of messages, and the texts that they show, may repeat.
     private var reverted: Set<Int> = []
     private var indices: [String: Int] = [:]
     private var lastShown: [Stream: Int] = [:]
-    /// What was reported as delivered and has to be shown until then, by its index: a message may wait a moment for the
-    /// list that ends its author's typing (T-22).
+    /// The messages reported as delivered, each with the time by which its receiver has to show the text. A message
+    /// may wait for the list that ends its author's typing (T-22).
     private var delivered: [(index: Int, identity: Int, due: Instant)] = []
 
     /// The text of the next message: no two are alike.
@@ -95,9 +95,10 @@ struct MessageLedger {
         let text: String
     }
 
-    /// A node reported what became of a message of its own.
+    /// Records a node's report of the outcome of a message of its own.
     ///
-    /// - Parameter due: Until when it has to be shown if it was delivered; nil: it is shown already.
+    /// - Parameter due: The time by which the receiver has to show a delivered message; nil: the message is shown
+    ///   already.
     mutating func report(
         _ number: UInt64, for identity: Int?, is outcome: Outcome, by host: SimulatedHost, due: Instant?
     ) -> Fault? {
@@ -126,8 +127,8 @@ struct MessageLedger {
         return nil
     }
 
-    /// The first message that was reported as delivered and was not shown in time. What a node that ended meanwhile had
-    /// to show yet is gone with it.
+    /// Returns the first message that was reported as delivered and was not shown in time. A node that ended
+    /// meanwhile has nothing more to show.
     mutating func firstOverdue(_ now: Instant, _ hosts: [SimulatedHost]) -> Sent? {
         defer { delivered.removeAll { $0.due <= now } }
         let overdue = delivered.first { message in

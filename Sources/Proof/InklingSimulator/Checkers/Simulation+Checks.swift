@@ -1,9 +1,9 @@
 import InklingCore
 import InklingWire
 
-/// What the checkers ask of a run, and hold against it.
+/// The queries and reports of the checkers.
 extension Simulation {
-    /// Whether a node does everything at the time for it: its timers are not late, and it was not stopped lately.
+    /// Whether a node acts at the right times: its timers are not late, and the node was not stopped lately.
     func isPunctual(_ host: SimulatedHost) -> Bool {
         guard adversary == nil, host.plan.lateness == 0, case .running = host.state else { return false }
         return host.wokeAt.map { now - $0 > .seconds(5) } ?? true
@@ -37,7 +37,7 @@ extension Simulation {
             liveness.checkBeat(of: host, to: receiver, isFormer: isFormer, bytes, self)
         }
         guard let adversary, receiver == nil else { return }
-        // A relay answers: what goes there has no limit of its own (L-54).
+        // A relay answers: initiations to a relay have no limit of their own (L-54).
         if kind == .initiation, adversary.isRelay(address) { return }
         let hadCookie = kind == .response && adversary.hadCookie(SealedHeader(bytes).index)
         let isKnown = adversary.mostLinks > 0

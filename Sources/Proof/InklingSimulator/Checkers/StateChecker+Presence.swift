@@ -1,7 +1,7 @@
 import InklingCore
 import InklingWire
 
-/// Who is shown as present, and as what.
+/// The people shown as present, and their presence.
 extension StateChecker {
     /// Nobody is shown as present who has been silent for longer than 3 s.
     ///
@@ -35,7 +35,7 @@ extension StateChecker {
         return max(.milliseconds(3_010), .milliseconds(mostLinks * 1_000 / 50) * 7 / 4 + .milliseconds(1_260))
     }
 
-    /// Who is shown as present, by identity.
+    /// The people shown as present, by identity.
     func shown(in chat: Int, by viewer: Int) -> Set<Int> {
         Set(
             devices.keys.filter {
@@ -73,11 +73,11 @@ extension StateChecker {
                 guard !isBack, let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)],
                     // A run that has not named itself is not shown, and the one before is gone.
                     shown[id].map({ $0.since > hosts[host].startedAt }) ?? true,
-                    // What came in this very input came too late.
+                    // A datagram of this very input came too late.
                     last.number > hosts[host].farewells[chat] ?? 0, last.at < now,
                     // The counters of a node that is what it was before are old: nothing is evidence (L-23).
                     !hosts[host].wasReverted, now - last.at < silence(of: host, now),
-                    // Whoever said since that they hear nothing is gone sooner (L-45).
+                    // A peer that said since that it hears nothing is gone sooner (L-45).
                     unheard[DeviceID(viewer: viewer, chat: chat, host: host)].map({ $0 < last.at }) ?? true
                 else { continue }
                 report(.falseOffline, "\(describe(id)), heard of host \(host) \(now - last.at) before", now)
@@ -126,8 +126,8 @@ extension StateChecker {
         report(.falseOffline, "\(describe(id)), replaced though host \(owners[0]) has lost nothing", now)
     }
 
-    /// Whoever comes to be shown has answered a ping shortly before: what was held back revives nobody (L-80). A name
-    /// may follow up to 10 s later (L-86), and a report has its pace.
+    /// Checks that a person comes to be shown only shortly after a pong: datagrams held back revive nobody (L-80). A
+    /// name may follow up to 10 s later (L-86), and a report has its pace.
     mutating func checkRevival(of id: PersonID, _ now: Instant) {
         let limit = Limits.pongAwaited + Limits.unnamedPeriod + .seconds(2) + lateness[id.viewer]
         let hasAnswered = devices[id.identity]?.contains { host in
@@ -163,7 +163,8 @@ extension StateChecker {
         departures.append(departure)
     }
 
-    /// Whoever has said farewell for long enough is shown as gone, unless one of the two came back or was hindered.
+    /// Checks that people who said farewell long enough ago are shown as gone, unless one of the two came back or was
+    /// hindered.
     mutating func checkDepartures(_ now: Instant) {
         guard let first = departures.first, first.due <= now else { return }
         for departure in departures where departure.due <= now {

@@ -3,7 +3,7 @@ import InklingWire
 
 /// Holds what the nodes show against what people truly did and what truly arrived.
 ///
-/// It knows the truth from the scenario alone, never from a node's state: what a node believes proves nothing.
+/// The checker takes the truth from the scenario alone: a node's own state proves nothing.
 struct StateChecker {
     /// How one node shows one person in one chat.
     struct Shown {
@@ -70,7 +70,7 @@ struct StateChecker {
     var unheard: [DeviceID: Instant] = [:]
     /// When a device last said bye to a viewer who had not named itself there (L-86).
     var unnamed: [DeviceID: Instant] = [:]
-    /// When it was last heard of, whatever the order of the datagrams.
+    /// When the last datagram of a device came, in any order.
     var lastSign: [DeviceID: Instant] = [:]
     var newest: [StateID: UInt64] = [:]
     var newestStatus: [StateID: UInt64] = [:]
@@ -124,6 +124,9 @@ struct StateChecker {
     /// Before and after each input of a node: nothing that it shows is too old.
     mutating func checkStatuses(of viewer: Int, _ now: Instant) {
         guard excused.remove(viewer) == nil, let typists = typists[viewer], !typists.isEmpty else { return }
+        // A node that was stopped first reads what waited in its socket (L-30), and a list may wait (T-22).
+        let pace = hosts.count > Limits.lists ? Duration.milliseconds(50) : .zero
+        if let wokeAt = hosts[viewer].wokeAt, now - wokeAt <= pace { return }
         var limit = Limits.typingExpiry + lateness[viewer]
         // A list may have to wait for those before it (T-22), and beside an adversary a timer for the processor.
         if adversary != nil {
@@ -131,7 +134,7 @@ struct StateChecker {
         } else if hosts.count > Limits.lists {
             limit += .milliseconds(50)
         }
-        // What waited in its socket meanwhile is taken for fresh.
+        // A woken node takes a waiting datagram in its socket for fresh.
         if let wokeAt = hosts[viewer].wokeAt, now - wokeAt <= limit { limit += unnoticed[viewer] }
         for person in typists {
             let age = evidence[person].map { now - $0 }
@@ -186,7 +189,8 @@ struct StateChecker {
 
     /// A node reported who is typing.
     ///
-    /// - Parameter cause: The datagram that was the input, if it was taken and the newest of its session.
+    /// - Parameter cause: The datagram of the input, if the node accepted the datagram and it was the newest of its
+    ///   session.
     ///
     /// - Returns: The identities that are shown no more, each with the chat.
     mutating func typing(
@@ -206,7 +210,7 @@ struct StateChecker {
             if identity == hosts[viewer].plan.identity { report(.ownTyping, describe(id), now) }
             if hosts[viewer].blocks(identity) { report(.absentTyping, "\(describe(id)), blocked", now) }
             guard !before.contains(id) else { continue }
-            // With many changes, a list comes later than what it tells, and so does whoever came back at once (T-22).
+            // With many changes a list comes late, and so does a person who came back at once (T-22).
             let waits: Duration =
                 adversary != nil
                 ? .milliseconds(1_080)
@@ -218,7 +222,10 @@ struct StateChecker {
             {
                 continue
             }
-            if waits > .zero, let evidence = evidence[id], now - evidence <= waits { continue }
+            // A node that was stopped shows such a list once it runs again.
+            if waits > .zero, let evidence = evidence[id], now - max(evidence, hosts[viewer].wokeAt ?? .zero) <= waits {
+                continue
+            }
             let isTrue = cause.map { hosts[$0.sender].plan.identity == identity && $0.typing & 1 << UInt8(chat) != 0 }
             if isTrue != true {
                 report(.untrueTyping, "\(describe(id)), after \(cause?.summary ?? "no datagram")", now)
@@ -262,7 +269,10 @@ struct StateChecker {
         // Failed messages come before the presence (T-29). A link that was up for long is kept once down (L-84).
         let isKept = now - max(state.since, handshake) > Limits.shortestUp + .milliseconds(500)
         if state.presence != .offline, isKept { report(.hastyFailure, "\(describe(id)), shown until now", now) }
-        guard let left = state.left, left.isKept, now - left.at < .seconds(59) else { return }
+        // A person who came back since may have a new state, which L-84 forgets sooner.
+        guard let left = state.left, left.isKept, now - left.at < .seconds(59),
+            state.presence == .offline || handshake < left.at
+        else { return }
         report(.hastyFailure, "\(describe(id)), silent for \(now - left.at)", now)
     }
 
@@ -283,7 +293,7 @@ struct StateChecker {
 
     func typistsShown(by viewer: Int) -> Int { typists[viewer]?.count ?? 0 }
 
-    /// A node ended, or left a chat: it shows nothing any more.
+    /// Forgets the state of a node that ended or left a chat: such a node shows nothing any more.
     mutating func forget(_ viewer: Int, chat: Int? = nil) {
         for id in shown.keys where id.viewer == viewer && (chat == nil || id.chat == chat) { shown[id] = nil }
         typists[viewer] = (typists[viewer] ?? []).filter { chat != nil && $0.chat != chat }
@@ -295,7 +305,7 @@ struct StateChecker {
         }
     }
 
-    /// A node is what it was before: what it showed since is not known to it, and it repeats itself.
+    /// Resets a node that returned to a snapshot: the node forgot all that it showed since, and repeats itself.
     mutating func reverted(_ host: SimulatedHost, _ node: SimulatedNode) {
         forget(host.index)
         excused.insert(host.index)

@@ -1,7 +1,7 @@
 import InklingCore
 import InklingWire
 
-/// What each node sends in a second, held against what its links allow it, and how large its tables grow.
+/// The meter of each node's datagrams in a second, against the limits of its links, and of the sizes of its tables.
 struct TrafficMeter {
     private struct Second {
         var since = Instant.zero
@@ -45,14 +45,14 @@ struct TrafficMeter {
         // few count, more amply.
         let mostLinks = max(links, checker.mostLinks + 1)
         let ample = Int(length.nanoseconds / 1_000_000_000) + 1
-        // Heartbeats: 2 a second while typing, one more when a status changes, and those of a link that comes up, is
-        // named or goes down, more than once if it does so again. Typing: at most 2 starts a second and as many
-        // stops, one more as the second ends, each with two copies.
+        // Heartbeats: 2 a second while typing, and one more when a status changes. A link that comes up, is named or
+        // goes down sends some too, each time. Typing: at most 2 starts a second and as many stops, one more as the
+        // second ends, each with two copies.
         let budgets = [
             (DatagramKind.heartbeat, min(mostLinks * budget(2, 1), links * 12 * ample)),
             (DatagramKind.typing, min(mostLinks * budget(12, 6), links * 18 * ample)),
-            // Every 125 ms while a link is suspect, to all addresses that are known; every 250 ms on a session that
-            // joins, and every 125 ms on a link that is down and hears something.
+            // Pings: every 125 ms to all known addresses while a link is suspect, and every 250 ms on a session that
+            // joins. A link that is down and hears something sends one every 125 ms.
             (
                 DatagramKind.ping,
                 min(mostLinks * budget(8, 2) * (1 + Limits.candidatesPerInstance), links * 192 * ample)

@@ -1,9 +1,9 @@
 import InklingCore
 import InklingWire
 
-/// What a node has to announce of its user's typing in one chat, reckoned from what the user does alone (T-5 to T-10).
+/// The announcements of a user's typing in one chat, computed from the user's actions alone (T-5 to T-10).
 ///
-/// It knows no lateness: a node that was stopped, or whose timers are late, says the same later.
+/// The model has no lateness: a node that was stopped, or whose timers are late, announces the same later.
 struct TypingModel {
     /// A start or a stop that has to be announced.
     struct Edge {

@@ -2,7 +2,7 @@ import InklingCore
 
 /// A promise of the protocol that a run broke.
 package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What is held against every step of every run.
+    /// The rules for every step of every run.
     package enum Rule: String, CaseIterable, Sendable {
         /// A status is shown longer than 3.0 s after the last evidence of it.
         case staleTyping = "stale typing"
@@ -28,7 +28,7 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
         case reusedNonce = "reused nonce"
         /// Somebody is declared offline while datagrams of theirs arrive.
         case falseOffline = "false offline"
-        /// Somebody is said to have gone who has not, or is back since.
+        /// A farewell is reported of somebody who has not gone, or is back since.
         case falseFarewell = "false farewell"
         /// Somebody has said farewell in a good network, and is not shown as gone.
         case lostFarewell = "lost farewell"

@@ -7,7 +7,7 @@ final class Packet: Sendable {
 
     /// Counts the datagrams in the order in which nodes sent them; a copy made by the network keeps the number.
     let number: UInt64
-    /// What its sender made it for.
+    /// The purpose of the datagram at its sender.
     let kind: DatagramKind
     let sentAt: Instant
     let sender: Int
@@ -20,7 +20,7 @@ final class Packet: Sendable {
     let typing: UInt8
     /// The chats in which the sender showed the receiver's person then, as bits.
     let shows: UInt8
-    /// It is what a node sent, whole; whoever sent it again.
+    /// Whether the bytes are those of a node, whole, also after a replay.
     let isGenuine: Bool
 
     init(
@@ -48,7 +48,7 @@ final class Packet: Sendable {
     }
 }
 
-/// What is in clear before a sealed datagram's ciphertext.
+/// The clear part of a sealed datagram, before the ciphertext.
 struct SealedHeader {
     let index: UInt32
     let counter: UInt32
@@ -68,8 +68,8 @@ extension DatagramKind {
         }
     }
 
-    /// Whether a datagram of so many bytes says who is typing: in a heartbeat or a typing frame, alone or before what
-    /// it was made for.
+    /// Returns whether a datagram of a size has a typing status: in a heartbeat or a typing frame, alone or before
+    /// another frame.
     func hasStatus(size: Int) -> Bool {
         switch self {
         case .heartbeat, .typing, .record, .pong: true

@@ -1,6 +1,6 @@
 import InklingCore
 
-/// What the network makes of one datagram: its copies, each with the time that it takes.
+/// The result of one datagram's way through the network: its copies, each with its delay.
 struct Transit {
     var copies: [(delay: Duration, bytes: [UInt8], isGenuine: Bool)] = []
 }

@@ -1,7 +1,7 @@
 import InklingCore
 import InklingWire
 
-/// What discovery would report: late, sometimes long after the truth, and never across a path that is cut.
+/// The simulated discovery: late, sometimes long after the truth, and never across a path that is cut.
 extension Simulation {
     struct Advertisement {
         let host: Int

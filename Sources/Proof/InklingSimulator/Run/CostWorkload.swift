@@ -5,7 +5,7 @@ import InklingWire
 ///
 /// Nodes exchange datagrams in memory; nothing is lost and nothing is late.
 package struct CostWorkload {
-    /// What is measured.
+    /// The measured paths.
     package enum Path: String, CaseIterable, Sendable {
         /// One received heartbeat, of a peer whose link is up; the node has ten links.
         case heartbeat

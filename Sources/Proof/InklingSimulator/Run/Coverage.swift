@@ -1,6 +1,6 @@
 import InklingCore
 
-/// What runs have met: added up over any number of them.
+/// The events that runs have met, added up over any number of runs.
 package struct Coverage: Equatable, Sendable {
     package var runs = 0
     package var hosts = 0
@@ -34,14 +34,14 @@ package struct Coverage: Equatable, Sendable {
         package let to: PersonState
     }
 
-    /// What the network, or somebody on it, did to a datagram.
+    /// The effects of the network, or of somebody on it, on a datagram.
     package enum NetworkFault: Sendable {
         case lost, lostInBurst, doubled, reordered, damaged, cut, clogged, replayed
         /// The socket had no room for it.
         case overflown
     }
 
-    /// What of the counters of nodes is added up.
+    /// The counters of nodes that are added up.
     package enum NodeCounter: CaseIterable, Sendable {
         case handshakes, links, linksDown, linksForgotten, staleClears, records, lateTimers
         case typingStarts, typingStartsLimited, messagesSent, messagesReceived, delivered, failed

@@ -1,6 +1,6 @@
 import InklingCore
 
-/// What will happen on the virtual LAN, earliest first; what falls on one instant happens in the order of its making.
+/// The future events of the virtual LAN, earliest first. Events of one instant keep their order of insertion.
 struct EventQueue<Event> {
     private var heap = Heap<QueuedEvent>()
     private var events: [Event?] = []

@@ -1,4 +1,4 @@
-/// What the runs of many seeds came to, added up.
+/// The results of the runs of many seeds, added up.
 package struct SeedSum: Sendable {
     package private(set) var coverage = Coverage()
     /// The seeds that broke a rule, in the order in which they were run.

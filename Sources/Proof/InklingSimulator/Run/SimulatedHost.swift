@@ -1,14 +1,14 @@
 import InklingCore
 import InklingWire
 
-/// What a host is doing.
+/// The state of a host.
 enum HostState {
     /// No node runs.
     case off
     case running(SimulatedNode)
-    /// Its node is stopped as by SIGSTOP: what arrives waits in the socket.
+    /// Its node is stopped as by SIGSTOP: arrivals wait in the socket.
     case paused(SimulatedNode, Pause)
-    /// The machine is asleep, and so is its node if one runs: what arrives is lost.
+    /// The machine is asleep, and so is a running node: arrivals are lost.
     case asleep(SimulatedNode?)
 }
 
@@ -33,9 +33,9 @@ struct Pause {
 
 /// One machine of the virtual LAN: its node, its addresses, and what its user does.
 final class SimulatedHost {
-    /// What its user truly does in a chat; what others are shown is held against it.
+    /// The true actions of its user in a chat, against which the checkers hold the reports of others.
     struct Writing {
-        /// The last edit ever, whatever came after.
+        /// The last edit ever, also if later actions ended it.
         private(set) var newestEdit = Instant.zero
         private(set) var edits = 0
         /// Nothing has ended it since the last edit.
@@ -70,7 +70,7 @@ final class SimulatedHost {
     var startedAt = Instant.zero
     /// When something last happened to it that links have to get over.
     var disturbedAt = Instant.zero
-    /// What its machine was at a moment, and which start of its node that is of.
+    /// A snapshot of its machine, with the start of its node that the snapshot belongs to.
     var snapshot: (incarnation: Int, endpoint: Endpoint)?
     /// Whether it was made to be that again: its node repeats itself.
     var wasReverted = false
@@ -89,7 +89,7 @@ final class SimulatedHost {
     /// The names that its user has taken, the last one last.
     private(set) var names: [String]
     var writing: [Writing]
-    /// What its node has to announce of that, by chat.
+    /// The announcements of typing that its node has to make, by chat.
     var typing: [TypingModel]
     /// All identities that it ever blocked: these have heard a farewell from a node that went on.
     var blocks: [Int: Block] = [:]

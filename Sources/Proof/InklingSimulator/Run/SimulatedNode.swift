@@ -56,7 +56,7 @@ final class SimulatedNode {
         return reaction
     }
 
-    /// It is what it was before.
+    /// Resets the state that a snapshot does not have.
     func reverted() {
         wills = [:]
         (dropped, surplus) = (
@@ -65,9 +65,9 @@ final class SimulatedNode {
         nameDue = nil
     }
 
-    /// It has another name: its peers hear of that now, or a second after they last heard of one.
+    /// Records a change of the node's name. Its peers hear of the name now, or a second after the last name.
     func noteNewName(_ now: Instant) {
-        // What waits is told with the name of that moment.
+        // A waiting report has the name of its moment.
         if let nameDue, nameDue > now { return }
         nameDue = nameDue.map { max(now, $0 + Limits.nameInterval) } ?? now
     }
@@ -81,21 +81,25 @@ final class SimulatedNode {
         return untaken
     }
 
-    /// What an input took of the processor's time.
+    /// Returns the work of an input.
     ///
     /// - Parameters:
-    ///   - bytes: The datagram that it was, if it was one.
+    ///   - bytes: The datagram, if the input was one.
     ///   - before: The drops before it.
     func work(_ reaction: Reaction, _ bytes: [UInt8]?, _ before: [DropReason: Int]) -> Work {
         var work = Work()
         var answers = 0
         for case .send(let bytes, _, let kind) in reaction.outputs {
-            work.datagrams += 1
-            if kind.isSealed { work.seals += 1 }
+            if kind == .typing || kind == .heartbeat {
+                work.statuses += 1
+            } else {
+                work.datagrams += 1
+                if kind.isSealed { work.seals += 1 }
+            }
             if kind == .response, responses.insert(SealedHeader(bytes).counter).inserted { answers += 1 }
             guard kind == .initiation, bytes.count >= 5 else { continue }
             let index = SealedHeader(bytes).index
-            // A key pair and two agreements; what is sent again costs nothing.
+            // An initiation costs a key pair and two agreements. A repeated one costs nothing.
             if index != newestAttempt { work.limitedAgreements += 3 }
             newestAttempt = index
         }
@@ -118,10 +122,10 @@ final class SimulatedNode {
     }
 }
 
-/// All that an input came to. It is gathered in one access: an endpoint is too large to be copied for each question.
+/// All results of an input, gathered in one access: an endpoint is too large to be copied for each query.
 struct Reaction {
     let outputs: [Output]
-    /// The chat of the session that the datagram was for, as it was before.
+    /// The chat of the session that the datagram was for, before the input.
     let chat: ChatID?
     /// How many datagrams were dropped.
     let dropped: Int

@@ -1,7 +1,7 @@
 import InklingCore
 import InklingWire
 
-/// What people do, and what befalls the network.
+/// The actions of people and the faults of the network.
 extension Simulation {
     func perform(_ step: Scenario.Step) {
         let host = hosts[step.host]
@@ -25,7 +25,7 @@ extension Simulation {
     // MARK: People
 
     private func actAsPerson(_ host: SimulatedHost, _ action: Scenario.Action) {
-        // What is due at this very moment is still said of the time before.
+        // A deadline of this very moment belongs to the time before the action.
         input(host) { $0.advance(to: $1) }
         switch action {
         case .leave, .block, .unblock: limits.resetReports(of: host.index)
@@ -63,7 +63,7 @@ extension Simulation {
         }
     }
 
-    /// What a user does while no fault is left.
+    /// Performs a user's action after the faults.
     func act(_ host: SimulatedHost, _ action: Scenario.Action) {
         actAsPerson(host, action)
         accuracy?.wrote(host.index, now)
@@ -156,7 +156,7 @@ extension Simulation {
         input(host) { $0.resume(now: $1) }
     }
 
-    /// Whatever the node sent until now counts as before its farewell; what follows may be one.
+    /// Records a farewell. Earlier datagrams of the node count as before the farewell; later ones may be farewells.
     func sayFarewell(_ host: SimulatedHost, _ chat: Int) {
         expectDeparture(of: host, from: chat)
         host.farewells[chat] = lastNumber
@@ -166,7 +166,7 @@ extension Simulation {
     /// In a good network all who have had a link for a while see a farewell at once.
     private func expectDeparture(of host: SimulatedHost, from chat: Int) {
         let isLossless = !hasFaults || scenario.faults.isDisjoint(with: [.loss, .bursts, .corruption])
-        // Who sends recorded datagrams again may bring about a second handshake at another address.
+        // A replay of recorded datagrams may cause a second handshake at another address.
         guard isLossless, !scenario.faults.contains(.replay), isCalm(host) else { return }
         let identity = host.plan.identity
         guard hosts.filter({ $0.plan.identity == identity }).count == 1 else { return }

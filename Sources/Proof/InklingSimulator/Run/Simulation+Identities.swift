@@ -1,7 +1,7 @@
 import InklingCore
 import InklingWire
 
-/// Who the hosts are, and where.
+/// The identities of the hosts, and their addresses.
 extension Simulation {
     private static let commonIdentities: [KeyPair] = {
         var generator = SeededGenerator(seed: 42)

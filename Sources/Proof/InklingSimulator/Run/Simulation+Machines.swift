@@ -1,7 +1,7 @@
 import InklingCore
 import InklingWire
 
-/// What befalls nodes and the machines that they run on.
+/// The faults of nodes and of their machines.
 extension Simulation {
     func start(_ host: SimulatedHost) {
         guard case .off = host.state else { return }
@@ -63,7 +63,7 @@ extension Simulation {
             guard case .running(let node) = host.state, !node.isSuspended, node.timerAt != nil else { return }
             host.snapshot = (host.incarnation, node.endpoint)
         case .revert: revert(host)
-        // A peer that is known by hand alone is tried once a minute: that would be all there is to wait for.
+        // A node tries a peer known by hand alone once a minute: a longer sleep would only add waiting.
         case .sleep(let length): sleep(host, scenario.network.isByHand ? min(length, 50_000) : length)
         default: return
         }
@@ -88,6 +88,15 @@ extension Simulation {
         input(host) { $0.advance(to: $1) }
         input(host) { $0.rename(host.name, now: $1) }
         input(host) { $0.setAway(node.isAway, now: $1) }
+        for (identity, block) in host.blocks.sorted(by: { $0.key < $1.key }) {
+            guard let user = hosts.first(where: { $0.plan.identity == identity })?.key.userID else { continue }
+            // The user's blocks are those of this moment, as the name is.
+            if case .inForce = block {
+                input(host) { $0.block(user, now: $1) }
+            } else {
+                input(host) { $0.unblock(user, now: $1) }
+            }
+        }
         confirmDrained(host)
         changeNetworks(host)
         for chat in host.chats.sorted() {
@@ -131,7 +140,7 @@ extension Simulation {
         checker.forget(host.index)
     }
 
-    /// What the node knows of places goes into its state directory.
+    /// Keeps the addresses that the node knows, as in its state directory.
     func keepAddresses(_ host: SimulatedHost, _ chat: Int) {
         guard let node = host.node else { return }
         for other in hosts where other.key != host.key {
@@ -177,7 +186,7 @@ extension Simulation {
             return
         }
         goOn(host, node, waiting: [])
-        // What discovery holds has run out on both sides, and comes again.
+        // The entries of discovery have expired on both sides, and come again.
         for chat in host.chats.sorted() {
             loseAll(host, chat)
             advertise(host, chat)
@@ -185,7 +194,7 @@ extension Simulation {
         }
     }
 
-    /// A node that was stopped goes on: its timer first, then what has waited in its socket.
+    /// Continues a node that was stopped: its timer first, then the arrivals in its socket.
     private func goOn(_ host: SimulatedHost, _ node: SimulatedNode, waiting: [Pause.Waiting]) {
         host.state = .running(node)
         host.wokeAt = now
@@ -201,7 +210,7 @@ extension Simulation {
             input(host) { $0.socketDrained(now: $1) }
             changeNetworks(host)
         } else {
-            // Too short a pause for the node to notice: what waited is taken as it is.
+            // The pause was too short for the node to notice: the node takes waiting datagrams for fresh.
             changeNetworks(host)
             receiveAll()
         }

@@ -1,7 +1,7 @@
 import InklingCore
 import InklingWire
 
-/// What nodes ask for, and report.
+/// The requests and reports of nodes.
 extension Simulation {
     func act(_ output: Output, _ host: SimulatedHost, _ node: SimulatedNode, cause: Packet?) {
         switch output {
@@ -67,8 +67,8 @@ extension Simulation {
             checker.report(fault.rule, "host \(host.index): \(fault.text)", now)
         case .success(let message):
             guard let identity, checker.isShownTyping(identity, in: chat, by: host.index) else { return }
-            // They may have begun again since; a node that crashed before may still be shown for 3 s from its last
-            // datagram, which may have been late, and another device may be the one that types.
+            // The author may have begun again since, or types on another device. A node that crashed before may be
+            // shown for 3 s after its last datagram, which may have been late.
             let writer = hosts[message.host]
             let isAgain = writer.writing[chat].newestEdit > message.at
             let isFresh = writer.incarnation > 1 && now - writer.startedAt < .seconds(4) + longestDelay

@@ -3,11 +3,11 @@ import InklingWire
 
 /// Runs one scenario: the production core in every node, a virtual clock, a virtual LAN.
 ///
-/// First the faults of the scenario, with every rule held against every step; then all of them end, and within 10 s
-/// the nodes have to agree on who is there, and typing and messages have to get through to everybody. Two runs of one
-/// scenario are equal to the byte.
+/// The faults of the scenario come first, with every rule checked at every step. Then all faults end, and within 10 s
+/// the nodes have to agree on presence. Typing and messages have to reach everybody. Two runs of one scenario are
+/// equal to the byte.
 package final class Simulation {
-    /// What a run came to.
+    /// The result of a run.
     package struct Result: Equatable, Sendable {
         package let violation: Violation?
         package let coverage: Coverage
@@ -92,7 +92,7 @@ package final class Simulation {
     var generator: SeededGenerator
     var attacker: ReplayAttacker
     let adversary: Adversary?
-    /// The people who are shown no more after the input that is being done: what goes out with it may say so (L-44).
+    /// The people who are shown no more after the current input: the datagrams of that input may say so (L-44).
     var departing: [(chat: ChatID, key: PublicKey)] = []
     /// The start of each node to which the adversary has announced its service instances, and their names.
     var deceived: [Int: (incarnation: Int, names: Set<String>)] = [:]
@@ -220,10 +220,10 @@ package final class Simulation {
     ) {
         guard case .running(let node) = host.state else { return }
         checker.checkStatuses(of: host.index, now)
-        if let deadline = node.deadline, now - deadline > Limits.lateTimer { host.lateAt = now }
         let before = adversary == nil ? [:] : node.endpoint.counters.drops
         let reaction = node.react(to: body, ofSession: cause?.session, now)
         if adversary != nil { host.processor.spend(node.work(reaction, cause?.bytes, before), now) }
+        if reaction.wantsSocketDrained { host.lateAt = now }
         var newest: Packet?
         if let cause, let chat = reaction.chat {
             let isTaken = reaction.dropped == 0
@@ -256,7 +256,7 @@ package final class Simulation {
         confirmDrained(host)
     }
 
-    /// Sees to it that the node is woken at its next deadline, or a little later where its timers are.
+    /// Schedules the wake of a node at its next deadline, or a little later if its timers are late.
     private func schedule(_ node: SimulatedNode, of host: SimulatedHost) {
         guard let deadline = node.deadline else { return }
         let at = max(deadline, now)

@@ -1,5 +1,5 @@
 extension Scenario.Action {
-    /// What is done, but not who it happens to or for how long.
+    /// The kind of an action, without its target and duration.
     package enum Kind: Sendable {
         case edit, empty, send, open, join, leave, goAway, comeBack, rename, block, unblock
         case quit, crash, crashWithLastWill, start, suspend, resume, pause, sleep

@@ -1,6 +1,6 @@
 /// Scenarios that measure instead of trying to break something: nothing happens in them but loss.
 extension Scenario {
-    /// What the network loses, in 1,000.
+    /// The losses of the network, in 1,000.
     package struct Loss: Sendable {
         package let name: String
         package let perMille: Int

@@ -1,4 +1,4 @@
-/// All that happens in one run: who is there, what the network does to datagrams, and what people and machines do when.
+/// All events of one run: the hosts, the effects of the network on datagrams, and the actions of people and machines.
 ///
 /// A seed draws one (``init(seed:)``); the network's single decisions follow from the seed as well. Parts can be left
 /// out of it, so that a failure can be narrowed down to what it needs.
@@ -10,7 +10,7 @@ package struct Scenario: Sendable {
     package var steps: [Step]
     /// When the faults end, in milliseconds from the start.
     package internal(set) var faultsEnd: Int
-    /// Who attacks; nil in most scenarios.
+    /// The adversary; nil in most scenarios.
     package var adversary: AdversaryPlan?
 
     /// One machine with a node of one user.
@@ -28,7 +28,7 @@ package struct Scenario: Sendable {
         package let lateness: Int
     }
 
-    /// What the network does to each datagram while the faults last. Ratios are of 1,000.
+    /// The effects of the network on each datagram while the faults last. Ratios are of 1,000.
     package struct NetworkPlan: Sendable {
         /// The least and the most that a datagram takes, in microseconds.
         package var delay = 100...400
@@ -54,7 +54,7 @@ package struct Scenario: Sendable {
 
     /// One thing that happens.
     package struct Step: Sendable {
-        /// Its place in the scenario as drawn; it stays when others are left out.
+        /// Its place in the scenario as drawn, which stays when others are left out.
         package let number: Int
         /// In milliseconds from the start.
         package let at: Int
@@ -68,7 +68,7 @@ package struct Scenario: Sendable {
         case empty(chat: Int)
         /// Sends a message of so many bytes.
         case send(chat: Int, size: Int)
-        /// Goes to another chat at the prompt: what is being typed elsewhere is typed no more.
+        /// Opens another chat at the prompt, which ends the typing elsewhere.
         case open(chat: Int)
         case join(chat: Int)
         case leave(chat: Int)
@@ -92,12 +92,12 @@ package struct Scenario: Sendable {
         case unplug(Int)
         /// Nothing passes from this host to the other for so many milliseconds.
         case partition(to: Int, Int)
-        /// What goes from this host to the other is held for so many milliseconds, and then comes at once.
+        /// Holds the datagrams from this host to the other for so many milliseconds. All of them then arrive at once.
         case clog(to: Int, Int)
         /// Another address.
         case move
-        /// What goes from this host to the other is held back, until the host's node ends without a word; then it
-        /// comes bit by bit, one datagram in so many milliseconds.
+        /// Holds back the datagrams from this host to the other, until the host's node ends without a word. The
+        /// datagrams then arrive one by one, so many milliseconds apart.
         case holdBack(to: Int, Int)
         /// The machine is kept as it is, or made to be what it was then.
         case snapshot, revert

@@ -1,8 +1,8 @@
 extension Scenario {
     /// Draws the scenario of a seed.
     ///
-    /// Each seed has a mix of its own: most kinds of fault and of action are left out of most scenarios, so that what
-    /// is left meets in ways in which an average of everything never would.
+    /// Each seed has a mix of its own, without most kinds of fault and action. So the remaining kinds meet in ways
+    /// that an average of everything never has.
     ///
     /// - Parameters:
     ///   - hosts: the number of hosts; drawn as well where nil, 2 to 50, few more often than many.
@@ -23,7 +23,7 @@ extension Scenario {
         stepGenerator.draw()
         steps = stepGenerator.steps
         duration = max(duration, addRarities(until: duration))
-        // What lasts for minutes lasts to its end.
+        // A step of minutes lasts to its end.
         let ends = steps.map { step in
             switch step.action {
             case .sleep(let length): step.at + length
@@ -112,7 +112,7 @@ extension Scenario {
         return end
     }
 
-    /// What of all that can happen does happen in one scenario.
+    /// The kinds of events in one scenario.
     struct Mix {
         let chats: Int
         let longest: Int

@@ -1,6 +1,6 @@
 import InklingWire
 
-/// What a node does for those whom it does not know, bounded (L-8 to L-11, L-92, L-96, L-97, D-25).
+/// The limits of a node's work for strangers (L-8 to L-11, L-92, L-96, L-97, D-25).
 struct AdmissionControl: Sendable {
     private var beforeChecks = SlidingWindow(perSecond: Limits.initiationsBeforeChecks)
     private var load = SlidingWindow(perSecond: Limits.loadInitiations)
@@ -21,7 +21,7 @@ struct AdmissionControl: Sendable {
     private var previousKey: CookieKey
     private var keySince: Instant
 
-    /// How long a key makes cookies; for as long again its cookies count (L-11).
+    /// How long a key makes cookies. The cookies count for as long again (L-11).
     private static let keyLifetime = Limits.cookieLifetime / 2
 
     init(now: Instant, _ effects: inout Effects) {
@@ -43,17 +43,17 @@ struct AdmissionControl: Sendable {
     /// Whether an initiation is within those that are checked without a valid cookie (L-8, step 3).
     mutating func admitsCheck(now: Instant) -> Bool { !beforeChecks.count(now) }
 
-    /// What becomes of an initiation of one of the node's chats (L-8, step 5).
+    /// The decision on an initiation of one of the node's chats (L-8, step 5).
     enum Screening: Equatable {
         case open
-        /// It has to come again, with a cookie.
+        /// The initiator must send the initiation again, with a cookie.
         case retry
         case drop(DropReason)
     }
 
     /// - Parameters:
-    ///   - acquaintance: Who is known to be at its address.
-    ///   - isFar: Whether it is known to have come with a hop limit below 255 (L-92).
+    ///   - acquaintance: The acquaintance at the initiation's source address.
+    ///   - isFar: Whether the initiation came with a known hop limit below 255 (L-92).
     mutating func screen(
         hasCookie: Bool, from address: Address, _ acquaintance: Acquaintance, unconfirmedSessions: Int, isFar: Bool,
         _ surroundings: Surroundings, _ effects: inout Effects, now: Instant
@@ -75,7 +75,7 @@ struct AdmissionControl: Sendable {
         return key.cookie(for: initiation, address: address.bytes, port: address.port)
     }
 
-    /// Whether an initiation that opened may be answered; it counts then (L-10).
+    /// Returns whether the node may answer an initiation that opened, and counts the answer then (L-10).
     mutating func admitsAnswer(to acquaintance: Acquaintance, now: Instant) -> Bool {
         if acquaintance < .preferred, !answersToUnpreferred.hasRoom(now) { return false }
         if acquaintance < .linked, !answersToUnknown.hasRoom(now) { return false }

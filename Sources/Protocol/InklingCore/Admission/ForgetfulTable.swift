@@ -1,5 +1,5 @@
-/// A table of bounded size that forgets an entry at random to take another, so that nobody is refused, and nobody can
-/// choose which one goes.
+/// A table of bounded size. A new entry replaces a random one, so that the table refuses nobody and nobody can choose
+/// the victim.
 struct ForgetfulTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let capacity: Int
     private var values: [Key: Value] = [:]

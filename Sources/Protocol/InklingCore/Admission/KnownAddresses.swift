@@ -1,6 +1,6 @@
 import InklingWire
 
-/// Who is known to be at an address; the higher, the more of what is limited is kept for it (L-10, L-96, L-97, D-25).
+/// The best-known peer at an address. A higher case has a larger share of limited resources (L-10, L-96, L-97, D-25).
 enum Acquaintance: Int, Comparable {
     /// Nobody.
     case none
@@ -48,7 +48,7 @@ struct KnownAddresses: Sendable {
         return true
     }
 
-    /// The candidates of an instance have changed, or it is gone.
+    /// Applies a change of an instance's candidates, or the instance's removal.
     mutating func update(_ id: InstanceID, _ instances: InstanceTable, _ surroundings: Surroundings) {
         guard let instance = instances.find(id),
             instance.isByHand || instance.person.map(surroundings.isPreferred) ?? false

@@ -9,7 +9,7 @@ extension LinkTable {
         case none
     }
 
-    /// What one link counts for.
+    /// The properties of a link that decide on eviction.
     private struct Tenant {
         let id: LinkID
         let isDown: Bool
@@ -57,7 +57,8 @@ extension LinkTable {
         return newest(tenants.filter { $0.standing == lowest })
     }
 
-    /// The newest link of the source that has the most of these, if it has at least two more than `source` (L-99).
+    /// Returns the newest link of the source that has the most of these links. The source must have at least two more
+    /// than `source` (L-99).
     private func inSource(_ source: Source?, among tenants: [Tenant]) -> Room? {
         var groups: [Source: [Tenant]] = [:]
         for tenant in tenants {

@@ -1,10 +1,10 @@
-/// How well this user knows somebody; the higher, the later they give way when there is not room for all (L-52).
+/// How well this user knows a person. A node evicts lower standings first (L-52).
 package enum Standing: Comparable, Sendable {
     /// Anybody: keys are free.
     case stranger
     /// Met on two days at least 24 h apart, or a member of a secret chat: preferred to strangers.
     case met
-    /// The user has said that the key belongs to whom it says.
+    /// The user has confirmed the owner of the key.
     case verified
 }
 

@@ -1,6 +1,6 @@
 /// Where a datagram goes to or came from: an IPv6 address, a port, and the scope of a link-local address.
 ///
-/// IPv4 addresses are held in their IPv4-mapped form (`::ffff:a.b.c.d`), so one address has one form.
+/// An IPv4 address has its IPv4-mapped form (`::ffff:a.b.c.d`), so that no address has two forms.
 package struct Address: Hashable, Sendable, Comparable {
     /// The first eight bytes of the IPv6 address, big-endian.
     package let high: UInt64

@@ -1,10 +1,10 @@
 import InklingWire
 
-/// What an input brings about: outputs in their order, counters, and the random numbers that it takes.
+/// The effects of an input: outputs in their order, counters, and the random numbers that the input consumes.
 struct Effects: Sendable {
     /// The messages of a chat that wait for the list that ends their authors' typing (T-27).
     private struct Gate {
-        /// Who is listed as typing and is not any more.
+        /// The people in the last list of typists who have stopped typing.
         var typists: Set<PublicKey> = []
         var messages: [(author: PublicKey, output: Output)] = []
     }
@@ -88,7 +88,7 @@ struct Effects: Sendable {
         start + duration * (percent.lowerBound + Int(random.next() % UInt64(percent.count))) / 100
     }
 
-    /// The body of a greasing record, if one goes before a message.
+    /// Returns the body of a greasing record if the node sends one before a message.
     mutating func greasingRecord() -> [UInt8]? { Greasing.record(number: 0, using: &random)?.body }
 
     /// The place of a session that is completed now: after all others (L-70).

@@ -1,13 +1,13 @@
 import InklingWire
 
-/// What the user and the app ask for.
+/// The commands of the user and the app.
 extension Endpoint {
     // MARK: The node
 
     /// Applies the networks that this host is attached to, and the port of the socket. When they change, the node pings
     /// its peers, and begins its openings again (L-40).
     ///
-    /// - Parameter own: What this host can send from, beside its addresses on these networks (L-78).
+    /// - Parameter own: The source addresses of this host beside those on these networks (L-78).
     package mutating func setNetworks(
         _ networks: [LocalNetwork], own: OwnAddresses = OwnAddresses(), port: UInt16, now: Instant
     ) {
@@ -187,12 +187,12 @@ extension Endpoint {
 
     // MARK: Messages
 
-    /// Sends a message to all whose links are shown, or down, in a chat (M-36). It ends typing, in the same datagram and
-    /// before the text (M-9).
+    /// Sends a message to everybody in a chat whose link is shown or down (M-36). The message ends typing, in the
+    /// same datagram and before the text (M-9).
     ///
     /// - Parameter text: 1 to 65,536 bytes of UTF-8.
-    /// - Returns: The number of the message, and to how many people it goes.
-    /// - Throws: Nothing was sent then.
+    /// - Returns: The number of the message, and the number of recipients.
+    /// - Throws: An error after which nothing was sent.
     package mutating func send(
         _ text: String, to chat: ChatID, now: Instant
     ) throws(CommandError) -> (message: UInt64, recipients: Int) {
@@ -236,8 +236,8 @@ extension Endpoint {
 
     // MARK: Standing
 
-    /// How well the user knows whom, in place of what was said before; all others are strangers. Who is known better
-    /// comes first where there is not room for all (L-52), and some of what is limited is kept for them (L-6, L-10).
+    /// Replaces the standings of all people; people not listed are strangers. A node evicts lower standings first
+    /// (L-52), and keeps a share of some limits for higher ones (L-6, L-10).
     package mutating func setStandings(_ standings: [PublicKey: Standing], now: Instant) {
         begin(now)
         defer { finish() }
@@ -290,7 +290,7 @@ extension Endpoint {
         }
     }
 
-    /// What the user has just done shows at once (T-26).
+    /// Reports the effects of the user's own command at once (T-26).
     private mutating func tellDue(_ now: Instant) {
         for chat in chats.sortedIDs { roster.tellDue(in: chat, links, &effects, now: now) }
     }

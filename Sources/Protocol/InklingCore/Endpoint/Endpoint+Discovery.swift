@@ -1,6 +1,6 @@
 import InklingWire
 
-/// What discovery and peers by hand suggest: where peers may be.
+/// Possible addresses of peers, from discovery and by hand.
 extension Endpoint {
     /// Discovery lists an instance of a chat; again whenever its addresses change.
     ///
@@ -61,7 +61,7 @@ extension Endpoint {
         for id in links.sortedIDs where links[id].address == address { probe(id, now) }
     }
 
-    /// A peer given by hand; it is asked for its key in every chat (D-11).
+    /// Adds a peer by hand. The node asks the address for its key in every chat (D-11).
     package mutating func addPeer(_ address: Address, now: Instant) {
         begin(now)
         defer { finish() }
@@ -141,7 +141,7 @@ extension Endpoint {
         directory.instances.setKey(of: instance.id, to: nil)
         directory.instances[instance.id].nextAsk = now + Limits.ownKeyAskInterval
         if let person = instance.person { review(person, now) }
-        // What the user did not name is none of theirs to hear of.
+        // The user hears only of addresses that the user added.
         guard instance.isByHand, directory.noteOneself(address) else { return }
         effects.tell(.peerIsOneself(address))
     }

@@ -1,6 +1,6 @@
 import InklingWire
 
-/// Handshakes: initiations answered, responses taken, and the sessions that come of them.
+/// Handshakes: initiations answered, responses received, and the sessions that both make.
 extension Endpoint {
     // MARK: Initiations
 
@@ -78,7 +78,8 @@ extension Endpoint {
         effects.send(encoded, to: address, .response)
     }
 
-    /// The first sealed datagram opened on a responder's session: it joins (L-67), unless its frames say bye (L-34).
+    /// Joins a responder's session on which the first sealed datagram opened (L-67), unless its frames say bye
+    /// (L-34).
     mutating func confirm(
         _ unconfirmed: UnconfirmedSession, _ sealed: SealedDatagram, _ plaintext: [UInt8], from address: Address,
         _ now: Instant
@@ -105,7 +106,8 @@ extension Endpoint {
 
     // MARK: Responses
 
-    /// A response came: it completes a handshake, or leaves it as it was (L-7). Too many are not opened (L-49).
+    /// Receives a response, which completes a handshake or leaves the handshake unchanged (L-7). The node opens a
+    /// limited number of them (L-49).
     mutating func receive(_ response: Response, from address: Address, _ now: Instant) {
         guard var attempt = handshakes.attempt(response.receiverIndex) else { return effects.drop(.unknownIndex) }
         if attempt.wasSent(to: address) {

@@ -9,7 +9,7 @@ extension Endpoint {
         links.room(for: person, at: address, chatCount: chats.count, surroundings)
     }
 
-    /// Makes a link if there is room; it is down, and not shown (L-80).
+    /// Makes a link if there is room. The link is down, and not shown (L-80).
     mutating func make(
         _ person: PersonID, run: UInt64, _ epochs: EpochPair, at address: Address, _ now: Instant
     ) -> LinkID? {
@@ -136,7 +136,8 @@ extension Endpoint {
         pacer.remove(id)
     }
 
-    /// A chat is out of epochs: its links end, and it gets a new run, as if the node left and joined it (L-60).
+    /// Ends the links of a chat that has used up its epochs, and gives the chat a new run, as after leave and join
+    /// (L-60).
     private mutating func renewRun(in chat: ChatID, _ now: Instant) {
         for id in links.ids(in: chat) where links.contains(id) {
             sayBye(id, .left, .lostState, .replaced, rests: false, now)
@@ -150,7 +151,7 @@ extension Endpoint {
 
     mutating func advance(link id: LinkID, _ now: Instant) {
         guard let link = links.find(id) else { return }
-        // This may come late: what is over by now must not be said again.
+        // The timer may be late: the link must not announce typing that has ended by now.
         if let chat = chats.find(link.chat), chat.announcer.nextDeadline.map({ $0 <= now }) ?? false {
             for emission in chats[link.chat].announcer.advance(now) { announce(emission, in: link.chat, now) }
         }
@@ -236,7 +237,7 @@ extension Endpoint {
         finish()
     }
 
-    /// What is read from now on is new: a spent round of pings gets one more (L-89).
+    /// Handles the end of catching up: each later datagram is new. A spent round of pings gets one more ping (L-89).
     mutating func caughtUp(_ now: Instant) {
         for id in links.sortedIDs where links[id].liveness.isSpent { links[id].liveness.caughtUp(now) }
     }

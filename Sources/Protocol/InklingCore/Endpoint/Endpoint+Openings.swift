@@ -1,6 +1,6 @@
 import InklingWire
 
-/// Openings: what a node does to make links, or to bring them up.
+/// Openings: the attempts of a node to make links, or to bring them up.
 extension Endpoint {
     // MARK: Beginning and ending
 
@@ -10,7 +10,8 @@ extension Endpoint {
         if openings.find(person) == nil { restartOpening(with: person, now) }
     }
 
-    /// New candidates begin an opening again; an attempt under way goes on as the first, and takes them in (L-102).
+    /// Begins an opening again with new candidates. An attempt under way continues as the first, with the candidates
+    /// added (L-102).
     mutating func hasNewCandidates(_ person: PersonID, _ now: Instant) {
         guard hasToOpen(to: person, now) else { return stopOpening(with: person) }
         guard openings.find(person)?.isUnderWay == true else { return restartOpening(with: person, now) }
@@ -72,7 +73,7 @@ extension Endpoint {
         planRemembered(link.personID, now)
     }
 
-    /// The peer's session joined a down link. It has 3 s like one of an attempt, and then this node opens too.
+    /// Gives the peer, whose session joined a down link, 3 s as for an attempt. Then this node opens too.
     mutating func peerOpened(_ person: PersonID, _ index: UInt32, _ id: LinkID, _ now: Instant) {
         guard links.find(id)?.isDown == true, openings.find(person)?.isUnderWay != true else { return }
         if openings.find(person) == nil { openings.insert(Opening(at: now), for: person) }
@@ -140,7 +141,7 @@ extension Endpoint {
     /// How long a transmission waits for what may be sent.
     private static let transmissionDelay = Duration.milliseconds(50)
 
-    /// A key that was told makes no secret (W-4): the address is asked again.
+    /// Forgets a key from a tell that makes no secret (W-4). The node asks the address again.
     private mutating func forgetToldKey(of person: PersonID, _ now: Instant) {
         stopOpening(with: person)
         for instance in directory.instances.instances(of: person) where instance.isAsked {
@@ -219,7 +220,7 @@ extension Endpoint {
         return crowded.isEmpty ? addresses : addresses.filter { !crowded.contains($0) }
     }
 
-    /// Whether too many keys are listed at an address, and it has not told this one.
+    /// Returns whether an address lists too many keys and has not told this one.
     private func isCrowded(_ address: Address, for person: PersonID) -> Bool {
         guard directory.crowds.isCrowded(address, in: person.chat) else { return false }
         return !directory.instances.instances(of: person).contains { $0.isAsked && $0.addresses.contains(address) }

@@ -1,10 +1,10 @@
 import InklingWire
 
-/// What the user and the app can ask about.
+/// The queries of the user and the app.
 extension Endpoint {
     // MARK: People
 
-    /// What is known of a person who is reachable.
+    /// The state of a person who is reachable.
     package struct PersonState: Sendable, Hashable {
         package let person: Person
         package let presence: Presence
@@ -52,7 +52,7 @@ extension Endpoint {
     /// How many links are up or suspect (T-24).
     package var liveLinks: Int { links.liveCount }
 
-    /// The bytes of text that its user has not taken, or that are being put together, as they count (M-20).
+    /// The counted bytes of texts that the user has not taken, and of incomplete messages (M-20).
     package var heldText: Int { pools.size }
 
     /// The chat that a session of this node's belongs to, by its local index; nil if there is none.

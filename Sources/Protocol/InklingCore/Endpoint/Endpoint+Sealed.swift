@@ -1,6 +1,6 @@
 import InklingWire
 
-/// What sealed datagrams change.
+/// The effects of sealed datagrams.
 extension Endpoint {
     mutating func receive(_ sealed: SealedDatagram, from address: Address, _ now: Instant) {
         let index = sealed.receiverIndex
@@ -195,8 +195,8 @@ extension Endpoint {
             || !links[id].isDown && directory.coversByHand(links[id])
     }
 
-    /// Asks on a down link whether the peer is there, at most every 125 ms (L-71); of an address that the link may
-    /// follow to, the check asks (L-100).
+    /// Sends a ping on a down link, at most every 125 ms (L-71). To an address that the link may follow to, the check
+    /// sends the pings (L-100).
     private mutating func pingDown(_ id: LinkID, from source: Address, _ now: Instant) {
         guard source == links[id].address || !mayFollow(id, to: source) else { return }
         if let last = links[id].pings.lastSent, now - last < Limits.checkInterval { return }

@@ -1,6 +1,6 @@
 import InklingWire
 
-/// What goes out on links.
+/// The datagrams that links send.
 extension Endpoint {
     // MARK: Our own status
 
@@ -141,7 +141,7 @@ extension Endpoint {
 
     // MARK: Records
 
-    /// What a link that was changed has to send, as far as nothing limits it.
+    /// Sends all records that a changed link has and that no limit holds back.
     mutating func requestRecords(_ id: LinkID, _ now: Instant) {
         while let number = links[id].sender.nextForward(now) { send([.forward(number)], .forward, on: id) }
         if links[id].sender.wantsToSend, !links[id].liveness.isStale { pacer.request(id) }

@@ -2,12 +2,12 @@ import InklingWire
 
 /// The protocol as a deterministic state machine: one node's identity, chats, links and deadlines.
 ///
-/// Inputs are its mutating methods; each carries `now`, which never decreases, and first runs the deadlines that have
-/// passed (T-18). After an input the owner drains `nextOutput()` before it suspends, and comes back at `nextDeadline`.
-/// It performs no I/O and reads no clock; its randomness comes from the generator handed to the initialiser, so that
-/// two runs with the same inputs are equal to the byte.
+/// Inputs are the mutating methods. Each carries `now`, which never decreases, and first runs the deadlines that have
+/// passed (T-18). After an input the owner drains `nextOutput()` before it suspends, and comes back at
+/// `nextDeadline`. An endpoint performs no I/O and reads no clock. Its randomness comes from the generator of the
+/// initialiser, so that two runs with equal inputs are equal to the byte.
 package struct Endpoint: Sendable {
-    /// What a node starts with. All but the name stays as it is.
+    /// The settings of a node, all of them constant but the name.
     package struct Configuration: Sendable {
         /// The identity's static key pair.
         package var identity: KeyPair
@@ -98,11 +98,11 @@ package struct Endpoint: Sendable {
         return earliest(deadlines.earliest, or: lastInput + Limits.longestTimer)
     }
 
-    /// When `advance(to:)` has to be called at the latest, and whether anybody is shown as typing: for them the owner looks
-    /// at the time more often if its timers stand still in suspend.
+    /// Returns the latest time for `advance(to:)`, and whether anybody is shown as typing. While somebody is shown,
+    /// an owner whose timers stand still in suspend reads the clock more often.
     ///
-    /// It changes nothing; an owner that is an object would have the whole endpoint copied for any other question of this
-    /// size.
+    /// The method only reads. An owner that is an object would copy the whole endpoint for a query of this size that
+    /// is not mutating.
     package mutating func nextWake() -> (deadline: Instant?, isTypingShown: Bool) {
         (nextDeadline, roster.isTypingShown)
     }
@@ -113,7 +113,7 @@ package struct Endpoint: Sendable {
         finish()
     }
 
-    /// The socket was read until it was empty: what arrives from here on is new (L-30).
+    /// Ends catching up after the owner read the socket until it was empty: each later arrival is new (L-30).
     package mutating func socketDrained(now: Instant) {
         begin(now)
         pacer.socketWasRead()
@@ -126,7 +126,7 @@ package struct Endpoint: Sendable {
     /// Whether the owner has to say when the socket is empty.
     package var wantsSocketDrained: Bool { surroundings.isBehind || pacer.nextDeadline(lastInput) != nil }
 
-    /// Every input starts here: it notices lateness, then runs the deadlines that have passed.
+    /// Starts an input: notices lateness, then runs the deadlines that have passed.
     mutating func begin(_ now: Instant) {
         let (due, last) = (nextDeadline, lastInput)
         lastInput = now
@@ -173,7 +173,7 @@ package struct Endpoint: Sendable {
         register(.node)
     }
 
-    /// A link was changed: what depends on it follows.
+    /// Updates the state that depends on a changed link.
     private mutating func settle(_ id: LinkID) {
         register(.link(id))
         let isMoved = knownAddresses.update(id, links, surroundings)
@@ -197,7 +197,7 @@ package struct Endpoint: Sendable {
             case .link(let id): links.deadline(of: id)
             case .reports(let chat): roster.nextDeadline(in: chat)
             }
-        // What is due already is due now: it makes no timer late (L-30).
+        // A deadline in the past counts as due now, so that no timer looks late (L-30).
         deadlines.set(timer, to: deadline.map { max($0, lastInput) })
     }
 

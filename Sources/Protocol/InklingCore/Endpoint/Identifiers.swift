@@ -12,7 +12,7 @@ struct InstanceID: Hashable, Comparable, Sendable {
     static func < (left: InstanceID, right: InstanceID) -> Bool { left.value < right.value }
 }
 
-/// What a node calls one of its chats. It never leaves the node: no datagram holds anything constant of a chat.
+/// A node's local identifier of one of its chats. No datagram holds the identifier, or any other constant of a chat.
 package struct ChatID: Hashable, Comparable, Sendable {
     package let value: UInt64
 

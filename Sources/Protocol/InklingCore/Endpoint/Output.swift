@@ -27,13 +27,13 @@ package struct Person: Hashable, Sendable {
     }
 }
 
-/// What a datagram that goes out is for: its kind on the wire, and of a sealed one the frame that it was made for.
+/// The purpose of an outgoing datagram: its kind on the wire, and for a sealed one the frame that caused it.
 package enum DatagramKind: String, CaseIterable, Sendable, Hashable {
     case initiation, response, retry, ask, tell
     case heartbeat, typing, record, ack, forward, ping, pong, bye
 }
 
-/// What the core asks of its owner, in the order in which it has to happen.
+/// The actions for the core's owner, in their order.
 package enum Output: Equatable, Sendable {
     /// Send these bytes as one datagram.
     case send([UInt8], to: Address, DatagramKind)

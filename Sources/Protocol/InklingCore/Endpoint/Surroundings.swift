@@ -1,16 +1,16 @@
 import InklingWire
 
-/// What all parts of a node go by: its identity and settings, its networks, and whether it takes part. Only commands
-/// and a late timer change it.
+/// The state that all parts of a node share: its identity and settings, its networks, and its activity. Only commands
+/// and a late timer change this state.
 struct Surroundings: Sendable {
-    /// Whether the node takes part.
+    /// The participation of a node in its chats.
     enum Activity: Equatable {
         case running
         /// Our own timer was late, and what the socket still holds is old (L-30). `read`: the datagrams since.
         case catchingUp(read: Int)
-        /// Nothing is received or opened: the user suspended the program, or it ends.
+        /// The user suspended the program, or the program ends: the node receives and opens nothing.
         ///
-        /// `isBehind`: our own timer was late meanwhile, so that catching up comes next.
+        /// `isBehind`: Our own timer was late meanwhile, so that catching up comes next.
         case suspended(isBehind: Bool)
 
         /// Our own timer was late.
@@ -71,7 +71,7 @@ struct Surroundings: Sendable {
     /// The secret chats among those that the node is in.
     var secretChats: Set<ChatID> = []
     var networks: [LocalNetwork] = []
-    /// What this host can send from, beside its addresses on ``networks``.
+    /// The source addresses of this host beside those on ``networks``.
     var ownAddresses = OwnAddresses()
     var ownPort: UInt16 = 0
 
@@ -111,7 +111,7 @@ struct Surroundings: Sendable {
         networks.contains { $0.address.high == address.high && $0.address.low == address.low }
     }
 
-    /// Whether a socket of the node's own user is at that address. It asks the system.
+    /// Asks the system whether a socket of the node's own user has that address.
     func isOwnUsers(_ address: Address) -> Bool { isOwnHost(address) && configuration.isOwnUsers(address) }
 
     /// Those of a peer's addresses that are unicast, on-link and not this node's own (D-8).

@@ -69,8 +69,8 @@ struct Table<ID: Hashable & Comparable & Sendable, Value: Sendable>: Sendable {
     }
 }
 
-/// The entries of a table that have one key in common, in ascending order: what a node does for one person or chat
-/// must not cost more with each other one.
+/// The entries of a table that share a key, in ascending order. Work for one person or chat must not grow with the
+/// number of others.
 struct Index<Key: Hashable & Sendable, ID: Comparable & Sendable>: Sendable {
     private var ids: [Key: [ID]] = [:]
 

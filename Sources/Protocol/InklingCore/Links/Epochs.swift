@@ -59,7 +59,7 @@ enum EpochRules {
         return epoch == link.peer ? link.own : keyEpoch
     }
 
-    /// What becomes of a session that joins (L-68).
+    /// The effect of a session that joins (L-68).
     enum Joining: Equatable {
         /// A new link begins.
         case make
@@ -75,7 +75,7 @@ enum EpochRules {
         return pair == link ? .join : .replace
     }
 
-    /// What a response that opened comes to.
+    /// The effect of a response that opened.
     enum Response: Equatable {
         case joining(Joining)
         /// A handshake with that epoch goes to the same address (L-65, L-66).

@@ -1,6 +1,6 @@
 import InklingWire
 
-/// What this node shares with one run of a peer in one chat.
+/// The shared state with one run of a peer in one chat.
 ///
 /// Its state is the counters, the replay window and the records of both directions (L-69); the sessions are only keys.
 struct Link: Sendable {
@@ -107,7 +107,7 @@ struct Link: Sendable {
         return sender.restart(now: now)
     }
 
-    /// Our own timer was late: what the socket holds is read before silence ends anything (L-38, L-89).
+    /// Our own timer was late: the node reads the socket before silence ends anything (L-38, L-89).
     mutating func overslept(_ now: Instant) {
         liveness.overslept(now)
         sessions.putOffExpiry(now)
@@ -167,12 +167,12 @@ struct Link: Sendable {
 
     // MARK: Datagrams in
 
-    /// What is in a sealed datagram.
+    /// The content of a sealed datagram.
     enum Unsealed: Equatable {
         case dropped(DropReason)
         /// The last will (W-21).
         case lastWill
-        /// It completes a session under a counter that is marked: the peer's state is a snapshot's (L-93).
+        /// The datagram completes a session under a marked counter: the peer's state is a snapshot's (L-93).
         case snapshot
         case frames([Frame], isNewest: Bool)
     }

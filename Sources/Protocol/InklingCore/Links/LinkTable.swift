@@ -21,8 +21,8 @@ struct LinkTable: Sendable {
 
     /// A link that is known to exist; changed in place.
     #if DEBUG
-        // Without optimisation, Swift 6.2 copies a large value out of a coroutine, and then destroys the original, which a
-        // coroutine that has ended may have freed.
+        // Without optimisation, Swift 6.2 copies a large value out of a coroutine, and then destroys the original. A
+        // coroutine that has ended may have freed that original.
         subscript(id: LinkID) -> Link {
             get { links[id] }
             _modify { yield &links[id] }

@@ -1,6 +1,6 @@
 import InklingWire
 
-/// Whether a link is up, suspect or down (L-26, L-27, L-80): this is where somebody goes offline.
+/// The liveness of a link: up, suspect or down (L-26, L-27, L-80).
 struct Liveness: Sendable {
     private enum State: Equatable {
         /// Heard from; silence makes the link suspect then.
@@ -118,7 +118,7 @@ struct Liveness: Sendable {
         }
     }
 
-    /// What the socket holds may name the peer: a link due to end for want of a name has the time of a round (L-89).
+    /// Gives a link that is due to end for want of a name the time of a round: the socket may hold the name (L-89).
     mutating func putOffNameDeadline(_ now: Instant) {
         if nameDeadline <= now { nameDeadline = now + Limits.pingInterval * Limits.pings }
     }
@@ -126,7 +126,7 @@ struct Liveness: Sendable {
     /// This node stood still: nothing is known of the peer until evidence comes (L-42).
     mutating func stoodStill() { isStale = true }
 
-    /// What is read counts again: a spent round gets one more ping and 125 ms (L-89).
+    /// Gives a spent round one more ping and 125 ms, as datagrams count again (L-89).
     mutating func caughtUp(_ now: Instant) {
         guard case .suspect(Limits.pings, _, let reach) = state else { return }
         state = .suspect(pings: Limits.pings - 1, next: now, reach: reach)
@@ -149,7 +149,7 @@ struct Liveness: Sendable {
 
     // MARK: Time
 
-    /// What silence asks for.
+    /// The action that silence requires.
     enum Step: Equatable {
         case none
         case ping(Reach)

@@ -1,6 +1,6 @@
 import InklingWire
 
-/// What the peer of a link says of itself: its name, whether it is away, whether it types.
+/// The peer's own claims on a link: its name, whether it is away, whether it types.
 struct PeerStatus: Sendable {
     /// The name of the newest name record, unsafe to print; nil before record 0 was delivered (L-85).
     var name: String?
@@ -17,10 +17,10 @@ struct PeerStatus: Sendable {
 
     // MARK: Inputs
 
-    /// What a status comes to.
+    /// The effect of a status.
     enum Answer: Equatable {
         case applied(ReceivedTyping.Change)
-        /// It is older than another, or waited for too long.
+        /// The status waited for too long, or a newer one came before.
         case ignored(ReceivedTyping.Change)
     }
 

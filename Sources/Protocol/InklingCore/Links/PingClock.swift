@@ -35,7 +35,7 @@ struct PingClock: Sendable {
         }
     }
 
-    /// What a pong says.
+    /// The effect of a pong.
     enum Answer: Equatable {
         /// Its token is not awaited.
         case unexpected

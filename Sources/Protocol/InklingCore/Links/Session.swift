@@ -63,7 +63,7 @@ struct Session: Sendable {
         return isSending ? end : min(end, lastOpened + Limits.silentSession)
     }
 
-    /// What the socket holds may open on it: silence erases it later (L-38).
+    /// Puts off the expiry by silence: datagrams in the socket may open on the session (L-38).
     mutating func putOffExpiry(_ now: Instant) {
         let round = Limits.pingInterval * Limits.pings
         lastOpened = max(lastOpened, now + (round - Limits.silentSession))

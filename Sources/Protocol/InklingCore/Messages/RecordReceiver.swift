@@ -20,7 +20,8 @@ struct RecordReceiver: Sendable {
         case givenUp
     }
 
-    /// Whether a name was delivered, so that the link is shown (L-85). It is record 0, unless a forward passed over that (M-37).
+    /// Whether a name was delivered, so that the link is shown (L-85). The name is record 0, unless a forward passed
+    /// over that (M-37).
     private(set) var isPeerNamed = false
     private var expected: UInt32 = 0
     private var beyond: [UInt32: Record] = [:]

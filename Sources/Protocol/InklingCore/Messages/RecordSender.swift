@@ -43,7 +43,8 @@ struct RecordSender: Sendable {
     /// The oldest message, and the time for which the link was up when it became the oldest (M-30).
     private var oldest: (message: UInt64, since: Duration)?
     private var isNameDue = true
-    /// Whether a name failed and was not sent again: it may go before the peer is named, as record 0 does.
+    /// Whether a name failed and was not sent again. The node may send such a name before the peer is named, like
+    /// record 0.
     private var isNameLost = false
 
     /// - Parameters:
@@ -123,7 +124,7 @@ struct RecordSender: Sendable {
         settle(now)
     }
 
-    /// Queues another display name, 0 to 64 bytes. It replaces a name that still waits (M-24).
+    /// Queues another display name, 0 to 64 bytes. The name replaces a name that still waits (M-24).
     mutating func rename(_ name: String, now: Instant) {
         queue.rename(name)
         settle(now)

@@ -46,7 +46,7 @@ struct SendQueue {
     var firstBegun: Duration? { isEmpty ? nil : waiting[head].begun }
     /// The messages that wait or of which a part waits, oldest first.
     var messages: [UInt64] { waiting[head...].map(\.message) }
-    /// The instant from which on a name may go, if one waits (M-24).
+    /// The earliest instant for a waiting name, or nil if none waits (M-24).
     var nameDue: Instant? {
         guard isNameWaiting, isBetweenMessages else { return nil }
         return lastName.map { $0 + Limits.nameInterval } ?? .zero

@@ -91,8 +91,8 @@ struct SendWindow {
 
     /// Applies the newest ack, whose next is not beyond ``next``.
     ///
-    /// - Returns: The parts that it acknowledges, and the round trip of the latest record that it acknowledges or names for
-    ///   the first time; nil if that was sent twice (M-32).
+    /// - Returns: The parts that the ack acknowledges, and the round trip of the latest record that it acknowledges
+    ///   or names for the first time. The round trip is nil if the node sent that record twice (M-32).
     mutating func receive(_ ack: Ack, _ now: Instant) -> (acknowledged: [SendQueue.Part], sample: Duration?) {
         var latest: SentRecord?
         for index in sent.indices {

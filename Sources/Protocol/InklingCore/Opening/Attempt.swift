@@ -2,7 +2,7 @@ import InklingWire
 
 /// A handshake that waits for its response (L-4).
 struct Attempt: Sendable {
-    /// What it was begun for.
+    /// The reason for the attempt.
     enum Purpose: Equatable, Sendable {
         /// The opening of its key.
         case opening
@@ -10,7 +10,8 @@ struct Attempt: Sendable {
         case remembered
         /// A new session of that link (L-37, L-42).
         case link(LinkID)
-        /// A response that named other epochs (L-65, L-66); the opening goes on with it if it caused that attempt.
+        /// A response that named other epochs (L-65, L-66). The opening continues with this attempt if it caused the
+        /// one before.
         case followUp(ofOpening: Bool)
     }
 
@@ -58,13 +59,13 @@ struct Attempt: Sendable {
     var index: UInt32 { initiation.senderIndex }
     var isRemembered: Bool { purpose == .remembered }
     var isFollowUp: Bool { if case .followUp = purpose { true } else { false } }
-    /// Whether the opening of its key goes on with it.
+    /// Whether the opening of its key depends on this attempt.
     var isOfOpening: Bool { purpose == .opening || purpose == .followUp(ofOpening: true) }
     /// Where any transmission went.
     var destinations: Set<Address> { Set(responsesLeft.keys) }
     var nextDeadline: Instant { earliest(transmissions.first, or: startedAt + Limits.attempt) }
 
-    /// What is due.
+    /// The action that is due.
     enum Step: Equatable { case none, transmit, fail }
 
     func step(_ now: Instant) -> Step {
@@ -98,7 +99,8 @@ struct Attempt: Sendable {
     /// Whether a transmission went to that address.
     func wasSent(to address: Address) -> Bool { responsesLeft[address] != nil }
 
-    /// Whether a response from an address that a transmission went to may be opened; it counts then (L-49).
+    /// Returns whether the node may open a response from a destination of the attempt, and counts the response then
+    /// (L-49).
     mutating func takeResponse(from address: Address) -> Bool {
         guard let left = responsesLeft[address], left > 0 else { return false }
         responsesLeft[address] = left - 1

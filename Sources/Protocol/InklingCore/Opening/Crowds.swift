@@ -1,7 +1,7 @@
 import InklingWire
 
-/// Addresses at which discovery lists so many keys that most of them must be forged: only whoever is there can say which
-/// is theirs (D-17).
+/// The addresses at which discovery lists so many keys that most must be forged. Only the node there can tell the
+/// right key (D-17).
 struct Crowds: Sendable {
     private struct Place: Hashable {
         let chat: ChatID

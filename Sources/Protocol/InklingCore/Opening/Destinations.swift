@@ -1,7 +1,7 @@
 import InklingWire
 
-/// How many initiations go where: whoever forges service instances must not turn nodes against a host that is none of
-/// theirs (L-54).
+/// The limit of initiations to each address. Forged service instances must not turn nodes against a host that is not
+/// a node (L-54).
 struct Destinations: Sendable {
     private var unanswered = ForgetfulTable<Address, TokenBucket>(capacity: Limits.addressesRemembered)
     private var answered = ForgetfulTable<Address, Bool>(capacity: Limits.addressesRemembered)

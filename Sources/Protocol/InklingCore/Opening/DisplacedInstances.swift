@@ -52,8 +52,8 @@ extension PeerDirectory {
         add(instance, links, surroundings)
     }
 
-    /// Makes room for one more discovered instance of a key: replaces the one with the most failed attempts, of several
-    /// the one known longest, and none that is covered or untried (D-22).
+    /// Makes room for one more discovered instance of a key (D-22). The method evicts the instance with the most
+    /// failed attempts, or among equals the one known longest. Covered and untried instances stay.
     ///
     /// - Returns: Whether there is room.
     mutating func makeRoom(for person: PersonID, _ links: LinkTable) -> Bool {

@@ -1,6 +1,6 @@
 import InklingWire
 
-/// A responder's session until the first sealed datagram opens on it (L-12): it changes nothing.
+/// A responder's session until the first sealed datagram opens on it (L-12). Until then the session changes nothing.
 struct UnconfirmedSession: Sendable {
     let person: PersonID
     /// The run of the peer, and the epochs of the handshake.

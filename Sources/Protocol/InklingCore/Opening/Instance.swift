@@ -21,7 +21,7 @@ struct Instance: Sendable {
     fileprivate(set) var key: PublicKey?
     /// The candidates.
     var addresses: [Address]
-    /// All that discovery offered, usable or not: what is usable changes with the own networks.
+    /// All addresses that discovery offered. The usable ones change with the own networks.
     var offered: [Address] = []
     /// False once discovery no longer lists it.
     var isListed = true

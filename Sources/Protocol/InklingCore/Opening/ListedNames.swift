@@ -18,9 +18,9 @@ package struct ListedNames {
     private static let perPeriod = Limits.namesTried / 2
 
     private var names: [String: Name] = [:]
-    /// Those that are no chat's, tried or not.
+    /// The names that belong to no chat, tried or not.
     private var strangers = RandomTable<String, Void>()
-    /// Those that are to be tried, in their order; some may have gone.
+    /// The names to try, in their order; the browser may have removed some of them.
     private var waiting: [String] = []
     private var chats: [ChatKeys] = []
     private var periodEnd: Instant?
@@ -30,7 +30,7 @@ package struct ListedNames {
     /// - Parameter random: Decides which name is forgotten.
     package init(random: any RandomNumberGenerator & Sendable) { self.random = random }
 
-    /// From now on names of that chat count. All that is no chat's is tried again.
+    /// Counts names of that chat from now on. All names that belong to no chat are tried again.
     package mutating func join(_ chat: ChatKeys) {
         chats.append(chat)
         for name in names.keys.sorted() where names[name]?.chat == nil { wait(name) }
@@ -47,7 +47,7 @@ package struct ListedNames {
 
     /// The browser lists a name on an interface, for one more address family.
     ///
-    /// - Returns: The chat, if it is known whose name that is; otherwise ``next(_:)`` may tell later.
+    /// - Returns: The chat of the name, or nil while unknown. A later ``next(_:)`` may return it.
     package mutating func added(_ name: String, on interface: UInt32) -> ChatID? {
         if names[name] == nil {
             if names.count >= ListedNames.capacity { forgetOne() }
@@ -61,7 +61,7 @@ package struct ListedNames {
 
     /// The browser no longer lists a name on an interface, for one address family.
     ///
-    /// - Returns: The chat whose name that was, if it is known.
+    /// - Returns: The chat of the name, or nil if unknown.
     package mutating func removed(_ name: String, on interface: UInt32) -> ChatID? {
         guard var entry = names[name] else { return nil }
         let families = (entry.families[interface] ?? 0) - 1
@@ -78,8 +78,9 @@ package struct ListedNames {
         waiting = []
     }
 
-    /// Tries the names whose turn has come, and returns the next that is a chat's, with each interface that lists it as often
-    /// as it does; nil if there is none, or no more may be tried now.
+    /// Tries the names whose turn has come, and returns the next name that belongs to a chat. `interfaces` has each
+    /// interface as often as the interface lists the name. The result is nil without such a name, or when the limit
+    /// is reached.
     package mutating func next(_ now: Instant) -> (name: String, chat: ChatID, interfaces: [UInt32])? {
         if let end = periodEnd, end <= now { (periodEnd, triedInPeriod) = (nil, 0) }
         while triedInPeriod < ListedNames.perPeriod, let name = waiting.popLast() {

@@ -1,6 +1,6 @@
 import InklingWire
 
-/// What a node does to make a link with a key in a chat, or to bring one up.
+/// The attempts of a node to make a link with a key in a chat, or to bring one up.
 struct Opening: Sendable {
     enum State: Equatable, Sendable {
         /// The next attempt begins then.
@@ -60,7 +60,7 @@ struct Opening: Sendable {
         attempts = 1
     }
 
-    /// A handshake caused by L-65 or L-66 goes on in place of the attempt.
+    /// Continues with a handshake that L-65 or L-66 caused, in place of the attempt.
     mutating func goOn(with index: UInt32) { state = .attempting(index) }
 
     /// Its response opened, and a session joined a link.

@@ -1,6 +1,6 @@
 import InklingWire
 
-/// Where peers may be: what discovery lists, addresses by hand, last and remembered addresses.
+/// The possible addresses of peers: listed by discovery, added by hand, last and remembered.
 struct PeerDirectory: Sendable {
     /// The last addresses of ended links that are kept.
     private static let departedCapacity = 64
@@ -43,7 +43,7 @@ struct PeerDirectory: Sendable {
     /// Whether a link covers an address that was added by hand.
     func coversByHand(_ link: Link) -> Bool { instances(coveredBy: link).contains(where: \.isByHand) }
 
-    /// A link came up, or a session joined it while it was: it covers the instances at those addresses from now on.
+    /// Covers the instances at the addresses of a link that came up, or that a session joined while up.
     mutating func cover(_ link: Link, at addresses: [Address]) {
         for instance in instances.instances(of: link.personID) {
             guard instance.addresses.contains(where: addresses.contains), !instance.links.contains(link.id) else {
@@ -53,7 +53,8 @@ struct PeerDirectory: Sendable {
         }
     }
 
-    /// A link went down, or was forgotten: it covers nothing; instances that discovery no longer lists are forgotten.
+    /// Removes the cover of a link that went down or was forgotten, and forgets the instances that discovery no
+    /// longer lists.
     mutating func uncover(_ link: Link, _ links: LinkTable, _ surroundings: Surroundings) {
         for instance in instances.instances(of: link.personID) {
             if instance.links.contains(link.id) { instances[instance.id].links.remove(link.id) }
@@ -180,7 +181,7 @@ struct PeerDirectory: Sendable {
         return true
     }
 
-    /// Whether an address by hand is of the same host, whatever its port (D-16).
+    /// Returns whether an address by hand has the same host, with any port (D-16).
     func isHostByHand(_ address: Address) -> Bool {
         peersByHand.contains { $0.high == address.high && $0.low == address.low }
     }
@@ -203,7 +204,7 @@ struct PeerDirectory: Sendable {
 
     // MARK: Byes
 
-    /// A link ends by a bye: what it covers, or what has its address, rests (L-35).
+    /// Rests the instances of a link that ends by a bye: those that it covered, and those with its address (L-35).
     mutating func rest(_ link: Link, now: Instant) {
         departed.removeAll { $0.until <= now || $0.address == link.address }
         departed.append((link.address, now + Limits.rest))
@@ -221,8 +222,8 @@ struct PeerDirectory: Sendable {
         departed.contains { $0.address == address && now < $0.until }
     }
 
-    /// Keeps the last address of a link that this node ends by suspension; it is opened to until 90 s after the return
-    /// (L-88).
+    /// Keeps the last address of a link that this node ends by suspension. The node opens to the address until 90 s
+    /// after its return (L-88).
     mutating func keepLast(_ person: PersonID, at address: Address, until expires: Instant) {
         _ = instances.add(.last(address, expires: expires), chat: person.chat, key: person.key, addresses: [address])
     }

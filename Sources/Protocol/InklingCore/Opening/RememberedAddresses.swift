@@ -1,6 +1,6 @@
 import InklingWire
 
-/// The last addresses of links with people who are preferred, which are opened to whatever discovery says (D-19, D-23).
+/// The last addresses of links with preferred people. The node opens to them independently of discovery (D-19, D-23).
 struct RememberedAddresses: Sendable {
     struct Entry: Sendable {
         /// At most two, the last first.

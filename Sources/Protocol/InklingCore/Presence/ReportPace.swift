@@ -1,23 +1,23 @@
 import InklingWire
 
-/// How fast the changes of one chat are told, so that no number of peers outruns the reader (T-22, T-26).
+/// The pace of one chat's reports, so that no number of peers outruns the reader (T-22, T-26).
 struct ReportPace: Sendable {
-    /// The lists of typists that may be told.
+    /// The budget for lists of typists.
     var lists: TokenBucket
-    /// When the list is told that differs from the one told last; nil if none does.
+    /// When the next list is due that differs from the last one reported; nil if none does.
     var listDue: Instant?
-    /// Who was listed last.
+    /// The people in the last list.
     var listed: Set<PublicKey> = []
-    /// Whose presence or name is not what was told last, and why nothing is left of them, if nothing is.
+    /// The people whose presence or name differs from the last report, and the reason if they are gone.
     var due: [PublicKey: PresenceReason] = [:]
     /// Until when people whose link began a new state stay shown (L-103).
     var kept: [PublicKey: Instant] = [:]
-    /// When the first of those that are due may be told.
+    /// When the first report in `due` may follow.
     var presenceDue: Instant?
 
     /// The reports that may follow another of the same person within a second.
     private var repetitions: TokenBucket
-    /// Who was told of within the last second, and when last.
+    /// The people reported within the last second, and the time of the last report.
     private var told: [PublicKey: Instant] = [:]
     /// All of these reports, the oldest at `head`.
     private var reports: [(key: PublicKey, at: Instant)] = []
@@ -31,9 +31,9 @@ struct ReportPace: Sendable {
 
     var nextDeadline: Instant? { earliest(listDue, presenceDue) }
 
-    /// Whether a change of a person may be told now; if so, it counts as told.
+    /// Takes a report of a change of a person from the budget.
     ///
-    /// - Returns: When it may be told, if that is later.
+    /// - Returns: The earliest time for the report, or nil for now.
     mutating func takeReport(of key: PublicKey, _ now: Instant) -> Instant? {
         forget(now)
         if let last = told[key], !repetitions.take(now) {
@@ -44,7 +44,7 @@ struct ReportPace: Sendable {
         return nil
     }
 
-    /// The same with nothing counted so far, so that all that waits is due.
+    /// Returns a pace with the same reports waiting and nothing counted, so that all of them are due.
     func begunAnew(_ now: Instant) -> ReportPace {
         var pace = ReportPace(now: now)
         pace.listDue = listDue.map { _ in now }

@@ -1,6 +1,6 @@
 import InklingWire
 
-/// What the user sees of people: who is there, and who is typing.
+/// The people as reported to the user: their presence and their typing.
 struct Roster: Sendable {
     private struct Shown {
         let presence: Presence
@@ -14,10 +14,10 @@ struct Roster: Sendable {
         var links: Set<LinkID>
     }
 
-    /// Who is online or away, as last reported.
+    /// The people who are online or away, as last reported.
     private var people: [PersonID: Shown] = [:]
     private var typists: [ChatID: [PublicKey: Typist]] = [:]
-    /// Who was last reported to be typing.
+    /// The people in the last reported lists of typists.
     private var shownTyping: [ChatID: [Person]] = [:]
     private var paces: [ChatID: ReportPace] = [:]
     /// The chats whose deadlines may have changed.
@@ -25,7 +25,7 @@ struct Roster: Sendable {
 
     // MARK: Queries
 
-    /// When a change that waits is told.
+    /// Returns when a waiting change is due.
     func nextDeadline(in chat: ChatID) -> Instant? { paces[chat]?.nextDeadline }
 
     /// The people who are typing in a chat, in the order of the list (T-20).
@@ -76,7 +76,7 @@ struct Roster: Sendable {
         var pace = takePace(of: chat, now)
         defer { paces[chat] = pace }
         if let key, let due = pace.listDue, now < due {
-            // Those who are listed are told of in any case: nothing is sorted for each change.
+            // A person in the list is reported in any case: a change sorts nothing.
             let isOver = typists[chat]?[key] == nil && pace.listed.contains(key)
             return effects.holdMessages(of: key, in: chat, isOver)
         }
@@ -99,7 +99,7 @@ struct Roster: Sendable {
 
     private func list(_ chat: ChatID, _ pace: ReportPace, _ links: LinkTable) -> [Person] {
         (typists[chat] ?? [:])
-            // Nobody is listed before it was told that they are there.
+            // A list has nobody whose presence was not reported before.
             .filter { key, _ in pace.due[key] == nil || people[PersonID(chat: chat, key: key)] != nil }
             .map { key, typist in
                 let person = Person(key: key, name: name(of: PersonID(chat: chat, key: key), links))
@@ -134,7 +134,7 @@ struct Roster: Sendable {
         if presence == .offline, reason == .replaced, let kept, now < kept {
             (pace.kept[id.key], later) = (kept, kept)
         } else if isNews, before != nil || presence != .offline {
-            // What follows a message comes after it.
+            // A presence report follows the waiting messages of its person.
             let isBehindMessage = effects.holdsMessage(of: id.key, in: id.chat)
             later = isBehindMessage ? pace.listDue : pace.takeReport(of: id.key, now)
         }
@@ -156,7 +156,7 @@ struct Roster: Sendable {
         tellTyping(of: id.key, in: id.chat, links, &effects, now: now)
     }
 
-    /// The link of a person began a new state: for a while the person stays shown, until it is up (L-103).
+    /// Keeps a person shown until `end` while the new state of their link comes up (L-103).
     mutating func keepShown(_ id: PersonID, until end: Instant) {
         if people[id] != nil { paces[id.chat]?.kept[id.key] = end }
     }
@@ -174,7 +174,7 @@ struct Roster: Sendable {
         }
     }
 
-    /// Reports all that has waited: what the node's own user does shows at once.
+    /// Reports all waiting changes: effects of the node's own user show at once.
     mutating func tellDue(in chat: ChatID, _ links: LinkTable, _ effects: inout Effects, now: Instant) {
         guard let pace = paces[chat], pace.nextDeadline != nil else { return }
         paces[chat] = pace.begunAnew(now)

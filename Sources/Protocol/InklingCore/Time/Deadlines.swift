@@ -1,6 +1,6 @@
 import InklingWire
 
-/// What a deadline belongs to; the order decides between deadlines of one instant.
+/// The owner of a deadline. The order decides between deadlines of one instant.
 enum Timer: Hashable, Comparable, Sendable {
     case node
     case chat(ChatID)
@@ -15,8 +15,8 @@ enum Timer: Hashable, Comparable, Sendable {
 
 /// The deadlines of everything in a node, earliest first.
 ///
-/// An owner whose deadline moves later keeps its earlier entry: it is asked again when that one is reached. So a
-/// datagram that puts off a deadline costs no entry, and `earliest` may come before anything is due, never after.
+/// An owner whose deadline moves later keeps its earlier entry. The node asks the owner again when that entry is
+/// reached. So a datagram that puts off a deadline costs no entry, and `earliest` may be too early, never too late.
 struct Deadlines: Sendable {
     private struct Entry: Comparable {
         let instant: Instant

@@ -79,7 +79,7 @@ struct SlidingWindow: Sendable {
         self.limit = max(limit, 1)
     }
 
-    /// Counts an event whatever the limit.
+    /// Counts an event, also above the limit.
     ///
     /// - Returns: Whether there were more than the limit within the last second.
     mutating func count(_ now: Instant) -> Bool {

@@ -1,4 +1,4 @@
-/// Whether the content of an input field counts as typing a message: it has a visible character and is not a
+/// Returns whether the content of an input field counts as typing: the content has a visible character and is not a
 /// command.
 ///
 /// - Parameter text: the whole content of the input field.

@@ -1,6 +1,6 @@
 import InklingWire
 
-/// The sender's side of typing in one chat: what was edited → when a start or a stop is announced.
+/// The sender's side of typing in one chat, which turns edits into announcements of a start or a stop.
 struct TypingAnnouncer: Sendable {
     private enum State {
         /// Nothing is being typed.
@@ -14,7 +14,7 @@ struct TypingAnnouncer: Sendable {
     /// A typing frame that has to go out now.
     enum Emission: Equatable {
         case start, stop
-        /// A copy of the edge before; it carries the state of this moment.
+        /// A copy of the edge before, with the state of this moment.
         case copy
     }
 
@@ -22,7 +22,7 @@ struct TypingAnnouncer: Sendable {
     private var lastStart: Instant?
     private var copies: [Instant] = []
 
-    /// What the status of this chat says.
+    /// Whether the status of this chat says typing.
     var isAnnounced: Bool {
         if case .announced = state { true } else { false }
     }
@@ -80,7 +80,7 @@ struct TypingAnnouncer: Sendable {
         copies = []
     }
 
-    /// What became due; several, if the owner comes late.
+    /// Returns the emissions that became due; several if the owner comes late.
     mutating func advance(_ now: Instant) -> [Emission] {
         var emissions: [Emission] = []
         switch state {

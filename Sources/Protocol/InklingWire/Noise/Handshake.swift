@@ -73,7 +73,7 @@ package struct PendingHandshake: Sendable {
 
 /// A handshake at its responder, after Noise message 1. The node decides by key, run and epoch whether to respond (L-8).
 package struct ReceivedHandshake: Sendable {
-    /// The initiator's static key. A recorded initiation shows it too, so it proves no presence (L-12).
+    /// The initiator's static key. A recorded initiation shows the key too, so the key proves no presence (L-12).
     package let remote: PublicKey
     /// The initiator's run, and the epoch that the initiation names.
     package let peer: RunAndEpoch

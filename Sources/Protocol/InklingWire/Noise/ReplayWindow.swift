@@ -1,7 +1,7 @@
-/// The counters of a state that were marked, 1,024 up to the highest (W-22). It outlives the sessions of the state.
+/// The marked counters of a state, 1,024 up to the highest (W-22). The window outlives the sessions of the state.
 ///
-/// It is a ring of blocks of 64 bits, after RFC 6479, with one block more than the window needs. Thus moving on clears
-/// whole blocks and shifts nothing. A node checks, authenticates and then marks (W-23).
+/// The window is a ring of blocks of 64 bits, after RFC 6479, with one block more than it needs. Thus an advance
+/// clears whole blocks and shifts nothing. A node checks, authenticates and then marks (W-23).
 package struct ReplayWindow: Sendable {
     /// The place of a counter in the window.
     package enum Place: Hashable, Sendable {

@@ -16,5 +16,5 @@ extension Mutant: Comparable {
     package static func < (left: Mutant, right: Mutant) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The mutant that runs; nil: the core as it is. One at a time: it is set before a run, and never while one goes on.
+/// The mutant that runs; nil: the core without a mutant. A test sets it before a run, and never during one.
 nonisolated(unsafe) package var activeMutant: Mutant?
