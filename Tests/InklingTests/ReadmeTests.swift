@@ -4,8 +4,18 @@ import InklingText
 import Logging
 import Testing
 
-/// The example of README.md, as it stands there.
-private func example() async throws {
+/// The example of README.md.
+private func readme() async throws {
+    let node = try await Node.start(Configuration(name: "Alice"), logger: Logger(label: "chat"))
+    try await node.join(Chat("kitchen"))
+    _ = await node.waitForOthers(in: "kitchen", within: .seconds(30))
+    await node.compose("Hel", in: "kitchen")  // the others see that Alice types
+    _ = try await node.send("Hello!", to: "kitchen")  // the message comes, and typing ends
+    for await people in await node.typing(in: "kitchen") { print(people.map { SafeText.name($0.name) ?? "Someone" }) }
+}
+
+/// The example of Documentation/embedding.md.
+private func embedding() async throws {
     let node = try await Node.start(Configuration(name: "Alice"), logger: Logger(label: "chat"))
     let events = await node.events()
     try await node.join(Chat("kitchen"))
@@ -32,16 +42,18 @@ private func example() async throws {
 
 @Suite("README")
 struct ReadmeTests {
-    @Test("the example for programs in Swift is the one that is compiled here")
-    func example() throws {
+    @Test(
+        "the examples for programs in Swift are those that are compiled here",
+        arguments: [("readme", "README.md"), ("embedding", "Documentation/embedding.md")])
+    func example(function: String, document: String) throws {
         let file = URL(filePath: #filePath)
-        let readme = try String(
-            contentsOf: file.deletingLastPathComponent().appending(path: "../../README.md"), encoding: .utf8)
+        let text = try String(
+            contentsOf: file.deletingLastPathComponent().appending(path: "../../\(document)"), encoding: .utf8)
         let own = try String(contentsOf: file, encoding: .utf8)
-        let start = try #require(own.range(of: "async throws {\n")).upperBound
+        let start = try #require(own.range(of: "func \(function)() async throws {\n")).upperBound
         let end = try #require(own.range(of: "\n}\n", range: start..<own.endIndex)).lowerBound
         let lines = own[start..<end].split(separator: "\n", omittingEmptySubsequences: false)
         let compiled = lines.map { $0.hasPrefix("    ") ? $0.dropFirst(4) : $0 }.joined(separator: "\n")
-        #expect(readme.contains("```swift\nimport Inkling\nimport InklingText\nimport Logging\n\n\(compiled)\n```\n"))
+        #expect(text.contains("```swift\nimport Inkling\nimport InklingText\nimport Logging\n\n\(compiled)\n```\n"))
     }
 }
