@@ -148,7 +148,8 @@ struct ChatHandleTests {
     @Test("a name that no chat can have is refused, and an invite is no name")
     func names() async throws {
         let node = try await NodeTests.node("Alice", chats: [])
-        for name in ["", String(repeating: "x", count: 65), "a\u{0}b"] {
+        let invite = try #require(try Chat("kitchen", secret: .random()).invite)
+        for name in ["", String(repeating: "x", count: 65), "a\u{0}b", invite] {
             await #expect(throws: NodeError.self) { try await node.join(name) }
         }
         #expect(await node.chats.isEmpty)
