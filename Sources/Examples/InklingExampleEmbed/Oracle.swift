@@ -10,8 +10,7 @@ import Logging
 ///
 /// Arguments name peers that discovery does not reach, as HOST:PORT. Ctrl-C ends the app.
 @main struct Oracle {
-    let node: Node
-    let chat: Chat
+    let chat: ChatHandle
 
     static func main() async {
         guard let name = CommandLine.arguments.dropFirst().first else {
@@ -24,20 +23,19 @@ import Logging
         let logger = Logger(label: "oracle") { StreamLogHandler.standardError(label: $0) }
         do {
             let chat = try Chat(name)
-            let oracle = Oracle(node: try await Node.start(configuration, logger: logger), chat: chat)
-            try await oracle.run()
+            let node = try await Node.start(configuration, logger: logger)
+            // Before joining, so that notices and messages are not missed.
+            let events = await node.events()
+            try await Oracle(chat: node.join(chat)).run(events)
         } catch {
             end("\(error)", status: 1)  // What happened, and what to do about it.
         }
     }
 
     /// Reads events until the node is stopped.
-    private func run() async throws {
+    private func run(_ events: NodeEvents) async {
         let signals = [SIGINT, SIGTERM].map { stop(on: $0) }
         defer { signals.forEach { $0.cancel() } }
-        // The subscription precedes the join, so that no event is lost.
-        let events = await node.events()
-        try await node.join(chat)
         // Answers take time, and the loop reads events meanwhile. The next answer is for the latest question.
         let (questions, asked) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         defer { asked.finish() }
@@ -59,10 +57,10 @@ import Logging
 
     private func reply() async {
         // Peers show "Oracle is typing" until the message arrives. An app with an editor would report each edit.
-        await node.startTyping(in: chat.name)
+        await chat.node.startTyping(in: chat.name)
         try? await Task.sleep(for: .seconds(1))
         do {
-            _ = try await node.send(["Yes.", "No.", "Ask again later."].randomElement() ?? "", to: chat.name)
+            try await chat.send(["Yes.", "No.", "Ask again later."].randomElement() ?? "")
         } catch {
             say("no answer: \(error.fact)")
         }
@@ -72,7 +70,7 @@ import Logging
     private func stop(on number: Int32) -> any DispatchSourceSignal {
         signal(number, SIG_IGN)
         let source = DispatchSource.makeSignalSource(signal: number)
-        source.setEventHandler { Task { await node.stop() } }
+        source.setEventHandler { Task { await chat.node.stop() } }
         source.resume()
         return source
     }
