@@ -24,7 +24,7 @@ import Logging
         do {
             let chat = try Chat(name)
             let node = try await Node.start(configuration, logger: logger)
-            // Before joining, so that notices and messages are not missed.
+            // The app reads events before it joins: notices and messages thus reach it.
             let events = await node.events()
             try await Oracle(chat: node.join(chat)).run(events)
         } catch {
