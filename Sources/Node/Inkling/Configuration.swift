@@ -1,18 +1,18 @@
 import InklingModel
 import InklingWire
 
-/// How a node is set up. ``Node/start(_:logger:)`` checks it; changes after that have no effect.
+/// The settings of a node. ``Node/start(_:logger:)`` checks them; changes after that have no effect.
 public struct Configuration: Sendable {
-    /// The display name. Trimmed and in NFC, it must have 1 to 64 bytes of UTF-8 and no control characters (M-25). It need not
-    /// be unique.
+    /// The display name. Trimmed and in NFC, the name must have 1 to 64 bytes of UTF-8 and no control characters
+    /// (M-25). Several people may have the same name.
     public var name: String
-    /// The directory where the identity and the known peers are kept; nil for ``defaultStateDirectory``. It is made if it is
-    /// missing, and one node uses it at a time.
+    /// The directory of the identity and the known peers; nil for ``defaultStateDirectory``. The node makes a missing
+    /// directory. One node uses a directory at a time.
     public var stateDirectory: String?
-    /// Whether the identity is new and never saved. The state directory is not touched then.
+    /// Whether the identity is new and never saved. The node doesn't touch the state directory then.
     public var isEphemeral = false
-    /// Whether to use the kept identity even if another node of this user may be using it: then both are one person
-    /// to others, and don't see each other. Otherwise a second node gets a temporary identity.
+    /// Whether to use the kept identity even if another node of this user is using it. Others then see both nodes as
+    /// one person, and the two nodes don't see each other. Otherwise a second node gets a temporary identity.
     public var sharesIdentity = false
     /// The UDP port, 1 to 65,535; 0 for a free one, which suits all nodes but those that others name by hand.
     public var port: UInt16 = 0
@@ -22,46 +22,47 @@ public struct Configuration: Sendable {
     public var interfaces: [String] = []
     /// The names of interfaces to leave out; only where ``interfaces`` is empty.
     public var excludedInterfaces: [String] = []
-    /// Whether peers are looked for, and the node is advertised, over DNS-SD. Without it only peers named by hand are found.
+    /// Whether to look for peers, and to advertise the node, over DNS-SD. Otherwise the node finds only the peers named
+    /// by hand.
     public var discovery = true
     /// Peers named by hand, as `HOST:PORT` or `[IPV6]:PORT`, in addition to those that discovery finds (D-11).
     public var peers: [String] = []
     /// Whether anybody may ask for this node and open to it from beyond the networks that this host is attached to (D-16).
     /// Otherwise those named by hand may, and those with whom it has a link.
     public var acceptsRouted = false
-    /// Whether a helper process says goodbye if this one dies: then others see it at once, instead of after 3 s.
+    /// Whether a helper process says goodbye if this process dies: others then see it at once, instead of after 3 s.
     public var lastWill = true
     /// The helper's program; nil for `inkling-lastwill` next to the running program.
     public var lastWillHelper: String?
-    /// Whether others see that this user is typing. If not, they are told that nobody types.
+    /// Whether others see that this user is typing. Otherwise the node announces that nobody types.
     public var sendsTyping = true
     /// Whether this user sees that others are typing. If not, no lists of typists are reported.
     public var showsTyping = true
 
-    /// A state directory whose known people a node with a temporary identity knows too, without writing anything there.
+    /// A state directory whose known people a node with a temporary identity reads. The node writes nothing there.
     package var knownPeersToRead: String?
 
-    /// How often the time together with those who are there is counted and written.
+    /// The interval at which the node counts and writes the time together with people who are there.
     package var countingInterval = KnownPeersLimits.countingInterval
-    /// The time from one write of known people to the next one that peers cause, for tests.
+    /// The time from one write of known people to the next write that peers cause, for tests.
     package var saveInterval = KnownPeersLimits.saveInterval
 
-    /// For how long a reader of events may take nothing of what waits for it.
+    /// How long a reader may leave waiting events before messages stop waiting for it.
     package var readerPatience = NodeLimits.readerPatience
 
     /// A configuration with a name, and defaults that suit most programs.
     ///
     /// - Parameters:
     ///   - name: The display name; see ``name``.
-    ///   - stateDirectory: Where state is kept; see ``stateDirectory``.
+    ///   - stateDirectory: The directory of the state; see ``stateDirectory``.
     public init(name: String, stateDirectory: String? = nil) {
         self.name = name
         self.stateDirectory = stateDirectory
     }
 
-    /// Where state is kept if no directory is named: `inkling` in `$XDG_STATE_HOME`, else in `.local/state` of the home
-    /// directory, by `$HOME` or else by the system's list of users. Paths in the environment that are not absolute
-    /// don't count. Nil for a user without a home.
+    /// The state directory if the configuration names none: `inkling` in `$XDG_STATE_HOME`, else in `.local/state` of
+    /// the home directory. The home directory comes from `$HOME`, else from the system's list of users. Paths in the
+    /// environment that are not absolute don't count. Nil for a user without a home.
     public static var defaultStateDirectory: String? { KeyStore.defaultDirectory }
 
     var interfaceSelection: InterfaceSelection {

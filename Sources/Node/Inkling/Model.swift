@@ -3,7 +3,7 @@ import InklingCore
 @_exported import InklingModel
 import InklingWire
 
-// Of the two of a name, one of the protocol and one of what programs speak of, the latter is meant where nothing is said.
+// The model and the core have types of the same names. Without a module's name, these names mean the model's types.
 typealias Person = InklingModel.Person
 typealias Presence = InklingModel.Presence
 typealias PresenceReason = InklingModel.PresenceReason
@@ -57,7 +57,7 @@ extension FailureReason {
 }
 
 extension Secret {
-    /// A new secret, from the system's unpredictable random source.
+    /// Returns a new secret, from the system's unpredictable random source.
     public static func random() -> Secret {
         var generator = SystemRandomNumberGenerator()
         return Secret(using: &generator)

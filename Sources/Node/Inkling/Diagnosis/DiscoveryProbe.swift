@@ -6,18 +6,19 @@ import InklingWire
 import Logging
 import Synchronization
 
-/// Whether discovery works on this host, tried with services of its own that nobody takes for a chat.
+/// A test of discovery on this host, with services that no node takes for a chat.
 package enum DiscoveryProbe {
     package enum Result: Equatable, Sendable {
-        /// A service was announced, and found again after so long.
+        /// The probe announced a service and found it again after this time.
         case found(after: Duration)
         /// Discovery does not work.
         case unavailable(DiscoveryOutage)
-        /// The daemon answers, and nothing was found in time.
+        /// The daemon answers, but the probe found nothing in time.
         case nothing
     }
 
-    /// Announces a service and looks for it by a second way to the daemon. It waits: not for an event loop's thread.
+    /// Announces a service and looks for it over a second connection to the daemon. The call blocks, so don't call it
+    /// on an event loop's thread.
     package static func announceAndFind(
         _ interfaces: InterfaceSelection, port: UInt16, within longest: Duration
     ) -> Result {
@@ -50,7 +51,8 @@ package enum DiscoveryProbe {
         return result.withLock { $0 } ?? .nothing
     }
 
-    /// What the names of these services end with, behind what counts of them (D-21), so that nobody counts them as nodes.
+    /// The end of the instance names of these services. The suffix follows the part of a name that counts (D-21), so no node
+    /// counts the services as nodes.
     private static let instanceSuffix = "-probe"
 
     private static func advertisement(in chat: ChatKeys) -> Advertisement {
@@ -59,20 +61,20 @@ package enum DiscoveryProbe {
             txt: Array("\u{9}txtvers=2".utf8))
     }
 
-    /// The daemon may have renamed one, which adds to its end.
+    /// The daemon may have renamed a probe by appending to its name.
     private static func isProbe(_ instance: String) -> Bool { instance.contains(instanceSuffix) }
 
-    /// How many instances are asked at most where they are.
+    /// The maximum number of instances to resolve.
     private static let maximumResolved = 64
 
-    /// The Inkling nodes that are announced on the network at the end of that time, of whatever chat: the names of their
-    /// instances, with the name of the host; nil where it did not come in time.
+    /// Returns the Inkling nodes of all chats that are announced when `time` is over. Each instance name has its host's
+    /// name, or nil if the daemon did not resolve it in time.
     package static func instances(within time: Duration) -> [String: String?] {
         setenv("AVAHI_COMPAT_NOWARN", "1", 1)
         guard let browser = try? ServiceReference.browse(interface: 0) else { return [:] }
         var resolving: [String: ServiceReference] = [:]
         defer { for reference in [browser] + resolving.values { reference.free() } }
-        // They come and go once for each interface and address family.
+        // The daemon reports an instance once for each interface and address family.
         var counts: [String: Int] = [:]
         var hosts: [String: String] = [:]
         let end = ContinuousClock.now + time

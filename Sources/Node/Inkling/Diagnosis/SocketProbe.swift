@@ -1,14 +1,14 @@
 import Glibc
 import InklingCore
 
-/// Whether this host lets its own datagrams through.
+/// A test of whether this host lets its own datagrams through.
 package enum SocketProbe {
     package struct Echo: Equatable, Sendable {
         package let address: String
-        /// What went wrong; nil if the datagram came back.
+        /// The error; nil if the datagram came back.
         package let failure: String?
 
-        /// Whether the system did not let it out, as a firewall's rule has it.
+        /// Whether the system refused to send it, as a firewall's rule does.
         package var isRefused: Bool { failure == UDPSocket.errorText(EPERM) }
     }
 
@@ -37,7 +37,7 @@ package enum SocketProbe {
                     high: network.address.high, low: network.address.low, port: socket.port,
                     scope: interface.index)
                 let failure = echo(socket, address)
-                // The system still makes sure that nobody else has the address.
+                // The system still ensures that nobody else has the address.
                 if failure == UDPSocket.errorText(EADDRNOTAVAIL) { return nil }
                 return Echo(address: address.hostText, failure: failure)
             }
@@ -48,7 +48,7 @@ package enum SocketProbe {
     private static func echo(_ socket: UDPSocket, _ address: Address) -> String? {
         let sent = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
         if let error = socket.send(sent, to: address) { return UDPSocket.errorText(error) }
-        // What others send to the port meanwhile is passed over.
+        // The probe ignores datagrams from others.
         for _ in 0..<20 {
             var readable = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
             guard poll(&readable, 1, 500) > 0 else { break }
@@ -61,7 +61,7 @@ package enum SocketProbe {
 }
 
 extension Address {
-    /// The address without its port, as people write it.
+    /// The address without its port.
     package var hostText: String {
         if let ipv4 { return [24, 16, 8, 0].map { String(ipv4 >> $0 & 255) }.joined(separator: ".") }
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))

@@ -1,6 +1,6 @@
 import InklingWire
 
-/// What a chat is registered under.
+/// The instance name and the TXT record of a registration.
 package struct Advertisement: Hashable, Sendable {
     /// The instance name, at most 63 bytes.
     package let instance: String
@@ -12,7 +12,7 @@ package struct Advertisement: Hashable, Sendable {
         self.txt = txt
     }
 
-    /// The name and the record of a key in a chat, with a random nonce (D-2, D-3).
+    /// Returns the name and the record of a key in a chat, with a random nonce (D-2, D-3).
     package static func random(key: PublicKey, keys: ChatKeys) -> Advertisement {
         let nonce = UInt64.random(in: .min ... .max)
         return Advertisement(

@@ -6,14 +6,14 @@ import InklingWire
 import Logging
 import Synchronization
 
-/// What discovery reports. It proposes peers, and is never the judge of who is alive.
+/// A report of discovery. Discovery proposes peers, and never decides whether a peer is alive.
 package enum DiscoveryEvent: Hashable, Sendable {
-    /// An instance and all addresses that it is known under now; again on each change. `txt` is the TXT record in
-    /// its wire form, `addresses` are 1 to 8 in the order of preference, link-local ones with their scope.
+    /// An instance with all its known addresses; again on each change. `txt` is the TXT record in its wire form.
+    /// `addresses` are 1 to 8 in the order of preference, link-local ones with their scope.
     case found(ChatID, instance: String, txt: [UInt8], addresses: [Address])
-    /// An instance that was found is not listed any more.
+    /// The daemon no longer lists an instance that discovery found.
     case lost(ChatID, instance: String)
-    /// Discovery does not work for now. Once for each outage.
+    /// Discovery does not work for now. Reported once for each outage.
     case unavailable(DiscoveryOutage)
     /// Discovery works again, after `unavailable`.
     case available
@@ -21,26 +21,25 @@ package enum DiscoveryEvent: Hashable, Sendable {
 
 /// Advertises this node's chats on the local network over DNS-SD and finds those of others.
 ///
-/// One thread of its own does all the work and calls the handler. Without a daemon, and when it goes away, it tries
-/// again for as long as it runs.
+/// A separate thread does all the work and calls the handler. While there is no daemon, the thread retries.
 ///
-/// With interfaces chosen by name, each of them gets a registration and a browser of its own, so that nothing is
-/// sent on any other. Else there is one registration and one browser for all interfaces, and what the browser finds
-/// on those that are left out is ignored.
+/// With interfaces chosen by name, each interface gets its own registration and browser, and discovery sends nothing on
+/// other interfaces. Otherwise one registration and one browser serve all interfaces. Discovery then ignores the
+/// browser's results on excluded interfaces.
 package final class Discovery: Sendable {
-    /// Nil once it was stopped.
+    /// Nil after ``stop()``.
     private let mailbox: Mutex<DiscoveryMailbox?>
-    /// Nil once the thread was joined or left to itself.
+    /// Nil after the thread was joined or detached.
     private let thread: Mutex<pthread_t?>
     /// Signalled when the thread has freed everything.
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Starts the thread. `handler` is called on it, one event after the other, and may not wait for anything that
-    /// waits for ``stop()``.
+    /// Starts the thread, which calls `handler` with one event after the other. The handler may not wait for anything
+    /// that waits for ``stop()``.
     package init(
         interfaces: InterfaceSelection, logger: Logger, handler: @escaping @Sendable (DiscoveryEvent) -> Void
     ) {
-        // Before the library's first call, or it prints a warning to standard error.
+        // Must precede the library's first call: otherwise the library prints a warning to standard error.
         setenv("AVAHI_COMPAT_NOWARN", "1", 1)
         LibraryMemory.prepare()
         let mailbox = DiscoveryMailbox()
@@ -64,13 +63,13 @@ package final class Discovery: Sendable {
         }
     }
 
-    /// Advertises a chat and looks for others in it; replaces what was joined of that chat.
+    /// Advertises a chat and looks for others in it. A second call for the same chat replaces the first.
     ///
     /// - Parameters:
-    ///   - chat: Its keys, by which its instances are recognised (D-4).
-    ///   - first: What to advertise first.
-    ///   - renewal: What to advertise when the chat has to be registered again: its name is taken or was changed, or the
-    ///     daemon restarted.
+    ///   - chat: The keys of the chat, which recognise its instances (D-4).
+    ///   - first: The first advertisement.
+    ///   - renewal: Returns the advertisement for a new registration. A chat needs one when its name is taken or
+    ///     changed, or when the daemon restarts.
     package func join(
         _ chat: ChatKeys, port: UInt16, first: Advertisement, renewal: @escaping @Sendable () -> Advertisement
     ) {
@@ -82,16 +81,16 @@ package final class Discovery: Sendable {
         post(.leave(chat))
     }
 
-    /// The interfaces or addresses of this host may have changed.
+    /// Reads the interfaces and addresses of this host again: they may have changed.
     package func lookAtInterfaces() {
         post(.lookAtInterfaces)
     }
 
-    /// Withdraws everything and returns when the thread has ended and the library holds nothing any more, which
-    /// takes milliseconds. No event comes afterwards.
+    /// Withdraws everything and returns when the thread has ended and freed the library's memory, which takes
+    /// milliseconds. No event follows.
     ///
-    /// It returns false, and the thread ends later by itself, if the daemon hangs for longer than
-    /// ``DiscoveryLimits/stopTime``, or if it is called from the handler.
+    /// Returns false if the daemon hangs for longer than ``DiscoveryLimits/stopTime``, or if the handler makes the
+    /// call. The thread then ends later by itself.
     @discardableResult
     package func stop() -> Bool {
         post(.stop)

@@ -2,7 +2,7 @@ import InklingCore
 import InklingWire
 import Logging
 
-/// A reference that is polled, and what it is for.
+/// A reference to poll, and its purpose.
 struct DiscoverySource {
     enum Origin {
         case registration(ChatID, scope: UInt32)
@@ -14,21 +14,21 @@ struct DiscoverySource {
     let reference: ServiceReference
 }
 
-/// One chat that is advertised: its registrations, by the index of their interface.
+/// One advertised chat: its registrations, by the index of their interface.
 struct DiscoveryChat {
     typealias Instant = ContinuousClock.Instant
 
     enum State {
-        /// To be confirmed until then.
+        /// The daemon is to confirm the registration until then.
         case unconfirmed(until: Instant)
-        /// Confirmed; the own browser is to list it until then.
+        /// Confirmed; the node's own browser is to list the registration until then.
         case unlisted(until: Instant)
         case listed
     }
 
     struct Registration {
         let reference: ServiceReference
-        /// The name that it stands under, which may not be the one asked for.
+        /// The registered name, which may differ from the requested name.
         var name: String
         var state: State
     }
@@ -37,9 +37,9 @@ struct DiscoveryChat {
     private let port: UInt16
     private let first: Advertisement
     private let renewal: @Sendable () -> Advertisement
-    /// What is registered, or is to be next.
+    /// The current advertisement, or the next one.
     private(set) var advertisement: Advertisement
-    /// The daemon has had it, if only for a moment.
+    /// Whether the daemon has had the advertisement, if only for a moment.
     private var isUsed = false
     private var renaming = RenamePace()
     private var registrations: [UInt32: Registration] = [:]
@@ -58,7 +58,7 @@ struct DiscoveryChat {
 
     var hasReferences: Bool { !registrations.isEmpty }
 
-    /// The names that this node is advertised under.
+    /// The names under which this node is advertised.
     var ownNames: [String] { registrations.values.map(\.name) }
 
     var nextDeadline: Instant? {
@@ -88,15 +88,14 @@ struct DiscoveryChat {
         isUsed = true
     }
 
-    /// A registration that begins again gets a nonce of its own (D-2). Those of several interfaces at one time are one
-    /// instance.
+    /// A new registration gets a new nonce (D-2). Simultaneous registrations on several interfaces are one instance.
     private mutating func renew() {
         guard isUsed else { return }
         advertisement = renewal()
         isUsed = false
     }
 
-    /// Registers under the name, or, as long as it is taken, under a new one.
+    /// Registers under the name. While the name is taken, tries new names.
     private mutating func register(scope: UInt32) throws(ServiceError) -> ServiceReference {
         for _ in 0..<DiscoveryLimits.renames {
             do {
@@ -109,7 +108,7 @@ struct DiscoveryChat {
         throw .nameConflict
     }
 
-    /// The registration is confirmed, under a name that the daemon may have changed.
+    /// Handles the confirmation of a registration, whose name the daemon may have changed.
     mutating func registered(scope: UInt32, name: String, now: Instant) {
         failurePause = DiscoveryLimits.firstReconnect
         registrations[scope]?.name = name
@@ -117,7 +116,7 @@ struct DiscoveryChat {
         if name != advertisement.instance { renaming.renamed(now: now) }
     }
 
-    /// The registration is dead; it is missing from here on. Returns how long to wait before it is made again.
+    /// Removes a dead registration. Returns the pause before the next try.
     mutating func registrationFailed(scope: UInt32, error: ServiceError) -> Duration {
         registrations.removeValue(forKey: scope)?.reference.free()
         if error == .nameConflict { isUsed = true }
@@ -125,12 +124,12 @@ struct DiscoveryChat {
         return failurePause
     }
 
-    /// Gives up registrations that were not confirmed, or are not listed, in time. Returns whether one was.
+    /// Drops registrations that were not confirmed or listed in time. Returns whether one was dropped.
     mutating func checkRegistrations(now: Instant, logger: Logger, isListed: (String) -> Bool) -> Bool {
         var isMissing = false
         let isRenamed = registrations.values.contains { $0.name != advertisement.instance }
         if isRenamed, renaming.takeTurn(now: now) {
-            // What several interfaces have is one instance.
+            // The registrations on all interfaces are one instance, so all of them are renewed.
             freeRegistrations()
             registrations = [:]
             return true
@@ -142,7 +141,7 @@ struct DiscoveryChat {
                 listingTime = DiscoveryLimits.registrationTime
                 continue
             case .unlisted(let deadline) where deadline <= now:
-                // Without a network nothing is listed: not to be repeated too often.
+                // Without a network the browser lists nothing. Don't repeat the registration too often.
                 listingTime = min(listingTime * 2, DiscoveryLimits.longestListingTime)
             case .unconfirmed(let deadline) where deadline <= now:
                 break
@@ -161,14 +160,15 @@ struct DiscoveryChat {
         for registration in registrations.values { registration.reference.free() }
     }
 
-    /// Frees everything, to be made again.
+    /// Frees everything, for a later repair.
     mutating func dropReferences() {
         freeRegistrations()
         registrations = [:]
     }
 }
 
-/// When a registration that the daemon renamed is made again, which one forged record makes it do (D-20).
+/// The times at which the node renews a registration that the daemon renamed. One forged record can cause such a rename
+/// (D-20).
 package struct RenamePace {
     package typealias Instant = ContinuousClock.Instant
 

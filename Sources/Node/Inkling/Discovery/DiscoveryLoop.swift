@@ -2,14 +2,14 @@ import Glibc
 import InklingCore
 import Logging
 
-/// The work of discovery's thread, which makes it, runs it and alone touches it.
+/// The work of discovery's thread. Only that thread makes, runs and touches it.
 final class DiscoveryLoop {
     typealias Instant = ContinuousClock.Instant
 
-    /// Whether all registrations and browsers that are wanted exist.
+    /// Whether all wanted registrations and browsers exist.
     private enum Upkeep {
         case complete
-        /// Some are to be made; `isTold` if the handler knows that discovery does not work.
+        /// Some are missing; `isTold` if the handler knows that discovery does not work.
         case missing(due: Instant, pause: Duration, isTold: Bool)
     }
 
@@ -19,14 +19,14 @@ final class DiscoveryLoop {
     private let selection: InterfaceSelection
     private var interfaces: [NetworkInterface] = []
     private var interfaceCheck: Instant
-    /// When all instances are to be looked up again.
+    /// The times of the next lookups of all instances.
     private var refreshes: [Instant] = []
-    /// The interface indices that registrations and browsers are made for; `[0]` is one for all interfaces.
+    /// The interface indices of registrations and browsers; `[0]` means one for all interfaces.
     private var scopes: [UInt32] = []
     private var chats: [ChatID: DiscoveryChat] = [:]
     private var browsers: [UInt32: ServiceReference] = [:]
     private var names = ListedNames(random: SystemRandomNumberGenerator())
-    /// The time that ``names`` counts by.
+    /// The clock of ``names``.
     private let clock = NodeClock()
     private var lookups: [InstanceTable.Lookup: ServiceReference] = [:]
     private var table = InstanceTable()
@@ -43,7 +43,7 @@ final class DiscoveryLoop {
         interfaceCheck = .now
     }
 
-    /// Works until it is told to stop; then everything is freed.
+    /// Runs until the command to stop, then frees everything.
     func run() {
         while true {
             for command in mailbox.take() {
@@ -59,7 +59,7 @@ final class DiscoveryLoop {
 
     // MARK: - Commands
 
-    /// Returns false when it is over.
+    /// Returns false for the command to stop.
     private func perform(_ command: DiscoveryCommand) -> Bool {
         switch command {
         case .join(let keys, let port, let first, let renewal):
@@ -118,7 +118,7 @@ final class DiscoveryLoop {
         return deadlines.min() ?? interfaceCheck
     }
 
-    /// Reads the system's interfaces, and makes all references again if other ones are chosen by name.
+    /// Reads the system's interfaces. Makes all references again if the names now choose other interfaces.
     private func checkInterfaces(now: Instant) {
         interfaceCheck = now + DiscoveryLimits.interfaceTime
         let before = interfaces
@@ -143,13 +143,14 @@ final class DiscoveryLoop {
 
     // MARK: - Registrations and browsers
 
-    /// Has the missing registrations and browsers made, unless that already waits for its time.
+    /// Schedules the missing registrations and browsers, unless a repair is scheduled already.
     private func repairSoon() {
         guard case .complete = upkeep else { return }
         upkeep = .missing(due: .now, pause: DiscoveryLimits.firstReconnect, isTold: false)
     }
 
-    /// Makes what is missing. Without a daemon the first failure ends it; what the daemon refuses is left for later.
+    /// Makes the missing references. Without a daemon the repair stops at the first failure. References that the daemon
+    /// refuses are retried later.
     private func repair(pause: Duration, isTold: Bool) {
         var failure: ServiceError?
         search: for chat in chats.keys.sorted() {
@@ -169,7 +170,7 @@ final class DiscoveryLoop {
             if isTold { handler(.available) }
             return
         }
-        // A refusal may pass: lookups of other nodes hold what is missing here only for a moment.
+        // A refusal may pass: lookups of other nodes hold the daemon's resources only for a moment.
         let isRefused = failure != .unknown || !browsers.isEmpty || chats.values.contains { $0.hasReferences }
         let tells = !isTold && (!isRefused || pause >= DiscoveryLimits.refusalTime)
         if tells {
@@ -180,7 +181,7 @@ final class DiscoveryLoop {
             due: .now + pause, pause: min(pause * 2, DiscoveryLimits.longestReconnect), isTold: isTold || tells)
     }
 
-    /// The daemon went away: all references are dead.
+    /// Handles the loss of the daemon: all references are dead.
     private func begin(outage: DiscoveryOutage, error: ServiceError) {
         logger.debug("discovery daemon gone", metadata: ["code": "\(error.code)"])
         freeAll()
@@ -237,7 +238,7 @@ final class DiscoveryLoop {
         }
     }
 
-    /// Frees the references of lookups that are over.
+    /// Frees the references of finished lookups.
     private func endLookups() {
         for (lookup, reference) in lookups where table.inFlight[lookup] == nil {
             reference.free()
@@ -247,7 +248,7 @@ final class DiscoveryLoop {
 
     // MARK: - Reading
 
-    /// Waits for the library, a command or the next deadline, and handles what the library has.
+    /// Waits for the library, a command or the next deadline, and handles the library's answers.
     private func waitAndProcess() {
         let sources: [DiscoverySource] =
             chats.keys.sorted().flatMap { chats[$0]?.sources ?? [] }
@@ -263,11 +264,11 @@ final class DiscoveryLoop {
             if descriptor.revents & Int16(POLLIN) != 0 {
                 source.reference.process()
             } else if descriptor.revents != 0 {
-                // The library's end of it is broken, which nothing repairs.
+                // The library's end of the connection is broken, and stays so.
                 return begin(outage: .gone, error: .unknown)
             }
             for answer in source.reference.takeAnswers() {
-                // When all references were freed, the other sources are dead as well.
+                // After all references were freed, the other sources are dead as well.
                 guard handle(answer, of: source.origin) else { return }
             }
         }
@@ -277,7 +278,8 @@ final class DiscoveryLoop {
     private func handle(_ answer: DiscoveryAnswer, of origin: DiscoverySource.Origin) -> Bool {
         switch (origin, answer) {
         case (.browser, .failed(.unknown)):
-            // Of a registration or a lookup this code may mean anything; if it was the daemon, the browser says so.
+            // For a registration or a lookup this code may mean anything. If the daemon is gone, the browser reports
+            // it.
             begin(outage: .gone, error: .unknown)
             return false
         case (.registration(let chat, let scope), .registered(let name)):
@@ -316,7 +318,7 @@ final class DiscoveryLoop {
         }
     }
 
-    /// Tells the table whose names the browser listed.
+    /// Adds to the table the listed names that belong to one of the chats.
     private func recogniseNames() {
         while let (name, chat, interfaces) = names.next(clock.now) {
             for interface in interfaces { table.added(sighting(name, of: chat, on: interface), now: .now) }

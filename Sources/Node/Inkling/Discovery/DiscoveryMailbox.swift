@@ -3,7 +3,7 @@ import InklingCore
 import InklingWire
 import Synchronization
 
-/// What discovery's thread is told to do.
+/// A command for discovery's thread.
 enum DiscoveryCommand: Sendable {
     case join(ChatKeys, port: UInt16, first: Advertisement, renewal: @Sendable () -> Advertisement)
     case leave(ChatID)
@@ -18,7 +18,7 @@ final class DiscoveryMailbox: Sendable {
     let readable: Int32
     private let writable: Int32
 
-    /// Nil if the system gives no pipe.
+    /// Nil if the system refuses a pipe.
     init?() {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return nil }
@@ -41,14 +41,14 @@ final class DiscoveryMailbox: Sendable {
             return commands.count == 1
         }
         guard isFirst else { return }
-        // A full pipe wakes as well.
+        // A full pipe wakes the thread as well.
         var byte: UInt8 = 0
         _ = write(writable, &byte, 1)
     }
 
-    /// The commands posted since the last call.
+    /// Returns the commands posted since the last call.
     func take() -> [DiscoveryCommand] {
-        // The pipe is emptied first: what is posted from here on wakes again.
+        // Empties the pipe first, so that a command posted from here on wakes the thread again.
         var bytes: [UInt8] = Array(repeating: 0, count: 64)
         while read(readable, &bytes, bytes.count) == bytes.count {}
         return commands.withLock { commands in

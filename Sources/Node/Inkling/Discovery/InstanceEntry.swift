@@ -1,27 +1,27 @@
 import InklingCore
 
 extension InstanceTable {
-    /// What is known about an instance on one interface, and how far looking it up has come.
+    /// The knowledge about an instance on one interface, and the state of its lookups.
     struct Entry {
         enum Progress {
-            /// To be resolved at that time, after so many failed attempts.
+            /// The next resolve, due at that time, and the number of failed attempts before it.
             case due(Instant, attempt: Int)
-            /// The attempt, counted from 1, that is under way.
+            /// The attempt under way, counted from 1.
             case resolving(Lookup, attempt: Int)
             case searching(Search)
-            /// Looked up at that time.
+            /// The lookup was complete at that time.
             case settled(Instant)
         }
 
-        /// For how many address families the browser lists it: 1 or 2; 0 only if it is kept through an outage.
+        /// The number of address families for which the browser lists the instance: 1 or 2. 0 only during an outage.
         var families: Int
-        /// Lower turns are served first.
+        /// The lookup queue serves lower turns first.
         var turn: UInt64
-        /// What the last complete lookup found.
+        /// The result of the last complete lookup.
         var known: Offer?
         var progress: Progress
 
-        /// What may be reported now: while a new search goes on, the old addresses count as well.
+        /// The offer to report now. During a new search, the old addresses count as well.
         var offer: Offer? {
             guard case .searching(let search) = progress, !search.addresses.isEmpty else { return known }
             guard let known, known.txt == search.txt, known.port == search.port else {
@@ -30,7 +30,7 @@ extension InstanceTable {
             return Offer(txt: search.txt, addresses: search.addresses.union(known.addresses))
         }
 
-        /// The lookup that is wanted at `now`.
+        /// Returns the lookup that the entry wants at `now`.
         func wish(now: Instant) -> Question? {
             guard families > 0 else { return nil }
             switch progress {
@@ -40,14 +40,14 @@ extension InstanceTable {
             }
         }
 
-        /// Its ticket in the queue of lookups, while it waits there.
+        /// Returns the entry's ticket in the queue of lookups; nil if the entry waits for no resolve.
         func ticket(of sighting: Sighting) -> LookupQueue.Ticket? {
             guard families > 0, case .due(let time, let attempt) = progress else { return nil }
             return LookupQueue.Ticket(sighting: sighting, due: time, attempt: attempt, turn: turn)
         }
 
-        /// Notes that the lookup that was wanted has begun. Returns whether it is a query for addresses of a host
-        /// of which the other family is known already.
+        /// Records that the wanted lookup has begun. Returns whether it is a query for the second address family of a
+        /// host whose first family is known.
         mutating func begin(_ lookup: Lookup) -> Bool {
             switch progress {
             case .due(_, let attempt):
@@ -86,7 +86,7 @@ extension InstanceTable {
             self.attempt = attempt
         }
 
-        /// The family to ask for next.
+        /// The next family to ask for.
         var nextFamily: Family? {
             if case .waiting = ipv4 { return .ipv4 }
             if case .waiting = ipv6 { return .ipv6 }
@@ -118,11 +118,11 @@ extension InstanceTable {
         }
     }
 
-    /// A TXT record and the addresses that go with it; never without an address.
+    /// A TXT record and its addresses; never without an address.
     struct Offer: Equatable {
         let txt: [UInt8]
         private(set) var addresses: Set<Address>
-        /// The addresses in the order of preference, as many as are reported.
+        /// The reported addresses, in the order of preference.
         private(set) var ranked: [Address]
 
         init(txt: [UInt8], addresses: Set<Address>) {
@@ -137,9 +137,9 @@ extension InstanceTable {
             addresses.contains { $0.ipv4 != nil } && addresses.contains { $0.ipv4 == nil }
         }
 
-        /// One offer for what several interfaces offer, in their order. Where their TXT records differ, the one
-        /// reported before wins as long as it is there, else the first; the addresses of the others are left out.
-        /// Each interface gives one address in turn until there are ``DiscoveryLimits/addresses``.
+        /// Returns one offer for the offers of several interfaces, in their order. Where TXT records differ, the one
+        /// reported before wins if an offer still has it, else the first. Addresses with other records are left out.
+        /// Each interface gives one address in turn, up to ``DiscoveryLimits/addresses``.
         static func merged(_ offers: [Offer], before: Offer?) -> Offer? {
             guard let first = offers.first else { return nil }
             let txt = offers.first { $0.txt == before?.txt }?.txt ?? first.txt
@@ -156,7 +156,7 @@ extension InstanceTable {
             return offer
         }
 
-        /// IPv4 first, then link-local IPv6, which no router renumbers, then the rest.
+        /// Orders IPv4 first, then link-local IPv6, which no router renumbers, then the rest.
         private static func isBetter(_ left: Address, _ right: Address) -> Bool {
             func rank(_ address: Address) -> Int {
                 address.ipv4 != nil ? 0 : address.isIPv6LinkLocal ? 1 : 2

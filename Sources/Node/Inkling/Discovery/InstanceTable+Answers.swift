@@ -1,8 +1,8 @@
 import InklingCore
 
-/// What the lookups answer.
+/// The answers of lookups.
 extension InstanceTable {
-    /// Answers a lookup of ``Question/service``. A port of 0, a TXT record too long or a host that is not of the network
+    /// Answers a lookup of ``Question/service``. A port of 0, an oversized TXT record, or a host outside the network
     /// link (D-18) makes it a failure.
     package mutating func resolved(_ lookup: Lookup, host: String, port: UInt16, txt: [UInt8], now: Instant) {
         guard inFlight[lookup] != nil, lookup.question == .service else { return }
@@ -36,7 +36,7 @@ extension InstanceTable {
         changed.insert(lookup.sighting.instance)
     }
 
-    /// The lookup could not be begun, answered an error, or timed out.
+    /// Handles a lookup that could not begin, answered an error, or timed out.
     package mutating func failed(_ lookup: Lookup, now: Instant) {
         guard inFlight.removeValue(forKey: lookup) != nil, var entry = self[lookup.sighting] else { return }
         switch entry.progress {
@@ -62,7 +62,7 @@ extension InstanceTable {
         self[lookup.sighting] = entry
     }
 
-    /// Whether a host is one of the network link, by its name in multicast DNS.
+    /// Returns whether a host is on the network link, by its name in multicast DNS.
     private static func isLocal(_ host: String) -> Bool {
         let name = host.lowercased()
         return name.hasSuffix(".local") || name.hasSuffix(".local.")
@@ -70,7 +70,7 @@ extension InstanceTable {
 }
 
 extension Address {
-    /// Whether this is a link-local address that is not one of the interface with this index.
+    /// Whether this is a link-local address of another interface than the one with this index.
     fileprivate func isLinkLocalOfOtherScope(than interface: UInt32) -> Bool {
         isIPv6LinkLocal && (scope != interface || scope == 0)
     }

@@ -1,10 +1,10 @@
-/// Which sightings are known of more than there is room for.
+/// The choice of known sightings when there are more than the table has room for.
 extension InstanceTable {
-    /// Makes room for one more sighting: the one most often tried in vain gives way or, where all have answered or are
-    /// still to be tried, one at random. False if there are none but our own.
+    /// Makes room for one more sighting. The table evicts the sighting most often tried in vain, or a random one where
+    /// all have answered or are untried. Returns false if only the node's own instances are left.
     mutating func displaceOne(now: Instant) -> Bool {
         guard !displaceInVain() else { return keepReturning(now) }
-        // Own instances are few: one of the others comes up soon, if there is one.
+        // Own instances are few, so a draw soon finds another, if there is one.
         for _ in 0..<16 {
             guard let sighting = sightings.randomKey(using: &random), !ownInstances.contains(sighting.instance) else {
                 continue
@@ -20,7 +20,7 @@ extension InstanceTable {
         return true
     }
 
-    /// The sighting that was most often tried in vain makes room; false if there is none.
+    /// Evicts the sighting most often tried in vain. Returns false if there is none.
     mutating func displaceInVain() -> Bool {
         guard let sighting = withQueue({ queue, table in queue.mostTried(holds: table.holds) }) else { return false }
         displace(sighting)
@@ -41,7 +41,7 @@ extension InstanceTable {
         displaced[sighting] = entry.families
     }
 
-    /// One of those that made room, at random, is known again.
+    /// Makes a random evicted sighting known again.
     mutating func bringBackOne(now: Instant) {
         guard sightings.count < DiscoveryLimits.sightings, let waiting = displaced.randomKey(using: &random) else {
             return

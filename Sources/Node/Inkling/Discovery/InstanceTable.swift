@@ -1,10 +1,10 @@
 import InklingCore
 
-/// The instances that discovery knows of, what is looked up about them and when, and what is to be reported.
+/// The instances that discovery knows of, their lookups, and the changes to report.
 ///
-/// It performs nothing itself: it is told what the browser and the lookups answered, says which lookups to begin
-/// (``nextLookup(now:)``), which are still wanted (``inFlight``), when to come back (``nextDeadline``), and what to
-/// report (``takeEvents()``).
+/// The table performs nothing itself. The loop passes in the answers of the browser and the lookups. The table returns
+/// the lookups to begin (``nextLookup(now:)``), those still wanted (``inFlight``), the time of its next step
+/// (``nextDeadline()``), and the changes (``takeEvents()``).
 package struct InstanceTable {
     package typealias Instant = ContinuousClock.Instant
 
@@ -23,7 +23,7 @@ package struct InstanceTable {
         }
     }
 
-    /// An instance as seen on one interface.
+    /// An instance on one interface.
     package struct Sighting: Hashable {
         package let instance: Instance
         package let interface: UInt32
@@ -42,18 +42,18 @@ package struct InstanceTable {
     package enum Question: Hashable {
         /// Host, port and TXT record of the instance.
         case service
-        /// The addresses of its host.
+        /// The addresses of the instance's host.
         case addresses(Family, host: String)
     }
 
-    /// One resolve or query that was begun; the number tells it from earlier ones with the same question.
+    /// One resolve or query that was begun. The number distinguishes it from earlier ones with the same question.
     package struct Lookup: Hashable {
         package let number: UInt64
         package let sighting: Sighting
         package let question: Question
     }
 
-    /// The lookups under way and when they time out. A lookup that is not in here any more is to be ended.
+    /// The lookups under way and when they time out. The loop ends a lookup that is not in here any more.
     package internal(set) var inFlight: [Lookup: Instant] = [:]
 
     private var instances: [Instance: [UInt32: Entry]] = [:]
@@ -67,7 +67,7 @@ package struct InstanceTable {
     private var sweepTime: Instant?
     private var lastNumber: UInt64 = 0
     private var lastTurn: UInt64 = 0
-    /// Sightings that had to make room, each with the number of address families that the browser lists it for.
+    /// Evicted sightings, each with the number of address families for which the browser lists it.
     var displaced = RandomTable<Sighting, Int>()
     var nextReturn: Instant?
     private var queue = LookupQueue()
@@ -76,12 +76,12 @@ package struct InstanceTable {
     private var searching: [Sighting: UInt64] = [:]
     var random: any RandomNumberGenerator & Sendable
 
-    /// - Parameter random: Decides which instance of many is looked up next, and which makes room.
+    /// - Parameter random: Decides which of many instances is looked up next, and which is evicted.
     package init(random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) { self.random = random }
 
-    // MARK: - What the browser says
+    // MARK: - Answers of the browser
 
-    /// The instance was added on the interface, for one more address family.
+    /// The browser added the instance on the interface, for one more address family.
     package mutating func added(_ sighting: Sighting, now: Instant) {
         guard var entry = self[sighting] else {
             if let families = displaced[sighting] {
@@ -110,7 +110,7 @@ package struct InstanceTable {
         self[sighting] = entry
     }
 
-    /// The instance was removed on the interface, for one address family.
+    /// The browser removed the instance on the interface, for one address family.
     package mutating func removed(_ sighting: Sighting, now: Instant) {
         if let families = displaced[sighting] {
             displaced[sighting] = families > 1 ? families - 1 : nil
@@ -126,21 +126,21 @@ package struct InstanceTable {
         }
     }
 
-    /// Whether the browser lists the instance now, on whatever interface.
+    /// Returns whether the browser lists the instance now on an accepted interface.
     package func isListed(_ instance: Instance) -> Bool {
         (instances[instance]?.values.contains { $0.families > 0 } ?? false)
             || acceptedInterfaces.contains { displaced[Sighting(instance: instance, interface: $0)] != nil }
     }
 
-    /// How many sightings are known, and looked up in their turn.
+    /// The number of known sightings. The table looks each of them up in turn.
     package var knownCount: Int { sightings.count }
 
-    /// Whether a sighting is known: listed, and not one that gave way.
+    /// Returns whether a sighting is known: listed, and not evicted.
     package func isKnown(_ sighting: Sighting) -> Bool { self[sighting] != nil }
 
-    // MARK: - What is wanted
+    // MARK: - Wanted instances
 
-    /// Looks the instance up again wherever it is listed, unless that is being done or was done a moment ago.
+    /// Looks the instance up again wherever it is listed, unless a lookup is under way or ended a moment ago.
     package mutating func refresh(_ instance: Instance, now: Instant) {
         for interface in (instances[instance] ?? [:]).keys.sorted() {
             let sighting = Sighting(instance: instance, interface: interface)
@@ -158,12 +158,12 @@ package struct InstanceTable {
         }
     }
 
-    /// Looks all instances up again, as ``refresh(_:now:)`` does one.
+    /// Looks all instances up again, as ``refresh(_:now:)`` does for one.
     package mutating func refreshAll(now: Instant) {
         for instance in instances.keys.sorted() { refresh(instance, now: now) }
     }
 
-    /// Sets the own instances: they are neither looked up nor reported.
+    /// Sets the own instances. The table neither looks them up nor reports them.
     package mutating func setOwnInstances(_ instances: Set<Instance>, now: Instant) {
         let different = instances.symmetricDifference(ownInstances)
         ownInstances = instances
@@ -182,7 +182,7 @@ package struct InstanceTable {
         }
     }
 
-    /// Forgets all about a chat, without an event.
+    /// Forgets a chat, without an event.
     package mutating func forget(_ chat: ChatID) {
         for (instance, entries) in instances where instance.chat == chat {
             for (interface, entry) in entries {
@@ -198,8 +198,8 @@ package struct InstanceTable {
 
     // MARK: - Outages
 
-    /// All references are gone: lookups end, and no instance is listed until it is added again. What was reported
-    /// stays as it is.
+    /// Handles the loss of all references: lookups end, and no instance is listed until the browser adds it again. The
+    /// reports so far stay valid.
     package mutating func suspend(now: Instant) {
         isSuspended = true
         sweepTime = nil
@@ -216,22 +216,23 @@ package struct InstanceTable {
         }
     }
 
-    /// Browsing goes on. What is not listed again within ``DiscoveryLimits/keepTime`` is lost.
+    /// Handles the restart of browsing. Instances that the browser does not list again within
+    /// ``DiscoveryLimits/keepTime`` are lost.
     package mutating func resume(now: Instant) {
         guard isSuspended else { return }
         isSuspended = false
         sweepTime = now + DiscoveryLimits.keepTime
     }
 
-    // MARK: - What to do
+    // MARK: - Next steps
 
-    /// Lets the lookups time out, and the instances from before an outage, whose time is over at `now`.
+    /// Times out lookups, and drops the instances from before an outage once their time is over.
     package mutating func advance(to now: Instant) {
         let over = inFlight.filter { $0.value <= now }.keys.sorted { $0.number < $1.number }
         for lookup in over { failed(lookup, now: now) }
         if let time = nextReturn, time <= now {
             nextReturn = now + DiscoveryLimits.returnTime
-            // Not the one that gives way now.
+            // Drawn before the eviction, so that it is not the sighting evicted now.
             if let waiting = displaced.randomKey(using: &random), displaceInVain() { bringBack(waiting, now: now) }
         }
         if displaced.isEmpty { nextReturn = nil }
@@ -245,9 +246,9 @@ package struct InstanceTable {
         }
     }
 
-    /// The next lookup to begin now, which is in flight from here on; nil if there is none or no room for it.
+    /// Returns the next lookup to begin now, which is in flight from then on; nil if there is none or no room for it.
     ///
-    /// Searches that were begun are finished first. Then come the sightings in the order of ``LookupQueue``.
+    /// Searches under way come first. Then come the sightings in the order of ``LookupQueue``.
     package mutating func nextLookup(now: Instant) -> Lookup? {
         guard !isSuspended, inFlight.count < DiscoveryLimits.lookups, budget.isOpen(now) else { return nil }
         guard let sighting = nextSearch() ?? nextDue(now), var entry = self[sighting],
@@ -270,7 +271,7 @@ package struct InstanceTable {
         withQueue { queue, table in queue.next(now, using: &table.random, holds: table.holds)?.sighting }
     }
 
-    /// When ``advance(to:)`` and ``nextLookup(now:)`` have something to do next, if nothing else happens.
+    /// Returns the time at which ``advance(to:)`` or ``nextLookup(now:)`` next has work to do, if nothing else happens.
     package mutating func nextDeadline() -> Instant? {
         let deadline = ([sweepTime, nextReturn].compactMap { $0 } + inFlight.values).min()
         guard !isSuspended, inFlight.count < DiscoveryLimits.lookups else { return deadline }
@@ -316,7 +317,7 @@ package struct InstanceTable {
         }
     }
 
-    /// Notes what an entry waits for from now on.
+    /// Records the lookup that an entry waits for from now on.
     private mutating func enqueue(_ entry: Entry?, before: Entry?, at sighting: Sighting) {
         let isSearching = if case .searching(let search)? = entry?.progress { search.nextFamily != nil } else { false }
         searching[sighting] = isSearching ? entry?.turn : nil
@@ -326,7 +327,7 @@ package struct InstanceTable {
         withQueue { queue, table in queue.compact(count: count, holds: table.holds) }
     }
 
-    /// Changes the queue, which asks the rest of the table.
+    /// Changes the queue while `body` can ask the rest of the table.
     mutating func withQueue<Result>(_ body: (inout LookupQueue, inout Self) -> Result) -> Result {
         var queue = queue
         self.queue = LookupQueue()
@@ -334,7 +335,7 @@ package struct InstanceTable {
         return body(&queue, &self)
     }
 
-    /// Whether a ticket is still that of its sighting.
+    /// Returns whether a ticket is still that of its sighting.
     func holds(_ ticket: LookupQueue.Ticket) -> Bool {
         isWanted(ticket.sighting) && self[ticket.sighting]?.ticket(of: ticket.sighting) == ticket
     }
@@ -348,12 +349,12 @@ package struct InstanceTable {
         return lastTurn
     }
 
-    /// Begins the lookups of an instance again on the interfaces that `isConcerned` picks.
+    /// Restarts the lookups of an instance on the interfaces that `isConcerned` picks.
     private mutating func restart(_ instance: Instance, now: Instant, where isConcerned: (UInt32) -> Bool) {
         for (interface, entry) in instances[instance] ?? [:] where isConcerned(interface) {
             var entry = entry
             cancel(entry.progress)
-            // The ticket from before may have been dropped while nobody wanted it.
+            // The queue may have dropped the earlier ticket while nobody wanted it.
             entry.turn = takeTurn()
             entry.progress = .due(now, attempt: 0)
             self[Sighting(instance: instance, interface: interface)] = entry

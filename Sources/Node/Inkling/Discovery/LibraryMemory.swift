@@ -1,17 +1,17 @@
 import CDNSSD
 import Glibc
 
-/// Hands the discovery library memory that is zeroed.
+/// Gives the discovery library zeroed memory.
 ///
-/// A reference of the library has a callback for each kind of operation, and only that of its own kind is ever set. When
-/// the daemon goes away the library looks for the one that is not null, and calls whatever the memory held before. With
-/// zeroes it finds its own. Seen with Avahi 0.8, whose allocator can be replaced.
+/// A reference of the library has a callback for each kind of operation, but sets only that of its own kind. When the
+/// daemon is lost, the library looks for a callback that is not null, and calls leftovers in memory. In zeroed memory
+/// it finds the right one. Seen with Avahi 0.8, whose allocator can be replaced.
 enum LibraryMemory {
-    /// To be called before the library's first call; later ones do nothing.
+    /// Must precede the library's first call; later calls do nothing.
     static func prepare() { _ = prepared }
 
     private static let prepared: Bool = {
-        // The library keeps the pointer: it is never freed.
+        // Never freed: the library keeps the pointer.
         let allocator = UnsafeMutablePointer<AvahiAllocator>.allocate(capacity: 1)
         allocator.initialize(
             to: AvahiAllocator(

@@ -1,16 +1,16 @@
 extension InstanceTable {
-    /// The lookups that may begin: so many a second, and in a row what a full chat needs that one joins (D-10).
+    /// The budget of lookups: a rate, and a burst large enough to join a full chat (D-10).
     ///
-    /// Each lookup is a thread and a connection of the library's. Without a budget, forged instances would make a node spend
-    /// a processor on them.
+    /// Each lookup costs the library a thread and a connection. Without a budget, forged instances would make a node
+    /// spend a processor on them.
     struct LookupBudget {
         private static let pause = Duration.seconds(1) / DiscoveryLimits.lookupsPerSecond
         private static let longestDebt = pause * (DiscoveryLimits.lookupBurst - 1)
 
-        /// When all lookups are available that may come in a row.
+        /// The time at which a full burst is available again.
         private var full: Instant?
 
-        /// When the next lookup may begin; nil: at once, as none ever did.
+        /// The time at which the next lookup may begin; nil for at once, before the first lookup.
         var opening: Instant? { full.map { $0 - LookupBudget.longestDebt } }
 
         func isOpen(_ now: Instant) -> Bool { opening.map { $0 <= now } ?? true }

@@ -3,10 +3,10 @@ import InklingCore
 extension InstanceTable {
     /// The sightings that wait for a lookup, in the orders in which the table asks for them.
     ///
-    /// A sighting is in here once for each ``Ticket`` that it had. The table says which tickets still hold. Those that
-    /// do not hold are dropped when they come up, or when they are more than half. So no question looks at all sightings.
+    /// The queue holds a sighting once for each ``Ticket`` that it had. The table knows which tickets are valid. The
+    /// queue drops invalid ones when they come up, or when they are more than half. So no question scans all sightings.
     struct LookupQueue {
-        /// A sighting that is due at a time, after so many failed attempts, in its turn.
+        /// A sighting with the time of its next lookup, its failed attempts, and its turn.
         struct Ticket: Hashable {
             let sighting: Sighting
             let due: Instant
@@ -37,9 +37,9 @@ extension InstanceTable {
         private var tried = Heap<Place<Int>>()
         /// Sightings that were tried and never answered, the one with the most attempts first.
         private var vain = Heap<Place<Int>>()
-        /// How many tickets came since those that no longer hold were dropped.
+        /// The number of tickets added since the queue last dropped invalid ones.
         private var added = 0
-        /// Of the untried, the newest and one at random take turns.
+        /// Whether the newest untried sighting is next, and not a random one.
         private var takesNewest = true
 
         /// Adds a ticket.
@@ -53,7 +53,7 @@ extension InstanceTable {
             }
         }
 
-        /// Drops the tickets that no longer hold, once more came than `count`, the number of sightings.
+        /// Drops invalid tickets, once many more were added than `count`, the number of sightings.
         mutating func compact(count: Int, holds: (Ticket) -> Bool) {
             guard added > 2 * count + 64 else { return }
             added = 0
@@ -63,10 +63,10 @@ extension InstanceTable {
             untried = untried.filter(holds)
         }
 
-        /// The sighting to look up now; nil if there is none.
+        /// Returns the sighting to look up now; nil if there is none.
         ///
-        /// First come those never tried, the newest and one at random in turns, so that neither a crowd of old ones nor
-        /// one of new ones keeps somebody out; then the others by the number of attempts.
+        /// Untried sightings come first, the newest and a random one in turns. So neither many old ones nor many new
+        /// ones can crowd a sighting out. The others follow by the number of attempts.
         mutating func next(
             _ now: Instant, using random: inout any RandomNumberGenerator & Sendable, holds: (Ticket) -> Bool
         ) -> Ticket? {
@@ -87,7 +87,7 @@ extension InstanceTable {
             return nil
         }
 
-        /// Whether ``next(_:using:holds:)`` would return a ticket, and otherwise when.
+        /// Returns the time of the next ticket, in the past if one is due now; nil if none waits.
         mutating func nextDeadline(holds: (Ticket) -> Bool) -> Instant? {
             while let last = untried.last, !holds(last) { untried.removeLast() }
             while let first = tried.first, !holds(first.ticket) { _ = tried.popFirst() }
@@ -96,7 +96,7 @@ extension InstanceTable {
             return ready ?? later.first?.first
         }
 
-        /// The sighting with the most attempts that never answered, and of several the one whose turn was first.
+        /// Returns the unanswered sighting with the most attempts, and among equals the one with the first turn.
         mutating func mostTried(holds: (Ticket) -> Bool) -> Sighting? {
             while let first = vain.popFirst() {
                 if holds(first.ticket) { return first.ticket.sighting }

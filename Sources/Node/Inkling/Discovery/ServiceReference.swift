@@ -2,11 +2,11 @@ import CDNSSD
 import Glibc
 import InklingCore
 
-/// What the library said in a callback, copied into values.
+/// The content of a library callback, copied into values.
 enum DiscoveryAnswer {
-    /// The registration stands, under this name.
+    /// The library registered the instance under this name.
     case registered(name: String)
-    /// An instance was added or removed, for one address family of one interface.
+    /// The browser added or removed an instance, for one address family of one interface.
     case listed(name: String, interface: UInt32, added: Bool)
     case resolved(host: String, port: UInt16, txt: [UInt8])
     /// An address of the host asked for; its port is 0.
@@ -19,19 +19,19 @@ enum DiscoveryAnswer {
 struct ServiceError: Error, Hashable {
     let code: Int32
 
-    /// No daemon answers, or it went away; the library has no code of its own for that.
+    /// No daemon answers, or the daemon was lost. The library has no specific code for that.
     static let unknown = ServiceError(code: Int32(kDNSServiceErr_Unknown))
     static let badParameter = ServiceError(code: Int32(kDNSServiceErr_BadParam))
-    /// The name is taken by a registration through the same daemon.
+    /// Another registration through the same daemon has the name.
     static let nameConflict = ServiceError(code: Int32(kDNSServiceErr_NameConflict))
 }
 
 /// One operation of the library: a registration, a browser, a resolve or a query.
 ///
-/// It belongs to the thread that made it. The library calls back only from within ``process()`` and the call that
-/// begins the operation, both on that thread; what it says is kept until ``takeAnswers()``, so that nothing is
-/// ever deallocated from within a callback. The context of the callbacks lives until ``free()`` has ended the
-/// library's own thread for the operation.
+/// A reference belongs to the thread that made it. The library calls back on that thread only, from within
+/// ``process()`` and the call that begins the operation. The reference keeps the answers until ``takeAnswers()``, so no
+/// callback deallocates anything. The context of the callbacks lives until ``free()`` has ended the library's own
+/// thread for the operation.
 final class ServiceReference {
     private final class Inbox {
         var answers: [DiscoveryAnswer] = []
@@ -43,10 +43,10 @@ final class ServiceReference {
     let descriptor: Int32
     private let inbox: Inbox
     private let retained: Unmanaged<Inbox>
-    /// Nil once it is freed.
+    /// Nil after ``free()``.
     private var reference: DNSServiceRef?
 
-    /// Begins what `operation` calls.
+    /// Begins the operation that `operation` calls.
     private init(
         _ operation: (inout DNSServiceRef?, Context) -> DNSServiceErrorType
     ) throws(ServiceError) {
@@ -69,8 +69,8 @@ final class ServiceReference {
         free()
     }
 
-    /// Handles what the library's thread has read. To be called only when ``descriptor`` is readable: else it
-    /// would wait for ever.
+    /// Handles the data that the library's thread has read. Call it only when ``descriptor`` is readable: otherwise it
+    /// blocks for ever.
     func process() {
         guard let reference else { return }
         let code = DNSServiceProcessResult(reference)
@@ -79,13 +79,13 @@ final class ServiceReference {
         }
     }
 
-    /// What was said since the last call.
+    /// Returns the answers since the last call.
     func takeAnswers() -> [DiscoveryAnswer] {
         defer { inbox.answers = [] }
         return inbox.answers
     }
 
-    /// Ends the operation and everything that the library holds for it.
+    /// Ends the operation and frees everything that the library holds for it.
     func free() {
         guard let reference else { return }
         self.reference = nil
@@ -134,7 +134,7 @@ extension ServiceReference {
                     guard code == kDNSServiceErr_NoError, let name else {
                         return ServiceReference.fail(context, code)
                     }
-                    // A name that is no UTF-8 could not be asked for again.
+                    // Nobody could ask for a name that is not UTF-8.
                     guard let text = String(validatingCString: name) else { return }
                     let added = flags & UInt32(kDNSServiceFlagsAdd) != 0
                     ServiceReference.answer(context, .listed(name: text, interface: interface, added: added))
@@ -160,7 +160,7 @@ extension ServiceReference {
         }
     }
 
-    /// Asks for the addresses of a host in one family; they come one by one.
+    /// Asks for the addresses of a host in one family; the answers come one by one.
     static func query(
         host: String, family: InstanceTable.Family, interface: UInt32
     ) throws(ServiceError) -> ServiceReference {

@@ -1,7 +1,7 @@
 /// The strings of a TXT record, each after its length in one byte.
 package enum TXTStrings {
-    /// The record with its last string first. Avahi's library hands out records like this, and of a repeated key the
-    /// first string counts (D-6). One that is not whole stays as it is.
+    /// Returns the record with its last string first. Avahi's library hands out records in reverse, and of a repeated
+    /// key the first string counts (D-6). A damaged record stays as it is.
     package static func reversed(_ record: [UInt8]) -> [UInt8] {
         var strings: [ArraySlice<UInt8>] = []
         var rest = record[...]

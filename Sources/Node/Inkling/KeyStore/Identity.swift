@@ -1,13 +1,13 @@
 import Glibc
 import InklingWire
 
-/// The text form of an identity: `inkling-identity-1`, a blank, the private key as 64 lower-case hex digits, and
-/// the end of the line. Nothing else is read, so that a damaged key is never taken for another.
+/// The text form of an identity: `inkling-identity-1`, a blank, the private key as 64 lower-case hex digits, and the
+/// end of the line. The reader accepts nothing else, so it never takes a damaged key for another.
 package enum Identity {
     private static let label = "inkling-identity-"
     private static let version = "1"
     package static let keyBytes = 32
-    /// Longer files are not read.
+    /// The reader refuses longer files.
     package static let maximumBytes = 256
 
     package enum Reading: Equatable {
@@ -16,13 +16,13 @@ package enum Identity {
         case corrupt
     }
 
-    /// A new key pair, from the system's random numbers.
+    /// Returns a new key pair, from the system's random numbers.
     package static func random() -> KeyPair {
         var generator = SystemRandomNumberGenerator()
         return KeyPair(using: &generator)
     }
 
-    /// The text of an identity. The caller overwrites it with ``wipe(_:)`` when it is written.
+    /// Returns the text of an identity. The caller overwrites it with ``wipe(_:)`` after writing it.
     package static func text(of pair: KeyPair) -> [UInt8] {
         let digits = Array("0123456789abcdef".utf8)
         var key = pair.privateKey
@@ -33,7 +33,7 @@ package enum Identity {
         return text + [UInt8(ascii: "\n")]
     }
 
-    /// Overwrites bytes of a key that are not needed any more. The library of ciphers does so with its own keys.
+    /// Overwrites bytes of a key that nothing needs any more. The cryptography library does so with its own keys.
     static func wipe(_ bytes: inout [UInt8]) {
         bytes.withUnsafeMutableBytes { if let start = $0.baseAddress { explicit_bzero(start, $0.count) } }
     }

@@ -1,7 +1,7 @@
 import InklingModel
 import InklingWire
 
-/// The identity that a state directory keeps, for people to see, to copy and to put back.
+/// The identity that a state directory keeps, for people to see, to copy and to restore.
 public struct KeptIdentity: Sendable {
     /// The user ID.
     public let user: UserID
@@ -9,9 +9,10 @@ public struct KeptIdentity: Sendable {
     public let key: String
     /// The fingerprint of the key.
     public let fingerprint: Fingerprint
-    /// The directory that keeps it.
+    /// The directory that keeps the identity.
     public let directory: String
-    /// The text that ``replace(in:with:force:)`` takes. It has the private key: anyone with it can act as this person.
+    /// The text that ``replace(in:with:force:)`` takes. The text contains the private key: anyone with it can act as
+    /// this person.
     public let text: String
 
     private init(_ pair: KeyPair, directory: String) {
@@ -39,18 +40,18 @@ public struct KeptIdentity: Sendable {
         return pair.map { KeptIdentity($0, directory: path) }
     }
 
-    /// Whose identity a state directory keeps, for those who only want to know: nothing is changed there, and root sees that
-    /// of another user too. Nil if there is none, or it can't be read.
+    /// Returns the user of the identity in a state directory, without changing anything there. Root reads another
+    /// user's identity too. Nil if the directory has no identity, or a file can't be read.
     package static func user(in directory: String) -> UserID? {
         StateDirectory.peekedKey(directory)?.publicKey.userID
     }
 
-    /// Puts an identity into a state directory, which is made if it is missing.
+    /// Puts an identity into a state directory, and makes a missing directory.
     ///
     /// - Parameters:
     ///   - directory: The directory; nil for ``Configuration/defaultStateDirectory``.
     ///   - text: The ``text`` of an identity.
-    ///   - force: Whether to replace an identity that is there.
+    ///   - force: Whether to replace an existing identity.
     /// - Throws: ``NodeError/identityText``, ``NodeError/identityExists(_:)``, ``NodeError/stateDirectoryInUse(_:)``,
     ///   ``NodeError/stateDirectory(_:)``. Nothing was changed then.
     public static func replace(

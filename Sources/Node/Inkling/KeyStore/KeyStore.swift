@@ -5,10 +5,10 @@ import Synchronization
 
 /// The identity of a node: its private key, and the lock on the directory that keeps it.
 ///
-/// The directory holds `identity`, the key, `known-peers.json`, the people its nodes have met, and `lock`, an
-/// empty file on which the running node has an advisory lock. The system drops the lock when the process ends, however it does.
+/// The directory holds `identity`, the key, and `known-peers.json`, the people its nodes have met. The running node has
+/// an advisory lock on the empty file `lock`. The system drops the lock when the process ends, however that happens.
 package final class KeyStore: Sendable {
-    /// The static key pair. The library of ciphers overwrites it when the node and this store are gone.
+    /// The static key pair. The cryptography library overwrites it when the node and this store are freed.
     package let identity: KeyPair
     /// The state directory, locked for this node until ``close()`` unless it is shared; nil if the identity is
     /// temporary.
@@ -17,12 +17,11 @@ package final class KeyStore: Sendable {
     package let temporary: TemporaryIdentity?
     private let lock: Mutex<StateDirectory?>
 
-    /// Opens the state directory, makes it and the identity if need be, and locks it.
+    /// Opens the state directory and locks it. Makes the directory and the identity if they are missing.
     ///
-    /// `directory` is the one the user named; without it, `inkling` in `XDG_STATE_HOME`, or `.local/state/inkling`
-    /// in the home directory. A directory that is made, is empty, or is the default one gets mode 0700; the key
-    /// file has 0600. Where nothing can be kept the identity is temporary; what would put an identity at risk is an
-    /// error.
+    /// A nil `directory` stands for `inkling` in `XDG_STATE_HOME`, or `.local/state/inkling` in the home directory. A
+    /// directory that is new, empty or the default gets mode 0700; the key file has 0600. If the directory can keep
+    /// nothing, the identity is temporary. A danger to the identity is an error.
     package static func open(directory: String?) throws(StateDirectoryFault) -> KeyStore {
         guard let path = directory ?? defaultDirectory else { return KeyStore(temporary: .noHome) }
         switch try StateDirectory.open(path, isNamed: directory != nil) {
@@ -43,8 +42,8 @@ package final class KeyStore: Sendable {
         }
     }
 
-    /// Opens the state directory as a further device of the same person does: with the identity that is kept there,
-    /// also while another node has the directory. Where there is no identity yet one is made.
+    /// Opens the state directory for a further device of the same person. The store uses the kept identity, even while
+    /// another node has the directory, and makes one if there is none.
     package static func openShared(directory: String?) throws(StateDirectoryFault) -> KeyStore {
         if let path = directory ?? defaultDirectory, let identity = try StateDirectory.existingKey(path) {
             return KeyStore(identity: identity, directory: path)
@@ -54,9 +53,9 @@ package final class KeyStore: Sendable {
         return store
     }
 
-    /// Whether a node uses a state directory, in whatever process. Nothing is made or changed there.
+    /// Returns whether a node of any process uses a state directory. The call makes and changes nothing there.
     ///
-    /// - Parameter directory: The one that the user named; nil for the default one.
+    /// - Parameter directory: The directory that the user named; nil for the default directory.
     package static func isInUse(directory: String?) -> Bool {
         (directory ?? defaultDirectory).map { StateDirectory.isInUse($0) } ?? false
     }
@@ -86,7 +85,7 @@ package final class KeyStore: Sendable {
         close()
     }
 
-    /// Where known peers can be read, and whether they can be written there too.
+    /// The directory of known peers, and whether this node may write there.
     package var knownPeers: (directory: String, isWritable: Bool)? {
         switch temporary {
         case nil: directory.map { ($0, true) }
@@ -96,24 +95,24 @@ package final class KeyStore: Sendable {
         }
     }
 
-    /// Lets another node use the directory.
+    /// Unlocks the directory for another node.
     package func close() {
         lock.withLock { $0.take() }?.close()
     }
 
-    /// Where the state is kept if the user names no directory.
+    /// The directory of the state if the user names none.
     static var defaultDirectory: String? {
         if let state = environment("XDG_STATE_HOME") { return "\(state)/inkling" }
         return (environment("HOME") ?? registeredHome).map { "\($0)/.local/state/inkling" }
     }
 
-    /// The user's home by the system's list of users.
+    /// The user's home according to the system's list of users.
     private static var registeredHome: String? {
         getpwuid(getuid())?.pointee.pw_dir.flatMap { String(validatingCString: $0) }
     }
 
-    /// Whether a process of root's would keep something in another user's state directory, or make one in their home:
-    /// the owner could not use it from then on.
+    /// Returns whether a process of root would keep something in another user's state directory or home. The owner
+    /// could not use it afterwards.
     package static func isAnothers(_ directory: String?) -> Bool {
         guard geteuid() == 0, let path = directory ?? defaultDirectory else { return false }
         if let owner = owner(of: "\(path)/identity") { return owner != 0 || self.owner(of: path) != 0 }
@@ -132,7 +131,7 @@ package final class KeyStore: Sendable {
         return stat(path, &status) == 0 ? status.st_uid : nil
     }
 
-    /// The absolute path in a variable.
+    /// Returns the absolute path in a variable.
     private static func environment(_ name: String) -> String? {
         guard let value = getenv(name), let path = String(validatingCString: value) else { return nil }
         return path.hasPrefix("/") ? path : nil

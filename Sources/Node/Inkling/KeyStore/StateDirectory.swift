@@ -2,7 +2,7 @@ import Glibc
 import InklingModel
 import InklingWire
 
-/// The state directory while it is locked.
+/// The locked state directory.
 struct StateDirectory: Sendable {
     enum Opening {
         case locked(StateDirectory)
@@ -15,17 +15,17 @@ struct StateDirectory: Sendable {
         case unwritable(reason: String)
     }
 
-    /// How many times a lock that is held is tried again: it may be held by somebody who only looks, for a moment.
+    /// The number of tries to get a held lock: ``isInUse(_:)`` of another process may hold it for a moment.
     private static let looks = 10
-    /// Microseconds between two of them.
+    /// The microseconds between two tries.
     private static let lookPause: UInt32 = 5_000
 
     let path: String
-    /// The open directory: files are found through it, whatever becomes of its path.
+    /// The open directory. Files are opened through it, even if its path changes.
     private let descriptor: Int32
     private let lock: Int32
 
-    /// Opens and locks the directory, and makes it if it is missing. `isNamed`: the user named it, so it may serve
+    /// Opens and locks the directory, and makes a missing one. A directory that the user named (`isNamed`) may serve
     /// other purposes too.
     static func open(_ path: String, isNamed: Bool) throws(StateDirectoryFault) -> Opening {
         if let code = make(path) { return .unwritable(reason: reason(code)) }
@@ -42,7 +42,7 @@ struct StateDirectory: Sendable {
         return opening
     }
 
-    /// The private key that is kept in a directory, whoever has locked it; nil if there is none.
+    /// Returns the private key in a directory, even while another process holds the lock; nil if there is none.
     static func existingKey(_ path: String) throws(StateDirectoryFault) -> KeyPair? {
         let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -55,8 +55,8 @@ struct StateDirectory: Sendable {
         return try directory.existingKey()
     }
 
-    /// The private key that is kept in a directory, whoever owns it; nil if there is none, or it can't be read. Nothing is
-    /// made or changed there.
+    /// Returns the private key in a directory of any owner; nil if there is none, or its file can't be read. The call
+    /// makes and changes nothing there.
     static func peekedKey(_ path: String) -> KeyPair? {
         let file = Glibc.open("\(path)/identity", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return nil }
@@ -72,12 +72,12 @@ struct StateDirectory: Sendable {
         return key
     }
 
-    /// Whether a node holds the lock of a directory. Nothing is made or changed there.
+    /// Returns whether a node holds the lock of a directory. The call makes and changes nothing there.
     static func isInUse(_ path: String) -> Bool {
         let lock = Glibc.open("\(path)/lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard lock >= 0 else { return false }
         defer { Glibc.close(lock) }
-        // For this moment it keeps a node that starts from taking it, which is why one tries more than once.
+        // The shared lock keeps a starting node from its lock for a moment. So a node tries more than once.
         while flock(lock, LOCK_SH | LOCK_NB) != 0 {
             if errno != EINTR { return errno == EWOULDBLOCK }
         }
@@ -90,7 +90,7 @@ struct StateDirectory: Sendable {
         Glibc.close(descriptor)
     }
 
-    /// The private key that is kept here; a new one if there is none.
+    /// Returns the kept private key, or a new one if there is none.
     func identity() throws(StateDirectoryFault) -> Key {
         if let key = try existingKey() { return .kept(key) }
         return keep(Identity.random())
@@ -107,12 +107,12 @@ struct StateDirectory: Sendable {
         }
     }
 
-    /// Whether there is something where the key should be.
+    /// Whether any file has the name of the key file.
     var hasIdentity: Bool { faccessat(descriptor, "identity", F_OK, AT_SYMLINK_NOFOLLOW) == 0 }
 
     // MARK: - Directory
 
-    /// Makes the directory and those above it; returns the error code of the system if that fails.
+    /// Makes the directory and its parents. Returns the system's error code if that fails.
     private static func make(_ path: String) -> Int32? {
         var prefixes: [String] = []
         var prefix = Substring(path)
@@ -128,12 +128,12 @@ struct StateDirectory: Sendable {
         return nil
     }
 
-    /// Makes sure that nobody else can put another key in the directory.
+    /// Ensures that nobody else can put another key in the directory.
     private static func secure(_ descriptor: Int32, path: String, isNamed: Bool) throws(StateDirectoryFault) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return }
         guard status.st_uid == geteuid() else {
-            // Somebody else's directory without the right to write is not a risk: it can't be used anyway.
+            // Another user's directory without the right to write is not a risk: this user can't use it anyway.
             if faccessat(descriptor, ".", W_OK, 0) != 0 { return }
             throw .foreign(path: path)
         }
@@ -202,8 +202,7 @@ struct StateDirectory: Sendable {
         return Array(bytes.prefix(count))
     }
 
-    /// Writes a key so that, whatever happens, the file is there as a whole or as it was. The lock keeps other nodes
-    /// from doing the same.
+    /// Writes a key so that the file is always either complete or unchanged. The lock keeps other nodes from writing.
     func keep(_ key: KeyPair) -> Key {
         unlinkat(descriptor, "identity.new", 0)
         let file = openat(descriptor, "identity.new", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -223,7 +222,7 @@ struct StateDirectory: Sendable {
             unlinkat(descriptor, "identity.new", 0)
             return .unwritable(reason: reason(code))
         }
-        // So that the new name survives a power failure; where that is not possible the key is still good.
+        // So that the new name survives a power failure. The key is valid even if `fsync` fails.
         _ = fsync(descriptor)
         return .kept(key)
     }
