@@ -51,8 +51,8 @@ package enum DiscoveryProbe {
         return result.withLock { $0 } ?? .nothing
     }
 
-    /// The end of the instance names of these services. The suffix follows the part of a name that counts (D-21), so no node
-    /// counts the services as nodes.
+    /// The end of the instance names of these services. The suffix follows the part of a name that counts (D-21), so no
+    /// node counts the services as nodes.
     private static let instanceSuffix = "-probe"
 
     private static func advertisement(in chat: ChatKeys) -> Advertisement {

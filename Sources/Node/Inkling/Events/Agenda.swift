@@ -1,64 +1,64 @@
-/// When something that waits is told: by `start`, and of those that start together, in the order of their arrival.
+/// The place of an item in the order of delivery: by `start`, and among equal starts, by `arrival`.
 struct Turn: Comparable, Hashable {
-    /// On the clock of the queue, which moves only as what waits is told.
+    /// On the clock of the queue, which advances only with deliveries.
     let start: Int
-    /// Counts what came.
+    /// A running number of arrivals.
     let arrival: Int
 
     static func < (one: Turn, other: Turn) -> Bool { (one.start, one.arrival) < (other.start, other.arrival) }
 }
 
-/// Things of one origin that wait: the first few keep the order in which they came among all others, and each one
-/// beyond starts one step of the clock later.
+/// The waiting items of one origin. The first few keep their order of arrival among all items. Each further item starts
+/// one step of the clock later.
 ///
-/// So origins that wait share what a reader takes (start-time fair queueing), and while nothing piles up, everything
-/// is told in the order in which it came.
+/// So waiting origins share the reader's attention (start-time fair queueing). While nothing piles up, the reader gets
+/// everything in order of arrival.
 struct Flow: Sendable {
     private let burst: Int
     private var finish = 0
-    /// How many wait.
+    /// The number of waiting items.
     private(set) var waiting = 0
 
-    /// - Parameter burst: How many of them keep their order; at least 1.
+    /// - Parameter burst: The number of items that keep their order; at least 1.
     init(burst: Int) {
         self.burst = burst
     }
 
-    /// One more waits. Returns its turn.
+    /// Adds a waiting item. Returns its turn.
     mutating func enter(clock: Int, arrival: Int) -> Turn {
         finish = (waiting == 0 ? clock : max(clock, finish)) + 1
         waiting += 1
         return Turn(start: max(clock, finish - burst), arrival: arrival)
     }
 
-    /// One was told, or waits no more.
+    /// Removes a waiting item.
     mutating func leave() { waiting -= 1 }
 }
 
-/// What is to be told, each item at most once, by turns.
+/// The items to deliver, each at most once, ordered by turn.
 struct Agenda<Item: Hashable & Sendable>: Sendable {
-    /// A binary heap. An entry counts only if it is the item's turn still.
+    /// A binary heap. An entry counts only if it is still the item's turn.
     private var heap: [(turn: Turn, item: Item)] = []
     private var turns: [Item: Turn] = [:]
 
     var isEmpty: Bool { turns.isEmpty }
-    /// How many turns are remembered, past ones included.
+    /// The number of remembered turns, past ones included.
     var turnCount: Int { heap.count }
 
-    /// The turn of an item; nil for one that does not wait.
+    /// The turn of an item; nil for an item that does not wait.
     subscript(item: Item) -> Turn? {
         get { turns[item] }
         set {
             guard newValue != turns[item] else { return }
             turns[item] = newValue
             if let newValue { push((newValue, item)) }
-            // What changes often while nothing is taken may not pile up here.
+            // Frequent changes must not pile up here while the reader takes nothing.
             guard heap.count > 2 * turns.count + 64 else { return }
             heap = turns.map { ($1, $0) }.sorted { $0.turn < $1.turn }
         }
     }
 
-    /// The item whose turn comes first.
+    /// Returns the item with the first turn.
     mutating func first() -> Item? {
         while let top = heap.first {
             if turns[top.item] == top.turn { return top.item }

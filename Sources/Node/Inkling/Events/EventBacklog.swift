@@ -1,13 +1,14 @@
 import InklingModel
 
-/// What waits for one reader of a node's events, for as long as the reader takes something now and then.
+/// The waiting events of one reader, and whether the reader still takes some.
 ///
-/// A reader that takes nothing for too long gets no messages until it takes again: then nobody waits for it (M-20).
+/// A reader that takes nothing for too long gets no messages until it takes again. Meanwhile no sender waits for the
+/// reader (M-20).
 package struct EventBacklog: Sendable {
     private var queue: EventQueue
-    /// The reader gets messages. Otherwise it takes nothing, and nobody waits for it.
+    /// Whether the reader gets messages. A reader that takes nothing gets none, and no sender waits for it.
     private var isAttentive = true
-    /// Since it was last looked at.
+    /// Whether the reader took anything since the last look.
     private var hasTaken = false
     private var idleLooks = 0
 
@@ -18,15 +19,15 @@ package struct EventBacklog: Sendable {
     /// Whether nothing waits.
     package var isEmpty: Bool { queue.isEmpty }
 
-    /// Whether something waits, and whether it is taken is to be looked at.
+    /// Whether events wait, so that the node has to watch the reader.
     package var isWatched: Bool { isAttentive && !queue.isEmpty }
 
-    /// The messages that wait, in no order.
+    /// The waiting messages, in no order.
     package var waitingMessages: [UInt64] { queue.waitingMessages }
 
-    /// Something happened.
+    /// Adds an event.
     ///
-    /// - Returns: False for a message if the reader gets none: it is counted.
+    /// - Returns: False for a message to a reader that gets none. The queue counts the message.
     package mutating func add(_ timed: TimedEvent) -> Bool {
         if case .message(let chat, _, _, _) = timed.event, !isAttentive {
             queue.missMessage(in: chat, at: timed.at)
@@ -36,19 +37,20 @@ package struct EventBacklog: Sendable {
         return true
     }
 
-    /// What the reader gets now; nil if nothing waits.
+    /// Returns the reader's next event; nil if nothing waits.
     package mutating func take() -> TimedEvent? {
         guard let event = queue.take() else { return nil }
         attend()
         return event
     }
 
-    /// The reader waits for what comes next.
+    /// Records that the reader waits for the next event.
     package mutating func attend() { (isAttentive, hasTaken) = (true, true) }
 
-    /// A reader that took nothing of what waits, so many times in a row, gets no messages until it takes again.
+    /// Stops messages to a reader after `patience` looks in a row without a taken event. Messages resume when the
+    /// reader takes again.
     ///
-    /// - Returns: The messages that don't wait for it any more.
+    /// - Returns: The messages that don't wait for the reader any more.
     package mutating func look(patience: Int) -> [UInt64] {
         idleLooks = hasTaken || queue.isEmpty ? 0 : idleLooks + 1
         hasTaken = false
@@ -57,11 +59,11 @@ package struct EventBacklog: Sendable {
         return queue.giveUpMessages()
     }
 
-    /// The reader knows nothing of who types in a chat.
+    /// Forgets the typists that the reader knows in a chat.
     package mutating func forgetTyping(in chat: String) { queue.forgetTyping(in: chat) }
 
-    /// The reader is gone.
+    /// Ends the backlog of a reader that is gone.
     ///
-    /// - Returns: The messages that waited for it, and what it was not told.
+    /// - Returns: The messages that waited for the reader, and the counts of events that it missed.
     package mutating func giveUp() -> (numbers: [UInt64], gaps: [String: EventQueue.Gap]) { queue.giveUp() }
 }

@@ -1,17 +1,17 @@
 import InklingModel
 import Synchronization
 
-/// Where a node leaves events for one reader, whichever thread that runs on.
+/// The events that a node leaves for one reader on any thread.
 package final class EventMailbox: Sendable {
-    /// What became of an event that was left here.
+    /// The fate of an event that the node left here.
     package enum Fate: Sendable {
-        /// It waits.
+        /// The event waits.
         case waiting
-        /// The reader had waited for it, and has it.
+        /// The reader was waiting for the event and has it.
         case taken
-        /// It is a message, and the reader gets none: it is counted.
+        /// The event is a message to a reader that gets none. The queue counts the message.
         case missed
-        /// The sequence has ended: it is left nowhere.
+        /// The sequence has ended, so the event was dropped.
         case ended
     }
 
@@ -23,7 +23,7 @@ package final class EventMailbox: Sendable {
         var taken: [UInt64] = []
         var isReported = false
 
-        /// The next event, which is taken by that, and whether the node has to ask for the messages taken.
+        /// Takes the next event. Returns it, and whether the node has to ask for the messages taken.
         mutating func take() -> Answer? {
             guard let event = backlog.take() else { return nil }
             guard case .message(_, _, let number, _) = event.event else { return .event(event, reports: false) }
@@ -43,9 +43,9 @@ package final class EventMailbox: Sendable {
     private let report: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - queue: what waits from the beginning.
-    ///   - report: has the node ask for the messages that were taken, or whether the sequence has ended; called on the
-    ///     reader's thread.
+    ///   - queue: The events that wait from the beginning.
+    ///   - report: Makes the node ask for the messages taken, or whether the sequence has ended. The mailbox calls it
+    ///     on the reader's thread.
     package init(_ queue: EventQueue = EventQueue(), report: @escaping @Sendable () -> Void = {}) {
         state = Mutex(State(backlog: EventBacklog(queue)))
         self.report = report
@@ -69,7 +69,7 @@ package final class EventMailbox: Sendable {
         return fate
     }
 
-    /// The messages that were taken since this was last asked.
+    /// Returns the messages taken since the last call.
     package func collectTaken() -> [UInt64] {
         state.withLock { state in
             defer { (state.taken, state.isReported) = ([], false) }
@@ -77,23 +77,24 @@ package final class EventMailbox: Sendable {
         }
     }
 
-    /// Whether nothing more comes.
+    /// Whether the sequence has ended.
     package var isFinished: Bool { state.withLock { $0.isFinished } }
 
-    /// Whether something waits, and whether it is taken is to be looked at.
+    /// Whether events wait, so that the node has to watch the reader.
     package var isWatched: Bool { state.withLock { $0.backlog.isWatched && !$0.isFinished } }
 
-    /// A reader that took nothing of what waits, so many times in a row, gets no messages until it comes again.
+    /// Stops messages to a reader after `patience` looks in a row without a taken event. Messages resume when the
+    /// reader takes again.
     ///
-    /// - Returns: The messages that don't wait for it any more.
+    /// - Returns: The messages that don't wait for the reader any more.
     package func look(patience: Int) -> [UInt64] {
         state.withLock { $0.isFinished ? [] : $0.backlog.look(patience: patience) }
     }
 
-    /// Nothing more comes. What waits can be taken still.
+    /// Ends the sequence. The reader can still take waiting events.
     ///
-    /// - Returns: The messages that the node need not wait for any more: those that wait, and those that were taken since
-    ///   the node last asked.
+    /// - Returns: The messages that the node need not wait for any more: those that wait, and those taken since the
+    ///   node last asked.
     @discardableResult
     package func finish() -> [UInt64] {
         let (readers, numbers) = state.withLock { state in
@@ -105,9 +106,9 @@ package final class EventMailbox: Sendable {
         return numbers
     }
 
-    /// The reader is gone.
+    /// Ends the sequence of a reader that is gone.
     ///
-    /// - Returns: The messages that waited for it, and what it was not told.
+    /// - Returns: The messages that waited for the reader, and the counts of events that it missed.
     package func close() -> (numbers: [UInt64], gaps: [String: EventQueue.Gap]) {
         finish()
         return state.withLock { $0.backlog.giveUp() }
@@ -115,8 +116,7 @@ package final class EventMailbox: Sendable {
 
     // MARK: The reader
 
-    /// The next event, which is taken by that; nil after the last one, and in a task that was cancelled, which ends the
-    /// sequence.
+    /// Takes the next event. Returns nil after the last event, and in a cancelled task. Cancelling ends the sequence.
     package func next(isolation: isolated (any Actor)? = #isolation) async -> TimedEvent? {
         switch answer() {
         case .event(let event, let reports):

@@ -1,26 +1,26 @@
 import InklingModel
 import NIOCore
 
-/// What waits for one reader of a node's events.
+/// The waiting events of one reader of a node.
 ///
-/// - Of who types in a chat, and of a person's presence in a chat, the latest waits. Of notices the latest on each
-///   subject does.
+/// - Of the typists of a chat, and of a person's presence in a chat, the latest state waits. So does the latest notice
+///   on each subject.
 /// - Messages wait in a queue for each sender. Senders take turns.
-/// - What one person did in a chat keeps its order: a presence that changed before their messages comes before them, one
-///   that changed after them comes after them. Of whom a message waits in a chat, the list of typists says what was so
-///   just before it; who goes is off that list first.
+/// - One person's events in a chat keep their order. A presence that changed before their messages comes first, and one
+///   that changed after the messages comes last. Just before a message, the list of typists shows its author as at that
+///   time. A person who leaves is off that list first.
 /// - Outcomes of own messages wait one by one.
-/// - What was given up is counted for each chat, and told first.
+/// - The queue counts the dropped events of each chat, and delivers the counts first.
 package struct EventQueue: Sendable {
-    /// How much was given up in a chat.
+    /// The number of dropped events in a chat.
     package struct Gap: Sendable {
         package var messages = 0
         package var outcomes = 0
-        /// When the last of it came.
+        /// The time of the latest dropped event.
         package var at: Double
     }
 
-    /// Somebody in a chat.
+    /// A person in a chat.
     private struct Member: Hashable {
         let chat: String
         let user: UserID
@@ -37,16 +37,16 @@ package struct EventQueue: Sendable {
     private struct TypingList {
         var latest: [Person]
         var at: Double
-        /// As the reader was told.
+        /// The list that the reader knows.
         var told: [Person]
     }
 
-    /// What waits of a person in a chat, in the order: `before`, the messages, `after`.
+    /// The waiting events of a person in a chat, in the order `before`, the messages, `after`.
     private struct Standing {
-        /// Whether the reader was told that they are there.
+        /// Whether the reader knows that the person is there.
         var isThere = false
         var before: TimedEvent?
-        /// Of each message, whether its author was typing when it came.
+        /// For each message, whether its author was typing when it came.
         var messages = CircularBuffer<Bool>(initialCapacity: 0)
         var after: TimedEvent?
 
@@ -83,37 +83,37 @@ package struct EventQueue: Sendable {
 
     /// Whether nothing waits.
     package var isEmpty: Bool { agenda.isEmpty && gaps.isEmpty }
-    /// How many messages wait.
+    /// The number of waiting messages.
     package var messageCount: Int { senders.values.reduce(0) { $0 + $1.messages.count } }
-    /// The messages that wait, in no order.
+    /// The waiting messages, in no order.
     package var waitingMessages: [UInt64] {
         senders.values.flatMap(\.messages).compactMap { waiting in
             if case .message(_, _, let number, _) = waiting.event.event { number } else { nil }
         }
     }
-    /// How many things wait beside messages.
+    /// The number of waiting items beside messages.
     package var otherCount: Int { members.count + typing.count + notices.count + outcomes.count + gaps.count }
 
-    /// How many turns are remembered, past ones included.
+    /// The number of remembered turns, past ones included.
     package var turnCount: Int { agenda.turnCount }
 
-    // MARK: Before anything is told
+    // MARK: Before the first event
 
-    /// The reader knows who is there and who types in a chat: it will be told of what differs.
+    /// Sets the people and typists that the reader knows in a chat. The queue delivers only differences from them.
     package mutating func begin(chat: String, present: [UserID], typing people: [InklingModel.Person]) {
         for user in present { members[Member(chat: chat, user: user), default: Standing()].isThere = true }
         if !people.isEmpty { typing[chat] = TypingList(latest: people, at: 0, told: people) }
     }
 
-    /// The reader knows nothing of who types in a chat.
+    /// Forgets the typists that the reader knows in a chat.
     package mutating func forgetTyping(in chat: String) {
         typing[chat] = nil
         agenda[.typing(chat)] = nil
     }
 
-    /// The reader is told no more of who is there and who types in a chat.
+    /// Stops the reports on presence and typing in a chat.
     ///
-    /// - Returns: Whom it was told to be there, and whether it was told that somebody types.
+    /// - Returns: The people whom the reader knows to be there, and whether its latest list of typists has anybody.
     package mutating func end(chat: String) -> (present: Set<UserID>, isTyping: Bool) {
         var present: Set<UserID> = []
         for member in Array(members.keys) where member.chat == chat {
@@ -127,9 +127,9 @@ package struct EventQueue: Sendable {
         return (present, isTyping)
     }
 
-    // MARK: What came
+    // MARK: Incoming events
 
-    /// Something happened that the reader is to be told.
+    /// Adds an event for the reader.
     package mutating func add(_ timed: TimedEvent) {
         switch timed.event {
         case .peer(let chat, let peer, _): addPresence(timed, of: Member(chat: chat, user: peer.user))
@@ -142,12 +142,12 @@ package struct EventQueue: Sendable {
         }
     }
 
-    /// A reader that gets no messages for now will be told that it missed this one.
+    /// Counts a message that the reader misses while it gets none.
     package mutating func missMessage(in chat: String, at time: Double) {
         miss(Gap(messages: 1, at: time), in: chat)
     }
 
-    /// Gives up all messages that wait.
+    /// Drops all waiting messages.
     ///
     /// - Returns: Their numbers.
     package mutating func giveUpMessages() -> [UInt64] {
@@ -164,7 +164,7 @@ package struct EventQueue: Sendable {
         return numbers.sorted()
     }
 
-    /// What the reader will never be told, by chat: the queue ends.
+    /// Ends the queue. Returns the messages that waited, and the counts of dropped events, by chat.
     package mutating func giveUp() -> (numbers: [UInt64], gaps: [String: Gap]) {
         let numbers = giveUpMessages()
         for outcome in outcomes { miss(Gap(outcomes: 1, at: outcome.event.at), in: outcome.chat) }
@@ -182,7 +182,7 @@ package struct EventQueue: Sendable {
 
     private mutating func addTyping(_ people: [Person], in chat: String, at time: Double) {
         typing[chat] = TypingList(latest: people, at: time, told: typing[chat]?.told ?? [])
-        // What came before it, such as the arrival of who types, is told before it.
+        // Lets earlier events, such as the arrival of a typist, come first.
         agenda[.typing(chat)] = nil
         reviewTyping(in: chat)
     }
@@ -213,7 +213,7 @@ package struct EventQueue: Sendable {
 
     private mutating func addNotice(_ timed: TimedEvent, on subject: NoticeSubject) {
         if notices[subject] == nil, notices.count >= NodeLimits.unheardNotices {
-            // Only people are so many: what concerns the node itself stays.
+            // Only notices on people can be so many. Notices on the node itself stay.
             let people = notices.keys.filter(\.isPerson)
             let oldest = people.min { (agenda[.notice($0)]?.arrival ?? 0) < (agenda[.notice($1)]?.arrival ?? 0) }
             if let oldest { _ = takeNotice(on: oldest) }
@@ -223,9 +223,9 @@ package struct EventQueue: Sendable {
         agenda[.notice(subject)] = Turn(start: turn?.start ?? clock, arrival: isNew ? arrivals : nextArrival())
     }
 
-    // MARK: What is told
+    // MARK: Deliveries
 
-    /// What the reader is told next; nil if nothing waits.
+    /// Takes the next event for the reader; nil if nothing waits.
     package mutating func take() -> TimedEvent? {
         if let chat = gaps.keys.min(), let gap = gaps.removeValue(forKey: chat) {
             return TimedEvent(
@@ -258,7 +258,8 @@ package struct EventQueue: Sendable {
         return TimedEvent(at: list.at, event: .typing(chat: chat, shown))
     }
 
-    /// The list that waits, if it changes whether that person types to what belongs before an event of theirs.
+    /// Takes the waiting list, if the list changes whether that person types to the state that belongs before their
+    /// next event.
     private mutating func takeTyping(in chat: String, if user: UserID, types isTyping: Bool) -> TimedEvent? {
         guard let list = typing[chat], list.told.contains(where: { $0.user == user }) != isTyping,
             shown(list.latest, in: chat).contains(where: { $0.user == user }) == isTyping
@@ -268,7 +269,7 @@ package struct EventQueue: Sendable {
 
     private mutating func takePresence(of member: Member) -> TimedEvent? {
         guard let change = members[member]?.before else { return nil }
-        // A warning about somebody is told just before them.
+        // A warning about a person comes just before their presence.
         if case .peer(_, let peer, _) = change.event, let warning = takeNotice(on: .person(peer.user)) {
             return warning
         }
@@ -314,12 +315,12 @@ package struct EventQueue: Sendable {
         return arrivals
     }
 
-    /// Who types, without those who began after a message of theirs that waits.
+    /// Returns the typists, without those who began after a waiting message of theirs.
     private func shown(_ people: [Person], in chat: String) -> [Person] {
         people.filter { members[Member(chat: chat, user: $0.user)]?.messages.first ?? true }
     }
 
-    /// A list of typists waits while it differs from what was told.
+    /// Queues a list of typists while it differs from the reader's list.
     private mutating func reviewTyping(in chat: String) {
         guard let list = typing[chat] else { return }
         if shown(list.latest, in: chat) != list.told {
@@ -332,7 +333,7 @@ package struct EventQueue: Sendable {
         }
     }
 
-    /// A message of theirs waits no more.
+    /// Removes a message of a person from the waiting ones.
     private mutating func settle(_ member: Member) {
         guard let standing = members[member], !standing.messages.isEmpty else { return }
         members[member]?.messages.removeFirst()
@@ -343,8 +344,8 @@ package struct EventQueue: Sendable {
         reviewTyping(in: member.chat)
     }
 
-    /// This is what waits of their presence, before any message of theirs. Nothing does if they went before the reader
-    /// was told that they came.
+    /// Sets the waiting presence of a person before their messages. Nothing waits for a person who left before the
+    /// reader learned of their arrival.
     private mutating func place(_ change: TimedEvent?, of member: Member) {
         var standing = members[member] ?? Standing()
         let isNews = change.map { Self.isThere($0) || standing.isThere } ?? false

@@ -1,6 +1,6 @@
 import InklingModel
 
-/// What a notice is about: of several on one subject the latest is enough.
+/// The subject of a notice. Of several notices on one subject the latest is enough.
 enum NoticeSubject: Hashable {
     case discoveryDown, discoveryUp, identity, lastWill, oneself, reach, damage, newer, unkept
     case person(UserID)

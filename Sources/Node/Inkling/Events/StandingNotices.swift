@@ -1,6 +1,6 @@
 import InklingModel
 
-/// The notices that still hold, for whoever begins to listen.
+/// The notices that still apply, for new readers.
 package struct StandingNotices: Sendable {
     private var notices: [(subject: NoticeSubject, notice: Notice)] = []
 
@@ -9,12 +9,12 @@ package struct StandingNotices: Sendable {
     /// In the order in which they came.
     package var all: [Notice] { notices.map(\.notice) }
 
-    /// Something was told.
+    /// Records a notice that the node reported.
     package mutating func note(_ notice: Notice) {
         let subject = NoticeSubject(notice)
         switch subject {
         case .discoveryUp: notices.removeAll { $0.subject == .discoveryDown }
-        // What happened once is not a state.
+        // A single event is not a state.
         case .person, .oneself, .other: break
         case .discoveryDown, .identity, .lastWill, .reach, .damage, .newer, .unkept:
             notices.removeAll { $0.subject == subject }

@@ -1,22 +1,22 @@
-/// How long somebody who sends one message and goes waits for those who may be there: until somebody is, and nobody new
-/// has come for ``NodeLimits/settling``. People who are there already when a node joins are found within that time, one
-/// after the other.
+/// The wait of a short-lived sender for people in a chat. The wait ends when nobody new has come for
+/// ``NodeLimits/settling`` after the first arrival. When a node joins, it finds the people there within that time of
+/// each other.
 package struct ArrivalWait: Sendable {
     private let longest: Duration
     private var present = 0
-    /// When the wait is over, as things are, from its beginning.
+    /// The end of the wait as of now, counted from its beginning.
     package private(set) var end: Duration
 
-    /// - Parameter longest: How long to wait at most.
+    /// - Parameter longest: The longest wait.
     package init(longest: Duration) {
         self.longest = longest
         end = longest
     }
 
-    /// So many are there now.
+    /// Updates the number of people present.
     ///
     /// - Parameter elapsed: The time since the beginning.
-    /// - Returns: Whether ``end`` is another one.
+    /// - Returns: Whether ``end`` has changed.
     package mutating func take(present count: Int, after elapsed: Duration) -> Bool {
         guard count != present else { return false }
         present = count

@@ -1,41 +1,42 @@
 import InklingModel
 
-/// What became of a message that ``Node/deliver(_:to:within:)`` sent, by person.
+/// The outcome of a message that ``Node/deliver(_:to:within:)`` sent, by person.
 public struct DeliveryOutcome: Hashable, Sendable {
     /// The number of the message, as events report it.
     public let message: UInt64
-    /// How many people it was sent to. 0 if nobody was there: then it is lost, as messages are not kept.
+    /// The number of recipients. 0 if nobody was there: the message is then lost, as a node keeps no messages.
     public let recipients: Int
-    /// Who has acknowledged it whole, in the order of their answers.
+    /// The people who have acknowledged the whole message, in the order of their answers.
     public fileprivate(set) var delivered: [Peer] = []
-    /// Who doesn't have it, or may not have it, in the order in which that became known.
+    /// The people who don't have the message, or may not have it, in the order of the failures.
     public fileprivate(set) var failed: [Failure] = []
-    /// Who did not answer in time. They may still get the message.
+    /// The people who did not answer in time. They may still get the message.
     public fileprivate(set) var unanswered: [Peer] = []
 
-    /// Somebody who may not have the message.
+    /// A person who may not have the message.
     public struct Failure: Hashable, Sendable {
-        /// Who it is, as they were known when the message was sent.
+        /// The person, as known when the message was sent.
         public let peer: Peer
-        /// Why they may not have it.
+        /// The reason why they may not have the message.
         public let why: InklingModel.FailureReason
     }
 
-    /// Whether somebody was there, and all of them have it.
+    /// Whether the message had recipients, and all of them have it.
     public var reachedAll: Bool { recipients > 0 && delivered.count == recipients }
 }
 
-/// A message that was sent a moment ago, and what events have said about it.
+/// A message that was just sent, and its outcomes so far.
 package struct Delivery: Sendable {
     private let chat: String
-    /// This includes people without a link when it was sent: their answers tell them apart.
+    /// All people known in the chat, also those without a link when the message was sent. Their answers tell the two
+    /// apart.
     private let people: [Peer]
     private var open: Set<UserID>
     private var outcome: DeliveryOutcome
 
     /// - Parameters:
     ///   - message: Its number.
-    ///   - people: All who were known of in the chat when it was sent, by name.
+    ///   - people: All people known in the chat when the message was sent, by name.
     package init(_ message: UInt64, to chat: String, recipients: Int, people: [Peer]) {
         self.chat = chat
         self.people = people
@@ -43,7 +44,7 @@ package struct Delivery: Sendable {
         outcome = DeliveryOutcome(message: message, recipients: recipients)
     }
 
-    /// Something happened, perhaps to this message.
+    /// Applies an event, which may concern this message.
     package mutating func take(_ event: Event) {
         switch event {
         case .delivered(chat, outcome.message, let user):
@@ -56,10 +57,10 @@ package struct Delivery: Sendable {
         }
     }
 
-    /// Whether it is known of everybody it was sent to.
+    /// Whether all recipients have an outcome.
     package var isComplete: Bool { outcome.delivered.count + outcome.failed.count >= outcome.recipients }
 
-    /// What became of it, if nobody is waited for any longer.
+    /// The outcome, if the wait ends now.
     package var result: DeliveryOutcome {
         guard !isComplete else { return outcome }
         var result = outcome

@@ -1,83 +1,83 @@
 import InklingModel
 import NIOCore
 
-/// The way from a node to the front end that runs on its event loop: what waits for the sink, and in which order.
+/// The queue from a node to the front end on its event loop.
 ///
-/// The sink is called for one thing after the other, never from within itself.
+/// The node calls the sink for one output after the other, never from within a call of the sink.
 final class FrontEnd {
-    /// How far the end has come.
+    /// The state of the end.
     private enum End {
         case open
-        /// Nothing more comes; the sink is told when it has all that waits.
+        /// No more outputs come. The sink learns of the end after all waiting outputs.
         case due
         case told
     }
 
-    /// Something to tell, or the place of an answer that is not known yet.
+    /// An output, or the place of an answer that is not released yet.
     private enum Arrival {
         case output(ServiceOutput)
         case held(HeldAnswer)
     }
 
-    /// The answer to a request, which comes later. What came after it waits for it.
+    /// The answer to a request, released later. Later arrivals wait for it.
     final class HeldAnswer {
         fileprivate var isReleased = false
         fileprivate let output: ServiceOutput
 
         fileprivate init(_ output: ServiceOutput) { self.output = output }
 
-        /// The answer may be told.
+        /// Allows the delivery of the answer.
         func release() { isReleased = true }
     }
 
     private var sink: ((ServiceOutput) -> Void)?
-    /// What has come and was not looked at: no more than what one input leads to.
+    /// Arrivals not processed yet: no more than one input causes.
     private var arrivals = CircularBuffer<Arrival>()
     private var backlog: EventBacklog
     private var end = End.open
-    /// The messages that the sink was called with, or will not get, since the node last asked.
+    /// The messages delivered to the sink, or dropped, since the node last asked.
     private var settled: [UInt64] = []
-    /// Which events the sink gets.
+    /// The events that the sink gets.
     var subscription = Subscription()
-    /// Whether events go to the sink, as far as there is one.
+    /// Whether events go to the sink, if there is one.
     var takesEvents = true {
         didSet { if takesEvents, sink != nil { backlog.attend() } }
     }
 
-    /// - Parameter queue: What waits from the beginning.
+    /// - Parameter queue: The events that wait from the beginning.
     init(_ queue: EventQueue = EventQueue()) {
         backlog = EventBacklog(queue)
     }
 
-    /// Whether something waits that the front end does not take.
+    /// Whether events wait that the front end does not take.
     var isWatched: Bool { backlog.isWatched && end != .told }
 
-    /// What comes goes to this sink.
+    /// Sets the sink of all outputs.
     func attach(_ sink: @escaping (ServiceOutput) -> Void) {
         self.sink = sink
         backlog.attend()
     }
 
-    /// The sink knows nothing of who types in a chat.
+    /// Forgets the typists that the sink knows in a chat.
     func forgetTyping(in chat: String) { backlog.forgetTyping(in: chat) }
 
-    /// Something is to be told after all that came before it.
+    /// Adds an output after all earlier arrivals.
     func add(_ output: ServiceOutput) {
         guard case .open = end else { return }
         arrivals.append(.output(output))
     }
 
-    /// How many things came that were not looked at.
+    /// The number of arrivals not processed yet.
     var arrivalCount: Int { arrivals.count }
 
-    /// What came of a request is told before all that the request led to: what has come since there were so many
-    /// arrivals.
+    /// Adds the answer to a request before all arrivals that the request caused. `place` is the number of arrivals
+    /// before the request.
     func add(_ answer: ServiceAnswer, to request: ServiceRequest, before place: Int) {
         guard case .open = end else { return }
         insert(.output(.answer(answer, to: request)), before: place)
     }
 
-    /// As ``add(_:to:before:)``, for an answer that is told once it is released.
+    /// Adds an answer as ``add(_:to:before:)`` does. The sink gets it after its release.
     func hold(_ answer: ServiceAnswer, to request: ServiceRequest, before place: Int) -> HeldAnswer {
         let held = HeldAnswer(.answer(answer, to: request))
         if case .open = end { insert(.held(held), before: place) }
@@ -89,18 +89,18 @@ final class FrontEnd {
         arrivals.insert(arrival, at: arrivals.index(arrivals.startIndex, offsetBy: place))
     }
 
-    /// Nothing more comes.
+    /// Ends the queue, which then accepts no more outputs.
     func finish() {
         guard case .open = end else { return }
         end = .due
     }
 
-    /// Calls the sink with one thing that it takes now.
+    /// Calls the sink with one output.
     ///
-    /// - Returns: False if there is none.
+    /// - Returns: False if there is nothing to deliver now.
     func forward() -> Bool {
         guard let sink else {
-            // What waits is bounded all the same.
+            // Without a sink, the backlog still bounds the waiting events.
             while let output = popArrival() { place(output) }
             return false
         }
@@ -118,18 +118,19 @@ final class FrontEnd {
         return true
     }
 
-    /// The messages that are settled since this was last asked.
+    /// Returns the messages settled since the last call.
     func collectSettled() -> [UInt64] {
         defer { settled = [] }
         return settled
     }
 
-    /// A front end that takes nothing of what waits, so many times in a row, gets no messages until it takes again.
+    /// Stops messages to a front end after `patience` looks in a row without a taken event. Messages resume when it
+    /// takes again.
     ///
-    /// - Returns: The messages that don't wait for it any more.
+    /// - Returns: The messages that don't wait for the front end any more.
     func look(patience: Int) -> [UInt64] { backlog.look(patience: patience) }
 
-    /// Whether something has come that is not held.
+    /// Whether an arrival waits that is not held.
     var hasArrivals: Bool {
         switch arrivals.first {
         case .output: true
@@ -138,7 +139,7 @@ final class FrontEnd {
         }
     }
 
-    /// - Returns: Nil while there is none, or the next one is held.
+    /// - Returns: Nil if there is no arrival, or the next one is held.
     private func popArrival() -> ServiceOutput? {
         guard hasArrivals else { return nil }
         switch arrivals.popFirst() {

@@ -3,10 +3,10 @@ import InklingModel
 import Logging
 import NIOCore
 
-/// A node on the event loop that its front end runs on too: nothing lies between a datagram and the sink, nor between a
-/// request and what goes out for it.
+/// A node on the event loop of its front end. No queue or thread lies between a datagram and the sink, or between a
+/// request and its datagrams.
 ///
-/// It is made, used and freed on that event loop alone.
+/// Only that event loop makes, uses and frees the node.
 package final class LocalNode: ChatService {
     package let node: Node
     private let eventLoop: any EventLoop
@@ -14,11 +14,11 @@ package final class LocalNode: ChatService {
     /// The chat that the user looks at.
     private var openChat: String?
     private var isAway = false
-    /// Returns why a chat may not be joined, by its name and by whether the user confirmed that; nil if it may.
+    /// Returns why the node may not join a chat, by its name and by whether the user confirmed the name; nil if it may.
     package var nameRefusal: (Chat, _ isConfirmed: Bool) -> NodeError? = { _, _ in nil }
 
-    /// Starts a node, as `Node.start(_:logger:)` does, on an event loop of SwiftNIO's own, and is called on it. It lives
-    /// until ``stop(_:)``.
+    /// Starts a node as `Node.start(_:logger:)` does, on an event loop of SwiftNIO's own. The caller is on that event
+    /// loop. The node lives until ``stop(_:)``.
     ///
     /// - Parameter completion: Called on the event loop when the node is up, perhaps before this returns.
     package static func start(
@@ -32,7 +32,7 @@ package final class LocalNode: ChatService {
         }
     }
 
-    /// The front end of a node that is up, before anybody reads its events.
+    /// The front end of a running node, before anybody reads its events.
     init(_ node: Node) {
         self.node = node
         eventLoop = node.eventLoop
@@ -70,7 +70,7 @@ package final class LocalNode: ChatService {
         note(request, answer)
         switch (request, answer) {
         case (.setVerified, .done), (.setBlocked, .done):
-            // What the user decides is on disk before it is answered.
+            // The disk has the user's decision before the answer goes out.
             let held = NIOLoopBound(frontEnd.hold(answer, to: request, before: place), eventLoop: eventLoop)
             node.assumeIsolated { node in
                 node.saveKnownPeers { [node] in
@@ -85,7 +85,7 @@ package final class LocalNode: ChatService {
 
     private func refusal(of request: ServiceRequest) -> ServiceAnswer? {
         guard case .join(let chat, let isConfirmed) = request else { return nil }
-        // A chat of that name that the node is in is another error.
+        // If the node is in a chat of that name, the join fails with another error.
         guard node.assumeIsolated({ $0.joinedChat(chat.name) == nil }) else { return nil }
         return nameRefusal(chat, isConfirmed).map { .failed($0) }
     }
@@ -103,7 +103,7 @@ package final class LocalNode: ChatService {
         }
     }
 
-    /// What the front end did not get before, it gets the present state of.
+    /// Changes the subscription. For new subscriptions, the front end gets the present state.
     private func subscribe(_ subscription: Subscription) {
         let former = frontEnd.subscription
         frontEnd.subscription = subscription
@@ -128,10 +128,10 @@ package final class LocalNode: ChatService {
     /// Whether an input field with that text means that somebody types (T-9).
     package static func countsAsTyping(_ text: String) -> Bool { InklingCore.countsAsTyping(text) }
 
-    /// Those who are in a chat or were met there.
+    /// Returns the people who are in a chat or were met there.
     package func peers(in chat: String) -> [Peer] { node.assumeIsolated { $0.peers(in: chat) } }
 
-    /// What is known of somebody in a chat.
+    /// Returns a person of a chat; nil for somebody not met there.
     package func peer(_ user: UserID, in chat: String) -> Peer? { node.assumeIsolated { $0.peer(user, in: chat) } }
 
     /// Returns how well the user knows somebody in a chat.
@@ -139,10 +139,10 @@ package final class LocalNode: ChatService {
         node.assumeIsolated { $0.rank(of: user, in: chat) }
     }
 
-    /// Why the identity ends with the node; nil if it is kept.
+    /// Why the identity ends with the node; nil for a kept identity.
     package var temporary: TemporaryIdentity? { node.assumeIsolated { $0.keyStore?.temporary } }
 
-    // MARK: Its life
+    // MARK: Lifecycle
 
     package func suspend(_ completion: @escaping () -> Void) {
         let completion = NIOLoopBound(completion, eventLoop: eventLoop)
@@ -151,7 +151,7 @@ package final class LocalNode: ChatService {
 
     package func resume() { node.assumeIsolated { $0.resume() } }
 
-    /// Ends the node, and calls back 120 ms later or a little more.
+    /// Stops the node, and calls `completion` 120 ms later or a little more.
     package func stop(_ completion: @escaping () -> Void) {
         let completion = NIOLoopBound(completion, eventLoop: eventLoop)
         node.assumeIsolated { $0.stop { completion.value() } }
@@ -171,7 +171,7 @@ extension Node {
         return ranks.min() ?? .stranger
     }
 
-    /// What happens in `body` is told later.
+    /// Runs `body`, and delivers its events later.
     fileprivate func holdingEvents(_ body: (isolated Node) -> ServiceAnswer) -> ServiceAnswer {
         let isHeld = isDelivering
         isDelivering = true
@@ -180,7 +180,7 @@ extension Node {
     }
 
     /// - Parameters:
-    ///   - isAway: What the front end last said.
+    ///   - isAway: The state that the front end last set.
     ///   - openChat: The chat that the user has looked at until now.
     fileprivate func answer(_ request: ServiceRequest, isAway: Bool, openChat: String?) -> ServiceAnswer {
         do throws(NodeError) {
@@ -262,7 +262,7 @@ extension Node {
         }
     }
 
-    /// Who is there and who types, in each chat.
+    /// The people and the typists of each chat.
     fileprivate var presentState: [(chat: String, people: [Peer], typing: [InklingModel.Person])] {
         joined.map { entry in
             let people = peers(in: entry.name).filter { $0.presence != .offline }

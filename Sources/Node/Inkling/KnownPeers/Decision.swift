@@ -1,13 +1,13 @@
-/// A yes or no of the user about somebody, and which of two is the later one.
+/// A decision of the user about a person, with its place in the order of decisions.
 ///
-/// The order of decisions is a number and not a time, because clocks are set. It only grows, and each kind of decision
-/// has its own, so that one about a block says nothing about a verification.
+/// The order of decisions is a number and not a time, because clocks are set. The number only grows. Each kind of
+/// decision has its own number, so that a decision to block says nothing about a verification.
 package struct Decision: Equatable, Sendable {
     package private(set) var isSet: Bool
-    /// 0 if nothing was ever decided.
+    /// 0 before the first decision.
     package private(set) var number: UInt64
-    /// Whether it was made here, and what other processes decided meanwhile is not yet known: it is later than
-    /// whatever they have written, even under a higher number.
+    /// Whether the decision was made here and not yet merged with those of other processes. Such a decision is later than all
+    /// that they have written, even under a higher number.
     private var isPending = false
 
     package init(_ isSet: Bool = false, number: UInt64 = 0) {
@@ -15,19 +15,19 @@ package struct Decision: Equatable, Sendable {
         self.number = number
     }
 
-    /// The user decided.
+    /// Records a decision of the user.
     mutating func decide(_ isSet: Bool) {
         self.isSet = isSet
         number = Self.next(number)
         isPending = true
     }
 
-    /// It is written, and what others decided is known.
+    /// Records that the decision is written, after those of others were merged.
     mutating func settle() { isPending = false }
 
-    /// The later of two.
+    /// Returns the later of two decisions.
     ///
-    /// - Parameter winner: Which holds if neither is later.
+    /// - Parameter winner: The decision that applies if neither is later.
     static func later(_ one: Decision, _ other: Decision, inTie winner: Bool) -> Decision {
         if one.isPending != other.isPending {
             let (made, written) = one.isPending ? (one, other) : (other, one)

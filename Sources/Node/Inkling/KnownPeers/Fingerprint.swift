@@ -1,17 +1,17 @@
 import Crypto
 import InklingWire
 
-/// What two people compare, by voice or side by side, to know that nobody is intercepting their messages.
+/// A hash of keys that two people compare, by voice or side by side, to rule out an interceptor.
 public struct Fingerprint: Hashable, Sendable {
     /// 32 bytes of SHA-256.
     public let bytes: [UInt8]
 
-    /// The fingerprint of one key: it identifies one person.
+    /// The fingerprint of one key, which identifies one person.
     package init(of key: PublicKey) {
         bytes = Array(SHA256.hash(data: Array("inkling fingerprint 1 identity".utf8) + key.bytes))
     }
 
-    /// The fingerprint of two keys: the same for both people.
+    /// The fingerprint of two keys, the same for both people.
     package init(of first: PublicKey, and second: PublicKey) {
         let keys = min(first, second).bytes + max(first, second).bytes
         bytes = Array(SHA256.hash(data: Array("inkling fingerprint 1 pair".utf8) + keys))
@@ -19,8 +19,8 @@ public struct Fingerprint: Hashable, Sendable {
 
     /// The lowest 60 decimal digits of the bytes as one big-endian number, in 12 groups of 5.
     ///
-    /// An attacker between two people makes both of their fingerprints, and looks for two that agree: half of the
-    /// digits, read in a hurry, would be within reach of a large effort.
+    /// An attacker between two people makes both of their fingerprints, and searches for two that agree. With half of
+    /// the digits, read in a hurry, a large effort could succeed.
     public var groups: [String] {
         var number = bytes
         let groups = (0..<12).map { _ in

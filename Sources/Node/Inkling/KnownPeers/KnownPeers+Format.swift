@@ -3,16 +3,15 @@ import InklingWire
 
 /// The form on disk: JSON, of version 2.
 ///
-/// | member of a person | what it is |
-/// | --- | --- |
-/// | `key`, `user` | the static key in base64url, and its user ID for whoever reads the file |
-/// | `names`, `named` | the names, the last one first; since when each, by its folded form |
-/// | `firstSeen`, `lastSeen`, `chats` | seconds since 1970; the last by the stored names of the chats |
-/// | `addresses` | by the stored names of the chats, the last two addresses of links (D-19); not for strangers |
-/// | `days`, `dayBegan` | on how many days they were met; when the last of these began, in seconds since 1970 |
-/// | `togetherMilliseconds` | how long they were there while a node of this user was |
-/// | `kept` | for those who are not on probation: the higher, the later they were kept |
-/// | `verified`, `blocked` | whether they are (`is`), and the `number` of the decision, which only grows |
+/// The members of a person:
+/// - `key`, `user`: the static key in base64url, and its user ID for human readers of the file
+/// - `names`, `named`: the names, the last one first; the first use of each, by its folded form
+/// - `firstSeen`, `lastSeen`, `chats`: seconds since 1970; the last by the stored names of the chats
+/// - `addresses`: by the stored names of the chats, the last two addresses of links (D-19); not for strangers
+/// - `days`, `dayBegan`: the number of days met; when the last of these began, in seconds since 1970
+/// - `togetherMilliseconds`: the time that they were there while a node of this user was
+/// - `kept`: a number that is higher for people kept later; only for people not on probation
+/// - `verified`, `blocked`: the decision (`is`), and its `number`, which only grows
 ///
 /// Version 1, of release 0.1, had `verified` and `blocked` as Booleans, with one time, `decided`, for both, and none of
 /// `days`, `dayBegan`, `togetherMilliseconds` and `kept`. A program of that release leaves a file of version 2 alone.
@@ -68,7 +67,7 @@ extension KnownPeers {
         var decided: Double
     }
 
-    /// JSON with sorted members: equal tables have equal bytes.
+    /// Returns JSON with sorted members, so that equal tables have equal bytes.
     package func encoded() -> [UInt8] {
         let records = all.map { entry in
             Record(
@@ -82,12 +81,12 @@ extension KnownPeers {
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Strings and finite numbers: there is nothing that could fail.
+        // Strings and finite numbers can always be encoded.
         let data = (try? encoder.encode(File(version: Self.version, peers: records))) ?? Data()
         return Array(data) + [UInt8(ascii: "\n")]
     }
 
-    /// Reads all or nothing.
+    /// Reads all entries or none.
     package static func read(_ bytes: [UInt8], using generator: inout some RandomNumberGenerator) -> Reading {
         let data = Data(bytes)
         guard let version = try? JSONDecoder().decode(Version.self, from: data).version, version > 0 else {
@@ -109,7 +108,7 @@ extension KnownPeers {
         return .peers(peers)
     }
 
-    /// Nil if one of them is damaged.
+    /// Returns the entries; nil if one of them is damaged.
     private static func entries(_ records: [Record]) -> [Entry]? {
         var entries: [Entry] = []
         for record in records {
@@ -122,7 +121,7 @@ extension KnownPeers {
                     record.key, record.names, record.named, record.firstSeen, record.lastSeen, record.chats),
                 isTime(record.dayBegan), counts.allSatisfy(KnownPeersLimits.counts.contains)
             else { return nil }
-            // Without a chat an address leads nowhere; what is no address is left out when it is used.
+            // An address needs a chat. A text that is not an address is ignored later.
             entry.addresses = (record.addresses ?? [:]).filter { entry.chats[$0.key] != nil }
                 .mapValues { Array($0.prefix(Limits.rememberedAddressesPerKey)) }
             entry.days = DaysMet(count: record.days, began: record.dayBegan)
@@ -135,8 +134,8 @@ extension KnownPeers {
         return entries
     }
 
-    /// What release 0.1 knew. It kept at most 1,000 people, so both parts together have a place for everybody: those
-    /// who were there on two days, and then those seen last, are kept. Nil if one of them is damaged.
+    /// Returns the entries of release 0.1; nil if one of them is damaged. That release kept at most 1,000 people, so
+    /// both parts together hold all of them. The table keeps people met on two days, and then those seen last.
     private static func upgraded(_ records: [FirstRecord]) -> [Entry]? {
         var entries: [Entry] = []
         for record in records {
@@ -161,7 +160,7 @@ extension KnownPeers {
         return entries
     }
 
-    /// What both versions have in common; nil if it is damaged.
+    /// Returns the members that both versions share; nil if they are damaged.
     private static func entry(
         _ key: String, _ names: [String], _ named: [String: Double], _ firstSeen: Double, _ lastSeen: Double,
         _ chats: [String: Double]
@@ -170,7 +169,7 @@ extension KnownPeers {
             names.allSatisfy({ $0.utf8.count <= Limits.maximumDisplayNameSize }),
             ([firstSeen, lastSeen] + named.values + chats.values).allSatisfy(isTime)
         else { return nil }
-        // Release 0.1 folded names in another way.
+        // Release 0.1 folded names differently.
         let refolded = Dictionary(named.map { (folded($0.key), $0.value) }) { min($0, $1) }
         var entry = Entry(
             key: key, names: limited(names), named: refolded, firstSeen: firstSeen, lastSeen: lastSeen, chats: chats)

@@ -2,31 +2,32 @@ import InklingCore
 import InklingModel
 import InklingWire
 
-/// The people this user's nodes have met. Nodes that share a state directory each have such a table, and
-/// ``merge(_:at:using:)`` brings them together, in any order.
+/// The people that this user's nodes have met. Nodes that share a state directory each have such a table, and
+/// ``merge(_:at:using:)`` combines the tables, in any order.
 ///
-/// Whoever makes keys can be met under thousands of names. So the table has two parts, as a segmented cache has. The
-/// many who come and go are on probation, where one of them goes at random. Whoever was there for ten minutes in all,
-/// or on a second day, is kept, and of those the lowest rank goes: days met, then time together. The one who was kept
-/// last stays whatever the rank, so that a full table takes in new friends. People the user verified or blocked are in
-/// neither part, and never go.
+/// One attacker can make keys and be met under thousands of names. So the table has two parts, as a segmented cache
+/// has. Newly met people are on probation, where the table evicts a random one. The table keeps people who were there
+/// for ten minutes in all, or on a second day. Of these it evicts the lowest rank: days met, then time together. The
+/// person kept last stays at any rank, so that a full table accepts new friends. People the user verified or blocked
+/// are in neither part, and are never evicted.
 package struct KnownPeers: Sendable {
     package struct Entry: Equatable, Sendable {
         package let key: PublicKey
         /// The last one first.
         package internal(set) var names: [String]
-        /// When the key first came under each of them, by their folded forms.
+        /// The time when the key first used each name, by the folded forms of the names.
         package internal(set) var named: [String: Double] = [:]
         package internal(set) var firstSeen: Double
         package internal(set) var lastSeen: Double
-        /// When the key was last there, by the stored names of the chats.
+        /// The time when the key was last there, by the stored names of the chats.
         package internal(set) var chats: [String: Double] = [:]
-        /// Where links with the key were last, as text and the last one first, by the stored names of the chats (D-19).
+        /// The last addresses of links with the key, as text and the last one first, by the stored names of the chats
+        /// (D-19).
         package internal(set) var addresses: [String: [String]] = [:]
         package internal(set) var days = DaysMet()
-        /// How long they were there while a node of this user was, in any chat, in whole milliseconds.
+        /// The time that they were there while a node of this user was, in any chat, in whole milliseconds.
         package internal(set) var together = Duration.zero
-        /// Who was kept later has a higher number; nil on probation.
+        /// A number that is higher for people kept later; nil on probation.
         package internal(set) var kept: UInt64?
         package internal(set) var verified = Decision()
         package internal(set) var blocked = Decision()
@@ -34,8 +35,8 @@ package struct KnownPeers: Sendable {
         package var isVerified: Bool { verified.isSet }
         package var isBlocked: Bool { blocked.isSet }
 
-        /// Whether the user knows them well enough that they go before strangers: verified, or met on two days at
-        /// least 24 h apart; never if blocked.
+        /// Whether the user knows them well enough to prefer them to strangers: verified, or met on two days at least
+        /// 24 h apart. Never for blocked people.
         package var isPreferred: Bool { !isBlocked && (isVerified || days.count >= 2) }
 
         package var part: Part {
@@ -49,17 +50,18 @@ package struct KnownPeers: Sendable {
                 firstSeen: firstSeen, lastSeen: lastSeen, isVerified: isVerified, isBlocked: isBlocked)
         }
 
-        /// Since when the key has come under a name.
+        /// Returns the time from which on the key has used a name.
         func since(_ name: String) -> Double { named[KnownPeers.folded(name)] ?? firstSeen }
 
-        /// Whether of two who are kept this one goes first. No clock has a say in that; between equals the keys decide.
+        /// Returns whether this one of two kept people is evicted first. The order uses no clock; between equals the
+        /// keys decide.
         func ranksBelow(_ other: Entry) -> Bool {
             (days.count, together, key) < (other.days.count, other.together, other.key)
         }
 
         var hasProved: Bool { days.count >= 2 || together >= KnownPeersLimits.provingTime }
 
-        /// They were there.
+        /// Records that they were there.
         mutating func note(_ time: MeetingTime, in chat: String) {
             lastSeen = time.wall
             chats[chat] = time.wall
@@ -67,7 +69,7 @@ package struct KnownPeers: Sendable {
             limitChats(at: time.wall)
         }
 
-        /// Times that have not come yet are from a clock that was wrong, and go first.
+        /// Drops the oldest chats. A time in the future is from a clock that was wrong, and counts as oldest.
         mutating func limitChats(at now: Double) {
             guard chats.count > KnownPeersLimits.chats else { return }
             let oldest = chats.map { ($0.value > now ? -1 : $0.value, $0.key) }.sorted(by: <)
@@ -78,23 +80,24 @@ package struct KnownPeers: Sendable {
         }
     }
 
-    /// Where somebody has a place.
+    /// The part of the table that holds a person.
     package enum Part: Equatable, Sendable {
         case probation, kept
         /// Verified or blocked.
         case decided
     }
 
-    /// Whom the protocol is to prefer to strangers, and how well they are known; see ``Entry/isPreferred``.
+    /// The people whom the protocol is to prefer to strangers, and how well the user knows them; see
+    /// ``Entry/isPreferred``.
     package private(set) var standings: [PublicKey: Standing] = [:]
-    /// All of these.
+    /// The keys of ``standings``.
     package var preferred: Set<PublicKey> { Set(standings.keys) }
     private(set) var entries: [PublicKey: Entry] = [:]
-    /// The likenesses of the names of each.
+    /// The likenesses of each person's names.
     private var likenesses: [PublicKey: [NameLikeness]] = [:]
-    /// The keys of people by the keys of these likenesses.
+    /// The keys of people, by the keys of these likenesses.
     private var holders: [String: Set<PublicKey>] = [:]
-    /// In an order that depends on nothing but what happened, so that equal generators draw the same.
+    /// In an order that depends on past events alone, so that equal generators draw the same.
     private var probation: [PublicKey] = []
     private var kept: Set<PublicKey> = []
     private var lastKept: UInt64 = 0
@@ -103,10 +106,10 @@ package struct KnownPeers: Sendable {
 
     // MARK: Changes
 
-    /// Somebody is there, under a name.
+    /// Records that a person is there, under a name.
     ///
-    /// - Returns: The others who are known under that name, in the order of their keys, if this key is not known
-    ///   under it yet. Blocked ones don't count: nobody takes the newcomer for them.
+    /// - Returns: If this key has not used the name before, the other people known under it, in the order of their
+    ///   keys. Blocked people don't count: nobody takes the newcomer for them.
     package mutating func met(
         _ key: PublicKey, name: String, chat: String, at time: MeetingTime,
         using generator: inout some RandomNumberGenerator
@@ -120,7 +123,7 @@ package struct KnownPeers: Sendable {
         return others
     }
 
-    /// Somebody who was met was still there at that time.
+    /// Records that a person met before was still there at that time.
     package mutating func seen(
         _ key: PublicKey, chat: String, at time: MeetingTime, using generator: inout some RandomNumberGenerator
     ) {
@@ -131,8 +134,8 @@ package struct KnownPeers: Sendable {
         trim(sparing: key, using: &generator)
     }
 
-    /// Counts how long somebody has been there, as far as it was not counted yet. Somebody who was forgotten since they
-    /// came is known again as soon as this stay alone is long enough to be kept.
+    /// Counts the part of a stay that was not counted yet. A person forgotten since their arrival is known again as
+    /// soon as this stay alone is long enough to be kept.
     package mutating func count(
         _ stay: inout Stay, with key: PublicKey, now: Instant, at time: MeetingTime,
         using generator: inout some RandomNumberGenerator
@@ -155,9 +158,9 @@ package struct KnownPeers: Sendable {
         trim(sparing: key, using: &generator)
     }
 
-    /// Remembers what the user has found out about somebody, who need not have been met.
+    /// Records whether the user has verified a person, who need not have been met.
     ///
-    /// - Parameter name: What they are called, if they are not known yet.
+    /// - Parameter name: The name to record if the person is not known yet.
     package mutating func setVerified(
         _ isVerified: Bool, _ key: PublicKey, name: String? = nil, at time: MeetingTime,
         using generator: inout some RandomNumberGenerator
@@ -165,9 +168,9 @@ package struct KnownPeers: Sendable {
         decide(\.verified, isVerified, key, name, time, &generator)
     }
 
-    /// Remembers whether the user wants to hear of somebody, who need not have been met.
+    /// Records whether the user blocks a person, who need not have been met.
     ///
-    /// - Parameter name: What they are called, if they are not known yet.
+    /// - Parameter name: The name to record if the person is not known yet.
     package mutating func setBlocked(
         _ isBlocked: Bool, _ key: PublicKey, name: String? = nil, at time: MeetingTime,
         using generator: inout some RandomNumberGenerator
@@ -192,20 +195,20 @@ package struct KnownPeers: Sendable {
         trim(sparing: key, using: &generator)
     }
 
-    /// Remembers where links with somebody who was met in a chat were last, the last address first (D-19).
+    /// Records the last addresses of links with a person met in a chat, the last address first (D-19).
     package mutating func setAddresses(_ addresses: [String], of key: PublicKey, in chat: String) {
         guard var entry = entries[key], entry.chats[chat] != nil, entry.addresses[chat] != addresses else { return }
         entry.addresses[chat] = addresses
         put(entry)
     }
 
-    /// Takes in what another table knows. Of each kind of decision the later one holds; if neither is, *blocked* and
-    /// *not verified* do.
+    /// Merges another table into this one. Of each kind of decision the later one applies; if neither is later,
+    /// *blocked* and *not verified* do.
     ///
-    /// Time together and days that two processes counted apart from each other count once, the greater of the two: a
-    /// merge can be repeated.
+    /// Of time together and days that two processes counted separately, the greater counts, so that a merge can be
+    /// repeated.
     ///
-    /// - Parameter now: Seconds since 1970. Later times are from a clock that was wrong, and give way.
+    /// - Parameter now: Seconds since 1970. Later times are from a clock that was wrong, and don't count.
     package mutating func merge(
         _ other: KnownPeers, at now: Double, using generator: inout some RandomNumberGenerator
     ) {
@@ -236,7 +239,7 @@ package struct KnownPeers: Sendable {
         trim(using: &generator)
     }
 
-    /// All decisions are written, after what other processes decided.
+    /// Records that all decisions are written, after those of other processes were merged.
     mutating func settle() {
         for key in entries.keys {
             entries[key]?.verified.settle()
@@ -253,15 +256,15 @@ package struct KnownPeers: Sendable {
 
     package subscript(key: PublicKey) -> Entry? { entries[key] }
 
-    /// Those who were seen in a chat, by its stored name.
+    /// Returns the people who were seen in a chat, by its stored name.
     package func seen(in chat: String) -> [(entry: Entry, time: Double)] {
         all.compactMap { entry in entry.chats[chat].map { (entry, $0) } }
     }
 
-    /// The people that somebody with that name might be mistaken for, in the order of their keys: those who had it
-    /// before, and those who are verified. Whoever had it first is taken for nobody else.
+    /// Returns the people that a person with that name might be mistaken for, in the order of their keys. They are
+    /// those who had the name before, and verified people. A key that had the name first has only verified namesakes.
     package func namesakes(of key: PublicKey, name: String) -> [PublicKey] {
-        // A likeness takes its time, and a whole crowd may hold the name.
+        // A likeness takes time to compute, and a whole crowd may have the name.
         let likeness = NameLikeness(of: name, withParts: false)
         let since = since(likeness, of: key) ?? .infinity
         return holders(of: likeness, but: key).filter { other in
@@ -269,7 +272,7 @@ package struct KnownPeers: Sendable {
         }.sorted()
     }
 
-    /// The first of several in the order of their keys, those who are verified before the others; 8 at most.
+    /// Returns the first of several people in the order of their keys, verified ones before the others; 8 at most.
     func likeliest(of keys: [PublicKey]) -> [Entry] {
         let verified = keys.lazy.filter { self.entries[$0]?.isVerified == true }.prefix(KnownPeersLimits.namesakes)
         let others = keys.lazy.filter { self.entries[$0]?.isVerified == false }
@@ -277,7 +280,7 @@ package struct KnownPeers: Sendable {
             .compactMap { entries[$0] }
     }
 
-    /// Of several the one the user knows best: a verified one, or the highest rank.
+    /// Returns the person that the user knows best: a verified one, or the highest rank.
     package func bestKnown(of keys: [PublicKey]) -> Entry? {
         keys.compactMap { entries[$0] }.max { left, right in
             left.isVerified == right.isVerified ? left.ranksBelow(right) : right.isVerified
@@ -286,7 +289,7 @@ package struct KnownPeers: Sendable {
 
     // MARK: Places
 
-    /// Whoever has proved to be no passer-by is kept from now on.
+    /// Keeps a person who has proved to be more than a passer-by.
     private mutating func promote(_ entry: inout Entry) {
         guard entry.kept == nil, entry.hasProved else { return }
         entry.kept = min(lastKept + 1, KnownPeersLimits.counts.upperBound - 1)
@@ -330,7 +333,7 @@ package struct KnownPeers: Sendable {
         }
     }
 
-    /// - Parameter newcomer: Who has just come: another one goes.
+    /// - Parameter newcomer: The person just added, who is never evicted.
     mutating func trim(
         sparing newcomer: PublicKey? = nil, using generator: inout some RandomNumberGenerator
     ) {
@@ -340,8 +343,8 @@ package struct KnownPeers: Sendable {
         }
         guard kept.count > KnownPeersLimits.kept else { return }
         let people = kept.compactMap { entries[$0] }
-        // Without that, who is kept in a full table could be lost at once, here or on the next merge with the file,
-        // and nobody new could ever stay.
+        // Without this exception, a full table could evict a newly kept person at once, here or on the next merge with
+        // the file. No new person could ever stay.
         let last = people.max { ($0.kept ?? 0, $0.key) < ($1.kept ?? 0, $1.key) }?.key
         let lowest = people.filter { $0.key != last && $0.key != newcomer }.sorted { $0.ranksBelow($1) }
         for entry in lowest.prefix(kept.count - KnownPeersLimits.kept) { remove(entry.key) }
@@ -349,28 +352,28 @@ package struct KnownPeers: Sendable {
 
     // MARK: Helpers
 
-    /// Returns the others who are known under that name, if it is new to the key.
+    /// Adds a name. If it is new to the key, returns the other people known under it.
     private func take(_ name: String, for entry: inout Entry, at time: Double) -> [PublicKey] {
         let likeness = NameLikeness(of: name, withParts: false)
         let isNew = !(likenesses[entry.key] ?? []).contains { $0.whole == likeness.whole && $0.isAlike(likeness) }
         let others = isNew ? holders(of: likeness, but: entry.key).sorted() : []
         entry.names = Self.limited([name] + entry.names)
         if isNew {
-            // Whoever has the name already had it first, wherever the clock has been set since.
+            // The present holders of the name had it first, even if the clock was set since.
             let before = others.compactMap { since(likeness, of: $0)?.nextUp }.max() ?? time
             entry.named[likeness.whole] = min(max(time, before), KnownPeersLimits.times.upperBound.nextDown)
         }
         return others
     }
 
-    /// The first time at which a key came under a name like this one; nil if nobody has that key.
+    /// Returns the time when a key first used a name like this one; nil for an unknown key.
     private func since(_ likeness: NameLikeness, of key: PublicKey) -> Double? {
         guard let entry = entries[key] else { return nil }
         let alike = (likenesses[key] ?? []).filter { $0.isAlike(likeness) }
         return alike.compactMap { entry.named[$0.whole] }.min() ?? entry.firstSeen
     }
 
-    /// The others who are known under a name, without blocked ones, in any order.
+    /// Returns the other people known under a name, without blocked ones, in any order.
     private func holders(of likeness: NameLikeness, but key: PublicKey) -> [PublicKey] {
         guard !likeness.whole.isEmpty else { return [] }
         let all = likeness.keys.reduce(into: Set()) { $0.formUnion(holders[$1] ?? []) }
@@ -384,7 +387,7 @@ package struct KnownPeers: Sendable {
         }
     }
 
-    /// The later of two times that have come; of one that has and one that has not, the first.
+    /// Returns the later of two past times. If one of them is in the future, returns the earlier.
     private static func later(_ one: Double, _ other: Double, _ now: Double) -> Double {
         max(one, other) <= now ? max(one, other) : min(one, other)
     }
@@ -395,11 +398,11 @@ package struct KnownPeers: Sendable {
         return Array(kept.prefix(KnownPeersLimits.names))
     }
 
-    /// The form by which the file knows a name. Folding it again changes nothing.
+    /// Returns the form by which the file knows a name. Folding it again changes nothing.
     static func folded(_ name: String) -> String { NameLikeness(of: name, withParts: false).whole }
 }
 
 extension KnownPeers: Equatable {
-    /// Whether two tables know the same.
+    /// Returns whether two tables have equal entries.
     package static func == (left: KnownPeers, right: KnownPeers) -> Bool { left.entries == right.entries }
 }

@@ -1,10 +1,10 @@
 import Glibc
 
-/// `known-peers.json` in the state directory. Nodes that share the directory take turns, under an advisory lock on it:
-/// each takes in what the file holds before it writes.
+/// `known-peers.json` in the state directory. Nodes that share the directory take turns, under an advisory lock on the
+/// directory. Each merges the content of the file before it writes.
 package struct KnownPeersFile: Sendable {
     package static let name = "known-peers.json"
-    /// What a damaged file is called from then on.
+    /// The name to which a damaged file is moved.
     package static let damagedName = "known-peers.damaged.json"
     private static let newName = "known-peers.json.new"
 
@@ -15,25 +15,25 @@ package struct KnownPeersFile: Sendable {
     package enum Reading: Equatable {
         case missing
         case peers(KnownPeers)
-        /// It was moved aside.
+        /// The file was damaged, and is moved aside.
         case damaged
-        /// A later version wrote it: it is left alone.
+        /// A later version wrote the file, which stays as it is.
         case newer
         case unreadable(reason: String)
     }
 
     package enum Saving: Equatable {
-        /// What the file holds now.
+        /// The content of the file now.
         case saved(KnownPeers)
         case newer
-        /// Another process held the directory all the time: nothing was written.
+        /// Another process held the lock until the timeout, so nothing was written.
         case busy
         case failed(reason: String)
     }
 
     private enum Lock {
         case held
-        /// The file system has none. Writing by renaming has to do.
+        /// The file system has no locks. Writing by renaming has to suffice.
         case unsupported
         case busy
     }
@@ -47,14 +47,14 @@ package struct KnownPeersFile: Sendable {
         self.patience = patience
     }
 
-    /// Reads the file, also while another process takes longer than it should.
+    /// Reads the file, even if another process holds the lock for too long.
     package func read(using generator: inout some RandomNumberGenerator) -> Reading {
         withDirectory({ .unreadable(reason: $0) }) { directory, lock in
             read(directory, lock, using: &generator)
         }
     }
 
-    /// Reads the file for somebody who only looks: whoever owns it, and where it is damaged, it stays as it is.
+    /// Reads the file of any owner for a program that only looks. A damaged file stays as it is.
     package func peek(using generator: inout some RandomNumberGenerator) -> KnownPeers? {
         let file = open("\(directory)/\(Self.name)", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return nil }
@@ -67,7 +67,7 @@ package struct KnownPeersFile: Sendable {
         return peers
     }
 
-    /// Writes the peers, together with those that are in the file, so that it is there as a whole or as it was.
+    /// Merges the peers with those in the file, and writes the file so that it is always either complete or unchanged.
     ///
     /// - Parameter now: Seconds since 1970.
     package func save(
@@ -90,7 +90,7 @@ package struct KnownPeersFile: Sendable {
         }
     }
 
-    /// Runs `body` with the open directory, while no other node does the same unless the lock says otherwise.
+    /// Runs `body` with the open directory. No other node does so meanwhile, unless `body` gets another ``Lock``.
     private func withDirectory<Result>(_ failure: (String) -> Result, _ body: (Int32, Lock) -> Result) -> Result {
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return failure(errorText(errno)) }
@@ -135,7 +135,7 @@ package struct KnownPeersFile: Sendable {
         }
     }
 
-    /// The code of the system for what went wrong.
+    /// The system's code for an error.
     private struct SystemError: Error {
         let code: Int32
     }
@@ -154,7 +154,7 @@ package struct KnownPeersFile: Sendable {
     }
 
     private func moveAside(_ directory: Int32, _ lock: Lock) -> Reading {
-        // Whoever holds the directory may have put a good one in its place by now.
+        // The process that holds the lock may have written a good file by now.
         if case .busy = lock { return .unreadable(reason: "it is damaged, and another program is using it") }
         guard renameat(directory, Self.name, directory, Self.damagedName) == 0 else {
             return .unreadable(reason: "it is damaged, and can't be moved: \(errorText(errno))")
@@ -162,7 +162,7 @@ package struct KnownPeersFile: Sendable {
         return .damaged
     }
 
-    /// Returns what went wrong.
+    /// Returns the error text; nil after success.
     private func write(_ bytes: [UInt8], _ directory: Int32) -> String? {
         unlinkat(directory, Self.newName, 0)
         let file = openat(directory, Self.newName, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

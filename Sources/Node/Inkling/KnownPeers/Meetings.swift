@@ -1,10 +1,10 @@
 import InklingCore
 
-/// When something happened, by two clocks, in seconds since 1970.
+/// The time of an event by two clocks, in seconds since 1970.
 package struct MeetingTime: Equatable, Sendable {
-    /// By the wall clock: for people to read.
+    /// By the wall clock, for people to read.
     package let wall: Double
-    /// By a clock that began with the wall clock when the node did, and that nobody sets: for counting days.
+    /// By a clock for counting days. The clock begins with the wall clock when the node starts, and nobody sets it.
     package let steady: Double
 
     package init(wall: Double, steady: Double) {
@@ -17,19 +17,19 @@ package struct MeetingTime: Equatable, Sendable {
     }
 }
 
-/// On how many days somebody was there.
+/// The number of days on which a person was there.
 ///
-/// A day begins when somebody is first noticed to be there, on coming, on leaving, or while time together is counted.
-/// The next one begins when they are noticed at least 24 h after that. So days are counted by their beginnings, a
-/// second one never after less than 24 h, and staying counts as much as coming back.
+/// A day begins when a person is first noticed, on coming, on leaving, or while time together is counted. The next one
+/// begins when they are noticed at least 24 h later. So two counted days begin at least 24 h apart, and staying counts
+/// as much as coming back.
 ///
-/// - A clock that is set while the node runs changes nothing: the time is that of ``MeetingTime/steady``.
-/// - A clock that was set back between two runs adds no day. If the last day seems to lie in the future it begins
-///   again now, so a clock that was once far ahead costs at most 24 h.
-/// - A clock that was set forward between two runs can't be told from time that passed: it adds one day too many to
-///   those who are met then, once.
+/// - A clock that is set while the node runs changes nothing: ``MeetingTime/steady`` ignores it.
+/// - A clock that was set back between two runs adds no day. A last day in the future begins again now, so a clock that
+///   was once far ahead costs at most 24 h.
+/// - A clock that was set forward between two runs looks like time that passed. Once, each person met then gets one day
+///   too many.
 package struct DaysMet: Equatable, Sendable {
-    /// 0 for somebody who was never met.
+    /// 0 for a person who was never met.
     package private(set) var count: UInt64
     /// When the last of them began, in seconds since 1970.
     package private(set) var began: Double
@@ -39,7 +39,7 @@ package struct DaysMet: Equatable, Sendable {
         self.began = began
     }
 
-    /// Somebody is there.
+    /// Records that a person is there.
     mutating func note(_ time: MeetingTime) {
         if count == 0 {
             self = DaysMet(count: 1, began: time.steady)
@@ -51,21 +51,21 @@ package struct DaysMet: Equatable, Sendable {
         }
     }
 
-    /// What two processes counted apart from each other. A day that both counted is one.
+    /// Returns the union of days that two processes counted separately. A day that both counted is one.
     static func merged(_ one: DaysMet, _ other: DaysMet) -> DaysMet {
         if one.count != other.count { return one.count > other.count ? one : other }
         return one.began <= other.began ? one : other
     }
 }
 
-/// Somebody is there without interruption, in one chat or several: time together counts once.
+/// A person's uninterrupted presence, in one chat or several. Time together counts once.
 package struct Stay: Sendable {
-    /// The name that they had last, and the stored name of the chat that they came to last.
+    /// Their last name, and the stored name of the last chat that they joined.
     package var name: String
     package var chat: String
     /// By a clock that stands still while the machine sleeps.
     private let began: Instant
-    /// What of it the table has counted.
+    /// The part of the stay that the table has counted.
     private var counted = Duration.zero
 
     package init(name: String, chat: String, at now: Instant) {
@@ -76,14 +76,14 @@ package struct Stay: Sendable {
 
     package func length(at now: Instant) -> Duration { max(now - began, .zero) }
 
-    /// Returns what was not counted yet, in whole milliseconds, which from now on is.
+    /// Returns the time not counted yet, in whole milliseconds, and marks it as counted.
     mutating func take(at now: Instant) -> Duration {
         let more = Duration.milliseconds(max(length(at: now) - counted, .zero).milliseconds)
         counted += more
         return more
     }
 
-    /// The table has forgotten what it counted.
+    /// Records that the table has forgotten its count.
     mutating func startOver() { counted = .zero }
 }
 

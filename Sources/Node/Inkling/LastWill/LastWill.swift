@@ -5,19 +5,20 @@ import Synchronization
 
 /// The node's side of the last will: starts the helper and keeps it informed.
 ///
-/// The helper is a process of its own. It holds sealed byes and no keys, has the node's UDP socket, and ignores the signals
-/// of the terminal. It sends the byes over that socket when this end of the connection closes without a farewell.
+/// The helper is a separate process. The helper holds sealed byes and no keys, has the node's UDP socket, and ignores
+/// the signals of the terminal. When this end of the connection closes without a farewell, the helper sends the byes
+/// over that socket.
 final class LastWill: Sendable {
     enum Failure: Error {
-        /// The program is not where it was looked for.
+        /// The path has no program.
         case missing(String)
         case system(String)
     }
 
     private struct Connection {
-        /// The node's end; -1 once it was closed.
+        /// The node's end; -1 after closing.
         var control: CInt
-        /// What the helper has no room for yet, the last for each session.
+        /// The messages that the helper has no room for yet, the last for each session.
         var waiting: [UInt32: [UInt8]] = [:]
     }
 
@@ -25,9 +26,9 @@ final class LastWill: Sendable {
 
     private let connection: Mutex<Connection>
     private let process: pid_t
-    /// What waits is tried again there.
+    /// The event loop on which waiting messages are retried.
     private let eventLoop: any EventLoop
-    /// How long what waits is tried again after, at first and at most.
+    /// The pause before a retry, at first and at most.
     private static let pauses = TimeAmount.milliseconds(1)...TimeAmount.milliseconds(100)
 
     /// Starts the helper.
@@ -63,13 +64,14 @@ final class LastWill: Sendable {
         return path.prefix(through: path.lastIndex(of: "/") ?? path.startIndex) + "inkling-lastwill"
     }
 
-    /// In a process group of its own, with the control connection as standard input and the UDP socket as descriptor 3.
-    /// Standard output and error go nowhere. The helper gets no other descriptor: the last action closes all from 4 on.
+    /// Starts the helper in a process group of its own. Standard input is the control connection, and descriptor 3 the
+    /// UDP socket. Standard output and error go nowhere. The helper gets no other descriptor: the last action closes
+    /// all from 4 on.
     private static func spawn(_ program: String, control: CInt, socket: CInt) -> (CInt, pid_t) {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // First out of the way of the numbers that are to be taken.
+        // First moves both sockets away from the numbers of the helper's descriptors.
         let held = fcntl(socket, F_DUPFD_CLOEXEC, 10)
         let heldControl = fcntl(control, F_DUPFD_CLOEXEC, 10)
         defer {
@@ -99,7 +101,7 @@ final class LastWill: Sendable {
 
     /// Keeps a finished farewell of a session, in place of the one before.
     ///
-    /// - Returns: Whether the helper is there.
+    /// - Returns: Whether the helper is running.
     func keep(_ session: UInt32, _ datagram: [UInt8], to name: [UInt8]) -> Bool {
         write([1] + bytes(of: session) + [UInt8(name.count)] + name + datagram, of: session)
     }
@@ -107,7 +109,8 @@ final class LastWill: Sendable {
     /// Forgets the farewell of a session.
     func drop(_ session: UInt32) -> Bool { write([2] + bytes(of: session), of: session) }
 
-    /// The node said its farewells itself: the helper ends without a word, and is waited for.
+    /// Dismisses the helper after the node sent its farewells itself. The helper ends without sending, and the call
+    /// waits for its end.
     func dismiss() {
         var outcome = Outcome.full
         for _ in 0..<100 {
@@ -115,7 +118,7 @@ final class LastWill: Sendable {
             guard case .full = outcome else { break }
             usleep(1_000)
         }
-        // One that reads nothing must not take the end of the connection for the node's death.
+        // A helper that reads nothing must not take the end of the connection for the node's death.
         if case .full = outcome { kill(process, SIGKILL) }
         end()
     }
@@ -147,7 +150,8 @@ final class LastWill: Sendable {
         (0..<4).map { UInt8(truncatingIfNeeded: session >> (24 - 8 * UInt32($0))) }
     }
 
-    /// Sends a message, or keeps it until there is room: a helper that was stopped, or has much to read, is not gone.
+    /// Sends a message, or keeps it until there is room. A helper that is stopped, or has much to read, still counts as
+    /// running.
     private func write(_ message: [UInt8], of session: UInt32) -> Bool {
         let (isThere, isFirst) = connection.withLock { connection in
             if connection.waiting.isEmpty {
@@ -171,7 +175,7 @@ final class LastWill: Sendable {
         }
     }
 
-    /// - Returns: Whether nothing waits any more.
+    /// - Returns: Whether no message waits any more.
     private func sendWaiting() -> Bool {
         connection.withLock { connection in
             while let (session, message) = connection.waiting.first {
