@@ -6,8 +6,8 @@ package struct Decision: Equatable, Sendable {
     package private(set) var isSet: Bool
     /// 0 before the first decision.
     package private(set) var number: UInt64
-    /// Whether the decision was made here and not yet merged with those of other processes. Such a decision is later than all
-    /// that they have written, even under a higher number.
+    /// Whether the decision was made here and not yet merged with those of other processes. Such a decision is later
+    /// than all that they have written, even under a higher number.
     private var isPending = false
 
     package init(_ isSet: Bool = false, number: UInt64 = 0) {

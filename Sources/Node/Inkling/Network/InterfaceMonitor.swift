@@ -3,25 +3,25 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Says when the interfaces or addresses of this host may have changed, until it is cancelled.
+/// Reports that the interfaces or addresses of this host may have changed, until ``cancel()``.
 ///
-/// The kernel's announcements are not read for what they say: each only means that it is time to look again. Where the
-/// kernel gives none, as in some containers, it says so at intervals.
+/// The monitor ignores the content of the kernel's announcements. Each announcement only triggers a new look. Where the
+/// kernel announces nothing, as in some containers, the monitor reports at intervals.
 package final class InterfaceMonitor: Sendable {
-    /// How long announcements are gathered, for they come in bunches.
+    /// The time for which the monitor gathers announcements, which come in bunches.
     private static let gatheringTime = TimeAmount.milliseconds(30)
-    /// The interval where there are no announcements, and the one for what they may miss.
+    /// The interval without announcements, and the interval that covers missed ones.
     private static let pollInterval = TimeAmount.seconds(2)
     private static let slowPollInterval = TimeAmount.seconds(30)
 
-    /// Whether changes are heard of at once, not at intervals.
+    /// Whether the kernel announces changes, so that the monitor reports them at once.
     package let isNotified: Bool
     private let poll: RepeatedTask
-    /// The open socket on which the kernel announces; nil where it announces nothing, and once cancelled.
+    /// The open socket for the kernel's announcements; nil where there are none, and after ``cancel()``.
     private let channel: Mutex<EventLoopFuture<any Channel>?>
 
-    /// - Parameter onChange: Called on the event loop after each change, or once for several within 30 ms, and now and
-    ///   then without one.
+    /// - Parameter onChange: The monitor calls it on the event loop after each change, once for several within 30 ms,
+    ///   and at intervals without a change.
     package init(on eventLoop: any EventLoop, onChange: @escaping @Sendable () -> Void) {
         let opening = InterfaceMonitor.subscribe().map { descriptor in
             NIOPipeBootstrap(group: eventLoop)
@@ -46,25 +46,25 @@ package final class InterfaceMonitor: Sendable {
         cancel()
     }
 
-    /// Nothing more is said.
+    /// Ends the reports.
     package func cancel() {
         poll.cancel()
         channel.withLock { $0.take() }?.whenSuccess { $0.close(promise: nil) }
     }
 
-    /// How long announcements are gathered.
+    /// Runs `body` after the time for which announcements are gathered.
     fileprivate static func afterGathering(_ eventLoop: any EventLoop, _ body: @escaping () -> Void) {
         eventLoop.assumeIsolated().scheduleTask(in: gatheringTime, body)
     }
 
-    /// A socket on which the kernel announces changes of links and addresses; nil if it refuses.
+    /// Returns a socket for the kernel's announcements of changed links and addresses; nil if the kernel refuses.
     private static func subscribe() -> CInt? {
         let kind = CInt(SOCK_RAW.rawValue) | CInt(SOCK_NONBLOCK.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
         let route: CInt = 0  // NETLINK_ROUTE
         let descriptor = socket(AF_NETLINK, kind, route)
         guard descriptor >= 0 else { return nil }
-        // That announcements were lost is no error (NETLINK_NO_ENOBUFS, which comes without SOL_NETLINK's name): others
-        // came, and each means the same.
+        // Without errors for lost announcements (NETLINK_NO_ENOBUFS, which comes without SOL_NETLINK's name): others
+        // arrived, and all mean the same.
         var on: CInt = 1
         let (netlink, withoutError): (CInt, CInt) = (270, 5)
         setsockopt(descriptor, netlink, withoutError, &on, socklen_t(MemoryLayout<CInt>.size))
@@ -105,6 +105,6 @@ private final class AnnouncementReceiver: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // What is missed shows when it is looked at without an announcement.
+        // The look at the next interval finds missed changes.
     }
 }

@@ -27,10 +27,10 @@ package struct NetworkInterface: Hashable, Sendable {
         self.networks = networks
     }
 
-    /// Whether the interface can carry a datagram: it is up and has an address.
+    /// Whether the interface is up and has an address, so that it can carry a datagram.
     package var isUsable: Bool { isUp && !networks.isEmpty }
 
-    /// Whether it looks like a container's or a tunnel's: by its name, or because it leads to one host only.
+    /// Whether the interface looks like a container's or a tunnel's, by its name or because it leads to one host only.
     package var isVirtual: Bool {
         isPointToPoint || Self.virtualNames.contains { name.hasPrefix($0) }
     }
@@ -41,36 +41,36 @@ package struct NetworkInterface: Hashable, Sendable {
     ]
 }
 
-/// Which network interfaces a node uses.
+/// The selection of the interfaces that a node uses.
 package enum InterfaceSelection: Hashable, Sendable {
-    /// Those that are up and have an address, without containers and tunnels; these, if nothing else is there;
-    /// loopback, if not even they are.
+    /// The interfaces that are up and have an address, without containers and tunnels. If there are none, those of
+    /// containers and tunnels; if there are none either, loopback.
     case automatic
-    /// Exactly those with these names, whatever kind they are.
+    /// Exactly the interfaces with these names, of any kind.
     case named([String])
-    /// As ``automatic``, as if those with these names were not there.
+    /// As ``automatic``, without the interfaces with these names.
     case except([String])
 }
 
-/// Why an interface is not used.
+/// The reason why a node does not use an interface.
 package enum LeftOutReason: Hashable, Sendable {
-    /// Others were chosen by name.
+    /// The user named other interfaces.
     case notNamed
-    /// It was left out by name.
+    /// The user excluded the interface by name.
     case excluded
-    /// It is down, or has no cable or network.
+    /// The interface is down, or has no cable or network.
     case down
-    /// It has no address.
+    /// The interface has no address.
     case withoutAddress
-    /// It reaches this machine alone.
+    /// The interface reaches this machine alone.
     case loopback
-    /// It looks like a container's or a tunnel's.
+    /// The interface looks like a container's or a tunnel's.
     case virtual
 }
 
-/// The interfaces of this host, and the rules by which some are chosen.
+/// The interfaces of this host, and the rules of selection.
 package enum Interfaces {
-    /// All interfaces of this host, up or not, sorted by index; empty if the system does not tell.
+    /// Returns all interfaces of this host, up or not, sorted by index; empty if the system reports none.
     package static func all() -> [NetworkInterface] {
         var first: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&first) == 0 else { return [] }
@@ -87,7 +87,7 @@ package enum Interfaces {
             }
         }
         return flags.compactMap { name, flags in
-            // An interface that vanished since has no index any more.
+            // An interface that vanished meanwhile has no index.
             let index = if_nametoindex(name)
             guard index != 0 else { return nil }
             return NetworkInterface(
@@ -98,8 +98,8 @@ package enum Interfaces {
         }.sorted { $0.index < $1.index }
     }
 
-    /// Those of `interfaces` that `selection` chooses, or an error if it chooses one that is not there. What is to be
-    /// left out may come later.
+    /// Returns the interfaces that `selection` chooses. A chosen name that is not there is an error, but an excluded
+    /// one may appear later.
     package static func select(
         _ selection: InterfaceSelection, from interfaces: [NetworkInterface]
     ) throws(NodeError) -> [NetworkInterface] {
@@ -111,7 +111,7 @@ package enum Interfaces {
         return matching(selection, from: interfaces)
     }
 
-    /// As ``select(_:from:)``, but names that are not there are passed over: they may come back.
+    /// Selects as ``select(_:from:)`` does, but ignores names that are not there: those interfaces may come back.
     package static func matching(
         _ selection: InterfaceSelection, from interfaces: [NetworkInterface]
     ) -> [NetworkInterface] {
@@ -122,7 +122,7 @@ package enum Interfaces {
         }
     }
 
-    /// Why an interface is not among those that `selection` chooses.
+    /// Returns why `selection` does not choose an interface.
     package static func reasonLeftOut(
         _ interface: NetworkInterface, _ selection: InterfaceSelection
     ) -> LeftOutReason {
@@ -136,8 +136,8 @@ package enum Interfaces {
         return interface.isLoopback ? .loopback : .virtual
     }
 
-    /// The default choice. A virtual interface is left out only if an ordinary one remains; loopback is chosen
-    /// only if there is nothing else, or nothing but point-to-point interfaces, which discovery does not use.
+    /// Returns the default choice. Virtual interfaces are left out only if an ordinary one remains. Loopback is chosen
+    /// only if there are at most point-to-point interfaces beside it, which discovery does not use.
     private static func automatic(_ interfaces: [NetworkInterface]) -> [NetworkInterface] {
         let usable = interfaces.filter { $0.isUsable && !$0.isLoopback }
         let ordinary = usable.filter { !$0.isVirtual }
@@ -151,14 +151,14 @@ package enum Interfaces {
         flags & UInt32(truncatingIfNeeded: flag) != 0
     }
 
-    /// The address and prefix of an entry, if it is an IPv4 or IPv6 one.
+    /// Returns the address and prefix of an IPv4 or IPv6 entry; nil for other entries.
     private static func network(_ entry: ifaddrs) -> LocalNetwork? {
         guard let pointer = entry.ifa_addr, let address = Address(pointer) else { return nil }
         guard let mask = entry.ifa_netmask.flatMap({ Address($0) }) else {
             return LocalNetwork(address: address, prefixLength: 128)
         }
         if address.ipv4 != nil {
-            // An IPv4 mask comes as an IPv4-mapped address: its last 32 bits count.
+            // An IPv4 mask comes as an IPv4-mapped address, so its last 32 bits count.
             let bits = UInt32(truncatingIfNeeded: mask.low)
             return LocalNetwork(address: address, prefixLength: 96 + (~bits).leadingZeroBitCount)
         }
@@ -168,23 +168,23 @@ package enum Interfaces {
     }
 }
 
-/// Where a datagram arrived.
+/// The place where a datagram arrived.
 struct Arrival: Hashable, Sendable {
-    /// The own address that it was sent to; the port is that of the socket.
+    /// The own address to which the datagram was sent, with the port of the socket.
     let address: Address
     /// The system's number of the interface.
     let interface: UInt32
 }
 
-/// The interfaces that a node uses: what it advertises, sends to and takes datagrams from (D-15).
+/// The interfaces that a node uses to advertise, send and receive (D-15).
 struct UsedInterfaces: Equatable, Sendable {
     private let chosen: [NetworkInterface]
     private let loopback: [NetworkInterface]
     private let areNamed: Bool
 
-    /// Those of `all` that `selection` chooses, and loopback.
+    /// The interfaces of `all` that `selection` chooses, and loopback.
     ///
-    /// - Parameter isStrict: Whether an interface that is named and not there is an error; else it may come back.
+    /// - Parameter isStrict: Whether a missing named interface is an error. Otherwise it may come back.
     init(_ selection: InterfaceSelection, from all: [NetworkInterface], isStrict: Bool) throws(NodeError) {
         chosen =
             isStrict ? try Interfaces.select(selection, from: all) : Interfaces.matching(selection, from: all)
@@ -192,11 +192,11 @@ struct UsedInterfaces: Equatable, Sendable {
         if case .named = selection { areNamed = true } else { areNamed = false }
     }
 
-    /// The networks that the host is attached to, as far as the node is concerned.
+    /// The networks of the host that the node uses.
     var networks: [LocalNetwork] { (chosen + loopback).networks }
 
-    /// Whether a datagram arrived over one of them. What arrives by loopback counts as arriving over the interface of the
-    /// address that it was sent to.
+    /// Returns whether a datagram arrived over a used interface. A datagram over loopback counts as arriving over the
+    /// interface of its destination address.
     func take(_ arrival: Arrival) -> Bool {
         if chosen.contains(where: { $0.index == arrival.interface }) { return true }
         guard loopback.contains(where: { $0.index == arrival.interface }) else { return false }
@@ -204,7 +204,8 @@ struct UsedInterfaces: Equatable, Sendable {
             || networks.contains { $0.address.high == arrival.address.high && $0.address.low == arrival.address.low }
     }
 
-    /// Whether it arrived over a tunnel that the user named: whoever is at its other end was meant (D-16).
+    /// Returns whether the datagram arrived over a tunnel that the user named. The user then meant the host at its
+    /// other end (D-16).
     func isNamedTunnel(_ arrival: Arrival) -> Bool {
         areNamed && chosen.contains { $0.index == arrival.interface && $0.isPointToPoint }
     }
@@ -216,7 +217,7 @@ extension Sequence<NetworkInterface> {
 }
 
 extension Address {
-    /// The address in `pointer`, if it is an IPv4 or IPv6 one; the port is 0.
+    /// The address in `pointer`, with port 0; nil if its family is neither IPv4 nor IPv6.
     fileprivate init?(_ pointer: UnsafeMutablePointer<sockaddr>) {
         switch Int32(pointer.pointee.sa_family) {
         case AF_INET:

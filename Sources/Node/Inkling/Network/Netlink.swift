@@ -1,10 +1,10 @@
 import Glibc
 
-/// Questions to the kernel about its tables, over a netlink socket that lives as long as the question.
+/// Questions to the kernel about its tables, over a netlink socket for each question.
 ///
-/// The module map of the C library lacks the headers of netlink, so offsets stand here as numbers.
+/// The module map of the C library lacks the headers of netlink, so the code has offsets as numbers.
 enum Netlink {
-    /// What the kernel is asked by.
+    /// A protocol of netlink.
     enum Family: CInt {
         case route = 0
         case socketDiagnosis = 4
@@ -22,15 +22,15 @@ enum Netlink {
     /// The kernel puts at most 32 KiB into one datagram.
     private static let bufferSize = 64 << 10
 
-    /// Asks for a table and calls `visit` for each entry. Nothing waits: the kernel answers within the calls.
+    /// Asks for a table and calls `visit` for each entry. Nothing blocks: the kernel answers within the calls.
     ///
-    /// - Returns: Whether the answer was whole.
+    /// - Returns: Whether the answer was complete.
     static func dump(_ family: Family, type: UInt16, _ request: [UInt8], visit: (Body) -> Void) -> Bool {
         let kind = CInt(SOCK_RAW.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
         let descriptor = socket(AF_NETLINK, kind, family.rawValue)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // Filters in the request count (SOL_NETLINK, NETLINK_GET_STRICT_CHK). An older kernel answers with more.
+        // Makes filters in the request count (SOL_NETLINK, NETLINK_GET_STRICT_CHK). An older kernel answers with more.
         var on: CInt = 1
         setsockopt(descriptor, 270, 12, &on, socklen_t(MemoryLayout<CInt>.size))
         var message: [UInt8] = []
@@ -60,9 +60,9 @@ enum Netlink {
         while let length = load(rest, 0, as: UInt32.self).map(Int.init), length >= headerSize, length <= rest.count,
             let type = load(rest, 4, as: UInt16.self), let flags = load(rest, 6, as: UInt16.self)
         {
-            // The table changed meanwhile.
+            // The table changed during the dump.
             guard flags & isInterrupted == 0, type != error else { return .failed }
-            // The end has the error of a dump that stopped, or 0.
+            // The last message has the error of a dump that stopped, or 0.
             if type == done { return load(rest, headerSize, as: Int32.self).map { $0 < 0 } == true ? .failed : .done }
             visit(rest.prefix(length).dropFirst(headerSize))
             rest = rest.dropFirst((length + 3) & ~3)
@@ -70,7 +70,7 @@ enum Netlink {
         return rest.isEmpty ? .more : .failed
     }
 
-    /// The number at an offset, in the byte order of this machine.
+    /// Returns the number at an offset, in the byte order of this machine.
     static func load<Value: FixedWidthInteger & BitwiseCopyable>(
         _ body: Body, _ offset: Int, as type: Value.Type
     ) -> Value? {

@@ -2,10 +2,10 @@ import Glibc
 import InklingCore
 
 extension OwnAddresses {
-    /// The addresses of this host at this moment: those with a local route in any routing table. ``InterfaceMonitor``
-    /// tells when to read them again.
+    /// Returns the addresses of this host at this moment: those with a local route in any routing table.
+    /// ``InterfaceMonitor`` reports when to read them again.
     package static func current() -> OwnAddresses {
-        // A table that changes meanwhile is read once more.
+        // A table that changed during the dump is read again.
         for _ in 0..<3 {
             if let addresses = read() { return addresses }
         }

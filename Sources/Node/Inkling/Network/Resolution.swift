@@ -2,19 +2,19 @@ import Glibc
 import InklingCore
 import InklingModel
 
-/// Addresses as people write them.
+/// Addresses in the form that people write.
 package enum Resolution {
-    /// Refuses what is not `HOST:PORT` or `[IPV6]:PORT`, without a look for the host.
+    /// Refuses a text that is not `HOST:PORT` or `[IPV6]:PORT`, without resolving the host.
     package static func checkPeer(_ text: String) throws(NodeError) {
         guard split(text) != nil else { throw .peerAddress(text, .port) }
     }
 
-    /// Whether no name server has to be asked for a peer; also for a text that names none.
+    /// Returns whether a peer needs no name server. A text that names no peer needs none either.
     static func isNumeric(_ text: String) -> Bool { split(text).map { own($0.host) != nil } ?? true }
 
     /// Resolves `HOST:PORT` or `[IPV6]:PORT`, where IPV6 may have its scope after `%`.
     ///
-    /// It may ask a name server and wait for it.
+    /// The call may ask a name server and block until the answer.
     static func peer(_ text: String) throws(NodeError) -> [Address] {
         guard let (host, port) = split(text) else {
             throw .peerAddress(text, .port)
@@ -54,7 +54,7 @@ package enum Resolution {
         return Address(high: own.high, low: own.low, port: port, scope: own.scope)
     }
 
-    /// Why an address that was given is not one to bind to.
+    /// Returns the reason why a node can't bind to a given address.
     static func bindFault(_ text: String) -> NodeError {
         let needsInterface = own(text).map { $0.isIPv6LinkLocal && $0.scope == 0 } ?? false
         return needsInterface ? .bindAddressWithoutInterface(text) : .bindAddress(text)

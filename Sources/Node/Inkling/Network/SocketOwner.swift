@@ -2,12 +2,12 @@ import Glibc
 import InklingCore
 import Synchronization
 
-/// The owner of UDP sockets of this host, as the kernel tells it.
+/// The owner of UDP sockets of this host, as the kernel reports it.
 package enum SocketOwner {
-    /// Returns a function that tells whether a socket of this program's own user is at an own address (L-78).
+    /// Returns a function that checks whether a socket of this program's own user is at an own address (L-78).
     ///
-    /// An answer holds for a second. The function asks the kernel at most 200 times a second. Beyond that it says no,
-    /// which costs the owner of the socket another attempt.
+    /// An answer is valid for a second. The function asks the kernel at most 200 times a second. Beyond that the answer
+    /// is no, which costs the owner of the socket another attempt.
     package static func check() -> @Sendable (Address) -> Bool {
         let memory = Mutex(Memory())
         return { address in memory.withLock { $0.isOwnUsers(address, .now) } }
@@ -32,12 +32,12 @@ package enum SocketOwner {
 
     /// Returns the user ID of the socket that a datagram from an own address comes from.
     ///
-    /// A socket can send from any own address, whichever it is bound to. So all sockets with the port have to belong to
-    /// one user, and one of them has to be bound to the address or to all addresses.
+    /// A socket can send from any own address, even from one that it is not bound to. So all sockets with the port have
+    /// to belong to one user. One of them has to be bound to the address or to all addresses.
     ///
     /// - Parameter address: An own address, IPv4 or IPv6, with the port.
     /// - Returns: Nil if there is no such socket, if sockets of several users have the port, or if the kernel does not
-    ///   tell.
+    ///   answer.
     package static func user(of address: Address) -> uid_t? {
         guard address.port != 0 else { return nil }
         var users: Set<uid_t> = []
@@ -65,7 +65,7 @@ package enum SocketOwner {
         var request = [UInt8(truncatingIfNeeded: family), UInt8(truncatingIfNeeded: IPPROTO_UDP), 0, 0]
         Netlink.append(UInt32.max, to: &request)  // In every state.
         Netlink.append(port.bigEndian, to: &request)
-        // The rest of struct inet_diag_sockid: anything.
+        // The rest of struct inet_diag_sockid: any.
         return request + [UInt8](repeating: 0, count: 46)
     }
 }

@@ -2,7 +2,7 @@ import Glibc
 import InklingCore
 import InklingWire
 
-/// One UDP socket for IPv6 and IPv4, non-blocking. Errors of sending are values: none of them closes it.
+/// One UDP socket for IPv6 and IPv4, non-blocking. Errors of sending are values, and none of them closes the socket.
 struct UDPSocket {
     enum Failure: Error {
         case portTaken, portNotAllowed, notOwnAddress
@@ -10,9 +10,9 @@ struct UDPSocket {
     }
 
     let descriptor: CInt
-    /// The port that it is bound to.
+    /// The port of the socket.
     let port: UInt16
-    /// Whether only IPv4 is available on this host, or was asked for.
+    /// Whether the socket is for IPv4 only, because the host lacks IPv6 or the address is an IPv4 one.
     private let isIPv4Only: Bool
 
     /// - Parameter address: The own address to use, a link-local one with its scope; nil for all of them.
@@ -22,7 +22,7 @@ struct UDPSocket {
         if let address, address.isIPv6LinkLocal, address.scope == 0 { throw .notOwnAddress }
         var descriptor = wantsIPv4 ? -1 : socket(AF_INET6, UDPSocket.kind, 0)
         let isIPv4Only = descriptor < 0
-        // A host without IPv6 has none of its addresses.
+        // A host without IPv6 has no IPv6 address.
         if isIPv4Only, wantsIPv6, errno == EAFNOSUPPORT { throw .notOwnAddress }
         if isIPv4Only, !wantsIPv6 { descriptor = socket(AF_INET, UDPSocket.kind, 0) }
         guard descriptor >= 0 else { throw .system(UDPSocket.errorText(errno)) }
@@ -47,11 +47,11 @@ struct UDPSocket {
         if !isIPv4Only { setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_V6ONLY, &off, size) }
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &buffer, size)
         setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &buffer, size)
-        // On a socket for both families each has an option of its own (L-56).
+        // On a socket for both families, each family has its own option (L-56).
         var hops = CInt(Limits.hopLimit)
         setsockopt(descriptor, CInt(IPPROTO_IP), IP_TTL, &hops, size)
         if !isIPv4Only { setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_UNICAST_HOPS, &hops, size) }
-        // Before anything arrives: what came without it tells no interface (D-15).
+        // Set before `bind`, so that each datagram has its interface (D-15).
         var on: CInt = 1
         if isIPv4Only {
             setsockopt(descriptor, CInt(IPPROTO_IP), IP_PKTINFO, &on, size)
@@ -59,7 +59,7 @@ struct UDPSocket {
             setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_RECVPKTINFO, &on, size)
             setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_RECVHOPLIMIT, &on, size)
         }
-        // For the hop limits of what arrives, again an option for each family (L-92).
+        // For the hop limits of received datagrams, again an option for each family (L-92).
         setsockopt(descriptor, CInt(IPPROTO_IP), IP_RECVTTL, &on, size)
         let own = Address(
             high: address?.high ?? 0, low: address?.low ?? 0, port: port, scope: address?.scope ?? 0)
@@ -78,14 +78,14 @@ struct UDPSocket {
             bytes.withMemoryRebound(to: sockaddr.self) { Glibc.getsockname(descriptor, $0.baseAddress, &length) }
         }
         guard known == 0 else { throw .system(errorText(errno)) }
-        // The port is at the same place in both families.
+        // The port is at the same place for both families.
         return UInt16(bigEndian: name.sin6_port)
     }
 
     /// Sends one datagram.
     ///
-    /// - Parameter source: The own address that it has to leave from; nil for the one that the system chooses.
-    /// - Returns: The system's error number; nil when it was handed over.
+    /// - Parameter source: The own address to send from; nil to let the system choose.
+    /// - Returns: The system's error number; nil on success.
     func send(_ bytes: [UInt8], to address: Address, from source: Address? = nil) -> CInt? {
         if isIPv4Only && address.ipv4 == nil { return EAFNOSUPPORT }
         var control = source.map { packetInfo(source: $0) } ?? []
@@ -110,8 +110,8 @@ struct UDPSocket {
         return sent < 0 ? errno : nil
     }
 
-    /// The control message that names the own address which a datagram leaves from: `struct in_pktinfo` or, on a socket
-    /// for both families, `struct in6_pktinfo`, which the module map of the C library lacks.
+    /// Returns the control message with the own address to send from: `struct in_pktinfo` or, on a socket for both
+    /// families, `struct in6_pktinfo`. The module map of the C library lacks the latter.
     private func packetInfo(source: Address) -> [UInt8] {
         var info: [UInt8] = []
         if isIPv4Only {
@@ -126,20 +126,20 @@ struct UDPSocket {
         head.cmsg_len = header + info.count
         head.cmsg_level = CInt(isIPv4Only ? IPPROTO_IP : IPPROTO_IPV6)
         head.cmsg_type = CInt(isIPv4Only ? IP_PKTINFO : IPV6_PKTINFO)
-        // Each message takes whole words.
+        // Each control message takes whole words.
         let word = MemoryLayout<Int>.size
         info += [UInt8](repeating: 0, count: (word - info.count % word) % word)
         return withUnsafeBytes(of: head) { Array($0) } + info
     }
 
-    /// The socket address that `sendto` takes for an address, as bytes.
+    /// Returns the socket address that `sendto` takes for an address, as bytes.
     func name(of address: Address) -> [UInt8] {
         UDPSocket.withSocketAddress(address, isIPv4Only: isIPv4Only) { name, length in
             Array(UnsafeRawBufferPointer(start: name, count: Int(length)))
         }
     }
 
-    /// The hop limit of the datagram that is to be read next; nil if none waits, or the kernel does not tell.
+    /// The hop limit of the next datagram to read; nil if none waits, or the kernel does not report it.
     var nextHopLimit: Int? {
         withUnsafeTemporaryAllocation(byteCount: 128, alignment: MemoryLayout<cmsghdr>.alignment) { control in
             var message = msghdr()
@@ -150,7 +150,7 @@ struct UDPSocket {
         }
     }
 
-    /// The hop limit among the control messages of a datagram.
+    /// Returns the hop limit among the control messages of a datagram.
     private static func hopLimit(_ control: UnsafeRawBufferPointer) -> Int? {
         let header = MemoryLayout<cmsghdr>.size
         let word = MemoryLayout<Int>.size
@@ -170,14 +170,14 @@ struct UDPSocket {
         return nil
     }
 
-    /// Whether nothing waits to be read.
+    /// Whether no datagram waits.
     var isEmpty: Bool {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT))
         return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)
     }
 
-    /// The system's words for an error number.
+    /// Returns the system's text for an error number.
     static func errorText(_ number: CInt) -> String { String(cString: strerror(number)) }
 
     private static func withSocketAddress<Result>(

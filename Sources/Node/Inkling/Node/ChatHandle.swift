@@ -8,9 +8,9 @@ import InklingModel
 /// try await chat.send("Is the kettle on?")
 /// ```
 ///
-/// A handle is a value: copies mean the same chat, and any task may use them. It keeps its ``node``, but dropping the last
-/// copy leaves no chat. When the node leaves the chat, every handle on it ends for good. A later ``Node/join(_:)-(String)`` of
-/// the same chat returns a new handle, and the old one does nothing there.
+/// A handle is a value: copies mean the same chat, and any task may use them. The handle keeps its ``node``, but
+/// dropping the last copy leaves no chat. When the node leaves the chat, every handle on the chat ends for good. A
+/// later ``Node/join(_:)-(String)`` of the same chat returns a new handle, and the old one does nothing there.
 public struct ChatHandle: Sendable {
     /// The chat, by the name under which the node joined it.
     public let chat: Chat
@@ -23,9 +23,9 @@ public struct ChatHandle: Sendable {
 
     // MARK: Writing
 
-    /// Tells the node the whole text of the input field, as ``Node/compose(_:in:)`` does. Call it on every change.
+    /// Sets the whole text of the input field, as ``Node/compose(_:in:)`` does. Call it on every change.
     ///
-    /// The text never leaves the node: it announces only that the user types (T-1 to T-10).
+    /// The text never leaves the node, which announces only that the user types (T-1 to T-10).
     ///
     /// - Parameter text: The whole field, of any length; empty when the user cleared it. After ``leave()`` nothing happens.
     public func compose(_ text: String) async { await node.compose(text, with: self) }
@@ -52,9 +52,9 @@ public struct ChatHandle: Sendable {
 
     /// The people who are typing, in the order in which to name them, the latest start first (T-20).
     ///
-    /// Each call begins a stream of its own. The stream begins with the present list, then brings each change, at most 20
-    /// a second. A reader that is slower than the changes gets the latest list only. The stream ends when the node leaves
-    /// the chat or is stopped. It is empty if that has happened before.
+    /// Each call begins a new stream. The stream begins with the present list, then brings each change, at most 20 a
+    /// second. A reader that is slower than the changes gets the latest list only. The stream ends when the node leaves
+    /// the chat or is stopped. After that, new streams are empty.
     public var typing: AsyncStream<[InklingModel.Person]> {
         let (stream, continuation) = AsyncStream<[InklingModel.Person]>.makeStream(bufferingPolicy: .bufferingNewest(1))
         node.eventLoop.execute { node.assumeIsolated { $0.observeTyping(in: $0.joinedChat(self), continuation) } }
@@ -63,11 +63,12 @@ public struct ChatHandle: Sendable {
 
     /// The events of this chat: the people who come and go, their typing and messages, and the outcomes of own messages.
     ///
-    /// Each call begins a sequence of its own. It begins with the present state: an ``Event/missed(chat:messages:outcomes:)``
-    /// if events came while nobody read them, then an ``Event/peer(chat:_:why:)`` for everybody who is there, and an
-    /// ``Event/typing(chat:_:)`` if somebody types. Every later event of the chat follows, also those of calls made after
-    /// this one. The sequence ends when the node leaves the chat, is stopped, or ends it with ``Node/stopObserving()``.
-    /// A reader can still take the events that wait then. Notices concern the whole node: only ``Node/events()`` has them.
+    /// Each call begins a new sequence. If events came while nobody read them,
+    /// ``Event/missed(chat:messages:outcomes:)`` comes first. The present state follows: an ``Event/peer(chat:_:why:)``
+    /// for everybody who is there, and an ``Event/typing(chat:_:)`` if somebody types. Every later event of the chat
+    /// follows, also those of calls made after this one. The sequence ends when the node leaves the chat, is stopped,
+    /// or ends the sequence with ``Node/stopObserving()``. A reader can still take the events that wait then. Notices
+    /// concern the whole node: only ``Node/events()`` has them.
     ///
     /// Read it steadily. A message of the chat counts as taken when each of its readers has it (M-20). The memory for a
     /// slow reader is bounded, as ``NodeEvents`` describes.

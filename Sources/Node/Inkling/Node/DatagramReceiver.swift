@@ -2,7 +2,7 @@ import InklingCore
 import NIOCore
 import Synchronization
 
-/// Hands what the socket received to the node, on the event loop that both run on.
+/// Passes received datagrams to the node, on the event loop of both.
 final class DatagramReceiver: ChannelInboundHandler, Sendable {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
 
@@ -30,21 +30,21 @@ final class DatagramReceiver: ChannelInboundHandler, Sendable {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // The channel stays open: what a socket reports asynchronously is not a reason to stop.
+        // The channel stays open: an asynchronous error of a socket is no reason to stop.
     }
 }
 
-/// The buffers for datagrams, and the hop limit of the datagram that is being read.
+/// The buffers for datagrams, and the hop limit of the datagram being read.
 ///
-/// SwiftNIO does not report hop limits. But before each datagram it asks for the size of a buffer, and the datagram still
-/// waits in the socket then.
+/// SwiftNIO does not report hop limits. But before each datagram SwiftNIO asks for the size of a buffer, while the
+/// datagram still waits in the socket.
 final class DatagramBuffers: RecvByteBufferAllocator {
     private let socket: UDPSocket
     private let latest = Mutex<Int?>(nil)
 
     init(for socket: UDPSocket) { self.socket = socket }
 
-    /// The hop limit of the datagram that was read last; nil if it is not known.
+    /// The hop limit of the datagram read last; nil if unknown.
     var hopLimit: Int? { latest.withLock { $0 } }
 
     func nextBufferSize() -> Int? {

@@ -5,23 +5,23 @@ import InklingWire
 /// The stay of a node in a chat, from joining to leaving. Another stay in the same chat is another object.
 final class Membership: Sendable {}
 
-/// One chat that a node is in, and what the node knows of the people there.
+/// One chat that a node is in, and the people there.
 package final class JoinedChat {
     let chat: Chat
     let keys: ChatKeys
-    /// What the file of known peers calls it.
+    /// The chat's name in the file of known peers.
     let storedName: String
-    /// The instance name that was asked for first.
+    /// The instance name of the first advertisement.
     let instance: String
     let joinedAt: Instant
     /// This stay of the node in the chat, for handles on it.
     let membership = Membership()
-    /// Everybody who was met there, in this run or an earlier one.
+    /// All people met there, in this run or an earlier one.
     private(set) var met: [PublicKey: MetPeer] = [:]
-    /// What discovery lists, by instance.
+    /// The instances that discovery lists.
     var found: [String: FoundInstance] = [:]
 
-    /// What is known of somebody, also once they went.
+    /// A person met in the chat, who may have left.
     struct MetPeer {
         let user: UserID
         let key: String
@@ -45,23 +45,23 @@ package final class JoinedChat {
         joinedAt = now
     }
 
-    /// Whether people who are there may not have been found yet.
+    /// Returns whether the node may not have found all people there yet.
     package func isLooking(at now: Instant) -> Bool { now - joinedAt < NodeLimits.looking }
 
     var name: String { chat.name }
     var id: ChatID { keys.id }
-    /// Those who are there.
+    /// The people who are there.
     var present: [PublicKey: MetPeer] { met.filter(\.value.isThere) }
 
-    /// Somebody who was met in an earlier run is offline, since they were last seen there.
+    /// Adds a person met in an earlier run, who is offline since they were last seen there.
     func recall(_ key: PublicKey, name: String, lastSeen: Double) {
         met[key] = MetPeer(
             user: key.userID, key: key.base64url, name: name, presence: .offline, since: lastSeen)
     }
 
-    /// Somebody's presence or name changed. Of those who went only the last are remembered.
+    /// Records the presence and name of a person. Of the people who left, the chat remembers only the last.
     ///
-    /// - Returns: Whether they were there before, and what is known of them now.
+    /// - Returns: Whether the person was there before, and their record now.
     func note(
         _ person: InklingCore.Person, _ presence: InklingCore.Presence, at now: Double
     ) -> (wasThere: Bool, peer: MetPeer) {

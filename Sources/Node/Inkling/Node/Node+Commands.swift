@@ -2,22 +2,22 @@ import InklingCore
 import InklingModel
 import InklingWire
 
-/// What an app can ask a node to do.
+/// The commands and questions of an app to a node.
 extension Node {
     // MARK: Chats
 
     /// The chats that the node is in, in the order in which it joined them.
     public var chats: [Chat] { joined.map(\.chat) }
 
-    /// Joins a chat: the node is advertised in it, and its peers are looked for.
+    /// Joins a chat: the node advertises itself there, and looks for peers.
     ///
-    /// An open chat (``Chat/isOpen``) keeps nothing secret: anybody on the network can join and read it. Whoever shows the
-    /// chat to a user has to say so (S-4).
+    /// An open chat (``Chat/isOpen``) keeps nothing secret: anybody on the network can join and read it. A program that
+    /// shows the chat to a user has to say so (S-4).
     ///
-    /// - Parameter chat: The chat, of which neither the name nor the secret is that of a chat that the node is in.
-    /// - Throws: ``NodeError/chatExists(_:)`` (the name, or the secret, is in use by a chat of this node),
+    /// - Parameter chat: The chat. Its name and its secret must differ from those of all chats that the node is in.
+    /// - Throws: ``NodeError/chatExists(_:)`` (a chat of this node has the name, or the secret),
     ///   ``NodeError/tooManyChats``, ``NodeError/stopped``.
-    /// - Returns: A handle on the chat, good until the node leaves it. Code that goes by the chat's name needs none.
+    /// - Returns: A handle on the chat, valid until the node leaves it. Code that uses the chat's name needs no handle.
     @discardableResult
     public func join(_ chat: Chat) throws(NodeError) -> ChatHandle {
         guard !isStopped else { throw .stopped }
@@ -40,13 +40,13 @@ extension Node {
 
     /// Joins the open chat of that name, as ``join(_:)-(Chat)`` does.
     ///
-    /// - Parameter name: Is brought into NFC.
+    /// - Parameter name: The node brings it into NFC.
     /// - Throws: ``NodeError/chatName(_:)``, and the errors of ``join(_:)-(Chat)``.
     @discardableResult
     public func join(_ name: String) throws(NodeError) -> ChatHandle { try join(Chat(name)) }
 
-    /// Leaves a chat: its peers get a farewell, and nothing is kept except when they were last seen. Messages that were not
-    /// acknowledged yet fail with ``FailureReason/left``.
+    /// Leaves a chat. The peers get a farewell, and the node keeps only the times when they were last seen. Messages
+    /// that were not acknowledged yet fail with ``FailureReason/left``.
     ///
     /// - Parameter chat: The name of a chat that the node is in.
     /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/stopped``.
@@ -67,30 +67,30 @@ extension Node {
 
     // MARK: Typing
 
-    /// Tells the node what the input field of a chat holds now. Call it on every change.
+    /// Sets the text of a chat's input field. Call it on every change.
     ///
-    /// From the texts the node tells whether the user types, and announces that (T-1 to T-10). The text itself never leaves
-    /// it.
+    /// From the texts the node derives whether the user types, and announces that (T-1 to T-10). The text itself never
+    /// leaves the node.
     ///
     /// - Parameters:
-    ///   - text: All that the field holds; empty when it was cleared. It may be of any length.
-    ///   - chat: The name of a chat. Nothing happens in one that the node is not in.
+    ///   - text: The whole text of the field, of any length; empty when the user cleared it.
+    ///   - chat: The name of a chat. Nothing happens in a chat that the node is not in.
     public func compose(_ text: String, in chat: String) {
         guard let entry = joinedChat(chat), !isStopped else { return }
         try? endpoint.compose(text, in: entry.id, now: clock.now)
         drain()
     }
 
-    /// Tells the node that the user edited a message whose text it is not shown. Call it with each edit: 2.9 s after the last
-    /// one typing ends (T-9). Nothing happens for a chat that the node is not in.
+    /// Reports an edit of a message whose text the node doesn't see. Call it with each edit: 2.9 s after the last one
+    /// typing ends (T-9). Nothing happens for a chat that the node is not in.
     public func startTyping(in chat: String) {
         guard let entry = joinedChat(chat), !isStopped else { return }
         try? endpoint.startTyping(in: entry.id, now: clock.now)
         drain()
     }
 
-    /// Tells the node that the user emptied or gave up the message of ``startTyping(in:)``: typing ends at once. Nothing happens
-    /// for a chat that the node is not in.
+    /// Reports that the user emptied or dropped the message of ``startTyping(in:)``: typing ends at once. Nothing
+    /// happens for a chat that the node is not in.
     public func stopTyping(in chat: String) {
         guard let entry = joinedChat(chat), !isStopped else { return }
         try? endpoint.stopTyping(in: entry.id, now: clock.now)
@@ -99,20 +99,20 @@ extension Node {
 
     // MARK: Messages
 
-    /// Sends a message to all who are online or away in a chat; the user's typing ends with it (T-10).
+    /// Sends a message to all people who are online or away in a chat. The message ends the user's typing (T-10).
     ///
     /// - Parameters:
     ///   - text: 1 to 65,536 bytes of UTF-8.
     ///   - chat: The name of a chat that the node is in.
-    /// - Returns: The number under which ``Event/delivered(chat:message:user:)`` and ``Event/failed(chat:message:user:why:)``
-    ///   report it, and how many people it goes to. People who are offline don't get it later.
+    /// - Returns: The number in ``Event/delivered(chat:message:user:)`` and ``Event/failed(chat:message:user:why:)``,
+    ///   and the number of recipients. People who are offline don't get the message later.
     /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/messageEmpty``, ``NodeError/messageTooLong(bytes:)``,
     ///   ``NodeError/queueFull(_:)``, ``NodeError/stopped``.
     public func send(_ text: String, to chat: String) throws(NodeError) -> (message: UInt64, recipients: Int) {
         try send(text, to: chat) { _, _ in }
     }
 
-    /// - Parameter prepare: Called with the number and the recipients, before anything becomes of the message.
+    /// - Parameter prepare: Called with the number and the recipients, before any outcome of the message.
     func send(
         _ text: String, to chat: String, prepare: (_ message: UInt64, _ recipients: Int) -> Void
     ) throws(NodeError) -> (message: UInt64, recipients: Int) {
@@ -136,27 +136,27 @@ extension Node {
         drain()
     }
 
-    /// Blocks somebody in all chats, while this node runs: they vanish from every list at once, and are not heard or
-    /// answered. ``setBlocked(_:key:)`` lasts.
+    /// Blocks a user in all chats, while this node runs. The user vanishes from every list at once, and the node
+    /// neither hears nor answers them. ``setBlocked(_:key:)`` lasts.
     public func block(_ user: UserID) {
         guard !isStopped else { return }
         endpoint.block(user, now: clock.now)
         drain()
     }
 
-    /// Undoes a block while this node runs. Somebody whom ``setBlocked(_:key:)`` blocked is blocked again in the next run.
+    /// Undoes a block while this node runs. A block by ``setBlocked(_:key:)`` returns in the next run.
     public func unblock(_ user: UserID) {
         guard !isStopped else { return }
         endpoint.unblock(user, now: clock.now)
         drain()
     }
 
-    /// Says bye to all before the process is stopped; returns when the copies went out as well.
+    /// Sends a bye to all peers before the process is stopped. Returns after the copies of the byes.
     public func suspend() async {
         await withCheckedContinuation { continuation in suspend { continuation.resume() } }
     }
 
-    /// As ``suspend()``; calls `completion` on the event loop.
+    /// Suspends as ``suspend()`` does, and calls `completion` on the event loop.
     func suspend(_ completion: @escaping @Sendable () -> Void) {
         guard !isStopped else { return completion() }
         endpoint.suspend(now: clock.now)
@@ -164,7 +164,7 @@ extension Node {
         afterFarewells { [self] in assumeIsolated { $0.saveKnownPeers(completion) } }
     }
 
-    /// Goes on after ``suspend()``: peers are looked for again, and the node is the same person in the same run.
+    /// Resumes after ``suspend()``: the node looks for peers again, as the same person in the same run.
     public func resume() {
         guard !isStopped else { return }
         endpoint.resume(now: clock.now)
@@ -173,11 +173,11 @@ extension Node {
 
     // MARK: The name
 
-    /// Changes the display name of this node. Peers who are online are told at once, and those who come later see the
-    /// new name from the start. If peers were told of another name less than a second ago, they are told when that
-    /// second is over, and of the name that the node has then (M-24).
+    /// Changes the display name of this node. The node reports the new name to online peers at once, and to later ones
+    /// from the start. If it reported another name less than a second ago, the report waits for the end of that second.
+    /// The node then reports the name that it has at that time (M-24).
     ///
-    /// - Parameter name: Trimmed and in NFC, it must have 1 to 64 bytes of UTF-8 and no control characters.
+    /// - Parameter name: Trimmed and in NFC, the name must have 1 to 64 bytes of UTF-8 and no control characters.
     /// - Throws: ``NodeError/name(_:)``, ``NodeError/stopped``.
     public func setName(_ name: String) throws(NodeError) {
         let name = try Configuration.checked(name: name)
@@ -189,24 +189,24 @@ extension Node {
 
     // MARK: Questions
 
-    /// Everybody this user's nodes have met in a chat, in this run or an earlier one, by name; those who left with when
-    /// they were last seen. Empty for a chat that the node is not in.
+    /// Returns all people that this user's nodes have met in a chat, in this run or an earlier one, by name. People who
+    /// left have the time when they were last seen. Empty for a chat that the node is not in.
     public func peers(in chat: String) -> [Peer] {
         guard let entry = joinedChat(chat) else { return [] }
         return entry.met.map { peer($0, $1, in: entry) }.sorted { ($0.name, $0.key) < ($1.name, $1.key) }
     }
 
-    /// What is known of somebody in a chat; nil if this user's nodes have not met them there.
+    /// Returns a person of a chat; nil if this user's nodes have not met them there.
     public func peer(_ user: UserID, in chat: String) -> Peer? { peers([user], in: chat).first }
 
-    /// What is known of several people in a chat, in the order of `users`; those whom this user's nodes have not met there are
-    /// left out.
+    /// Returns several people of a chat, in the order of `users`, without those whom this user's nodes have not met
+    /// there.
     public func peers(_ users: [UserID], in chat: String) -> [Peer] {
         guard let entry = joinedChat(chat) else { return [] }
         let wanted = Set(users)
         var keys: [UserID: PublicKey] = [:]
         for (key, peer) in entry.met where wanted.contains(peer.user) {
-            // Should somebody have made a second key for the user ID, it is the first of them as the list has them.
+            // If somebody has made a second key for the user ID, the first key in the order of the list counts.
             let isLater =
                 keys[peer.user].flatMap { entry.met[$0] }.map { ($0.name, $0.key) < (peer.name, peer.key) } ?? false
             if !isLater { keys[peer.user] = key }
@@ -217,12 +217,13 @@ extension Node {
         }
     }
 
-    /// All that is known of somebody. It takes no more time for more people, unless they have the same name.
+    /// Returns a person with all that the node knows. The time does not grow with the number of people, except of those
+    /// with the same name.
     func peer(_ key: PublicKey, _ peer: JoinedChat.MetPeer, in entry: JoinedChat) -> Peer {
         let known = knownPeers[key]
         let namesakes = knownPeers.likeliest(of: knownPeers.namesakes(of: key, name: peer.name))
         let users = namesakes.map { entry.met[$0.key]?.user ?? $0.key.userID }
-        // Of a name that two strangers brought a moment ago nobody knows whose it is.
+        // For a name that two strangers brought within that time, nobody knows the owner.
         let latest = max(started, Node.wallClock() - Double(KnownPeersLimits.provingTime.components.seconds))
         let namesake = namesakes.first { $0.isVerified || $0.since(peer.name) < latest }.map {
             Peer.Namesake(user: $0.key.userID, names: $0.names, isVerified: $0.isVerified)
@@ -236,13 +237,14 @@ extension Node {
             namedSince: known.map { $0.since($0.names.first ?? "") })
     }
 
-    /// Who is typing in a chat, in the order in which to name them, as far as this user sees that.
+    /// Returns the people who are typing in a chat, in the order in which to name them. Empty if this user does not see
+    /// typing.
     func typingPeople(in chat: String) -> [Person] {
         guard configuration.showsTyping, let entry = joinedChat(chat) else { return [] }
         return endpoint.typing(in: entry.id).map(Person.init)
     }
 
-    /// What the node has counted since its start.
+    /// Returns the node's counters since its start.
     public func statistics() -> Statistics {
         let present = joined.flatMap { endpoint.present(in: $0.id) }
         return Statistics(
@@ -250,8 +252,8 @@ extension Node {
             roundTrips: present.compactMap(\.roundTrip))
     }
 
-    /// Measures the round trip to all peers of a chat again, with a ping to each. The answers show as ``Peer/roundTrip`` in
-    /// ``peers(in:)`` a moment later.
+    /// Measures the round trip to all peers of a chat again, with a ping to each. A moment later ``Peer/roundTrip`` in
+    /// ``peers(in:)`` has the results.
     public func measureRoundTrips(in chat: String) {
         guard let entry = joinedChat(chat), !isStopped else { return }
         endpoint.measureRoundTrip(in: entry.id, now: clock.now)
@@ -260,16 +262,16 @@ extension Node {
 
     // MARK: Observing
 
-    /// Who is typing in a chat: first the current state, then each change, until the node leaves the chat or is
-    /// stopped. A chat that the node is not in gives an empty sequence. A reader that is slower than the changes gets the
-    /// latest state alone.
+    /// Returns a stream of the people who are typing in a chat: first the current list, then each change. The stream
+    /// ends when the node leaves the chat or is stopped, and is empty for a chat that the node is not in. A reader that
+    /// is slower than the changes gets the latest list only.
     public func typing(in chat: String) -> AsyncStream<[InklingModel.Person]> {
         let (stream, continuation) = AsyncStream<[Person]>.makeStream(bufferingPolicy: .bufferingNewest(1))
         observeTyping(in: joinedChat(chat), continuation)
         return stream
     }
 
-    /// Yields who is typing in a chat, now and at each change; finishes at once without a chat.
+    /// Yields the typists of a chat, now and at each change. Finishes at once without a chat.
     func observeTyping(in entry: JoinedChat?, _ continuation: AsyncStream<[Person]>.Continuation) {
         guard let chat = entry?.name, !isStopped else { return continuation.finish() }
         let id = observers.add(continuation, chat: chat)
@@ -278,9 +280,10 @@ extension Node {
         if case .terminated = continuation.yield(typingPeople(in: chat)) { observers.remove(id) }
     }
 
-    /// The people of a chat, also those of earlier runs, who are offline: first the current state, then each change,
-    /// until the node leaves the chat or is stopped. A chat that the node is not in gives an empty sequence. A list is
-    /// made when it is taken, so a reader that is slower than the changes gets the latest state alone.
+    /// Returns a stream of the people of a chat, with those of earlier runs as offline: first the current list, then
+    /// each change. The stream ends when the node leaves the chat or is stopped, and is empty for a chat that the node
+    /// is not in. The node makes a list when the reader takes it. So a reader that is slower than the changes gets the
+    /// latest list only.
     public func presence(in chat: String) -> AsyncStream<[Peer]> {
         let changes = presenceChanges(in: chat)
         return AsyncStream { [weak self] in
@@ -290,7 +293,7 @@ extension Node {
         }
     }
 
-    /// Comes at once, and when the list of people in a chat may have changed since it last came.
+    /// Returns a stream that yields at once, and after each possible change of the list of people in a chat.
     func presenceChanges(in chat: String) -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         guard joinedChat(chat) != nil, !isStopped else {
@@ -303,7 +306,8 @@ extension Node {
         return stream
     }
 
-    /// Ends all sequences of ``events()``, ``typing(in:)`` and ``presence(in:)``. What waits in them can still be read.
+    /// Ends all sequences of ``events()``, ``typing(in:)`` and ``presence(in:)``. Readers can still take the waiting
+    /// elements.
     public func stopObserving() {
         observers.finish()
         take(readers.finish())
@@ -322,7 +326,7 @@ extension Node {
 
     func joinedChat(_ name: String) -> JoinedChat? { joined.first { $0.name == name } }
 
-    /// The chat of a handle; nil when the node has left it, also if it has joined one of that name again.
+    /// Returns the chat of a handle; nil when the node has left it, even if it has joined a chat of that name again.
     func joinedChat(_ handle: ChatHandle) -> JoinedChat? { joined.first { $0.membership === handle.membership } }
 
     func joinedChat(_ id: ChatID) -> JoinedChat? { joined.first { $0.id == id } }

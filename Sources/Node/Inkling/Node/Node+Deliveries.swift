@@ -1,17 +1,17 @@
 import InklingModel
 
-/// What programs that send a message and end, such as scripts, wait for.
+/// Waits for programs that send a message and end, such as scripts.
 extension Node {
-    /// Who is in a chat now, by name; empty for a chat that the node is not in.
+    /// Returns the people who are in a chat now, by name; empty for a chat that the node is not in.
     public func others(in chat: String) -> [Peer] { peers(in: chat).filter { $0.presence != .offline } }
 
-    /// Waits until somebody else is in a chat and nobody new has come for half a second. People who are there
-    /// already when the node joins are found within that time, one after the other.
+    /// Waits until a person is in a chat and nobody new has come for half a second. When a node joins, it finds the
+    /// people there within that time of each other.
     ///
     /// - Parameters:
-    ///   - chat: The name of a chat that the node is in; in any other, nobody is found.
-    ///   - longest: How long to wait at most.
-    /// - Returns: Those who are there then, by name; empty if nobody came, or if the node was stopped.
+    ///   - chat: The name of a chat that the node is in. In any other chat, the node finds nobody.
+    ///   - longest: The longest wait.
+    /// - Returns: The people who are there then, by name; empty if nobody came, or if the node was stopped.
     public func waitForOthers(in chat: String, within longest: Duration) async -> [Peer] {
         let start = ContinuousClock.now
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -43,13 +43,14 @@ extension Node {
         return others(in: chat)
     }
 
-    /// Sends a message to all who are online in a chat, as ``send(_:to:)`` does, and waits for what becomes of it.
+    /// Sends a message to all people who are online in a chat, as ``send(_:to:)`` does, and waits for its outcomes.
     ///
     /// - Parameters:
     ///   - text: 1 to 65,536 bytes of UTF-8.
     ///   - chat: The name of a chat that the node is in.
-    ///   - longest: How long to wait for answers. Whoever has not answered by then may still have the message later.
-    /// - Throws: What ``send(_:to:)`` throws.
+    ///   - longest: The longest wait for answers. A person who has not answered by then may still get the message
+    ///     later.
+    /// - Throws: The errors of ``send(_:to:)``.
     public func deliver(
         _ text: String, to chat: String, within longest: Duration
     ) async throws(NodeError) -> DeliveryOutcome {

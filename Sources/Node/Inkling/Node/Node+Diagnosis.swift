@@ -1,12 +1,12 @@
 import InklingCore
 import InklingWire
 
-/// What a chat's discovery has found: for those who look into why somebody does not show.
+/// The results of a chat's discovery, to diagnose why a person does not show.
 extension Node {
-    /// The own instance's name in a chat.
+    /// Returns the name of the node's own instance in a chat.
     package func instance(in chat: String) -> String? { joinedChat(chat)?.instance }
 
-    /// All who are announced in a chat, in the order of their instances; empty for a chat that the node is not in.
+    /// Returns all instances announced in a chat, in order; empty for a chat that the node is not in.
     package func sightings(in chat: String) -> [Sighting] {
         guard let entry = joinedChat(chat) else { return [] }
         return entry.found.map { instance, found in

@@ -3,7 +3,7 @@ import InklingModel
 import NIOCore
 import Synchronization
 
-/// Those who read what happens to a node.
+/// The readers of a node's events.
 struct EventReaders {
     private static let ids = Atomic(0)
     private struct Reader {
@@ -13,13 +13,13 @@ struct EventReaders {
     }
 
     private var readers: [Int: Reader] = [:]
-    /// The messages that some readers have not taken, and how many readers.
+    /// The messages that some readers have not taken, and the number of those readers.
     private var untaken: [UInt64: Int] = [:]
-    /// What came while nobody was there to read it, by chat.
+    /// The events that came while nobody read them, by chat.
     private var untold: [String: EventQueue.Gap] = [:]
-    /// The front end reads as well.
+    /// Whether the front end reads as well.
     var hasFrontEnd = false
-    /// Looks at who takes nothing.
+    /// The timer that looks for readers that take nothing.
     var timer: Scheduled<Void>?
 
     /// Whether nobody reads.
@@ -31,16 +31,16 @@ struct EventReaders {
     /// Whether somebody reads the events of a chat.
     private func read(_ chat: String) -> Bool { readNotices || readers.values.contains { $0.chat == chat } }
 
-    /// The number of a reader who comes, on whichever thread.
+    /// Returns the number of a new reader, on any thread.
     static func nextID() -> Int { ids.add(1, ordering: .relaxed).newValue }
 
-    /// What nobody was told.
+    /// Returns the counts of missed events that nobody has reported.
     mutating func takeUntold() -> [String: EventQueue.Gap] {
         defer { untold = [:] }
         return untold
     }
 
-    /// What nobody was told of a chat.
+    /// Returns the counts of missed events of a chat that nobody has reported.
     mutating func takeUntold(in chat: String) -> EventQueue.Gap? { untold.removeValue(forKey: chat) }
 
     /// - Parameter chat: The chat whose events it reads; nil for all chats and notices.
@@ -48,10 +48,10 @@ struct EventReaders {
         readers[id] = Reader(mailbox: mailbox, chat: chat)
     }
 
-    /// All readers of the event's chat are told. A message that none of them has yet is held.
+    /// Delivers an event to all readers of its chat. The node holds a message until its readers have it.
     ///
-    /// - Parameter isAnswered: Whether somebody else was told of this outcome.
-    /// - Returns: The messages that nobody is waited for to take any more.
+    /// - Parameter isAnswered: Whether another waiter got this outcome.
+    /// - Returns: The messages that no reader has to take any more.
     mutating func tell(_ timed: TimedEvent, isAnswered: Bool) -> [UInt64] {
         var holders = hasFrontEnd ? 1 : 0
         var released: [UInt64] = []
@@ -81,15 +81,16 @@ struct EventReaders {
             messages: (before?.messages ?? 0) + messages, outcomes: (before?.outcomes ?? 0) + outcomes, at: time)
     }
 
-    /// The messages that the reader took, as far as it was the last to do so. One whose sequence has ended is gone.
+    /// Returns the messages that the reader took as the last of their readers. Removes a reader whose sequence has
+    /// ended.
     mutating func collectTaken(by id: Int) -> [UInt64] {
         guard let mailbox = readers[id]?.mailbox else { return [] }
         return mailbox.isFinished ? remove(id) : release(mailbox.collectTaken())
     }
 
-    /// A reader is gone.
+    /// Removes a reader that is gone.
     ///
-    /// - Returns: The messages that nobody is waited for to take any more.
+    /// - Returns: The messages that no reader has to take any more.
     mutating func remove(_ id: Int) -> [UInt64] {
         guard let mailbox = readers.removeValue(forKey: id)?.mailbox else { return [] }
         let (numbers, gaps) = mailbox.close()
@@ -99,16 +100,16 @@ struct EventReaders {
         return release(mailbox.collectTaken()) + release(numbers)
     }
 
-    /// Looks at who takes nothing.
+    /// Looks for readers that take nothing.
     ///
-    /// - Returns: The messages that nobody is waited for to take any more.
+    /// - Returns: The messages that no reader has to take any more.
     mutating func look() -> [UInt64] {
         readers.keys.sorted().flatMap { release(readers[$0]?.mailbox.look(patience: NodeLimits.readerLooks) ?? []) }
     }
 
-    /// One reader waits for these messages no more, or has them.
+    /// Records that one reader has these messages, or will not get them.
     ///
-    /// - Returns: The messages that nobody is waited for to take any more.
+    /// - Returns: The messages that no reader has to take any more.
     mutating func release(_ numbers: [UInt64]) -> [UInt64] {
         numbers.filter { number in
             guard let holders = untaken[number] else { return false }
@@ -117,9 +118,9 @@ struct EventReaders {
         }
     }
 
-    /// Ends the sequences of a chat that was left; a reader can still take the events that wait in them.
+    /// Ends the sequences of a chat that the node left. Readers can still take the waiting events.
     ///
-    /// - Returns: The messages that nobody is waited for to take any more.
+    /// - Returns: The messages that no reader has to take any more.
     mutating func finish(chat: String) -> [UInt64] {
         var released: [UInt64] = []
         for id in readers.keys.sorted() where readers[id]?.chat == chat {
@@ -129,9 +130,9 @@ struct EventReaders {
         return released
     }
 
-    /// Ends all sequences; what waits in them can be read.
+    /// Ends all sequences. Readers can still take the waiting events.
     ///
-    /// - Returns: The messages that nobody is waited for to take any more.
+    /// - Returns: The messages that no reader has to take any more.
     mutating func finish() -> [UInt64] {
         for reader in readers.values { reader.mailbox.finish() }
         readers = [:]
@@ -143,11 +144,11 @@ struct EventReaders {
 }
 
 extension Node {
-    /// Everything that happens from now on, in all chats, until the node is stopped. It begins with how much came while
-    /// nobody read, and with the last 32 notices that nobody has read.
+    /// Returns a sequence of all events from now on, in all chats, until the node is stopped. The sequence begins with
+    /// the number of events that came while nobody read, and with the last 32 notices that nobody has read.
     ///
-    /// Each call makes a sequence of its own. What waits in it is bounded: see ``NodeEvents`` for what a slow reader
-    /// gets. While events are read somewhere, a message counts as taken when all who read have taken it.
+    /// Each call makes a new sequence. The number of waiting events is bounded: see ``NodeEvents`` for a slow reader.
+    /// While programs read events, a message counts as taken when all its readers have taken it.
     public func events() -> NodeEvents {
         guard !isStopped else { return NodeEvents.ended }
         let id = EventReaders.nextID()
@@ -164,7 +165,7 @@ extension Node {
         return NodeEvents(reader)
     }
 
-    /// The events of one chat, from the state at the time of the node's next step on.
+    /// Returns the events of one chat, which begin with the state at the node's next step.
     nonisolated func events(of chat: ChatHandle) -> NodeEvents {
         let id = EventReaders.nextID()
         let reader = reader(id, EventQueue())
@@ -178,7 +179,7 @@ extension Node {
             mailbox.finish()
             return
         }
-        // A sequence that its reader has dropped already leaves the table when the event loop comes to `forgetReader`.
+        // If the reader has dropped the sequence already, `forgetReader` on the event loop removes it from the table.
         readers.add(mailbox, id, chat: entry.name)
         let now = Node.wallClock()
         if let gap = readers.takeUntold(in: entry.name) {
@@ -203,7 +204,7 @@ extension Node {
         }
     }
 
-    /// All who read are told.
+    /// Reports an event to all readers.
     func tell(_ event: Event, isDelayed: Bool = false) {
         var isAnswered = false
         switch event {
@@ -225,7 +226,7 @@ extension Node {
 
     // MARK: The front end on this event loop
 
-    /// From now on a front end is told what happens; first what nobody was told.
+    /// Connects a front end, which first gets the events that nobody has read.
     func connect(_ frontEnd: NIOLoopBound<FrontEnd>) {
         precondition(self.frontEnd == nil && readers.isEmpty && joined.isEmpty, "the front end comes first")
         for notice in earlyNotices { frontEnd.value.add(.event(notice)) }
@@ -233,26 +234,26 @@ extension Node {
         self.frontEnd = frontEnd
     }
 
-    /// Tells the front end what waits for it, once the node is done with what led to it.
+    /// Delivers waiting outputs to the front end, after the node has finished the step that caused them.
     func deliver() {
         guard let frontEnd = frontEnd?.value, !isDelivering, !isDraining else { return }
         isDelivering = true
         defer { isDelivering = false }
         repeat {
             while frontEnd.forward() {}
-            // What was taken lets others send, which may end in more to tell.
+            // Taken messages let peers send more, which may cause further outputs.
             take(readers.release(frontEnd.collectSettled()))
         } while frontEnd.hasArrivals
         watchReaders()
     }
 
-    // MARK: Who takes what
+    // MARK: Taken messages
 
     private func collectTaken(by id: Int) { take(readers.collectTaken(by: id)) }
 
     private func forgetReader(_ id: Int) { take(readers.remove(id)) }
 
-    /// Nobody is waited for to take these messages any more.
+    /// Reports to the protocol the messages that no reader has to take any more.
     func take(_ messages: [UInt64]) {
         guard !messages.isEmpty, !isStopped else { return }
         for number in messages { endpoint.messageTaken(number) }

@@ -3,38 +3,39 @@ import InklingWire
 import NIOCore
 import NIOPosix
 
-/// The file of known peers, as a node stands to it.
+/// The state of a node's file of known peers.
 enum KnownPeersState {
-    /// What is known ends with the node.
+    /// There is no file: the knowledge ends with the node.
     case none
     case kept(KnownPeersFile)
-    /// There are changes, which a timer will have written.
+    /// The file lacks changes, which a timer will write.
     case changed(KnownPeersFile, Scheduled<Void>)
-    /// What was known is being written; then come those who wait. For changes since it began there is a timer.
+    /// A write is under way, with those who wait for its end. Later changes have a timer.
     case saving(KnownPeersFile, [@Sendable () -> Void], Scheduled<Void>?)
 }
 
-/// What a node knows of people beyond the chat and the run that it met them in.
+/// The node's memory of people beyond one chat and one run.
 extension Node {
     // MARK: Questions
 
-    /// The people this user's nodes have met, the latest seen first: all who are verified or blocked, and at most 1,024
-    /// others.
+    /// The people that this user's nodes have met, the latest seen first: all verified or blocked people, and at most
+    /// 1,024 others.
     public var allKnownPeers: [KnownPeer] {
         knownPeers.all.map(\.known).sorted { ($1.lastSeen, $0.key) < ($0.lastSeen, $1.key) }
     }
 
-    /// What is known of a key, in base64url; nil if this user's nodes have not met it, or have forgotten it.
+    /// Returns the person with a key, in base64url; nil if this user's nodes have not met the key, or have forgotten
+    /// it.
     public func knownPeer(key: String) -> KnownPeer? {
         (try? PublicKey(base64url: key)).flatMap { knownPeers[$0]?.known }
     }
 
-    /// Those who are known by a user ID: one, unless somebody made a second key for it.
+    /// Returns the people with a user ID: one, unless somebody made a second key for it.
     public func knownPeers(_ user: UserID) -> [KnownPeer] { allKnownPeers.filter { $0.user == user } }
 
-    /// What the user and the owner of a key, in base64url, compare: both are shown the same.
+    /// Returns the fingerprint that the user and the owner of a key, in base64url, compare. Both see the same.
     ///
-    /// - Throws: ``NodeError/unknownPeer(_:)`` for what is not a key.
+    /// - Throws: ``NodeError/unknownPeer(_:)`` for a text that is not a key.
     public nonisolated func fingerprint(with key: String) throws(NodeError) -> Fingerprint {
         guard let other = try? PublicKey(base64url: key) else { throw .unknownPeer(key) }
         return Fingerprint(of: ownKey, and: other)
@@ -42,16 +43,16 @@ extension Node {
 
     // MARK: Decisions
 
-    /// Remembers, permanently and before it returns, that the user has compared fingerprints with the owner of a key, or undoes that. The key
-    /// need not have been met.
+    /// Records permanently that the user has compared fingerprints with the owner of a key, or undoes that. The call
+    /// returns after the write. The user's nodes need not have met the key.
     ///
-    /// - Throws: ``NodeError/unknownPeer(_:)`` for what is not a key of another, ``NodeError/stopped``.
+    /// - Throws: ``NodeError/unknownPeer(_:)`` for a text that is not a key of another person, ``NodeError/stopped``.
     public func setVerified(_ isVerified: Bool, key: String) async throws(NodeError) {
         try decideVerified(isVerified, key: key)
         await withCheckedContinuation { decided in saveKnownPeers { decided.resume() } }
     }
 
-    /// As ``setVerified(_:key:)``, and ``saveKnownPeers(_:)`` says when it is written.
+    /// Decides as ``setVerified(_:key:)`` does. ``saveKnownPeers(_:)`` reports when the decision is written.
     func decideVerified(_ isVerified: Bool, key: String) throws(NodeError) {
         let peer = try other(key)
         knownPeers.setVerified(isVerified, peer, name: name(of: peer), at: meetingTime(), using: &random)
@@ -60,23 +61,23 @@ extension Node {
         tellPresence(of: peer)
     }
 
-    /// Blocks the owner of a key as ``block(_:)`` does, in this run and later ones, or undoes that. The key need not
-    /// have been met.
+    /// Blocks the owner of a key as ``block(_:)`` does, in this run and later ones, or undoes that. The user's nodes
+    /// need not have met the key.
     ///
-    /// - Throws: ``NodeError/unknownPeer(_:)`` for what is not a key of another, ``NodeError/stopped``.
+    /// - Throws: ``NodeError/unknownPeer(_:)`` for a text that is not a key of another person, ``NodeError/stopped``.
     public func setBlocked(_ isBlocked: Bool, key: String) async throws(NodeError) {
         try decideBlocked(isBlocked, key: key)
         await withCheckedContinuation { decided in saveKnownPeers { decided.resume() } }
     }
 
-    /// As ``setBlocked(_:key:)``, and ``saveKnownPeers(_:)`` says when it is written.
+    /// Decides as ``setBlocked(_:key:)`` does. ``saveKnownPeers(_:)`` reports when the decision is written.
     func decideBlocked(_ isBlocked: Bool, key: String) throws(NodeError) {
         let peer = try other(key)
         knownPeers.setBlocked(isBlocked, peer, name: name(of: peer), at: meetingTime(), using: &random)
         keepKnownPeers(within: .zero)
         applyBlocks()
         applyPreferred()
-        // Also one that was blocked for this run alone.
+        // Also undoes a block for this run alone.
         if !isBlocked { unblock(peer.userID) }
         tellPresence(of: peer)
     }
@@ -87,19 +88,19 @@ extension Node {
         return peer
     }
 
-    /// What somebody is called in the first chat in which they were met.
+    /// Returns the name of a person in the first chat in which they were met.
     private func name(of peer: PublicKey) -> String? {
         joined.lazy.compactMap { $0.met[peer]?.name }.first
     }
 
-    /// Those who observe a chat are shown what has changed about one of its people.
+    /// Reports a change of a person to the observers of their chats.
     private func tellPresence(of peer: PublicKey) {
         for entry in joined where entry.met[peer] != nil { observers.presenceChanged(in: entry.name) }
     }
 
     // MARK: The file
 
-    /// Goes on from what earlier runs kept.
+    /// Loads the people that earlier runs kept.
     func openKnownPeers(_ opening: NodePreparation.KnownPeersOpening) {
         let directory = opening.file.directory
         knownPeersFile = opening.isWritable ? .kept(opening.file) : .none
@@ -109,15 +110,15 @@ extension Node {
         case .damaged:
             tell(.notice(.knownPeersDamaged(file: "\(directory)/\(KnownPeersFile.damagedName)")))
         case .newer: tellNewer(directory)
-        // Where nothing can be kept the notice on the identity says it.
+        // If the directory can keep nothing, the notice on the identity reports that.
         case .unreadable(let reason): if opening.isWritable { tellUnkept(directory, reason) }
         }
         applyBlocks()
         applyPreferred()
     }
 
-    /// Writes what changed, together with what other nodes of this user know. When `completion` is called, on the event
-    /// loop, all that was known at the call is kept, or a notice says that it is not.
+    /// Writes the changes, merged with those of this user's other nodes. When `completion` is called, on the event
+    /// loop, the file has all changes made before the call, or a notice reports a failure.
     func saveKnownPeers(_ completion: @escaping @Sendable () -> Void = {}) {
         switch knownPeersFile {
         case .none, .kept: return completion()
@@ -149,7 +150,7 @@ extension Node {
         }
         switch saving {
         case .saved(let all):
-            // Merging would draw again who goes.
+            // A merge would draw again whom to evict.
             if hasChanged { knownPeers.merge(all, at: Node.wallClock(), using: &random) } else { knownPeers = all }
             applyPreferred()
             if !isStopped { applyBlocks() }
@@ -160,13 +161,13 @@ extension Node {
         }
     }
 
-    /// Schedules the write of what peers caused, at most once in a minute.
+    /// Schedules the write of changes that peers caused, at most once a minute.
     private func keepKnownPeers() {
         let next = knownPeersSaved.map { $0 + configuration.saveInterval - clock.now } ?? .zero
         keepKnownPeers(within: max(next, KnownPeersLimits.saveDelay), isUrgent: false)
     }
 
-    /// Schedules a write, in place of a later one if it is urgent.
+    /// Schedules a write. An urgent one replaces a later one.
     private func keepKnownPeers(within delay: Duration, isUrgent: Bool = true) {
         switch knownPeersFile {
         case .none: return
@@ -199,7 +200,7 @@ extension Node {
         tell(.notice(.knownPeersUnkept(directory: directory, reason: reason)))
     }
 
-    /// Tells the protocol who the user has blocked permanently.
+    /// Reports to the protocol whom the user has blocked permanently.
     private func applyBlocks() {
         let blocks = Set(knownPeers.blocked.map(\.userID))
         guard blocks != keptBlocks else { return }
@@ -209,15 +210,15 @@ extension Node {
         ended.forEach { unblock($0) }
     }
 
-    /// Tells the protocol who is preferred to strangers (L-52).
+    /// Reports to the protocol whom to prefer to strangers (L-52).
     private func applyPreferred() {
         guard endpoint.standings != knownPeers.standings else { return }
         endpoint.setStandings(knownPeers.standings, now: clock.now)
     }
 
-    // MARK: What happens
+    // MARK: - Arrivals and departures
 
-    /// Those who were met in a chat in earlier runs are away, since they were last seen there.
+    /// Adds the people met in a chat in earlier runs, who are offline since they were last seen there.
     func recall(_ entry: JoinedChat) {
         for (peer, time) in knownPeers.seen(in: entry.storedName) where peer.key != ownKey {
             entry.recall(peer.key, name: peer.names.first ?? "", lastSeen: time)
@@ -226,7 +227,7 @@ extension Node {
         }
     }
 
-    /// Remembers where those are whom the user knows (D-19).
+    /// Records the addresses of the people whom the user knows (D-19).
     private func noteAddresses(in entry: JoinedChat) {
         for key in entry.met.keys.sorted() {
             let addresses = endpoint.lastAddresses(of: key, in: entry.id).map(\.peerText)
@@ -234,7 +235,7 @@ extension Node {
         }
     }
 
-    /// Somebody is there: under a name that is known with another key, that is something to know.
+    /// Records an arrival. A name that is known with another key causes a notice.
     func noteArrival(of person: InklingCore.Person, in chat: String, at time: Double) {
         let others = knownPeers.met(
             person.key, name: person.name, chat: chat, at: meetingTime(wall: time), using: &random)
@@ -249,7 +250,7 @@ extension Node {
         tell(.notice(.keyChanged(Person(person), known: known.key.userID, isVerified: isVerified)))
     }
 
-    /// Somebody has left a chat.
+    /// Records a departure.
     func noteDeparture(of key: PublicKey, in chat: String, at time: Double) {
         knownPeers.seen(key, chat: chat, at: meetingTime(wall: time), using: &random)
         countTimeTogether(with: key)
@@ -259,7 +260,7 @@ extension Node {
         applyPreferred()
     }
 
-    /// Those who are there now were last seen now.
+    /// Records that the people present are seen now.
     func noteWhoIsThere() {
         for entry in joined { noteWhoIsThere(in: entry) }
         for key in stays.keys.sorted() { countTimeTogether(with: key) }
@@ -281,7 +282,7 @@ extension Node {
         stays[key] = stay
     }
 
-    /// While somebody is there, the time is counted now and then: what was not counted is lost with the process.
+    /// Schedules the next count of time together. The process loses uncounted time when it is killed.
     private func scheduleCounting() {
         guard countingTimer == nil, !isStopped else { return }
         countingTimer = eventLoop.scheduleTask(in: TimeAmount(configuration.countingInterval)) { [weak self] in

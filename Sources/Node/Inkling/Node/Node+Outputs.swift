@@ -2,9 +2,9 @@ import Glibc
 import InklingCore
 import InklingWire
 
-/// What the protocol asks for is done here: datagrams out, events to those who listen.
+/// The outputs of the protocol: datagrams to the socket, events to readers.
 extension Node {
-    /// Does everything that the protocol asked for, and sets the timer.
+    /// Performs all outputs of the protocol, and sets the timer.
     func drain() {
         let isOutermost = !isDraining
         isDraining = true
@@ -20,7 +20,7 @@ extension Node {
         while let output = endpoint.nextOutput() { perform(output, &doubts) }
         if !doubts.isEmpty, !isStopped {
             for address in doubts { endpoint.doubt(address, now: clock.now) }
-            // Once more, without looking at its errors: a doubt must not raise the next.
+            // Sends once more, ignoring errors: a doubt must not raise the next.
             var ignored: [Address] = []
             while let output = endpoint.nextOutput() { perform(output, &ignored) }
         }
@@ -44,7 +44,7 @@ extension Node {
             observers.presenceChanged(in: entry.name)
         case .message(let id, let person, let number, let text):
             guard let chat = joinedChat(id)?.name else { return endpoint.messageTaken(number) }
-            // What is read before the socket is empty waited there while this node was stopped (J-15).
+            // A message read before the socket is empty waited there while this node was stopped (J-15).
             let isDelayed = endpoint.wantsSocketDrained
             tell(.message(chat: chat, from: Person(person), number: number, text: text), isDelayed: isDelayed)
         case .delivered(let message, let id, let key):
@@ -65,8 +65,8 @@ extension Node {
         }
     }
 
-    /// The own address that a datagram leaves from: what answers another, from where that one was sent to (L-50). The
-    /// system chooses for the others.
+    /// Returns the own address that a datagram leaves from. An answer leaves from the address to which the other
+    /// datagram was sent (L-50). The system chooses for the others.
     private func source(of kind: DatagramKind) -> Address? {
         switch kind {
         case .response, .retry, .tell, .pong: arrival?.address
@@ -77,15 +77,15 @@ extension Node {
     private func informHelper(_ message: (LastWill) -> Bool) {
         guard let helper = lastWill, !message(helper) else { return }
         lastWill = nil
-        // It is waited for elsewhere: nothing of the node may stand still for it.
+        // The worker waits for the helper, so that nothing of the node blocks.
         _ = worker.run(on: eventLoop) { helper.end() }
         tell(.notice(.lastWillOff(.ended)))
     }
 
-    /// The user ID of somebody, who mostly was met in the chat: then nothing is computed.
+    /// Returns the user ID of a person. For a person met in the chat, nothing has to be computed.
     private func userID(of key: PublicKey, in entry: JoinedChat) -> UserID { entry.met[key]?.user ?? key.userID }
 
-    /// - Returns: All that is known of them then.
+    /// - Returns: The updated record of the person.
     private func remember(
         _ person: InklingCore.Person, _ presence: InklingCore.Presence, in entry: JoinedChat
     ) -> Peer {
@@ -99,7 +99,7 @@ extension Node {
         return peer(person.key, met, in: entry)
     }
 
-    /// Seconds since 1970, with microseconds: shown to people, never decided on.
+    /// Returns seconds since 1970, with microseconds. People see this time, but no decision depends on it.
     package static func wallClock() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
@@ -107,8 +107,8 @@ extension Node {
     }
 }
 
-/// Those who observe the state of a chat, and who wait for the outcomes of a message. Each has the latest state waiting
-/// at most, and so many outcomes as the message has recipients.
+/// The observers of a chat's state, and those who wait for the outcomes of a message. At most one state waits for an
+/// observer, and for the others one outcome for each recipient.
 struct Observers {
     private struct Waiter {
         let message: UInt64
@@ -132,7 +132,7 @@ struct Observers {
         return next
     }
 
-    /// What becomes of a message goes there too.
+    /// Adds a waiter for the outcomes of a message.
     mutating func add(_ continuation: AsyncStream<Event>.Continuation, message: UInt64) -> Int {
         next += 1
         waiters[next] = Waiter(message: message, continuation: continuation)
@@ -145,7 +145,7 @@ struct Observers {
         presence[id] = nil
     }
 
-    /// Returns whether anybody waits for the outcomes of that message.
+    /// Reports an outcome. Returns whether anybody waits for it.
     func tellAnswer(_ event: Event, for message: UInt64) -> Bool {
         let told = waiters.values.filter { $0.message == message }
         for waiter in told { waiter.continuation.yield(event) }
@@ -156,12 +156,12 @@ struct Observers {
         for id in typing.keys.sorted() where typing[id]?.chat == chat { typing[id]?.continuation.yield(people) }
     }
 
-    /// Whoever takes the next list has it made then.
+    /// Reports a change. The node makes the list when a reader takes it.
     func presenceChanged(in chat: String) {
         for (_, entry) in presence where entry.chat == chat { entry.continuation.yield() }
     }
 
-    /// Ends the sequences of a chat that was left.
+    /// Ends the sequences of a chat that the node left.
     mutating func finish(chat: String) {
         for (id, entry) in typing where entry.chat == chat {
             entry.continuation.finish()

@@ -7,14 +7,13 @@ import Synchronization
 
 /// A node: one identity in up to 32 chats (L-39), and the only place that performs what the protocol asks for.
 ///
-/// Start one with ``start(_:logger:)`` and ``join(_:)-(String)`` a chat. Use the chat by the ``ChatHandle`` that this returns,
-/// or by its name.
-/// Everything may be called from any task.
+/// Start a node with ``start(_:logger:)`` and ``join(_:)-(String)`` a chat. Use the chat by the ``ChatHandle`` that
+/// this returns, or by its name. Any task may call any method.
 ///
-/// The actor runs on the event loop of its socket. Between an input to the protocol and the draining of its outputs
-/// nothing suspends, so datagrams leave and events arrive in the order that the protocol decided.
+/// The actor runs on the event loop of its socket. Nothing suspends between an input to the protocol and the draining
+/// of its outputs. So datagrams leave and events arrive in the order that the protocol decided.
 public actor Node {
-    /// The event loop of the socket, on which everything in the node happens.
+    /// The event loop of the socket, on which the whole node runs.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     /// This node's user ID.
@@ -25,16 +24,15 @@ public actor Node {
     public nonisolated var name: String { currentName.withLock { $0 } }
     /// The fingerprint of this node's key. To compare with somebody, use ``fingerprint(with:)``.
     public nonisolated let fingerprint: Fingerprint
-    /// The UDP port that the node receives on, 1 to 65,535.
+    /// The UDP port of the node, 1 to 65,535.
     public nonisolated let port: UInt16
-    /// Whether the identity ends with this node: because it was configured so, or because of
-    /// ``Notice/identityTemporary(_:)``.
+    /// Whether the identity ends with this node: by its configuration, or because of ``Notice/identityTemporary(_:)``.
     public nonisolated let isTemporary: Bool
 
     private nonisolated let executor: any NIOSerialEventLoopExecutor
     nonisolated let eventLoop: any EventLoop
     nonisolated let currentName: Mutex<String>
-    /// Does what takes a moment where nobody waits for the thread.
+    /// The thread for work that would block the event loop.
     let worker: Worker
     let logger: Logger
     let configuration: Configuration
@@ -43,7 +41,7 @@ public actor Node {
     var lastWill: LastWill?
     let clock = NodeClock()
     let awakeClock = AwakeClock()
-    /// When the node was started, in seconds since 1970.
+    /// The start of the node, in seconds since 1970.
     let started = Node.wallClock()
     var random = SystemRandomNumberGenerator()
     var endpoint: Endpoint
@@ -58,43 +56,43 @@ public actor Node {
     var frontEnd: NIOLoopBound<FrontEnd>? {
         didSet { readers.hasFrontEnd = frontEnd != nil }
     }
-    /// The front end is being told something, or outputs are being performed: what happens now is told after that.
+    /// Whether the front end is getting outputs, or the node is performing outputs. New outputs wait until then.
     var isDelivering = false
     var isDraining = false
     nonisolated let ownKey: PublicKey
     /// The people this user's nodes know, in all chats and runs.
     var knownPeers = KnownPeers()
     var knownPeersFile = KnownPeersState.none
-    /// When the last write of it began.
+    /// The beginning of the last write of known peers.
     var knownPeersSaved: Instant?
-    /// Verified people, and those met on two days at least 24 h apart: whom the protocol is to prefer to strangers.
+    /// Verified people, and those met on two days at least 24 h apart. The protocol is to prefer them to strangers.
     package var preferredPeers: Set<PublicKey> { Set(endpoint.standings.keys) }
-    /// The bytes of text that wait for readers of events, as they count (M-20).
+    /// The bytes of text that wait for readers of events, as M-20 counts them.
     package var heldText: Int { endpoint.heldText }
-    /// Those who are there, in any chat.
+    /// The people who are there, in any chat.
     var stays: [PublicKey: Stay] = [:]
     var countingTimer: Scheduled<Void>?
-    /// Those whose block is kept, as the protocol was told of it.
+    /// The users whose block is kept, as last reported to the protocol.
     var keptBlocks: Set<UserID> = []
     var sendErrors: [String: Int] = [:]
-    /// How many datagrams arrived over an interface that the node does not use.
+    /// The number of datagrams that arrived over an interface that the node does not use.
     var datagramsElsewhere = 0
-    /// Notices that came before anybody listened.
+    /// Notices that came before anybody read events.
     var earlyNotices: [TimedEvent] = []
-    /// Notices that still hold.
+    /// Notices that still apply.
     var standingNotices = StandingNotices()
     var lifecycle = Lifecycle.running
     private var wake: (at: Instant, task: Scheduled<Void>)?
     private var interfaceMonitor: InterfaceMonitor?
     private var interfaces: UsedInterfaces
-    /// What this host can send from, left-out interfaces included.
+    /// The addresses that this host can send from, also on left-out interfaces.
     private var ownAddresses = OwnAddresses.current()
-    /// Where the datagram that is being taken arrived: what answers it leaves from there (L-50).
+    /// The arrival of the datagram being processed: answers leave from its address (L-50).
     var arrival: Arrival?
 
     enum Lifecycle {
         case running
-        /// Farewells are on their way, and what is known is being written; those who wait for the end.
+        /// Farewells and the write of known peers are under way; with those who wait for the end.
         case ending([@Sendable () -> Void])
         case ended
     }
@@ -106,12 +104,12 @@ public actor Node {
 
     // MARK: Starting
 
-    /// Starts a node: opens the state directory, binds the socket, and begins discovery. It is in no chat yet. It runs
-    /// until ``stop()``, even if nothing refers to it any more.
+    /// Starts a node: opens the state directory, binds the socket, and begins discovery. The new node is in no chat. A
+    /// node runs until ``stop()``, even if nothing refers to it any more.
     ///
     /// - Parameters:
-    ///   - configuration: How it is set up.
-    ///   - logger: Where it logs what helps to find faults. Secrets, keys, drafts and texts are in no log (S-2).
+    ///   - configuration: The settings of the node.
+    ///   - logger: The logger for the diagnosis of faults. Secrets, keys, drafts and texts are in no log (S-2).
     /// - Throws: ``NodeError/name(_:)``, ``NodeError/stateDirectory(_:)``, ``NodeError/portTaken(_:)``,
     ///   ``NodeError/portNotAllowed(_:)``, ``NodeError/bindAddress(_:)``, ``NodeError/bindAddressWithoutInterface(_:)``,
     ///   ``NodeError/interface(_:known:)``, ``NodeError/peerAddress(_:_:)`` or ``NodeError/socket(_:)``. Nothing runs then.
@@ -124,10 +122,10 @@ public actor Node {
         }
     }
 
-    /// Starts a node, as ``start(_:logger:)`` does, whose thread is that of an event loop of SwiftNIO's own.
+    /// Starts a node as ``start(_:logger:)`` does, on the thread of an event loop of SwiftNIO's own.
     ///
-    /// Called on that event loop, it reads the state directory before it returns. What takes longer does not hold up the
-    /// thread: names that have to be resolved, and a port that is not free yet.
+    /// Called on that event loop, it reads the state directory before it returns. Slow work doesn't block the thread:
+    /// resolving names, and waiting for a port that is not free yet.
     ///
     /// - Returns: The node when it is up, or a ``NodeError``.
     package static func start(
@@ -180,7 +178,7 @@ public actor Node {
             now: clock.now, random: SystemRandomNumberGenerator())
     }
 
-    /// A port may be held for a moment by the helper of a node that was killed.
+    /// Binds the port, and retries: the helper of a killed node may hold it for a moment.
     private static func bind(
         _ configuration: Configuration, address: Address?, on eventLoop: any EventLoop,
         until end: ContinuousClock.Instant = .now + NodeLimits.portPatience
@@ -208,13 +206,13 @@ public actor Node {
         }
     }
 
-    /// The names of the interfaces that a node set up like this uses.
+    /// Returns the names of the interfaces that a node of this configuration uses.
     package static func interfaceNames(_ configuration: Configuration) throws(NodeError) -> [String] {
         let selected = try Interfaces.select(configuration.interfaceSelection, from: Interfaces.all())
         return selected.filter { !$0.isLoopback }.map(\.name)
     }
 
-    /// Without the helper the node still runs, and says once that the helper is missing.
+    /// Starts the helper. Without it the node still runs, and reports once that the helper is missing.
     private func startLastWill() {
         do {
             lastWill = try LastWill(
@@ -229,7 +227,7 @@ public actor Node {
         drain()
     }
 
-    /// - Returns: When datagrams are received; a ``NodeError`` if they can't be.
+    /// - Returns: Completes when the node receives datagrams, or with a ``NodeError`` if it can't.
     private func begin(_ preparation: NodePreparation) -> EventLoopFuture<Void> {
         if configuration.lastWill { startLastWill() }
         endpoint.setNetworks(interfaces.networks, own: ownAddresses, port: port, now: clock.now)
@@ -242,7 +240,8 @@ public actor Node {
             .withBoundSocket(socket.descriptor)
             .flatMap { [self] channel in
                 assumeIsolated { $0.channel = channel }
-                // It looks for what the socket tells already, and can't be told so before the channel is there.
+                // SwiftNIO reads the option's state from the socket, and can set the option only on an existing
+                // channel.
                 return channel.setOption(.receivePacketInfo, value: true)
             }
             .flatMapErrorThrowing { throw NodeError.socket("\($0)") }
@@ -278,11 +277,11 @@ public actor Node {
         }
         if !monitor.isNotified { logger.info("the system does not announce changes of its networks") }
         interfaceMonitor = monitor
-        // What changed since the start, before anybody watched.
+        // Catches changes between the start and the first watch.
         lookAtInterfaces()
     }
 
-    /// Follows addresses and interfaces that come and go.
+    /// Applies changes of addresses and interfaces.
     private func lookAtInterfaces() {
         guard !isStopped else { return }
         discovery?.lookAtInterfaces()
@@ -303,7 +302,7 @@ public actor Node {
 
     // MARK: Inputs
 
-    /// A datagram came. Without knowing where it arrived, or over an interface that is not used, it is nothing (D-15).
+    /// Processes a datagram. Ignores a datagram without a known arrival, or over an interface that is not used (D-15).
     func received(_ bytes: [UInt8], from address: Address, at arrival: Arrival?, hopLimit: Int?) {
         guard !isStopped else { return }
         guard let arrival, interfaces.take(arrival) else {
@@ -318,7 +317,7 @@ public actor Node {
         drain()
     }
 
-    /// The socket was read; if the protocol waits for that, says whether it is empty.
+    /// Reports an empty socket to the protocol, if the protocol waits for it.
     func readCompleted() {
         guard !isStopped, endpoint.wantsSocketDrained, socket.isEmpty else { return }
         endpoint.socketDrained(now: clock.now)
@@ -358,8 +357,8 @@ public actor Node {
 
     // MARK: Timer
 
-    /// Sees to it that the protocol is called at its next deadline. The event loop's timers run on a clock that stops
-    /// in suspend, so while a name shows as typing it looks more often.
+    /// Schedules the protocol's next deadline. The event loop's timers run on a clock that stops in suspend. So the
+    /// node wakes more often while a name shows as typing.
     func schedule() {
         let next = endpoint.nextWake()
         guard var deadline = next.deadline else {
@@ -380,13 +379,13 @@ public actor Node {
 
     // MARK: Stopping
 
-    /// Says goodbye to everybody and closes everything. Copies of the farewell take 120 ms; a second call waits for
-    /// the first one to end.
+    /// Says goodbye to all peers and closes everything. Copies of the farewell take 120 ms. A second call waits for the
+    /// first one to end.
     public func stop() async {
         await withCheckedContinuation { continuation in stop { continuation.resume() } }
     }
 
-    /// As ``stop()``; calls `completion` on the event loop.
+    /// Stops as ``stop()`` does, and calls `completion` on the event loop.
     func stop(_ completion: @escaping @Sendable () -> Void) {
         switch lifecycle {
         case .ended: return completion()
@@ -405,7 +404,7 @@ public actor Node {
         afterFarewells { [self] in closed.whenComplete { _ in self.assumeIsolated { $0.close() } } }
     }
 
-    /// Everything was said.
+    /// Closes the node after its farewells.
     private func close() {
         wake?.task.cancel()
         wake = nil
@@ -432,7 +431,7 @@ public actor Node {
         for completion in waiting { completion() }
     }
 
-    /// Calls `body` when the copies of all farewells went out.
+    /// Calls `body` after the copies of all farewells.
     func afterFarewells(_ body: @escaping @Sendable () -> Void) {
         guard endpoint.hasFarewells else { return body() }
         eventLoop.scheduleTask(in: NodeLimits.farewellStep) { [self] in

@@ -2,28 +2,28 @@ import InklingCore
 import InklingModel
 import InklingWire
 
-/// What a node needs of the system before it has a socket.
+/// The things that a node needs of the system before it has a socket.
 struct NodePreparation: Sendable {
     /// The display name, in NFC.
     let name: String
-    /// The peers that were named by hand.
+    /// The peers that the user named by hand.
     let peers: [Address]
     /// The own address to use; nil for all.
     let bindAddress: Address?
     let interfaces: UsedInterfaces
     let keyStore: KeyStore?
     let identity: KeyPair
-    /// What earlier runs kept; nil if nothing is kept.
+    /// The people that earlier runs kept; nil if nothing is kept.
     let knownPeers: KnownPeersOpening?
 
-    /// The file of known peers, as a node finds it.
+    /// The file of known peers at the start of a node.
     struct KnownPeersOpening: Sendable {
         let file: KnownPeersFile
         let isWritable: Bool
         let reading: KnownPeersFile.Reading
     }
 
-    /// Whether a name server has to be asked.
+    /// Returns whether the node has to ask a name server.
     static func takesTime(_ configuration: Configuration) -> Bool {
         configuration.peers.contains { !Resolution.isNumeric($0) }
     }

@@ -2,7 +2,7 @@ import InklingCore
 import InklingModel
 import InklingWire
 
-// What the core and the socket count, in the words of programs.
+// Converts the counters of the core and the socket into those of programs.
 
 extension Statistics {
     init(

@@ -1,10 +1,10 @@
 import CProcess
 import Glibc
 
-/// Runs `body` on a thread of its own, which takes none of the program's signals: those are for its other threads.
+/// Runs `body` on a separate thread, which takes none of the program's signals: those are for the other threads.
 ///
-/// - Parameter name: What the system shows; at most 15 bytes.
-/// - Returns: Nil if the system gives none.
+/// - Parameter name: The name that the system shows; at most 15 bytes.
+/// - Returns: Nil if the system gives no thread.
 func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) -> pthread_t? {
     final class Start {
         let name: String
@@ -13,7 +13,7 @@ func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) -> pthr
     }
     let start = Unmanaged.passRetained(Start(name: name, body: body))
     var thread = pthread_t()
-    // A new thread has the mask of the one that makes it.
+    // A new thread inherits the signal mask of its creator.
     var (all, before) = (sigset_t(), sigset_t())
     sigfillset(&all)
     pthread_sigmask(SIG_SETMASK, &all, &before)
@@ -22,7 +22,7 @@ func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) -> pthr
         { context in
             guard let context else { return nil }
             let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
-            // By a call: a program that is not dumpable may not write to /proc/thread-self/comm.
+            // Sets the name by a call: a program that is not dumpable may not write to /proc/thread-self/comm.
             _ = cprocess_name_thread(start.name)
             start.body()
             return nil

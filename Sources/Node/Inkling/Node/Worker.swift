@@ -2,8 +2,7 @@ import Glibc
 import NIOCore
 import Synchronization
 
-/// Does what would hold up an event loop, such as to write files: one thing after the other, on a thread that is there
-/// only while there is something to do.
+/// Performs blocking work, such as writing files, one job after the other. Its thread exists only while there are jobs.
 final class Worker: Sendable {
     private struct State {
         var waiting = CircularBuffer<@Sendable () -> Void>(initialCapacity: 0)
@@ -14,7 +13,7 @@ final class Worker: Sendable {
 
     /// Runs `body` on the thread.
     ///
-    /// - Returns: What it returns, on `eventLoop`.
+    /// - Returns: The result of `body`, on `eventLoop`.
     func run<Value: Sendable>(
         on eventLoop: any EventLoop, _ body: @escaping @Sendable () -> Value
     ) -> EventLoopFuture<Value> {
@@ -28,7 +27,7 @@ final class Worker: Sendable {
         if let thread = startThread("inkling-worker", { self.work() }) {
             pthread_detach(thread)
         } else {
-            // It has to be done here.
+            // Without a thread, the caller has to do the work.
             work()
         }
         return promise.futureResult
