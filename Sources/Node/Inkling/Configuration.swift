@@ -27,8 +27,8 @@ public struct Configuration: Sendable {
     public var discovery = true
     /// Peers named by hand, as `HOST:PORT` or `[IPV6]:PORT`, in addition to those that discovery finds (D-11).
     public var peers: [String] = []
-    /// Whether anybody may ask for this node and open to it from beyond the networks that this host is attached to (D-16).
-    /// Otherwise those named by hand may, and those with whom it has a link.
+    /// Whether anybody beyond the networks of this host may ask for this node and open links to it (D-16). Otherwise
+    /// only peers named by hand may, and peers with whom the node has a link.
     public var acceptsRouted = false
     /// Whether a helper process says goodbye if this process dies: others then see it at once, instead of after 3 s.
     public var lastWill = true

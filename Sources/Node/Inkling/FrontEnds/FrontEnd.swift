@@ -31,7 +31,7 @@ final class FrontEnd {
     }
 
     private var sink: ((ServiceOutput) -> Void)?
-    /// Arrivals not processed yet: no more than one input causes.
+    /// The arrivals not processed yet: at most those of one input.
     private var arrivals = CircularBuffer<Arrival>()
     private var backlog: EventBacklog
     private var end = End.open

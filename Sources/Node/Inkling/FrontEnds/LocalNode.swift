@@ -3,7 +3,7 @@ import InklingModel
 import Logging
 import NIOCore
 
-/// A node on the event loop of its front end. No queue or thread lies between a datagram and the sink, or between a
+/// A node on the event loop of its front end. No other thread lies between a datagram and the sink, or between a
 /// request and its datagrams.
 ///
 /// Only that event loop makes, uses and frees the node.

@@ -134,8 +134,7 @@ package struct KnownPeers: Sendable {
         trim(sparing: key, using: &generator)
     }
 
-    /// Counts the part of a stay that was not counted yet. A person forgotten since their arrival is known again as
-    /// soon as this stay alone is long enough to be kept.
+    /// Counts the uncounted part of a stay. A forgotten person is known again after a stay that is long enough to keep.
     package mutating func count(
         _ stay: inout Stay, with key: PublicKey, now: Instant, at time: MeetingTime,
         using generator: inout some RandomNumberGenerator
@@ -202,11 +201,8 @@ package struct KnownPeers: Sendable {
         put(entry)
     }
 
-    /// Merges another table into this one. Of each kind of decision the later one applies; if neither is later,
-    /// *blocked* and *not verified* do.
-    ///
-    /// Of time together and days that two processes counted separately, the greater counts, so that a merge can be
-    /// repeated.
+    /// Merges another table into this one. Of each kind of decision the later applies; in a tie, *blocked* and *not
+    /// verified* do. Of times together and days met the greater applies, so that a merge can be repeated.
     ///
     /// - Parameter now: Seconds since 1970. Later times are from a clock that was wrong, and don't count.
     package mutating func merge(
@@ -261,8 +257,8 @@ package struct KnownPeers: Sendable {
         all.compactMap { entry in entry.chats[chat].map { (entry, $0) } }
     }
 
-    /// Returns the people that a person with that name might be mistaken for, in the order of their keys. They are
-    /// those who had the name before, and verified people. A key that had the name first has only verified namesakes.
+    /// Returns the people for whom somebody with that name might be mistaken: verified people, and those who had the
+    /// name before. They are in the order of their keys.
     package func namesakes(of key: PublicKey, name: String) -> [PublicKey] {
         // A likeness takes time to compute, and a whole crowd may have the name.
         let likeness = NameLikeness(of: name, withParts: false)

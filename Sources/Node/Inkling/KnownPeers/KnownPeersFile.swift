@@ -90,7 +90,7 @@ package struct KnownPeersFile: Sendable {
         }
     }
 
-    /// Runs `body` with the open directory. No other node does so meanwhile, unless `body` gets another ``Lock``.
+    /// Runs `body` with the open directory. With the lock ``Lock/held``, no other node does so meanwhile.
     private func withDirectory<Result>(_ failure: (String) -> Result, _ body: (Int32, Lock) -> Result) -> Result {
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return failure(errorText(errno)) }

@@ -27,17 +27,20 @@ public struct ChatHandle: Sendable {
     ///
     /// The text never leaves the node, which announces only that the user types (T-1 to T-10).
     ///
-    /// - Parameter text: The whole field, of any length; empty when the user cleared it. After ``leave()`` nothing happens.
+    /// - Parameter text: The whole field, of any length; empty when the user cleared it. After ``leave()`` nothing
+    ///   happens.
     public func compose(_ text: String) async { await node.compose(text, with: self) }
 
-    /// Sends a message to all people who are online or away in the chat, as ``Node/send(_:to:)`` does. The message ends the
-    /// user's typing (T-10).
+    /// Sends a message to all people who are online or away in the chat, as ``Node/send(_:to:)`` does. The message ends
+    /// the user's typing (T-10).
     ///
     /// - Parameter text: 1 to 65,536 bytes of UTF-8.
     /// - Returns: The message's number in ``Event/delivered(chat:message:user:)`` and
-    ///   ``Event/failed(chat:message:user:why:)``, and the number of its recipients. Nobody else gets it later.
+    ///   ``Event/failed(chat:message:user:why:)``, and the number of its recipients. Nobody else gets the message
+    ///   later.
     /// - Throws: ``NodeError/unknownChat(_:)`` after ``leave()``, ``NodeError/messageEmpty``,
-    ///   ``NodeError/messageTooLong(bytes:)``, ``NodeError/queueFull(_:)`` or ``NodeError/stopped``. Nothing is sent then.
+    ///   ``NodeError/messageTooLong(bytes:)``, ``NodeError/queueFull(_:)`` or ``NodeError/stopped``. Nothing is sent
+    ///   then.
     @discardableResult
     public func send(_ text: String) async throws(NodeError) -> (message: UInt64, recipients: Int) {
         try await node.send(text, with: self)
@@ -61,7 +64,7 @@ public struct ChatHandle: Sendable {
         return stream
     }
 
-    /// The events of this chat: the people who come and go, their typing and messages, and the outcomes of own messages.
+    /// The events of this chat: presence, typing, messages, and the outcomes of own messages.
     ///
     /// Each call begins a new sequence. If events came while nobody read them,
     /// ``Event/missed(chat:messages:outcomes:)`` comes first. The present state follows: an ``Event/peer(chat:_:why:)``

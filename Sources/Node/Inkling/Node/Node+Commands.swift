@@ -173,9 +173,9 @@ extension Node {
 
     // MARK: The name
 
-    /// Changes the display name of this node. The node reports the new name to online peers at once, and to later ones
-    /// from the start. If it reported another name less than a second ago, the report waits for the end of that second.
-    /// The node then reports the name that it has at that time (M-24).
+    /// Changes the display name of this node. Online peers get the name at once, and later peers see the name from the
+    /// start. A report less than a second after the last one waits for the end of that second. The node then reports
+    /// the name that it has at that time (M-24).
     ///
     /// - Parameter name: Trimmed and in NFC, the name must have 1 to 64 bytes of UTF-8 and no control characters.
     /// - Throws: ``NodeError/name(_:)``, ``NodeError/stopped``.

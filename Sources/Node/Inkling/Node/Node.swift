@@ -111,8 +111,9 @@ public actor Node {
     ///   - configuration: The settings of the node.
     ///   - logger: The logger for the diagnosis of faults. Secrets, keys, drafts and texts are in no log (S-2).
     /// - Throws: ``NodeError/name(_:)``, ``NodeError/stateDirectory(_:)``, ``NodeError/portTaken(_:)``,
-    ///   ``NodeError/portNotAllowed(_:)``, ``NodeError/bindAddress(_:)``, ``NodeError/bindAddressWithoutInterface(_:)``,
-    ///   ``NodeError/interface(_:known:)``, ``NodeError/peerAddress(_:_:)`` or ``NodeError/socket(_:)``. Nothing runs then.
+    ///   ``NodeError/portNotAllowed(_:)``, ``NodeError/bindAddress(_:)``,
+    ///   ``NodeError/bindAddressWithoutInterface(_:)``, ``NodeError/interface(_:known:)``,
+    ///   ``NodeError/peerAddress(_:_:)`` or ``NodeError/socket(_:)``. Nothing runs then.
     public static func start(_ configuration: Configuration, logger: Logger) async throws(NodeError) -> Node {
         let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
         do {
@@ -240,8 +241,7 @@ public actor Node {
             .withBoundSocket(socket.descriptor)
             .flatMap { [self] channel in
                 assumeIsolated { $0.channel = channel }
-                // SwiftNIO reads the option's state from the socket, and can set the option only on an existing
-                // channel.
+                // Makes SwiftNIO read the packet information of the socket. The option needs an existing channel.
                 return channel.setOption(.receivePacketInfo, value: true)
             }
             .flatMapErrorThrowing { throw NodeError.socket("\($0)") }
