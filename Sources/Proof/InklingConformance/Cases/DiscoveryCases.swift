@@ -190,7 +190,7 @@ extension Catalogue {
             try trial.wait(
                 .seconds(20), for: "an ask to an address at which seven keys are listed",
                 until: { peer.asks.first })
-            // An attempt that began before the fifth instance came may go on.
+            // An attempt that began before the fifth instance came may continue.
             trial.run(for: .milliseconds(3_500))
             let count = peer.initiations.count
             try trial.never(for: .seconds(6), "no initiation before the tell") { peer.initiations.count > count }

@@ -218,9 +218,9 @@ extension Catalogue {
         let sessions = peer.sessions.filter(\.isNamed)
         let text = String(repeating: "x", count: 1_167)
         var newest: [ObjectIdentifier: Ack] = [:]
-        // The acks of names count for nothing here.
+        // Acks of names, with `next` 0, don't count here.
         var seen = peer.received.count
-        /// The newest ack of each session, if it says something of the stream of this peer.
+        /// The newest ack of each session that acknowledges records of this peer's stream.
         func acks() -> [ObjectIdentifier: Ack] {
             for frames in peer.received[seen...] {
                 guard let ack = frames.ack, ack.next > 0 else { continue }

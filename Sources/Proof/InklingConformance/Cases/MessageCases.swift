@@ -1,8 +1,8 @@
 import InklingWire
 
-/// What the program does with the messages that its user sends: M-1, M-9 to M-12, and M-33 to M-35.
+/// The sending of messages: M-1, M-9 to M-12, and M-33 to M-35.
 extension Catalogue {
-    /// Waits until so many different records have come.
+    /// Waits until `count` different records have come.
     @discardableResult
     private static func awaitRecords(
         _ count: Int, _ trial: Trial, _ peer: Peer, within limit: Duration = .seconds(5)

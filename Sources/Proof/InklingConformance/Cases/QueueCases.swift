@@ -8,7 +8,7 @@ extension Catalogue {
             let count = 1_500
             for number in 0..<count { program.send("message \(number)") }
             trial.run(for: .milliseconds(500))
-            // What is not a message is not held back.
+            // The limit holds back messages only.
             let start = trial.now
             peer.send([.ping(0x1313)])
             let pong = try peer.await("a pong while messages wait", since: start) { $0.pong == 0x1313 }
@@ -124,7 +124,7 @@ extension Catalogue {
 
     /// Fails if datagrams went out faster than `rate` a second beyond a burst.
     private static func expectRate(_ rate: Int, burst: Int, _ times: [Duration], _ whose: String) throws {
-        // Over any half second or more: what is late at the beginning of a span and in time at its end counts as slack.
+        // Any span may begin with late datagrams and end with punctual ones: `slack` allows for those.
         let slack = rate * Trial.late.milliseconds / 2_000
         var first = 0
         for last in times.indices {

@@ -2,7 +2,7 @@ import Crypto
 import InklingWire
 
 extension Catalogue {
-    /// What a node makes of the TXT records that peers publish.
+    /// The reading of the TXT records that peers publish.
     static let recordCases: [Case] = [
         ignored("D-5.1", "a TXT record without txtvers is ignored") { key, _ in ["k=" + key] },
         ignored("D-5.2", "a TXT record with another txtvers is ignored") { key, _ in ["txtvers=1", "k=" + key] },

@@ -27,12 +27,12 @@ extension Catalogue {
         let peer = try trial.peer()
         peer.habits = .quiet
         _ = try peer.openSession(to: program)
-        // The first datagram makes the link. It has the counter 0, so those of the timeline are one higher.
+        // The first datagram makes the link and has the counter 0, so those of the timeline are one higher.
         peer.sendPlaintext([0x5A, 0, 0])
         let start = trial.now
         for input in vector.parts(1) {
             trial.pump(until: start + .milliseconds(Int(input[0]) ?? 0))
-            // A ping that the timeline answers may be on its way still.
+            // A ping that the timeline answers may still be on its way.
             let named = input[2].split(whereSeparator: { ",+".contains($0) }).compactMap { word in
                 word.hasPrefix("t") ? Int(word.dropFirst()) : nil
             }
@@ -91,7 +91,7 @@ extension Catalogue {
         _ vector: Vector, _ start: Duration, _ end: Duration, _ program: Program, _ peer: Peer
     ) throws {
         let received = peer.received
-        // What is due near the end may come after it.
+        // Datagrams due near the end may arrive after it.
         let last = end - .milliseconds(100)
         func times(_ seen: [Duration]) -> String { seen.map { ($0 - start).text }.joined(separator: ", ") }
         func compare(_ what: String, _ seen: [Duration], _ expected: [Duration]) throws {

@@ -2,7 +2,7 @@ import InklingWire
 
 /// A published timeline of typing, as its vector lists it.
 private struct Timeline {
-    /// What is to be seen, and when.
+    /// A typing frame that the peer should see, with its time.
     struct Entry {
         var at: Duration
         var isTyping: Bool
@@ -116,11 +116,11 @@ extension Catalogue {
                 Timeline.Entry(
                     at: datagram.at - start, isTyping: status.isTyping, isAway: status.isAway, kind: kind))
         }
-        // What comes after the end of the timeline is not listed.
+        // The timeline does not list later datagrams.
         seen = seen.filter { $0.at <= timeline.until }
         let expected = timeline.expected
         try judge(seen.filter { $0.kind != "h" }, expected.filter { $0.kind != "h" }, "typing frame")
-        // Heartbeats of an idle node come besides (T-11).
+        // Heartbeats of an idle node also arrive (T-11).
         try judge(
             seen.filter { $0.kind == "h" && $0.isTyping }, expected.filter { $0.kind == "h" && $0.isTyping },
             "heartbeat that says typing")

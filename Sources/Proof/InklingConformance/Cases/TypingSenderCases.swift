@@ -1,6 +1,6 @@
 import InklingWire
 
-/// What the program announces of its user: T-1 to T-9, and so R1 to R3 and R8.
+/// The announcements of the user's typing: T-1 to T-9, and so R1 to R3 and R8.
 extension Catalogue {
     /// Texts that count as typing: each has a visible character and does not begin with a slash (T-3).
     private static let counting = [

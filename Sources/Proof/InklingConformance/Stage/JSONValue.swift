@@ -16,7 +16,7 @@ package enum JSONValue: Equatable, Sendable {
     package var number: Double? { if case .number(let value) = self { value } else { nil } }
     package var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
     package var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
-    /// The number, if it is whole and fits.
+    /// The number, or nil unless it is an integer in the range of `Int`.
     package var integer: Int? { number.flatMap { Int(exactly: $0) } }
 }
 

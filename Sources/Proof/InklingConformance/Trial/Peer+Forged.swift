@@ -10,7 +10,7 @@ package struct ForgedKey {
     /// A point of low order: every result with it is zero (W-4).
     package static func lowOrder(_ bytes: [UInt8]) -> ForgedKey { ForgedKey(bytes: bytes, hasLowOrder: true) }
 
-    /// A key with its top bit set: X25519 takes it for the same key, but it is not below 2^255 - 19 (W-3).
+    /// A key with its top bit set. X25519 reads the same key, but the number is not below 2^255 - 19 (W-3).
     package static func topBitSet(_ key: PublicKey) -> ForgedKey {
         var bytes = key.bytes
         bytes[31] |= 0x80

@@ -1,7 +1,7 @@
 import InklingWire
 
 extension PeerHabits {
-    /// It brings each link up once, and sends no heartbeats: for many links from one socket.
+    /// Brings each link up once, and sends no heartbeats: for many links from one socket.
     static let mute: PeerHabits = {
         var habits = PeerHabits.all
         (habits.answersInitiations, habits.heartbeat) = (false, nil)
@@ -127,8 +127,8 @@ extension Peer {
             when: { session.isComplete })
     }
 
-    /// Pings on a session until the pong comes, on whichever session, and gives that datagram: the link works, and the
-    /// program has read what came before.
+    /// Pings on a session and returns the datagram with the pong, from any session. The pong proves that the link works
+    /// and that the program has read the datagrams before the ping.
     @discardableResult
     func ping(on session: PeerSession? = nil) throws -> ReceivedFrames {
         let start = trial.now

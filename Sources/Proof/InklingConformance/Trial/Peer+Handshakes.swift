@@ -3,7 +3,7 @@ import InklingWire
 extension Peer {
     // MARK: Opening
 
-    /// Makes a handshake and sends nothing. It names the peer's run and epoch, or others.
+    /// Makes a handshake for a run and epoch, by default the peer's, and sends nothing.
     package func makeOpening(
         to program: Program, from source: UDPAddress? = nil, as identity: KeyPair? = nil, key: PublicKey? = nil,
         index: UInt32? = nil, run: UInt64? = nil, epoch: UInt32? = nil
@@ -116,9 +116,9 @@ extension Peer {
         return session
     }
 
-    // MARK: What came
+    // MARK: Incoming datagrams
 
-    /// Whether a sealed datagram carries the index of one of its sessions.
+    /// Whether a sealed datagram carries the index of one of this peer's sessions.
     func holdsSession(of bytes: [UInt8]) -> Bool {
         guard bytes.first == 0x23, bytes.count >= 9, let index = UInt32(bigEndianBytes: Array(bytes[1..<5]))
         else { return false }
@@ -176,7 +176,7 @@ extension Peer {
         respond(to: initiation, from: source, to: destination)
     }
 
-    /// What an initiation of the program holds; nil unless it is to this peer in its chat.
+    /// Returns the contents of an initiation, or nil unless the initiation is for this peer in its chat.
     package func read(_ initiation: Initiation) -> ReceivedHandshake? {
         guard chat.fits(initiation) else { return nil }
         return try? ReceivedHandshake(initiation, chat: chat, identity: identity)

@@ -1,6 +1,6 @@
 import InklingWire
 
-// What came.
+// Received frames and records.
 extension Peer {
     /// The frames that came since an instant.
     package func received(since start: Duration) -> [ReceivedFrames] { received.filter { $0.at >= start } }
@@ -35,7 +35,7 @@ extension Peer {
             until: { received.first { $0.at >= start && fits($0) } })
     }
 
-    /// What came since an instant, in a few words.
+    /// Describes the received datagrams since an instant in a few words.
     package func summary(since start: Duration) -> String {
         let recent = received(since: start)
         guard !recent.isEmpty else { return "no sealed datagram came" }

@@ -1,14 +1,14 @@
 import InklingWire
 
-/// A peer that a case plays: it speaks the wire with the program under test, under the counters and at the times that
-/// the case chooses, and does the rest by itself as `habits` say.
+/// A peer that a case plays. The case chooses the frames, counters and times of the peer; `habits` lists the actions
+/// that the peer does by itself.
 ///
 /// - `open(to:)` opens a link as the initiator and waits until both ends are up and named. `awaitLink(from:)` waits
-///   for the program's own opening. `openSession(to:)` completes a handshake alone, and `bringUp(_:)` goes on from there.
+///   for the program's own opening. `openSession(to:)` only completes a handshake, and `bringUp(_:)` does the rest.
 /// - `send`, `sendPlaintext`, `sendMessage`, `sendRecord`, `announce`, `sendAck` send on a session, by default `sending`.
 /// - `bye(_:)` ends the link as an honest node does; `forget()` drops it without a word; `restart()` also draws a run.
 /// - `state` is the newest state: its counters, records and epochs. A case may change any of them.
-/// - `received`, `texts`, `records`, `acks`, `byes`, `initiations` … are what came; `await` waits for more.
+/// - `received`, `texts`, `records`, `acks`, `byes`, `initiations` … hold the received data; `await` waits for more.
 package final class Peer {
     package unowned let trial: Trial
     package var identity: KeyPair
@@ -16,7 +16,7 @@ package final class Peer {
     package var name: String
     package var habits = PeerHabits.all
     package var status = Status()
-    /// The interval that its heartbeats announce, in units of 100 ms.
+    /// The interval that the peer's heartbeats announce, in units of 100 ms.
     package var announcedInterval: UInt8 = 10
 
     package private(set) var addresses: [UDPAddress]
@@ -82,7 +82,7 @@ package final class Peer {
         (openings, answered) = ([], [:])
     }
 
-    /// Forgets the link as a node does (L-60): the epoch changes. Sessions stay readable, but it sends on none.
+    /// Forgets the link as a node does (L-60): the epoch changes. The peer still reads the sessions, and sends on none.
     package func forget() {
         epoch += 1
         for state in states { state.ended = true }
@@ -192,9 +192,9 @@ package final class Peer {
         return token
     }
 
-    // MARK: What it does by itself
+    // MARK: Actions by habit
 
-    /// When it next does something by itself.
+    /// The time of the next action by habit.
     package var nextDeadline: Duration? {
         let name = unnamed.lazy.map(\.due).min()
         guard let sending, !sending.ended else { return name }
