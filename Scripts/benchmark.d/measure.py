@@ -195,7 +195,7 @@ class Benchmark:
             gc.disable()
             for number in range(1, events + 1):
                 for system in systems:
-                    # Whatever held up the event before, the next ones don't catch up: too early a start of typing waits.
+                    # After a delay, the next events don't catch up: a start of typing that comes too early waits.
                     time.sleep(slot + jitter.uniform(0, JITTER))
                     spans = system.sample(number)
                     if spans is None:
@@ -352,7 +352,7 @@ class Benchmark:
         group = "instructions of the core"
         for build in self.builds:
             say(f"instructions of {build.name}")
-            # What valgrind can't read of how a program was compiled would end it.
+            # valgrind fails on debug information that it can't read.
             stripped = self.work / "inkling-sim"
             subprocess.run(["strip", "--strip-debug", "-o", stripped, build.folder / "inkling-sim"], check=True)
             for path, (function, label, datagrams) in paths.items():

@@ -5,7 +5,7 @@ extension Catalogue {
     private static let typing = Status(isTyping: true, isAway: false)
     private static let idle = Status(isTyping: false, isAway: false)
 
-    /// Stops the program for a while, runs each step at its time, and returns the instant at which the program continues.
+    /// Stops the program for a while, runs each step at its time, and returns the time at which the program continues.
     private static func sleep(
         _ trial: Trial, _ program: Program, for duration: Duration, _ steps: [(after: Duration, act: () -> Void)] = []
     ) -> Duration {

@@ -65,8 +65,8 @@ package struct Report: Sendable {
         return line
     }
 
-    /// The findings, each on several lines. If the program did not get ready, one finding stands for all cases that did not
-    /// run.
+    /// The findings, each on several lines. If the program did not get ready, one finding stands for all cases that did
+    /// not run.
     package var findings: [String] {
         var findings: [String] = []
         let notRun = results.compactMap { result in

@@ -5,7 +5,7 @@ import InklingWire
 ///
 /// - `open(to:)` opens a link as the initiator and waits until both ends are up and named. `awaitLink(from:)` waits
 ///   for the program's own opening. `openSession(to:)` only completes a handshake, and `bringUp(_:)` does the rest.
-/// - `send`, `sendPlaintext`, `sendMessage`, `sendRecord`, `announce`, `sendAck` send on a session, by default `sending`.
+/// - `send`, `sendPlaintext`, `sendMessage`, `sendRecord`, `announce`, `sendAck` use a session, by default `sending`.
 /// - `bye(_:)` ends the link as an honest node does; `forget()` drops it without a word; `restart()` also draws a run.
 /// - `state` is the newest state: its counters, records and epochs. A case may change any of them.
 /// - `received`, `texts`, `records`, `acks`, `byes`, `initiations` … hold the received data; `await` waits for more.

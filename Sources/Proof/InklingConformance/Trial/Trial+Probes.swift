@@ -59,7 +59,7 @@ extension Trial {
         return answer.map { "the answer \($0.bytes.hex)" } ?? "an answer came"
     }
 
-    /// Sends plaintexts on a peer's link, each with a ping before its frames, and judges which ones the program accepts.
+    /// Sends plaintexts on a peer's link, each with a ping before its frames, and judges which ones the program takes.
     /// The program must accept all of them as a whole if `areValid`, and none otherwise. The peer opens another link
     /// after each plaintext that ends the link.
     package func expectParsing(of samples: [Sample], areValid: Bool, by program: Program, from peer: Peer) throws {
