@@ -1,7 +1,7 @@
 import InklingWire
 
 extension Catalogue {
-    /// An `id` of each type at its bounds: those that are valid.
+    /// Valid values of `id`, of each type and at its bounds.
     private static let goodIDs: [JSONValue] = [
         0, 7, .number(9_007_199_254_740_991), "7", "x", " ", "\u{0}\"\\\n",
         .string(String(repeating: "\u{E9}", count: 32)),

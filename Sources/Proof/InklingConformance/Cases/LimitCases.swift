@@ -61,7 +61,7 @@ extension Catalogue {
             try meetMore(1, peer, program)
             trial.run(for: .milliseconds(500))
             try expect(met(by: program) == 1_024, "no further link", actual: "\(met(by: program)) people")
-            /// Opens a link for which a peer's newest one has to go.
+            /// Opens a link for which the program must evict a peer's newest one.
             func replace(_ evicted: Peer, by newcomer: Peer, in chat: String? = nil) throws {
                 let session = evicted.sessions.last(where: \.isNamed)
                 let start = trial.now
@@ -200,7 +200,7 @@ extension Catalogue {
         return (program, peer)
     }
 
-    /// How many people the program has shown.
+    /// The number of people whom the program has shown.
     private static func met(by program: Program) -> Int {
         Set(program.events("peer").compactMap { $0.value["user"]?.string }).count
     }
@@ -300,7 +300,7 @@ extension Catalogue {
             when: { program.events("message").count == sessions.count })
     }
 
-    /// Peers that are added by hand and tell their keys, but answer no initiation.
+    /// Peers that the user adds by hand. They tell their keys, but answer no initiation.
     private static func crowd(_ count: Int, _ trial: Trial) throws -> [Peer] {
         let peers = try (1...count).map { try trial.peer(named: "Peer \($0)") }
         for peer in peers { (peer.habits, peer.habits.answersAsks) = (.none, true) }
@@ -309,7 +309,7 @@ extension Catalogue {
         return peers
     }
 
-    /// Fails unless an ask for a chat is answered.
+    /// Fails unless the program answers an ask for a chat.
     private static func expectTell(_ program: Program, _ peer: Peer, of chat: String, _ words: String) throws {
         let count = peer.tells.count
         for _ in 0..<5 where peer.tells.count == count {
@@ -319,7 +319,7 @@ extension Catalogue {
         try expect(peer.tells.count > count, "a tell to an ask for \(words)", actual: "none came")
     }
 
-    /// Opens links with so many new identities from the same socket.
+    /// Opens links with `count` new identities from the same socket.
     private static func meetMore(_ count: Int, _ peer: Peer, _ program: Program) throws {
         let trial = peer.trial
         peer.habits = .mute

@@ -1,6 +1,6 @@
 import InklingWire
 
-/// How fast messages go out, and what waits: M-13, M-14, M-21 and M-30.
+/// The rate of messages, and their queue: M-13, M-14, M-21 and M-30.
 extension Catalogue {
     static let queueCases: [Case] = [
         Case("M-13.1", "at most 400 datagrams with a message a second go out on a link", load: .heavy) { trial in
@@ -88,7 +88,7 @@ extension Catalogue {
             for number in 0..<count { program.send("message \(number)") }
             func most() -> Int { peers.map(\.texts.count).max() ?? 0 }
             let end = trial.now + .seconds(20)
-            // Counting is work: not after each datagram.
+            // Counting takes time, so not after each datagram.
             while most() < count, trial.now < end { trial.run(for: .milliseconds(10)) }
             try expect(
                 most() >= count, "all of \(count) messages at one of eight peers within 20 s",

@@ -98,7 +98,7 @@ extension Catalogue {
                 [6] + token.bigEndianBytes + [8, 3],
             ]
             for plaintext in bad { peer.sendPlaintext(plaintext, counter: will) }
-            // That the next counters are taken shows that the last will's never enters the window.
+            // The program accepts the next counters, so the last will's counter never enters the window.
             try peer.ping()
             trial.run(for: .milliseconds(200))
             try expect(
@@ -191,7 +191,7 @@ extension Catalogue {
         },
     ]
 
-    /// Sends pings under these counters on a new link, each 100 higher than given, and sees which are taken.
+    /// Sends pings under these counters plus 100 on a new link, and judges which ones the program accepts.
     static func window(_ trial: Trial, _ counters: [(counter: UInt32, isTaken: Bool)]) throws {
         let program = try trial.start()
         let peer = try trial.peer()

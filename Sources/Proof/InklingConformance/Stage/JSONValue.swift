@@ -7,7 +7,7 @@ package enum JSONValue: Equatable, Sendable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// The member of that name; nil where this is no object, or has none.
+    /// The member of that name; nil if the value is not an object, or lacks the member.
     package subscript(name: String) -> JSONValue? {
         if case .object(let members) = self { members[name] } else { nil }
     }

@@ -88,10 +88,10 @@ package struct ProgramArguments: Sendable {
     /// Nil for any free port.
     package var port: Int?
     package var peers: [UDPAddress]
-    /// Programs that are started with the same label keep their state in the same directory.
+    /// Programs with the same label keep their state in the same directory.
     package var state: String
     package var usesDiscovery: Bool
-    /// Further arguments, as they are.
+    /// Further arguments, passed unchanged.
     package var others: [String]
     /// Whether the arguments come in the opposite order (J-12).
     package var isReversed = false
@@ -126,7 +126,7 @@ package enum ProgramSignal: Sendable {
     case kill, terminate, interrupt, stop, terminalStop, resume
 }
 
-/// How a program ended.
+/// The way in which a program ended.
 package enum ExitStatus: Equatable, Sendable, CustomStringConvertible {
     case exited(Int)
     case signalled(Int)

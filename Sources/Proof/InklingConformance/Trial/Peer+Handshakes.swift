@@ -18,7 +18,7 @@ extension Peer {
             source: source ?? address, destination: program.address)
     }
 
-    /// Begins a handshake, without sending it again by itself.
+    /// Begins a handshake, without retransmissions.
     @discardableResult
     package func begin(to program: Program, from source: UDPAddress? = nil) throws -> PeerOpening {
         let opening = try makeOpening(to: program, from: source)
@@ -26,7 +26,7 @@ extension Peer {
         return opening
     }
 
-    /// Begins a handshake that was made before.
+    /// Begins a handshake from `makeOpening`.
     package func begin(_ opening: PeerOpening) {
         openings.append(opening)
         transmit(opening)
@@ -50,12 +50,12 @@ extension Peer {
         return session
     }
 
-    /// Completes a handshake as the initiator, sending as L-4 has it, and sends nothing more but by habit.
+    /// Completes a handshake as the initiator, with the transmissions of L-4, and sends nothing more but by habit.
     package func openSession(to program: Program, from source: UDPAddress? = nil) throws -> PeerSession {
         try openSession(makeOpening(to: program, from: source))
     }
 
-    /// Completes a handshake that was made before.
+    /// Completes a handshake from `makeOpening`.
     package func openSession(_ opening: PeerOpening) throws -> PeerSession {
         begin(opening)
         for wait in [Duration.milliseconds(300), .milliseconds(300), .milliseconds(600), .milliseconds(1_200)] {
@@ -104,7 +104,7 @@ extension Peer {
         return session
     }
 
-    /// Waits for the program to open a link by itself, which was started with this peer's address.
+    /// Waits until the program, started with this peer's address, opens a link by itself.
     @discardableResult
     package func awaitLink(from program: Program, within limit: Duration = .seconds(10)) throws -> PeerSession {
         let session = try trial.wait(

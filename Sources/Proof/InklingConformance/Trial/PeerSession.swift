@@ -43,13 +43,13 @@ package final class PeerSession {
     package let keys: TransportKeys
     package let state: PeerState
     package let createdAt: Duration
-    /// Where its datagrams go.
+    /// The destination of the peer's datagrams.
     package var destination: UDPAddress
-    /// Where they come from.
+    /// The source of the peer's datagrams.
     package var source: UDPAddress
-    /// Whether a datagram of the program has opened on it.
+    /// Whether the peer has opened a datagram of the program on this session.
     package var isComplete = false
-    /// When the peer began to send on it, by itself (L-74).
+    /// The time at which the peer began to send on this session by itself (L-74).
     var joinedAt: Duration?
 
     package var ended: Bool { state.ended }
@@ -94,7 +94,7 @@ package struct ReceivedFrames {
     package let session: PeerSession
     package let counter: UInt32
     package let plaintext: [UInt8]
-    /// Empty where the plaintext is in error.
+    /// Empty if the plaintext is in error.
     package let frames: [Frame]
     package let bytes: [UInt8]
     package let source: UDPAddress
