@@ -149,7 +149,7 @@ extension Catalogue {
             trial.run(for: .milliseconds(500))
             let answers = peer.received(since: start).filter { $0.pong != nil }
             let pongs = Set(answers.compactMap(\.pong)).count
-            // To the last pong: a slow program reads on when all are sent, and the rate counts for that time too.
+            // Up to the last pong: a slow program still reads after the last ping, and the rate allows pongs then too.
             let time = (answers.last?.at ?? start) - start
             let limit = 2_000 + time.milliseconds + 50
             try expect(
@@ -167,7 +167,7 @@ extension Catalogue {
                 for number in 0..<6 { peer.send([.ping(UInt16(6 * round + number))]) }
                 trial.pump(until: start + .milliseconds(2 * (round + 1)))
             }
-            // The program reads all that waits. Then come more datagrams than the rate allows by now, and the bye.
+            // The program first reads all pings. Then come the bye and, before it, more datagrams than the rate allows.
             trial.run(for: .milliseconds(100))
             for number in 0..<300 { peer.send([.ping(UInt16(5_000 + number))]) }
             let end = trial.now
@@ -205,11 +205,11 @@ extension Catalogue {
         Set(program.events("peer").compactMap { $0.value["user"]?.string }).count
     }
 
-    /// 120 links on each of which a message of 65,352 bytes begins at once: together more than 8 MiB.
+    /// 120 links, each with a message of 65,352 bytes that begins at once: together more than 8 MiB.
     private static func crowdOfLongMessages(_ trial: Trial) throws {
         let (program, peer) = try trial.startWithQuietPeer()
         peer.announcedInterval = 255
-        // More than have room for a message at once, and less than twice as many.
+        // More messages than have room at once, and less than twice as many.
         while peer.sessions.count(where: \.isNamed) < 120 {
             let before = peer.sessions.count
             try meetMore(min(10, 120 - peer.sessions.count(where: \.isNamed)), peer, program)
@@ -239,7 +239,7 @@ extension Catalogue {
             }
             trial.run(for: .milliseconds(10))
         }
-        /// Sends records of a message on those sessions, again where they were lost; a first may find no room.
+        /// Sends records of a message on those sessions, and repeats lost ones. A first record may find no room.
         func sendAll(_ numbers: ClosedRange<UInt32>, on sessions: [PeerSession], mayBeRefused: Bool = false) {
             for number in numbers {
                 for _ in 0..<3 {
@@ -249,7 +249,7 @@ extension Catalogue {
                     }
                     guard !missing.isEmpty else { break }
                     send(number, on: missing)
-                    // A slow program takes a while, and loses what it has no room for meanwhile.
+                    // A slow program takes a while, and loses datagrams meanwhile.
                     for _ in 0..<50 {
                         let known = acks()
                         let isAnswered = missing.allSatisfy { session in

@@ -80,7 +80,7 @@ extension Catalogue {
             let start = trial.now
             _ = try crowd(119, of: peer, at: program)
             trial.run(for: .seconds(6))
-            // A slow program answers an opening after another has replaced it, and then has more links than asked for.
+            // A slow program may answer an opening that another has replaced, and so have more links than 120.
             let links = 1 + peer.sessions.count(where: \.isNamed)
             let units = (10 * links + 49) / 50
             let beats = witness.received(since: start).compactMap { frames in

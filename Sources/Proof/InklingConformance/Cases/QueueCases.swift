@@ -29,7 +29,7 @@ extension Catalogue {
         Case("M-14.1", "a message that would queue more than 4 MiB is refused for all", also: "J-6", load: .heavy) {
             trial in
             let (program, slow, quick) = try fullQueue(trial)
-            // A program may leave out of its count what is in flight.
+            // A program may leave messages in flight out of its count.
             program.send(block, tag: "64")
             program.send(block, tag: "65")
             let error = try program.await("error", within: .seconds(10)) { $0["tag"]?.string == "65" }

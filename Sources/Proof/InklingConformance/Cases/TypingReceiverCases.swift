@@ -193,7 +193,7 @@ extension Catalogue {
                     program.shows(typing: peer.user), "typing shows while a status says so every 500 ms",
                     actual: "it ended \((trial.now - start).text) after the start")
             }
-            // The copies of an edge that is over say nothing new: the program has pings answered with typing no more.
+            // Old copies of an edge change nothing. The peer's pongs would still say typing: the peer answers no pings.
             peer.habits.answersPings = false
             let at = try program.awaitTyping(false, of: peer.user)
             try trial.judge("the end of typing", at: at, after: last, is: .seconds(3))

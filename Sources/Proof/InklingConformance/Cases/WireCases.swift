@@ -227,7 +227,7 @@ extension Trial {
         return (stranger, witness)
     }
 
-    /// Opens a link from a peer that got no answer. The link proves that only the peer's earlier datagrams were at fault.
+    /// Opens a link from a peer that got no answer: only its earlier datagrams can be the reason.
     func expectAnswers(to stranger: Peer, from program: Program) throws {
         stranger.habits = .all
         try stranger.open(to: program)
