@@ -4,18 +4,18 @@ import PackageDescription
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
-/// Whether `Scripts/test` builds: what it needs beyond what ships.
+/// Whether `Scripts/test` builds, which needs more than the shipped products.
 let buildsTests = Context.environment["INKLING_TESTABLE"] != nil
 
-/// The tests of the core's parts look inside it. A release build allows that only where it is asked for, so that what
-/// ships is optimised as a whole.
+/// The tests of the core's parts use internal names. A release build allows such tests only on request, so that the
+/// shipped code gets optimised as a whole.
 let testable: [SwiftSetting] = buildsTests ? [.unsafeFlags(["-enable-testing"])] : []
 
-/// What ships for chatting is tested as it ships. Most tests, and the conformance suite, needn't be optimised, which makes
-/// a first build shorter.
+/// The tests use the shipped code as it ships. Most tests and the conformance suite need no optimisation, which
+/// shortens a first build.
 let tests: [SwiftSetting] = strict + (buildsTests ? [.unsafeFlags(["-Onone"])] : [])
 
-/// What measures, and the examples, which don't ship.
+/// The benchmarks and the examples, which do not ship.
 let unshipped: [Product] =
     buildsTests
     ? [
@@ -24,21 +24,21 @@ let unshipped: [Product] =
         .executable(name: "inkling-example-embed", targets: ["InklingExampleEmbed"]),
     ] : []
 
-/// What waits for people needn't be fast: small.
+/// Programs that wait for people need no speed, so the compiler makes them small.
 let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 
-/// Programs that ship run on machines without Swift: they bring its runtime, and export nothing, so that what they don't
-/// use is left out. The tests can't be linked so, which is why these settings belong to a target of their own.
+/// Shipped programs run on machines without Swift. They contain its runtime and export nothing, so that the linker
+/// drops unused code. Tests can't be linked this way, so the settings belong to targets of their own.
 let standalone: [LinkerSetting] = [
     .unsafeFlags([
-        // FoundationEssentials, which Crypto and ArgumentParser need, is in three parts if it is static.
+        // The static FoundationEssentials, which Crypto and ArgumentParser need, has three parts.
         "-static-stdlib", "-l_FoundationCShims", "-l_FoundationCollections", "-use-ld=lld",
         "-Xlinker", "--no-export-dynamic", "-Xclang-linker", "-static-libgcc",
-        // 6 % smaller. Programs that are linked so need glibc 2.36 or later.
+        // The option makes programs 6 % smaller. Such programs need glibc 2.36 or later.
         "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
-        // Equal functions that nobody compares become one.
+        // The linker merges equal functions whose addresses no code compares.
         "-Xlinker", "--icf=safe",
-        // Has a libstdc++.so that stands for the static one.
+        // The folder has a libstdc++.so that stands for the static one.
         "-L\(Context.packageDirectory)/Sources/Program/InklingProgram/Linking",
     ])
 ]
@@ -69,7 +69,7 @@ let package = Package(
         .target(
             name: "InklingCore", dependencies: ["InklingWire"], path: "Sources/Protocol/InklingCore",
             swiftSettings: strict + testable),
-        // The library: a node, and the types that programs use.
+        // The library: a node, and the types for programs.
         .systemLibrary(
             name: "CDNSSD", path: "Sources/Node/CDNSSD", providers: [.apt(["libavahi-compat-libdnssd-dev"])]),
         .systemLibrary(name: "CProcess", path: "Sources/Node/CProcess"),
@@ -84,7 +84,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Sources/Node/Inkling", swiftSettings: strict),
-        // The programs that ship.
+        // The shipped programs.
         .target(
             name: "CTOML", path: "Sources/Program/CTOML",
             cxxSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
@@ -119,7 +119,7 @@ let package = Package(
             name: "InklingLastWill", path: "Sources/Program/InklingLastWill",
             cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)],
             linkerSettings: [.unsafeFlags(["-static-executable", "-nostartfiles"])]),
-        // What tries nodes and the protocol.
+        // The proofs of nodes and of the protocol.
         .target(
             name: "InklingSimulator", dependencies: ["InklingCore", "InklingWire"],
             path: "Sources/Proof/InklingSimulator", swiftSettings: strict),
@@ -142,8 +142,8 @@ let package = Package(
             name: "InklingAttackCLI",
             dependencies: ["InklingWire", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             path: "Sources/Proof/InklingAttackCLI", swiftSettings: strict),
-        // An example of each way in that Swift has; the others are in Protocol/examples. They see of the library what a
-        // program in another package sees.
+        // An example of each way to use Inkling from Swift. Protocol/examples has the others. The examples see only the
+        // public names of the library.
         .executableTarget(
             name: "InklingExampleEmbed",
             dependencies: ["Inkling", "InklingText", .product(name: "Logging", package: "swift-log")],
@@ -189,7 +189,7 @@ let package = Package(
             name: "InklingProgramTests",
             dependencies: ["Inkling", "InklingCLI", "InklingConsole", "InklingModel", "InklingText"],
             swiftSettings: tests),
-        // Optimised: its switch and its readers of many nodes' lines share the processors with what they measure.
+        // Optimised, because its switch and its readers share the processors with the measured nodes.
         .testTarget(name: "InklingNetworkTests", dependencies: ["InklingTestSupport"], swiftSettings: strict),
         .testTarget(
             name: "InklingConformanceTests", dependencies: ["InklingConformance"], swiftSettings: tests),
@@ -197,7 +197,7 @@ let package = Package(
             name: "InklingSimulatorTests",
             dependencies: ["InklingSimulator", "InklingTestSupport", "MutatedSimulator"],
             exclude: ["Mutants"], swiftSettings: tests),
-        // The core and the simulator once more, as one module in which mutants of the core can be woken.
+        // The core and the simulator once more, as one module that can run mutants of the core.
         .target(
             name: "MutatedSimulator", dependencies: ["InklingWire"],
             path: "Tests/InklingSimulatorTests/Mutants/Simulator", swiftSettings: strict, plugins: ["MutantsPlugin"]),

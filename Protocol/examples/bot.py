@@ -15,7 +15,7 @@ import shutil
 import signal
 import sys
 
-# An identity apart from yours, which stays the same, so that others know the bot again.
+# A lasting identity, different from yours, by which people recognize the bot.
 STATE = os.path.join(os.path.expanduser(os.environ.get("XDG_STATE_HOME") or "~/.local/state"), "inkling-bot")
 
 
@@ -33,14 +33,14 @@ def uptime():
         return f"up for {float(file.read().split()[0]) / 3600:.1f} hours"
 
 
-# What others write comes from anybody on the network: it chooses one of these, and is used for nothing else.
+# Any stranger on the network can write messages. The bot uses them only to choose one of these functions.
 ANSWERS = {"!load": load, "!disk": disk, "!uptime": uptime}
 
 
 class Bot:
     def __init__(self, program):
         self.program = program
-        # What waits for an answer. If more comes, it is left alone.
+        # The waiting questions. The bot ignores further ones.
         self.questions = asyncio.Queue(maxsize=8)
 
     async def tell(self, **command):

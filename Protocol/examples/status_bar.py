@@ -58,7 +58,7 @@ def states(path):
         connection.sendall(b'{"do":"subscribe","events":["typing","message"]}\n{"do":"chats"}\n')
         for line in lines(connection):
             if line is None or line["on"] == "message":
-                # Messages wait while no front end shows their chat. When somebody reads them elsewhere, nobody is told.
+                # Messages wait while no front end shows their chat. No event reports their end.
                 connection.sendall(b'{"do":"chats"}\n')
             elif line["on"] == "typing":
                 typing[line["chat"]] = line["text"]

@@ -5,7 +5,7 @@ import ipaddress
 from dataclasses import dataclass
 from typing import Any, Iterable, Optional
 
-from clock import Bucket, Rate
+from clock import Bucket, Rate, take_all
 from context import Context
 from limits import (ADDRESSES, ANSWERS, ANSWERS_UNKNOWN, ANSWERS_UNPREFERRED, ASKS_ANSWERED, ASKS_TRIED, ASKS_UNKNOWN,
                     COOKIE_BURST, COOKIE_BURST_OF_HOST, COOKIE_KEY, COOKIE_RATE, COOKIE_SOURCES, COOKIES_UNKNOWN,
@@ -156,26 +156,17 @@ class Answering:
 
     def may_answer(self, address: Address) -> bool:
         """L-10."""
-        now = self._context.clock.now
         rates = [self._answers]
         if not self._known.is_preferred(address):
             rates.append(self._unpreferred)
         if not self._known.is_known(address):
             rates.append(self._unknown)
-        if not all(rate.has_room(now) for rate in rates):
-            return False
-        for rate in rates:
-            rate.note(now)
-        return True
+        return take_all(self._context.clock.now, *rates)
 
     def may_tell(self, address: Address, hop_limit: Optional[int]) -> bool:
         """D-25."""
-        now = self._context.clock.now
         is_unknown = not self._known.is_known(address) or hop_limit is not None and hop_limit < 255
-        if not self._asks_answered.has_room(now) or is_unknown and not self._asks_unknown.take(now):
-            return False
-        self._asks_answered.note(now)
-        return True
+        return take_all(self._context.clock.now, self._asks_answered, *([self._asks_unknown] if is_unknown else []))
 
     def may_apply(self, source: Optional[str]) -> bool:
         """L-25, for all links of a source."""

@@ -56,8 +56,11 @@ def frame_from(case: Case) -> Frame:
     return makers[kind]()
 
 
-class OnLink:
-    """A network in which all addresses are on-link, and none is the node's own."""
+class SimulatedNetwork:
+    """A network in which all addresses are on-link."""
+
+    def __init__(self, own: Optional[Address] = None) -> None:
+        self.own = own
 
     def is_on_link(self, _: Address) -> bool:
         return True
@@ -65,8 +68,8 @@ class OnLink:
     def is_unicast(self, _: Address) -> bool:
         return True
 
-    def is_own(self, _: Address) -> bool:
-        return False
+    def is_own(self, address: Address) -> bool:
+        return address == self.own
 
     def source(self, address: Address) -> Optional[str]:
         return address[0]
@@ -77,7 +80,7 @@ class Play:
 
     def __init__(self) -> None:
         self.random = Random(1)
-        self.node = Node(KeyPair(self.random.randbytes(32)), "Node", START, self.random, OnLink())
+        self.node = Node(KeyPair(self.random.randbytes(32)), "Node", START, self.random, SimulatedNetwork())
         self.chat: Chat = self.node.join("lobby")
         self.clock = self.node.clock
         self.key = KeyPair(self.random.randbytes(32)).public

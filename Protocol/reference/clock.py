@@ -92,6 +92,15 @@ class Rate:
         return len(self._times) > self.limit
 
 
+def take_all(now: int, *rates: Rate) -> bool:
+    """Counts an event in all rates, or in none if one has no room."""
+    if not all(rate.has_room(now) for rate in rates):
+        return False
+    for rate in rates:
+        rate.note(now)
+    return True
+
+
 class Bucket:
     """"N a second with burst B": B tokens, full at first, that gain N a second."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Optional, Protocol
 
-from clock import Bucket, Clock, Rate, Timer
+from clock import Bucket, Clock, Rate, Timer, take_all
 from limits import (MS, NODE_RECORD_BURST, NODE_RECORD_RATE, RECORDS_BETWEEN_READS, REKEY, STRANGERS_PINGS,
                     SUSPICION_PINGS)
 from noise import KeyPair
@@ -124,8 +124,4 @@ class Context:
 
     def may_ping(self, is_stranger: bool) -> bool:
         """L-76, beyond a link's first three pings."""
-        now = self.clock.now
-        if not self._pings.has_room(now) or is_stranger and not self._strangers_pings.take(now):
-            return False
-        self._pings.note(now)
-        return True
+        return take_all(self.clock.now, self._pings, *([self._strangers_pings] if is_stranger else []))

@@ -20,6 +20,7 @@ from typing import Any, Optional
 
 from admission import Answering, NoRoom, Place, make_room
 from chat import Chat, QueueFull
+from check_timelines import SimulatedNetwork
 from keys import user_id
 from limits import MS, S
 from node import Node
@@ -33,25 +34,6 @@ AFTER_KILL, AFTER_CUT, LAST = 3_300 * MS, 6 * S, 75 * S
 
 class Failure(AssertionError):
     """A property that does not hold."""
-
-
-class SimulatedNetwork:
-    """What a node of the simulation knows of addresses."""
-
-    def __init__(self, own: Address) -> None:
-        self.own = own
-
-    def is_on_link(self, _: Address) -> bool:
-        return True
-
-    def is_unicast(self, _: Address) -> bool:
-        return True
-
-    def is_own(self, address: Address) -> bool:
-        return address == self.own
-
-    def source(self, address: Address) -> Optional[str]:
-        return address[0]
 
 
 class Peer:

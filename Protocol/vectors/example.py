@@ -2,12 +2,12 @@
 
 import textwrap
 
-# What each sealed datagram of that handshake means, in its order.
+# The meaning of each sealed datagram of that handshake, in order.
 MEANINGS = [
     "Alice's session has joined (L-67): unheard heartbeat, ping `00a1`",
     "Bob's link is made, still down, so he pings too (L-74): unheard heartbeat, ping `00b1`",
-    "Unheard heartbeat, and the pong to Alice's ping (L-28). It brings her link up (L-80)",
-    "Alice's pong to Bob's ping, sealed while her link was down. It brings his link up",
+    "Unheard heartbeat, and the pong to Alice's ping (L-28). The pong brings her link up (L-80)",
+    "Alice's pong to Bob's ping, sealed while her link was down. The pong brings his link up",
     "Alice's name as record 0, both flags, behind a typing frame (M-9, M-24)",
     "Bob's link is up: heartbeat with status 0 and the interval of 1 s (L-82)",
     "Bob's status, the ack of record 0, and his name (M-15)",

@@ -85,7 +85,7 @@ def capture_nodes(program, folder, path):
     """Captures the datagrams of two nodes that talk. Returns the result of `talk`."""
     dumpcap = subprocess.Popen(["dumpcap", "-q", "-i", "lo", "-w", str(path)], stderr=subprocess.PIPE)
     try:
-        # It says so when it captures.
+        # dumpcap prints "File:" when the capture has begun.
         while b"File:" not in (line := dumpcap.stderr.readline()):
             if not line:
                 sys.exit("dumpcap did not capture")

@@ -433,7 +433,7 @@ def test_derivations(folder):
         same = next((one for one in cases["chats"] if one["chat"] == chat), None)
         if same:
             expected.append((case["name"], call("derived", case["text"]), "".join(same[key] for key in keys)))
-    # It checks secrets and owners, but not the characters of a name.
+    # The dissector checks secrets and owners, but not the characters of a name.
     for case in cases["invalidInvites"]:
         is_name = any(word in case["name"] for word in ("a name with", "a name of 65", "escape", "blank"))
         if case["text"].startswith("inkling:") and not is_name:
@@ -658,13 +658,13 @@ def test_epochs(folder):
         for counter, note in datagrams:
             capture.add(alice, bob, sealed(keys[0], index + 1, counter, b"\2\1"))
             expected.append((state, note))
-            # What Bob sends has counters of its own.
+            # Bob counts his datagrams separately.
             if counter < 1000:
                 capture.add(bob, alice, sealed(keys[1], index, counter + 100, b"\2\1"))
                 expected.append((state, note if note == ["repeated"] else []))
 
     meet(10, 1, 0, 4, 0, [], [], (0, []), (1, []), (2000, []))
-    # Another session of the state: its window goes on.
+    # Another session of the state: its window continues.
     meet(20, 1, 0, 4, 0, [], [], (2000, ["repeated"]), (0, ["repeated"]), (976, ["old"]), (977, []),
          (2001, []))
     # Alice forgot a link; then both did; then Alice started again.
@@ -755,7 +755,7 @@ def test_ambiguity(folder):
     capture.add(alice, bob, bytes.fromhex(third["initiation"]))
     capture.add(bob, alice, bytes.fromhex(third["response"]))
     capture.add(alice, bob, sealed(bytes(32), 0x77777777, 5000, b"\2\1"))
-    # The old index goes on from a new address, as when a node moved.
+    # The old index continues from a new address, as when a node moved.
     capture.add(((9, 3), 5003), ((9, 4), 5004), sealed(bytes(32), 0x77777777, 5001, b"\2\1"))
     path = folder / "ambiguity.pcap"
     capture.write(path)

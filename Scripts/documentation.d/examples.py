@@ -1,6 +1,6 @@
 """examples.py FOLDER: writes the examples in Swift of the documentation into FOLDER, each as NAME-N/main.swift to be
-compiled. A block that begins with `import` begins an example, and the blocks after it in the same text go on with it. The
-examples of the README have to be in one of the articles, word for word."""
+compiled. In an article, a block that begins with `import` begins an example, and the later blocks continue the example. In
+the other documents, each block that begins with `import` is an example."""
 
 import pathlib
 import re
@@ -13,15 +13,18 @@ def blocks(path):
     return BLOCK.findall(path.read_text(encoding="utf-8"))
 
 
+def write(place, example):
+    place.mkdir(parents=True)
+    (place / "main.swift").write_text(example, encoding="utf-8")
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     articles = sorted(pathlib.Path("Sources").glob("*/*/*.docc/*.md"))
-    written = set()
     count = 0
     for article in articles:
         examples = []
         for block in blocks(article):
-            written.add(block)
             if block.startswith("import "):
                 examples.append(block)
             elif examples:
@@ -29,15 +32,15 @@ def main():
             else:
                 sys.exit(f"{article}: the first example begins without an import")
         for number, example in enumerate(examples, 1):
-            place = folder / f"{article.stem}-{number}"
-            place.mkdir(parents=True)
-            (place / "main.swift").write_text(example, encoding="utf-8")
+            write(folder / f"{article.stem}-{number}", example)
             count += 1
-    for block in blocks(pathlib.Path("README.md")):
-        if block.startswith("import ") and block not in written:
-            sys.exit("README.md: an example is not in any article, or is different there:\n\n" + block)
-    if not count:
-        sys.exit("there is no example at all")
+    for document in map(pathlib.Path, ["README.md", "Documentation/embedding.md"]):
+        examples = [block for block in blocks(document) if block.startswith("import ")]
+        if not examples:
+            sys.exit(f"{document}: there is no example")
+        for number, example in enumerate(examples, 1):
+            write(folder / f"{document.stem}-{number}", example)
+            count += 1
     print(f"{count} examples")
 
 

@@ -2,11 +2,11 @@ import Foundation
 import Glibc
 import Testing
 
-/// Whether each node of the tests is a daemon with a front end attached to it, as `INKLING_NETWORK_ATTACHED=1` asks for.
+/// Whether each node of the tests is a daemon with an attached front end (`INKLING_NETWORK_ATTACHED=1`).
 let isAttached = ProcessInfo.processInfo.environment["INKLING_NETWORK_ATTACHED"] == "1"
 
 extension Trait where Self == ConditionTrait {
-    /// The test is about programs that have a node of their own, for this reason.
+    /// Disables a test of programs with a node of their own, for this reason.
     static func standalone(_ reason: String) -> Self { .disabled(if: isAttached, "left out attached: \(reason)") }
 }
 
@@ -17,8 +17,8 @@ final class DaemonProcess: Sendable {
     /// Starts a daemon, and waits until front ends can connect to it.
     ///
     /// - Parameters:
-    ///   - socket: where it listens, as a path on that host.
-    ///   - arguments: what follows `inkling daemon`.
+    ///   - socket: the path of the socket on that host.
+    ///   - arguments: the arguments of `inkling daemon`.
     init(
         on host: Host, socket: String, _ arguments: [String], environment: [String: String] = [:]
     ) async throws {
@@ -34,14 +34,14 @@ final class DaemonProcess: Sendable {
         }
     }
 
-    /// Starts a daemon whose front ends are at a terminal with that home.
+    /// Starts a daemon for front ends at a terminal with that home.
     static func atHome(_ home: String, on host: Host, _ arguments: [String]) async throws -> DaemonProcess {
         try await DaemonProcess(
             on: host, socket: "\(home)/.local/state/inkling/socket", arguments,
             environment: ["HOME": home, "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "", "XDG_RUNTIME_DIR": ""])
     }
 
-    /// The process ID of the program itself, as this process sees it.
+    /// The process ID of the program itself, in the test's process namespace.
     var program: pid_t? { child.onlyChild }
     var ending: Child.Ending? { child.ending }
     var errorText: String { child.errorText }
@@ -49,13 +49,13 @@ final class DaemonProcess: Sendable {
     /// Signals the program itself, if it still runs.
     func signal(_ number: Int32) {
         if let program { kill(program, number) }
-        // What stands in front of the program stops along with it.
+        // The wrapper process in front of the program stopped too.
         if number == SIGCONT { child.signal(SIGCONT) }
     }
 
     func waitForEnd() async throws -> Child.Ending { try await child.waitForEnd() }
 
-    /// Whether somebody takes connections there. The socket of a daemon that was killed is still a file.
+    /// Whether a process accepts connections at the path. A killed daemon leaves its socket as a file.
     private static func listens(at path: String) -> Bool {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -73,11 +73,11 @@ final class DaemonProcess: Sendable {
     }
 }
 
-/// The arguments of `inkling chat` after the chat, as they are for a daemon and a front end that is attached to it.
+/// The arguments of `inkling chat` after the chat, split between a daemon and its front end.
 struct AttachedArguments {
-    /// Those of a node, which are the daemon's.
+    /// The options of a node, for the daemon.
     private(set) var daemon: [String] = []
-    /// Those of a chat.
+    /// The options of a chat, for the front end.
     private(set) var frontEnd: [String] = []
 
     private static let nodeOptions: Set = [

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Hosts as in ``Network``, on a switch of this process that can do its work badly.
+/// Hosts as in ``Network``, on a switch of this process that can impair their traffic.
 struct BadLAN: Sendable {
     let hosts: [Host]
     let `switch`: UserSpaceSwitch
 
-    /// Brings the hosts up, hands them to `body`, and takes them down. Until told otherwise the switch is a good one.
+    /// Brings the hosts up, hands them to `body`, and takes them down. The switch begins without faults.
     ///
-    /// `INKLING_SWITCH_SEED` repeats the faults of another run, as far as the same frames come in the same order.
+    /// `INKLING_SWITCH_SEED` repeats the faults of another run, as long as the same frames arrive in the same order.
     static func with(_ options: Network.Options, _ body: (BadLAN) async throws -> Void) async throws {
         let seed = ProcessInfo.processInfo.environment["INKLING_SWITCH_SEED"].flatMap { UInt64($0) } ?? 1
         figure("the switch draws from INKLING_SWITCH_SEED=\(seed)")
@@ -16,7 +16,7 @@ struct BadLAN: Sendable {
         try await Network.withHosts(options) { host in
             try ether.attach(host)
         } body: { hosts in
-            // A daemon that was started this moment first claims the name of its host, which takes a second.
+            // A new daemon first claims the name of its host, which takes a second.
             if options.discovery { try await pause(2) }
             do {
                 try await body(BadLAN(hosts: hosts, switch: ether))
@@ -34,13 +34,13 @@ struct BadLAN: Sendable {
     subscript(index: Int) -> Host { hosts[index] }
 }
 
-/// A time from one instant to another.
+/// The time between two instants.
 struct Interval: Sendable {
     let start, end: Double
 
     var length: Double { max(end - start, 0) }
 
-    /// The time that lies in intervals of both lists; those of one list don't overlap each other.
+    /// Returns the time in intervals of both lists. The intervals of one list must not overlap.
     static func shared(_ left: [Interval], _ right: [Interval]) -> Double {
         left.reduce(0) { sum, one in
             right.reduce(sum) { $0 + Interval(start: max(one.start, $1.start), end: min(one.end, $1.end)).length }
@@ -51,7 +51,7 @@ struct Interval: Sendable {
 }
 
 extension NodeProcess {
-    /// When this node showed the peer as typing, in all its chats taken together; the last may be open until `end`.
+    /// Returns when this node showed the peer as typing in any of its chats. The last interval may be open until `end`.
     func typingShown(of peer: NodeProcess, from mark: Int = 0, until end: Double) -> [Interval] {
         var intervals: [Interval] = []
         var start: Double?

@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A UDP datagram as it was seen at a host's interface.
+/// A UDP datagram at a host's interface.
 struct CapturedDatagram: Sendable {
     let at: Double
-    /// Sent by the host, not received.
+    /// Whether the host sent the datagram.
     let isOutgoing: Bool
     /// 4 or 16 bytes.
     let source, destination: [UInt8]
@@ -14,7 +14,7 @@ struct CapturedDatagram: Sendable {
     /// The whole Ethernet frame.
     let frame: [UInt8]
 
-    /// The protocol's kind of datagram; nil if it is of another protocol or version.
+    /// The protocol's kind of datagram; nil for another protocol or version.
     var kind: UInt8? { payload.first.flatMap { $0 >> 4 == 2 ? $0 & 0x0f : nil } }
 
     fileprivate init?(frame: [UInt8], at: Double, isOutgoing: Bool) {
@@ -44,7 +44,7 @@ struct CapturedDatagram: Sendable {
     }
 }
 
-/// Everything that passes `eth0` of a host as UDP, from the moment of its making.
+/// All UDP datagrams at `eth0` of a host since the start of the capture.
 final class Capture: Sendable {
     private let descriptor: Int32
     private let seen = Mutex<[CapturedDatagram]>([])
@@ -71,16 +71,16 @@ final class Capture: Sendable {
         }
     }
 
-    /// All but those of multicast DNS.
+    /// The datagrams without multicast DNS.
     var datagrams: [CapturedDatagram] { seen.withLock { $0 } }
-    /// Those of multicast DNS.
+    /// The datagrams of multicast DNS.
     var discovery: [CapturedDatagram] { seenOfDiscovery.withLock { $0 } }
 
     func datagrams(since time: Double) -> [CapturedDatagram] { datagrams.filter { $0.at >= time } }
 
     private struct Received { let value: CapturedDatagram? }
 
-    /// Nil when the interface is gone for good.
+    /// Returns nil when the interface is gone for good.
     private static func receive(_ descriptor: Int32) -> Received? {
         var frame = [UInt8](repeating: 0, count: 2_048)
         var address = [UInt8](repeating: 0, count: 20)
@@ -104,9 +104,9 @@ final class Capture: Sendable {
                 }
             }
         }
-        // The interface may go down and come up again; a socket that outlives its namespace reads nothing more.
+        // The interface may go down and come up again. A socket that outlives its namespace reads no more.
         guard count > 0 else { return errno == EBADF ? nil : Received(value: nil) }
-        // One control message was asked for: a header of 16 bytes, then seconds and nanoseconds.
+        // The only control message: a header of 16 bytes, then seconds and nanoseconds.
         let (seconds, nanoseconds) = control.withUnsafeBytes {
             ($0.load(fromByteOffset: 16, as: Int64.self), $0.load(fromByteOffset: 24, as: Int64.self))
         }
@@ -142,7 +142,7 @@ enum LinkSocket {
     }
 }
 
-/// Somebody on the network who has no keys, and says whatever he likes in anybody's name.
+/// A stranger without keys on the network, who forges datagrams in any host's name.
 final class Stranger: Sendable {
     private let descriptor: Int32
     let host: Host
@@ -154,8 +154,8 @@ final class Stranger: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Sends a payload over IPv4 to where `model` went, as if from where it came, or from a given address. The hardware
-    /// address is one of its own, so that the switch goes on knowing where the others are.
+    /// Sends a payload over IPv4 to the destination of `model`, from its source or a given address. The frame has an
+    /// own hardware address, so that the switch still knows the other ports.
     func send(_ payload: [UInt8], like model: CapturedDatagram, from source: [UInt8]? = nil) {
         func bytes(_ number: Int) -> [UInt8] { [UInt8(number >> 8 & 0xff), UInt8(number & 0xff)] }
         var header: [UInt8] = [0x45, 0] + bytes(28 + payload.count) + [0, 0, 0x40, 0, 64, 17, 0, 0]
@@ -164,7 +164,7 @@ final class Stranger: Sendable {
         for index in stride(from: 0, to: 20, by: 2) { sum += Int(header[index]) << 8 | Int(header[index + 1]) }
         while sum > 0xffff { sum = (sum & 0xffff) + (sum >> 16) }
         header.replaceSubrange(10..<12, with: bytes(~sum & 0xffff))
-        // A checksum of 0 stands for none.
+        // A checksum of 0 means none.
         let udp = bytes(Int(model.sourcePort)) + bytes(Int(model.destinationPort)) + bytes(8 + payload.count) + [0, 0]
         let hardware: [UInt8] = [0x02, 0, 0, 0, 0, UInt8(host.number)]
         put(Array(model.frame[..<6]) + hardware + [0x08, 0x00] + header + udp + payload)

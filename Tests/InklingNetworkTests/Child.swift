@@ -2,33 +2,33 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A failure of the harness itself, or something awaited that did not come.
+/// A failure of the harness itself, or a missed deadline.
 struct HarnessError: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// Seconds since 1970, from the clock that every process of this machine shares.
+/// Returns the seconds since 1970, from the clock that all processes of this machine share.
 func now() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// Lets real time pass: only this file's callers, which run real processes, may.
+/// Sleeps in real time. Only this file's callers, which run real processes, may do so.
 func pause(_ seconds: Double) async throws {
     try await ContinuousClock().sleep(for: .seconds(seconds))
 }
 
-/// A line of a child's output, with the time at which it came.
+/// A line of a child's output, with its time of arrival.
 struct OutputLine: Sendable {
     let arrival: Double
     let text: String
 }
 
-/// A process with its standard streams on pipes. It leads a process group of its own, so that an interrupt at the
-/// terminal ends the test run and nothing else by surprise; the end of its input then ends it.
+/// A process with its standard streams on pipes. The process leads its own process group, so an interrupt at the
+/// terminal ends only the test run. Then the end of input ends the process.
 final class Child: Sendable {
     enum Ending: Equatable {
         case exited(Int32)
@@ -40,15 +40,15 @@ final class Child: Sendable {
     private let lines = Mutex<[OutputLine]>([])
     private let complaints = Mutex<[String]>([])
     private let end = Mutex<Ending?>(nil)
-    /// Of its output and its errors, so many have not come to their end.
+    /// The number of open streams among output and errors.
     private let openStreams = Mutex(2)
     private let whenEnded: @Sendable () -> Void
 
-    /// Starts a program that is found along `PATH`.
+    /// Starts a program from `PATH`.
     ///
     /// - Parameters:
-    ///   - splitsLines: whether its output is taken line by line, rather than as it comes.
-    ///   - whenEnded: called once, on a thread of its own.
+    ///   - splitsLines: whether to split the output into lines.
+    ///   - whenEnded: called once, on another thread.
     init(
         _ command: [String], environment: [String: String] = [:], splitsLines: Bool = true,
         whenEnded: @escaping @Sendable () -> Void = {}
@@ -74,7 +74,7 @@ final class Child: Sendable {
     var errorText: String { complaints.withLock { $0.joined(separator: "\n") } }
     var ending: Ending? { end.withLock { $0 } }
 
-    /// Writes a line to the child's standard input. What a child that has ended no longer reads is lost.
+    /// Writes a line to the child's standard input. A line for an ended child is lost.
     func write(_ line: String, end: String = "\n") {
         let bytes = Array((line + end).utf8)
         input.withLock { descriptor in
@@ -111,8 +111,8 @@ final class Child: Sendable {
         }
     }
 
-    /// As ``waitForEnd(within:)``, and until all that the process has written is here. A process that it left behind
-    /// may hold its streams open, which is not waited for long.
+    /// Waits like ``waitForEnd(within:)``, and then for the rest of the output. A process left behind may hold the
+    /// streams open, so this wait is short.
     func waitForEndAndOutput(within seconds: Double = 5) async throws -> Ending {
         let ending = try await waitForEnd(within: seconds)
         let deadline = now() + 2
@@ -142,7 +142,7 @@ final class Child: Sendable {
     }
 
     private static func spawn(_ command: [String], environment: [String: String]) throws -> Streams {
-        // A write to a child that has ended is an error, not the end of the test run.
+        // A write to an ended child must be an error, and not end the test run.
         Glibc.signal(SIGPIPE, SIG_IGN)
         let (input, output, error) = (try pipe(), try pipe(), try pipe())
         var actions = posix_spawn_file_actions_t()
@@ -202,7 +202,8 @@ final class Child: Sendable {
     }
 
     private func awaitEnd() {
-        // Left as a zombie until the ending is noted, so that `signal` never meets the number of another process.
+        // The child stays a zombie until the ending is recorded, so that `signal` never reaches another process with
+        // the same number.
         var information = siginfo_t()
         while waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT) != 0 && errno == EINTR {}
         end.withLock { ending in

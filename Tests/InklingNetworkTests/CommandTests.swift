@@ -4,13 +4,13 @@ import Testing
 
 extension NetworkTests {
     @Suite("Commands around the prompt", .serialized, .sideBySide) struct CommandTests {
-        /// The answer of a command that ends.
+        /// The answer of a finished command.
         struct Answer {
             let ending: Child.Ending
             let text: String
             let errors: String
 
-            /// The object that was printed.
+            /// Returns the printed object.
             func json() throws -> [String: Any] {
                 let object = try JSONSerialization.jsonObject(with: Data(text.utf8))
                 guard let members = object as? [String: Any] else { throw HarnessError("no object: \(text)") }
@@ -18,7 +18,7 @@ extension NetworkTests {
             }
         }
 
-        /// Runs a command to its end. Its state is that of the node of that name, if one runs.
+        /// Runs a command to its end, with the state of the node of that name, if any.
         private static func inkling(
             _ arguments: [String], on host: Host, state: String = "tools", input: [String] = []
         ) async throws -> Answer {
@@ -30,7 +30,8 @@ extension NetworkTests {
                 ending: ending, text: child.output.map(\.text).joined(separator: "\n"), errors: child.errorText)
         }
 
-        /// Runs a node of user 65534, and prints who owns its files in /proc: root, if no program of the user may read them.
+        /// Runs a node of user 65534, and prints the owner of its files in /proc. Root owns them if no program of the
+        /// user may read them.
         private static let ownerOfFiles = """
             cd /run
             sleep 5 | HOME=/run setpriv --reuid=65534 --regid=65534 --clear-groups \
@@ -103,7 +104,7 @@ extension NetworkTests {
                 #expect(try await watch.waitForEnd() == .exited(0))
                 #expect(watch.errorText == openChat, "\(watch.errorText)")
 
-                // For Bob all of this was Alice, who was there all the time.
+                // Bob saw all these commands as Alice, who was present all the time.
                 let shown = bob.events.dropFirst(mark).filter { $0.on == "peer" }
                 #expect(shown.allSatisfy { $0.user == user && $0.presence != "offline" })
                 #expect(alice.ending == nil)
@@ -274,7 +275,7 @@ extension NetworkTests {
                 try interrupt(early)
                 #expect(try await early.waitForEnd() == .exited(1), "\(early.errorText)")
 
-                // Each time Bob's answers stay away: shorter than the wait, longer, or he leaves meanwhile.
+                // In each case Bob's answers stay away: for less than the wait, for longer, or Bob leaves meanwhile.
                 for (text, outage, leaves, status) in [
                     ("shorter", 0.8, false, 0), ("longer", 3, false, 1), ("leaves", 0.8, true, 1),
                 ] as [(String, Double, Bool, Int32)] {
@@ -298,7 +299,7 @@ extension NetworkTests {
                     if !leaves { bob.quit() }
                     _ = try await bob.waitForEnd()
                 }
-                // By now it was told that nobody was there.
+                // The command knows by now that the chat is empty.
                 try await pause(0.05)
                 #expect(lonely.output.contains { $0.text.contains("Nobody was here to receive: hi") })
                 try interrupt(lonely)
@@ -309,7 +310,7 @@ extension NetworkTests {
         // R31
         @Test("doctor explains what keeps two machines apart: firewall, other chat, no daemon, no bus")
         func doctor() async throws {
-            /// The texts of the problems, behind the name of what was checked.
+            /// Returns the texts of the problems, after the name of the check.
             func problems(_ answer: Answer) throws -> [String] {
                 let checks = try #require(try answer.json()["checks"] as? [[String: String]])
                 let found = checks.filter { $0["status"] == "problem" }
@@ -326,7 +327,7 @@ extension NetworkTests {
                 let healthy = try await doctor("kitchen", on: network[0])
                 #expect(try problems(healthy) == [])
                 #expect(healthy.text.contains("Bob answers, round trip"), "\(healthy)")
-                // It is nobody that anybody knows.
+                // Bob knows no person of that name.
                 let seen = bob.events.filter { $0.on == "peer" }
                 #expect(!seen.isEmpty && seen.allSatisfy { $0.name?.hasPrefix("doctor ") == true }, "\(seen)")
                 let other = try problems(await doctor("Kitchen", on: network[0]))
@@ -344,7 +345,7 @@ extension NetworkTests {
                 async let here = doctor("kitchen", on: network[0])
                 async let there = doctor("kitchen", on: network[1])
                 let silent = try problems(await here)
-                // The doctor over there is as silent as Bob.
+                // The doctor on the other host is as silent as Bob.
                 let stranger = "somebody you have not met (\(bob.events.first?.user ?? ""))"
                 #expect(silent.contains { $0.hasPrefix("peers: \(stranger) is announced at") }, "\(silent)")
                 #expect(silent.allSatisfy { $0.contains("but does not answer") }, "\(silent)")
@@ -352,7 +353,7 @@ extension NetworkTests {
                 #expect(walled.first?.hasPrefix("firewall: it may drop") == true, "\(walled)")
                 #expect(walled.first?.contains("udp dport != 5353 drop") == true)
 
-                // Shut for loopback as well: one problem, and what follows from it is none of its own.
+                // The firewall drops loopback too: one problem, whose consequences are not problems.
                 try await network[1].run("nft flush ruleset")
                 try await network[1].run(
                     """
@@ -419,7 +420,7 @@ extension NetworkTests {
                     #expect(event.user == user ? event.name == "Alice" : event.name?.hasPrefix("doctor ") == true)
                 }
 
-                // Not root, and a firewall that drops.
+                // A doctor without root, and a firewall that drops.
                 try await host.run(
                     """
                     nft add table inet wall
@@ -432,7 +433,7 @@ extension NetworkTests {
                 #expect(first.contains("The first suspect is the firewall of this machine"), "\(first)")
                 #expect(unread.summary.contains("I have to look at the firewall of mine as root"), "\(unread.summary)")
 
-                // What leaves.
+                // Leaving datagrams.
                 try await host.run(
                     """
                     nft flush ruleset
@@ -450,7 +451,7 @@ extension NetworkTests {
                         == true, "\(read)")
                 let fix = try #require(read.checks.first { $0["check"] == "firewall" }?["mend"])
                 #expect(fix.hasPrefix("nft insert rule inet wall out udp sport { 5353, "), "\(fix)")
-                // The line does what it says.
+                // The advice works.
                 let line = try #require(fix.split(separator: "    (").first)
                 try await host.run(String(line.replacing("{", with: "'{").replacing("}", with: "}'")))
                 #expect(problems(try await doctor("kitchen").checks) == [])
@@ -461,7 +462,7 @@ extension NetworkTests {
         func doctorAsRoot() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 let (host, program) = (network[0], try NodeProcess.program())
-                /// As the user whose home it is, or as root there.
+                /// Runs the doctor as the user with this home, or as root there.
                 func doctor(
                     _ words: String, asRoot: Bool
                 ) async throws -> (checks: [[String: String]], answer: Answer) {
@@ -478,7 +479,7 @@ extension NetworkTests {
                         ending: ending, text: child.output.map(\.text).joined(separator: "\n"), errors: child.errorText)
                     return (try answer.json()["checks"] as? [[String: String]] ?? [], answer)
                 }
-                /// What root has made.
+                /// Returns the files that root made.
                 func spoiled() async throws -> String { try await host.run("find /run/home -user 0") }
 
                 try await host.run(
@@ -497,7 +498,7 @@ extension NetworkTests {
 
                 let own = try await doctor(words, asRoot: false)
                 let advice = try #require(own.checks.first { $0["check"] == "firewall" }?["mend"])
-                // Where there is no sudo, it says so.
+                // On a host without sudo, the advice says so.
                 let line = advice.replacing("sudo -E ", with: "").replacing("    (as root)", with: "")
                 #expect(line == "inkling doctor\(words)" && line != advice, "\(own.answer)")
                 #expect(own.checks.first?["text"]?.contains("/run/home/.local/state/inkling") == true)
@@ -509,7 +510,7 @@ extension NetworkTests {
                 #expect(asRoot.checks.contains { $0["check"] == "peers" }, "\(asRoot.answer)")
                 #expect(try await spoiled() == "")
 
-                // Beside the user's daemon.
+                // The test runs beside the user's daemon.
                 let daemon = try Child(
                     host.command(
                         ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", program, "daemon"]

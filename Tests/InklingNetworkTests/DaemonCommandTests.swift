@@ -64,7 +64,7 @@ extension NetworkTests {
                 let daemon = try await Self.daemon(on: host)
                 #expect(try await inkling("join", "kitchen").status == .exited(0))
                 try await bob.wait("Alice") { $0.on == "peer" && $0.presence == "away" }
-                // After that the daemon has found everybody.
+                // After this time the daemon has found all people.
                 try await pause(3)
 
                 let mark = bob.mark
@@ -110,7 +110,7 @@ extension NetworkTests {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 let host = network[0]
                 let daemon = try await Self.daemon(on: host)
-                // Greets as the daemon does, and then says nothing; or goes, if that file is there.
+                // The relay greets as the daemon does and then falls silent. With that file, it closes the connection.
                 let relay = try Child(
                     host.command([
                         "python3", "-c",
@@ -185,7 +185,7 @@ extension NetworkTests {
                 let daemon = try await Self.daemon(on: host)
                 _ = try await Self.inkling(["join", "kitchen"], on: host)
                 try await bob.wait("Alice") { $0.on == "peer" && $0.presence == "away" }
-                // After that the daemon has found everybody.
+                // After this time the daemon has found all people.
                 try await pause(3)
                 bob.send("is the kettle on?")
                 bob.send("hello?")
@@ -280,11 +280,11 @@ extension NetworkTests {
                 try await terminal.press("Enter")
                 try await terminal.wait("the wait") { $0.has("waits until it does") }
                 let mark = bob.mark
-                // What stands in front of the daemon stops along with it.
+                // The wrapper process in front of the daemon stopped too.
                 kill(process, SIGCONT)
                 daemon.signal(SIGCONT)
                 try await bob.wait("the message", from: mark) { $0.on == "message" && $0.text == "are you there?" }
-                // A second after the return it stands in a line of its own; which end opens the link decides by its key.
+                // A delivery after more than a second has its own line. The keys decide which end opens the link.
                 try await terminal.wait("the delivery") {
                     $0.has("are you there?  (delivered)") || $0.has("* Delivered: are you there?")
                 }
@@ -292,7 +292,7 @@ extension NetworkTests {
                 kill(process, SIGSTOP)
                 bob.send("hello?")
                 try await bob.wait("the failure", from: mark, within: 6) { $0.on == "failed" }
-                // What stands in front of the daemon stops along with it.
+                // The wrapper process in front of the daemon stopped too.
                 kill(process, SIGCONT)
                 daemon.signal(SIGCONT)
                 try await terminal.wait("what waited") { $0.has("Bob: hello?  (written earlier)") }
@@ -306,7 +306,8 @@ extension NetworkTests {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 let host = network[0]
                 let daemon = try await Self.daemon(on: host)
-                // The modes of the directory and the socket keep others away; here they get as far as the daemon.
+                // The modes of the directory and the socket normally stop other users. Here their connections reach the
+                // daemon.
                 try await host.run("chmod 755 \(Self.directory) && chmod 666 \(Self.directory)/socket")
                 let other = try Child(
                     host.command([
@@ -317,7 +318,7 @@ extension NetworkTests {
                 #expect(try await other.waitForEndAndOutput(within: 20) == .exited(1))
                 #expect(other.errorText.contains("another user"), "\(other.errorText)")
                 let log = "a front end of another user was turned away (user ID 65534)"
-                // The daemon accepts a connection that its other end may have closed by then, and the log comes later.
+                // The daemon may accept a connection after its other end closed, so the log comes later.
                 let deadline = now() + 5
                 while !daemon.errorText.contains(log), now() < deadline { try await pause(0.01) }
                 #expect(daemon.errorText.contains(log), "\(daemon.errorText)")

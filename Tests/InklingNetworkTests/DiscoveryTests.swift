@@ -68,7 +68,7 @@ extension NetworkTests {
                 let capture = try Capture(on: network[1])
                 let carol = try await NodeProcess(
                     "Carol", on: network[0], chat: "garden", ["--secret", "abcdefghijklmnopqrstuvwxya"])
-                // A registration that was slow to be listed may be followed by another.
+                // The listing of one registration may be slow, and another may follow.
                 var known = 0
                 for round in 1...3 {
                     let mark = carol.mark
@@ -130,20 +130,19 @@ extension NetworkTests {
     }
 }
 
-/// The names of instances that a text of ``Capture/advertised`` has: labels of 26 characters behind their length, which is
-/// no printable byte.
+/// Returns the names of instances in a text of ``Capture/advertised``. Each name is a label of 26 characters after its
+/// length, which is not a printable byte.
 private func instanceNames(in text: String) -> Set<String> {
     Set(text.matches(of: /\.([a-z2-7]{26})(?![a-z2-7])/).map { String($0.output.1) })
 }
 
-/// The keys that it has.
+/// Returns the sealed keys in such a text.
 private func sealedKeys(in text: String) -> Set<String> {
     Set(text.matches(of: /k=([A-Za-z0-9_-]{64})/).map { String($0.output.1) })
 }
 
 extension Capture {
-    /// What was sent over multicast DNS until now. Octets that are no ASCII became dots: labels and strings stay in one
-    /// piece.
+    /// All multicast DNS so far. A dot replaces each octet outside ASCII, so labels and strings stay whole.
     fileprivate var advertised: String {
         discovery.map { datagram in
             String(decoding: datagram.payload.map { (0x20..<0x7f).contains($0) ? $0 : 0x2e }, as: UTF8.self)

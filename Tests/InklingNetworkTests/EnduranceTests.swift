@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension NetworkTests {
-    /// `INKLING_ENDURANCE_MINUTES=30` makes the traffic last that long; without, it is one minute.
+    /// The minutes of traffic are in `INKLING_ENDURANCE_MINUTES`, such as 30. The default is one minute.
     @Suite("Endurance", .serialized, .sideBySide) struct EnduranceTests {
         fileprivate static func startCrowd(on hosts: [Host]) async throws -> [NodeProcess] {
             let names = (0..<20).map { "Node \($0)" }
@@ -24,7 +24,7 @@ extension NetworkTests {
 
         private static let sideRoom = "side room"
 
-        /// One of two nodes is in a further chat all the time, the other again and again.
+        /// One of two nodes stays in a further chat, and the other joins and leaves again and again.
         private static func openAndClose(
             _ alice: NodeProcess, _ bob: NodeProcess, _ processes: [pid_t]
         ) async throws -> Growth {
@@ -34,7 +34,7 @@ extension NetworkTests {
             for round in 0..<1_000 {
                 let mark = alice.mark
                 alice.tell(["do": "join", "chat": sideRoom])
-                // Now and then long enough for a link to come up, with somebody typing on it.
+                // Some rounds are long enough for a link, and for typing on the link.
                 if round.isMultiple(of: 20) {
                     try await alice.wait("Bob in the side room", from: mark, within: 10) {
                         $0.isPresence("online", of: bob.name) && $0.chat == sideRoom
@@ -47,14 +47,14 @@ extension NetworkTests {
                 }
                 alice.tell(["do": "leave", "chat": sideRoom])
                 guard round % 10 == 9 else { continue }
-                // Not so far ahead that only the last of many commands would count.
+                // The pause lets the node process each command before the next ones.
                 alice.tell(["do": "who"])
                 try await alice.wait("what it was asked for", from: mark, within: 20) { $0.on == "who" }
                 try await pause(0.05)
                 try growth.sample(processes)
             }
             figure("1,000 times opened and closed in \(seconds(now() - start)): \(growth.text)")
-            // What is still being taken down is not left behind.
+            // The nodes may still close sockets and end threads.
             try await pause(2)
             for _ in 0..<30 { try growth.sample(processes) }
             figure("and 2 s later: \(growth.text)")
@@ -109,8 +109,8 @@ extension NetworkTests {
             }
         }
 
-        /// A mebibyte is what an allocator takes or gives back at one time, and the runtime makes the threads of its pools,
-        /// as many as there are processors, when it first needs them.
+        /// An allocator takes and returns a mebibyte at a time. The runtime makes the threads of its pools at first
+        /// use, as many as there are processors.
         private static func expectNone(_ growth: Growth) {
             #expect(growth.compare(\.memory).allSatisfy { $0.growth <= 1_024 })
             #expect(growth.compare(\.descriptors).allSatisfy { $0.growth <= 0 })
@@ -121,7 +121,7 @@ extension NetworkTests {
 }
 
 extension NetworkTests {
-    /// Twenty programs that start at once take all the processor time that there is.
+    /// Twenty programs that start at once, and use all processor time.
     @Suite("A crowd that starts at once", .serialized, .alone) struct StartingCrowdTests {
         // R22, R24
         @Test("20 nodes, started at once on 5 hosts, all see all others within 5 s")
@@ -148,7 +148,7 @@ extension NetworkTests {
 }
 
 extension NodeProcess {
-    /// The process IDs of the program, of its helper and of its front end, as this process sees them.
+    /// The process IDs of the program, its helper and its front end, in the test's process namespace.
     fileprivate func processes() throws -> [pid_t] {
         guard let program else { throw HarnessError("\(name) has ended") }
         return [program, try helper()] + (frontEnd.map { [$0] } ?? [])

@@ -1,7 +1,7 @@
-/// An Ethernet frame as a switch looks at it, and at the UDP in it.
+/// An Ethernet frame with its UDP header, in the view of a switch.
 struct EthernetFrame: Sendable {
     private(set) var bytes: [UInt8]
-    /// Where the UDP header begins; nil if the frame holds none.
+    /// The offset of the UDP header; nil for a frame without one.
     private let transport: Int?
 
     init?(_ bytes: [UInt8]) {
@@ -22,7 +22,7 @@ struct EthernetFrame: Sendable {
 
     var destination: UInt64 { address(at: 0) }
     var source: UInt64 { address(at: 6) }
-    /// To several: broadcast is the multicast to all.
+    /// Whether the frame has several receivers. Broadcast counts as multicast to all.
     var isMulticast: Bool { bytes[0] & 1 == 1 }
 
     private func address(at offset: Int) -> UInt64 {
@@ -32,7 +32,7 @@ struct EthernetFrame: Sendable {
     var sourcePort: UInt16? { transport.map { number(at: $0) } }
     var destinationPort: UInt16? { transport.map { number(at: $0 + 2) } }
 
-    /// UDP, and not multicast DNS.
+    /// Whether the frame has UDP other than multicast DNS.
     var isDatagram: Bool {
         guard let sourcePort, let destinationPort else { return false }
         return sourcePort != 5353 && destinationPort != 5353
@@ -48,7 +48,7 @@ struct EthernetFrame: Sendable {
 
     private func number(at offset: Int) -> UInt16 { UInt16(bytes[offset]) << 8 | UInt16(bytes[offset + 1]) }
 
-    /// Keeps the checksum true, by the rule of RFC 1624; 0 stands for none.
+    /// Changes a port and updates the checksum by RFC 1624. A checksum of 0 means none.
     private mutating func setPort(_ port: UInt16, at offset: Int, checksum: Int) {
         let before = number(at: checksum)
         if before != 0 {

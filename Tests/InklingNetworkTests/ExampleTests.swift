@@ -3,12 +3,12 @@ import Glibc
 import Testing
 
 extension NetworkTests {
-    /// The programs of Protocol/examples, and those of Sources/Examples, on a host where Bob is in the kitchen.
+    /// The programs of Protocol/examples and Sources/Examples, on a host with Bob in the kitchen.
     @Suite("Examples", .serialized, .sideBySide) struct ExampleTests {
         private static let bobAddress = "127.0.0.1:40001"
         private static let directory = "/run/inkling-day"
 
-        /// A host without discovery, with Bob on it.
+        /// Runs a host without discovery, with Bob on it.
         private static func withBob(
             named name: String = "Bob", _ body: (Host, NodeProcess) async throws -> Void
         ) async throws {
@@ -20,7 +20,8 @@ extension NetworkTests {
             }
         }
 
-        /// Starts an example in which `inkling` is the program under test. Its home is the host's, and gone with it.
+        /// Starts an example that uses the program under test as `inkling`. The home of the example lasts as long as
+        /// the host.
         private static func start(_ program: String, _ arguments: [String], on host: Host) throws -> Child {
             let folder = URL(filePath: try NodeProcess.program()).deletingLastPathComponent()
             let scripts = URL(filePath: #filePath).appending(path: "../../../Protocol/examples").standardized
@@ -31,7 +32,7 @@ extension NetworkTests {
                 environment: ["HOME": "/run/home", "PATH": "\(folder.path):\(inherited)"])
         }
 
-        /// Waits until a line of an example's output fits.
+        /// Waits for a matching line of an example's output.
         private static func wait(
             for what: String, of example: Child, within seconds: Double = 10, where fits: (String) -> Bool
         ) async throws {
@@ -49,7 +50,7 @@ extension NetworkTests {
             try await wait(for: line, of: example) { $0 == line }
         }
 
-        /// Starts Alice's daemon, which keeps the kitchen, and waits until Bob sees her as away.
+        /// Starts Alice's daemon, which stays in the kitchen, and waits until Bob sees her as away.
         private static func daemon(on host: Host, seenBy bob: NodeProcess) async throws -> Child {
             let program = try NodeProcess.program()
             let daemon = try Child(
@@ -186,11 +187,11 @@ extension NetworkTests {
                 let socket = ["--socket", Self.directory + "/socket"]
                 let bar = try Self.start("status_bar.py", socket, on: host)
                 let tmux = try Self.start("status_bar.py", socket + ["--tmux"], on: host)
-                // Python takes long to start while other suites keep the processors busy.
+                // Python starts slowly while other suites keep the processors busy.
                 try await Self.wait(for: "an empty bar", of: bar, within: 30) { $0.contains(#""text": """#) }
                 let daemon = try await Self.daemon(on: host, seenBy: bob)
                 let mark = bob.mark
-                // They find the daemon within 2 s.
+                // The examples find the daemon within 2 s.
                 try await pause(2.5)
                 bob.compose("Is")
                 try await Self.wait(for: "typing", of: bar) {

@@ -17,14 +17,14 @@ func summary(_ delays: [Double]) -> String {
         + " (\(delays.count) samples)"
 }
 
-/// Measures delays until they keep their bounds, three times at most; if they never do, that is an issue.
+/// Measures delays until they keep their bounds, three times at most. Three failures are an issue.
 ///
-/// Whatever else runs on the machine makes delays longer, never shorter. So one measurement within the bounds shows that the
-/// program keeps them, and one that does not keep them fails each time.
+/// Other programs on the machine only make delays longer. So one measurement within the bounds proves that the program
+/// keeps them. A program that does not keep them fails each time.
 ///
 /// - Parameters:
-///   - half: Half of the delays must be below that, in seconds.
-///   - most: 99 of 100 must be below that, in seconds.
+///   - half: The bound for half of the delays, in seconds.
+///   - most: The bound for 99 of 100 delays, in seconds.
 func expectDelays(
     _ what: String, half: Double = .infinity, most: Double, location: SourceLocation = #_sourceLocation,
     _ measure: () async throws -> [Double]

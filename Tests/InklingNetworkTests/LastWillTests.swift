@@ -104,7 +104,7 @@ extension NetworkTests {
             }
         }
 
-        // L-33: what ends or stops a whole terminal job reaches the helper too
+        // L-33: the signals that end or stop a whole terminal job reach the helper too
         @Test("a helper that the signals of a terminal reach still says goodbye for its node")
         func helperIsSignalled() async throws {
             try await Network.with(hosts: 2) { network in
@@ -137,7 +137,7 @@ extension NetworkTests {
                 let helper = try alice.helper()
                 kill(helper, SIGSTOP)
                 let marks = others.map(\.mark)
-                // Each time 124 sessions come and go.
+                // Each round opens and closes 124 sessions.
                 for _ in 0..<2 {
                     let (mark, last) = (alice.mark, others.map(\.mark))
                     for chat in chats { alice.tell(["do": "join", "chat": chat]) }
@@ -174,7 +174,7 @@ extension NetworkTests {
 }
 
 extension NodeProcess {
-    /// The process ID of the helper, as this process sees it.
+    /// Returns the process ID of the helper, in the test's process namespace.
     func helper() throws -> pid_t {
         guard let program, let helper = Child.children(of: program).first else {
             throw HarnessError("\(name) has no helper")
@@ -188,7 +188,7 @@ extension NodeProcess {
         while NodeProcess.isRunning(helper) { try await pause(0.001) }
     }
 
-    /// Whether it runs; a process that has ended and was not waited for does not.
+    /// Whether a process runs. A zombie does not.
     static func isRunning(_ process: pid_t) -> Bool {
         let status = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
         guard let end = status.lastIndex(of: ")") else { return false }

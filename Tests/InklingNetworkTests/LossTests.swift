@@ -7,9 +7,9 @@ extension NetworkTests {
     struct LossTests {
         // R22, R24, R26
         //
-        // Counted from the first initiation on, when one of the two knows of the other. Where all frames suffer, the
-        // other may hear of it seconds later, and an address of the network is asked for again after a second only:
-        // then each link has to come up, but how fast is no longer Inkling's doing.
+        // The time counts from the first initiation, when one node knows of the other. With faults on all frames, the
+        // other may learn of the node seconds later. A host repeats an unanswered request for an address only after a
+        // second. Then each link must come up, but its speed does not depend on Inkling.
         @Test(
             "with 30 % lost each way 54 of 54 links come up, 95 of 100 within 3 s; with 30 % of all frames they do too",
             arguments: [Faults.Scope.datagrams, .everything])
@@ -45,13 +45,13 @@ extension NetworkTests {
             }
         }
 
-        /// So many nodes for each host.
+        /// Returns the names of so many nodes on each host.
         private static func crowd(_ count: Int, on hosts: [Host]) -> (names: [String], hosts: [Host]) {
             let all = hosts.flatMap { host in (1...count).map { (name: "\(host.name) \($0)", host: host) } }
             return (all.map(\.name), all.map(\.host))
         }
 
-        /// When the first of the two that knew of the other said so. Each node has a port of its own.
+        /// Returns the time at which the first of two nodes sent an initiation. Each node has its own port.
         private static func firstInitiation(
             between one: NodeProcess, and other: NodeProcess, _ captures: [Capture]
         ) throws -> Double {
@@ -81,7 +81,7 @@ extension NetworkTests {
                         #expect(shown.count == own.count, "\(typist.name) at \(watcher.name): once a bout")
                         for (interval, bout) in zip(shown, own) where shown.count == own.count {
                             #expect(interval.start > bout.interval.start)
-                            // The last copy of an end leaves 120 ms after it.
+                            // The last copy of an end leaves 120 ms after the end.
                             #expect(interval.end < bout.interval.end + 0.25, "\(typist.name) at \(watcher.name)")
                         }
                         #expect(watcher.messages(from: typist, after: mark).map(\.text) == own.compactMap(\.text))
@@ -98,7 +98,7 @@ extension NetworkTests {
             }
         }
 
-        /// With a message its author does not show as typing any more, unless he has begun the next one.
+        /// Expects that a message ends its author's typing, unless the author has begun the next one.
         private static func expectNoTypingWithMessages(
             of typist: NodeProcess, _ bouts: [Bout], at watcher: NodeProcess, from mark: Int
         ) {

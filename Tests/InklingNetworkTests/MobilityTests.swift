@@ -42,7 +42,7 @@ extension NetworkTests {
             }
         }
 
-        /// Another address of the same kind.
+        /// Returns another address of the same kind.
         private static func replacement(of address: [UInt8], _ round: Int) -> [UInt8] {
             address.dropLast() + [UInt8(101 + round)]
         }
@@ -67,7 +67,7 @@ extension NetworkTests {
                         #expect(delay <= 2)
                     }
                 }
-                // With nothing but heartbeats to tell of it first.
+                // Only heartbeats show the first changes.
                 for round in 0..<3 { try await change(UInt16(50_000 + round), "all quiet") }
                 let flow = MessageFlow(nodes)
                 try await flow.run { round in
@@ -88,12 +88,12 @@ extension NetworkTests {
                 try await waitUntilAllOnline([alice] + watchers)
                 var delays: [Double] = []
                 for round in 0..<10 {
-                    // In every other round nobody says goodbye for it.
+                    // In every other round the helper dies too, and no farewell follows.
                     if !round.isMultiple(of: 2) { try await alice.killHelper() }
                     try alice.signal(SIGKILL)
                     _ = try await alice.waitForEnd()
                     let marks = watchers.map(\.mark)
-                    // A port of its own choice is still held by the helper, for a moment.
+                    // The helper still holds a chosen port for a moment.
                     alice = try await NodeProcess("Alice", on: lan[0], round < 5 ? [] : ["--port", "40000"])
                     for watcher in watchers { try await alice.waitForPresence("online", of: watcher) }
                     let text = "round \(round)"
@@ -110,7 +110,7 @@ extension NetworkTests {
                     }
                     for watcher in watchers { try await MobilityTests.expectOnce(alice, at: watcher) }
                 }
-                // The runs that fell silent are gone by now, and take nothing along.
+                // The silent earlier runs have timed out by now, and must not affect the new one.
                 try await pause(4)
                 for watcher in watchers { try await MobilityTests.expectOnce(alice, at: watcher) }
                 figure("killed and started again: all that was tried had worked \(summary(delays)) after the start")
@@ -118,7 +118,7 @@ extension NetworkTests {
             }
         }
 
-        /// Somebody is listed once, as online, and was told to be so once for each time that he was told to be gone.
+        /// Expects a person once in the list, as online, with one report of online for each report of offline.
         private static func expectOnce(_ peer: NodeProcess, at watcher: NodeProcess) async throws {
             let mark = watcher.mark
             watcher.tell(["do": "who"])
@@ -132,11 +132,11 @@ extension NetworkTests {
     }
 }
 
-/// Messages from each node to all others, ten a second, and whether they arrive.
+/// Messages from each node to all others, ten a second, with their arrivals.
 private final class MessageFlow {
     private let marks: [Int]
     private let nodes: [NodeProcess]
-    /// When each node sent each of its messages.
+    /// The send times of each node's messages.
     private var times: [[Double]]
 
     init(_ nodes: [NodeProcess]) {
@@ -147,7 +147,7 @@ private final class MessageFlow {
 
     var sent: Int { times.map(\.count).min() ?? 0 }
 
-    /// Lets messages flow for as long as `body` goes on, round by round.
+    /// Sends messages round by round until `body` returns false.
     func run(_ body: (Int) async throws -> Bool) async throws {
         let nodes = nodes
         let sender = Task {
@@ -168,7 +168,7 @@ private final class MessageFlow {
         try await pause(3)
     }
 
-    /// From each message's sending to its showing on each of the others.
+    /// Returns the delay of each message from its sending to its display at each other node.
     func delays(_ nodes: [NodeProcess]) -> [Double] {
         nodes.indices.flatMap { source in
             nodes.indices.filter { $0 != source }.flatMap { target in
@@ -177,7 +177,7 @@ private final class MessageFlow {
         }
     }
 
-    /// Once, in order, and nobody was thought to be gone meanwhile.
+    /// Expects all messages once and in order, without a change of presence.
     func expectAllArrived(_ nodes: [NodeProcess]) {
         for (source, author) in nodes.enumerated() {
             let texts = times[source].indices.map { "\(author.name) \($0)" }
@@ -194,14 +194,14 @@ private final class MessageFlow {
 }
 
 extension Host {
-    /// Takes an address from `eth0`, and gives it another one.
+    /// Replaces an address of `eth0` by another one.
     fileprivate func replaceAddress(_ old: [UInt8], by new: [UInt8]) async throws {
         func text(_ address: [UInt8]) -> String {
             if address.count == 4 { return address.map(String.init).joined(separator: ".") + "/24" }
             let groups = stride(from: 0, to: 16, by: 2).map { UInt16(address[$0]) << 8 | UInt16(address[$0 + 1]) }
             return groups.map { String($0, radix: 16) }.joined(separator: ":") + "/64"
         }
-        // The kernel drops all addresses of a network along with the first one, unless told otherwise.
+        // By default the kernel drops all addresses of a network together with the first one.
         try await run(
             """
             echo 1 >/proc/sys/net/ipv4/conf/eth0/promote_secondaries

@@ -2,10 +2,12 @@ import Foundation
 import Glibc
 import Testing
 
-/// A few hosts on a switch of their own: every one a set of namespaces (network, mounts, host name, processes) with a
-/// veth pair to a bridge in a further network namespace, a fresh `/run`, and its own D-Bus and Avahi daemons. Nothing of
-/// it has a name outside, and the first process of each namespace ends with its input: whatever becomes of the test
-/// run, the kernel takes all of it away, processes and interfaces included.
+/// A few hosts on their own switch. Each host is a set of namespaces (network, mounts, host name, processes) with a
+/// fresh `/run`, and its own D-Bus and Avahi daemons. A veth pair joins each host to a bridge in a further network
+/// namespace.
+///
+/// Nothing has a name outside, and the first process of each namespace ends with its input. So the kernel removes all
+/// processes and interfaces after any end of the test run.
 final class Network: Sendable {
     enum IPv6 { case none, linkLocal, global }
 
@@ -30,7 +32,8 @@ final class Network: Sendable {
         defer { bridge.end() }
         try await bridge.run("ip link add bridge type bridge mcast_snooping 0 && ip link set bridge up")
         try await withHosts(options) { host in
-            // Made inside the switch's namespace, with the other end in the host's: never in that of this machine.
+            // The command makes the pair inside the switch's namespace, with one end in the host's, and never in this
+            // machine's.
             try await bridge.enteringNetworkOnly(
                 "ip link add port\(host.number) type veth peer name eth0 netns \(host.processID)"
                     + " && ip link set port\(host.number) master bridge up")
@@ -39,7 +42,7 @@ final class Network: Sendable {
         }
     }
 
-    /// Hosts whose `eth0` somebody makes, as long as `body` takes.
+    /// Brings up hosts without `eth0`, which the caller makes, for the time of `body`.
     static func withHosts(
         _ options: Options, connect: (Host) async throws -> Void, body: ([Host]) async throws -> Void
     ) async throws {
@@ -63,7 +66,7 @@ final class Network: Sendable {
 
     subscript(index: Int) -> Host { hosts[index] }
 
-    /// Gives the identity of a node to a host that has none of that name.
+    /// Copies the identity of a node to a host without a node of that name.
     func copyState(_ name: String, from source: Host, to target: Host) async throws {
         let folder = "root/run/inkling-\(name)"
         try await run(["cp", "-a", "/proc/\(source.processID)/\(folder)", "/proc/\(target.processID)/\(folder)"])
@@ -79,7 +82,7 @@ final class Network: Sendable {
 final class Host: Sendable {
     let name: String
     let number: Int
-    /// The outermost process of the namespaces, as this machine numbers it.
+    /// The outermost process of the namespaces, by its number on this machine.
     let processID: pid_t
     private let holder: Child
 
@@ -87,14 +90,14 @@ final class Host: Sendable {
         precondition(Turn.isTaken, "a suite that makes hosts has to be .sideBySide or .alone")
         self.name = name
         self.number = number
-        // `cat` ends when the test run does, and the process namespace with it; ignoring SIGCHLD, it leaves no zombies.
+        // `cat` ends with the test run, and the process namespace with `cat`. SIGCHLD is ignored, so no zombies stay.
         let script = """
             mount -t tmpfs -o mode=755 tmpfs /run && hostname "$0" && ip link set lo up || exit
             echo ready; exec env --ignore-signal=CHLD cat >/dev/null
             """
         let unshare = ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
         holder = try Child(unshare + ["sh", "-c", script, name])
-        // The kernel makes and unmakes networks one at a time, for all suites.
+        // The kernel makes and removes networks one at a time, for all suites.
         let deadline = now() + 20
         while holder.outputCount == 0 {
             if holder.ending != nil || now() > deadline {
@@ -126,7 +129,7 @@ final class Host: Sendable {
 
     var ipv4Address: [UInt8] { [10, 77, 0, UInt8(number)] }
 
-    /// A command line that runs in all of this host's namespaces.
+    /// Returns a command line that runs in all of this host's namespaces.
     func command(_ arguments: [String]) -> [String] {
         ["nsenter", "--target", "\(processID)", "--net", "--mount", "--uts", "--pid", "--"] + arguments
     }
@@ -136,7 +139,7 @@ final class Host: Sendable {
         try await InklingNetworkTests.run(command(["sh", "-c", script]))
     }
 
-    /// For `ip … netns PID`, whose number counts outside the host's process namespace.
+    /// Runs a script in the network only. `ip … netns PID` needs a number from outside the host's process namespace.
     fileprivate func enteringNetworkOnly(_ script: String) async throws {
         try await InklingNetworkTests.run(["nsenter", "--target", "\(processID)", "--net", "--", "sh", "-c", script])
     }
@@ -150,7 +153,7 @@ final class Host: Sendable {
             """)
     }
 
-    /// Kills the daemon, and waits until it is gone: the next one would take it for running.
+    /// Kills the daemon, and waits for its end. Otherwise the next daemon would refuse to start.
     func killAvahi() async throws {
         try await run(
             """
@@ -164,7 +167,7 @@ final class Host: Sendable {
             """)
     }
 
-    /// From now on one in ten of the UDP datagrams that arrive is dropped, those of mDNS excepted.
+    /// Drops one in ten arriving UDP datagrams, except those of mDNS.
     func dropOneInTen() async throws {
         try await run(
             """
@@ -174,7 +177,7 @@ final class Host: Sendable {
             """)
     }
 
-    /// From now on all UDP that arrives is dropped, until ``passUDP()``.
+    /// Drops all arriving UDP until ``passUDP()``.
     func dropUDP() async throws {
         try await run(
             """
@@ -186,7 +189,7 @@ final class Host: Sendable {
 
     func passUDP() async throws { try await run("nft delete table inet hole") }
 
-    /// Runs `body` on this thread inside the host's network: a socket made there stays there.
+    /// Runs `body` on this thread inside the host's network. A socket made there stays there.
     func inNetwork<Result>(_ body: () throws -> Result) throws -> Result {
         guard let symbol = dlsym(nil, "setns") else { throw HarnessError("no setns") }
         let enter = unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32) -> Int32).self)
@@ -208,11 +211,10 @@ final class Host: Sendable {
 }
 
 extension Child {
-    /// `unshare` and `nsenter` stay in front of the process that they start in a process namespace: its number, as this
-    /// machine counts.
+    /// The only child of `unshare` or `nsenter`: the program in a process namespace, by its number on this machine.
     var onlyChild: pid_t? { Child.children(of: processID).first }
 
-    /// The processes that any thread of a process has started.
+    /// Returns the children of all threads of a process.
     static func children(of process: pid_t) -> [pid_t] {
         let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
         return tasks.flatMap { task in

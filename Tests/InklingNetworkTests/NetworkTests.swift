@@ -2,21 +2,21 @@ import Foundation
 import Glibc
 import Testing
 
-/// Real nodes on hosts of their own, with real daemons: what only shows on a real network. The rules themselves are
-/// tested elsewhere, under a virtual clock. Each suite says by a ``Turn`` whether it runs side by side with others or alone.
+/// Real nodes on hosts of their own, with real daemons. These tests show the effects of a real network. Other tests
+/// check the rules under a virtual clock. A ``Turn`` decides whether a suite runs beside others or alone.
 @Suite(
     "Real network", .enabled(if: hasNamespaces, "left out: only root can make network namespaces"),
     .timeLimit(.minutes(3 + enduranceMinutes)))
 enum NetworkTests {}
 
-/// How many minutes the test of endurance was asked to take, rounded up.
+/// The minutes of the endurance test, rounded up.
 private let enduranceMinutes = Int(
     (ProcessInfo.processInfo.environment["INKLING_ENDURANCE_MINUTES"].flatMap { Double($0) } ?? 0).rounded(.up))
 
 /// With `INKLING_NETWORK_TESTS=required` the tests run, and fail where they can't.
 private let areRequired = ProcessInfo.processInfo.environment["INKLING_NETWORK_TESTS"] == "required"
 
-/// What the tests on a switch of this process need besides; some containers are without it.
+/// Whether the machine has TAP devices, which the switch of this process needs. Some containers lack them.
 let hasTAP = areRequired || access("/dev/net/tun", R_OK | W_OK) == 0
 
 private let hasNamespaces: Bool = {

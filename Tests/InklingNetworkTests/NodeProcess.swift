@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// One line of a node's JSON output; what an event does not have is nil.
+/// One line of a node's JSON output. Missing members are nil.
 struct Event: Decodable, Sendable {
     struct Person: Decodable, Sendable, Hashable {
         let user: String
@@ -40,7 +40,7 @@ struct Event: Decodable, Sendable {
     let bytesSent, bytesReceived: Int?
     let messages, outcomes: Int?
 
-    /// The names that this event shows as typing; nil if it is of another kind.
+    /// The names of the people who type in this event; nil for an event of another kind.
     var typists: [String]? { on == "typing" ? users?.map(\.name) ?? [] : nil }
 
     func isPresence(_ presence: String, of name: String) -> Bool {
@@ -48,22 +48,22 @@ struct Event: Decodable, Sendable {
     }
 }
 
-/// `inkling chat … --json` on a host. If ``isAttached``, its node is that of a daemon of its own: what is said of the
-/// node, such as its process, is the daemon's, and its lines are read and written by the front end.
+/// `inkling chat … --json` on a host. If ``isAttached``, the node belongs to a daemon, and the front end reads and
+/// writes the lines. Then the members about the node, such as its process, mean the daemon.
 final class NodeProcess: Sendable {
     let name: String
     let host: Host
-    /// Just before the program was started.
+    /// The time just before the start of the program.
     let started: Double
     private let daemon: DaemonProcess?
     private let child: Child
     private let decoded = Mutex<[Event]>([])
 
-    /// Starts a node and waits until it is ready. Its state lies in the host's `/run`, and is gone with the host.
+    /// Starts a node and waits for its `ready`. Its state is in the host's `/run`, and vanishes with the host.
     ///
     /// - Parameters:
-    ///   - program: the program's path; nil for the one that was built together with the tests.
-    ///   - script: a shell script that reads the node's output; what it writes is taken for it.
+    ///   - program: the program's path; nil for the one built together with the tests.
+    ///   - script: a shell script that filters the node's output.
     init(
         _ name: String, on host: Host, chat: String? = nil, state: String? = nil, _ arguments: [String] = [],
         environment: [String: String] = [:], program: String? = nil, readBy script: String? = nil
@@ -86,13 +86,12 @@ final class NodeProcess: Sendable {
             command += ["--name", name] + arguments
         }
         if let script { command = ["sh", "-c", "\"$@\" | {\n\(script)\n}", "sh"] + command }
-        // Where a node of its own would have ended by now, the daemon does.
+        // The end of the front end ends the daemon too, as an own node would end.
         child = try Child(host.command(command), environment: environment) { [daemon] in daemon?.signal(SIGTERM) }
         try await wait("ready") { $0.on == "ready" }
     }
 
-    /// The program that was built together with the tests, beside the test bundle, or one that is named in the
-    /// environment.
+    /// Returns the program beside the test bundle, or the one that the environment names.
     static func program() throws -> String {
         let environment = ProcessInfo.processInfo.environment
         let bundle = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
@@ -114,7 +113,7 @@ final class NodeProcess: Sendable {
         return time
     }
 
-    /// Sends a line as it is.
+    /// Sends a line unchanged.
     func write(_ line: String) { child.write(line) }
 
     @discardableResult
@@ -135,36 +134,36 @@ final class NodeProcess: Sendable {
 
     /// Signals the program itself, and returns the time just before.
     ///
-    /// A daemon is told to end as a service manager does it, and its front end as a terminal does it; what happens to a
-    /// machine, or to a process without its knowing, happens to both.
+    /// The daemon gets the signals of a service manager, and its front end those of a terminal. Both get the signals
+    /// that stand for events of the machine, such as SIGKILL and SIGSTOP.
     @discardableResult
     func signal(_ number: Int32) throws -> Double {
         guard program != nil, let frontEnd = child.onlyChild else { throw HarnessError("\(name) has ended") }
         let time = now()
         if number != SIGINT, number != SIGHUP, number != SIGTSTP, let daemon { daemon.signal(number) }
         if daemon == nil || number != SIGTERM { kill(frontEnd, number) }
-        // What stands in front of the program stops along with it.
+        // The wrapper process in front of the program stopped too.
         if number == SIGCONT { child.signal(SIGCONT) }
         return time
     }
 
-    /// Waits for the end of the program, and of its daemon.
+    /// Waits for the end of the program and its daemon.
     func waitForEnd() async throws -> Child.Ending {
         let ending = try await child.waitForEnd()
         _ = try await daemon?.waitForEnd()
         return self.ending ?? ending
     }
 
-    /// How it ended; with a daemon, how the first of the two that did not end well did.
+    /// The ending; with a daemon, the first ending that is a failure.
     var ending: Child.Ending? {
         guard let ending = child.ending, let daemon else { return child.ending }
         guard let last = daemon.ending else { return nil }
         return ending == .exited(0) ? last : ending
     }
 
-    /// The process ID of the node's program itself, as this process sees it.
+    /// The process ID of the node's program itself, in the test's process namespace.
     var program: pid_t? { if let daemon { daemon.program } else { child.onlyChild } }
-    /// That of the front end, where it is another.
+    /// The process ID of a separate front end.
     var frontEnd: pid_t? { daemon == nil ? nil : child.onlyChild }
     var errorText: String { [daemon?.errorText ?? "", child.errorText].filter { !$0.isEmpty }.joined(separator: "\n") }
 
@@ -183,10 +182,10 @@ final class NodeProcess: Sendable {
         }
     }
 
-    /// How many lines came so far: what follows is told from what was before by this.
+    /// The number of lines so far. Tests use the mark to separate later lines from earlier ones.
     var mark: Int { child.outputCount }
 
-    /// The first event from `mark` on that fits; waits for it.
+    /// Waits for the first matching event from `mark` on.
     @discardableResult
     func wait(
         _ what: String, from mark: Int = 0, within seconds: Double = 5, where fits: (Event) -> Bool
@@ -215,7 +214,7 @@ final class NodeProcess: Sendable {
         }
     }
 
-    /// Waits until the newest typing list from `mark` on has the peer in it, or has not.
+    /// Waits until the newest typing list from `mark` on contains the peer, or lacks the peer.
     @discardableResult
     func waitForTyping(
         of peer: NodeProcess, _ isTyping: Bool = true, from mark: Int, within seconds: Double = 5
@@ -225,10 +224,10 @@ final class NodeProcess: Sendable {
         }
     }
 
-    /// How many events of that kind came so far.
+    /// Returns the number of events of that kind so far.
     func count(of kind: String) -> Int { events.count { $0.on == kind } }
 
-    /// The events from `mark` on that tell of somebody: presence, typing, messages.
+    /// Returns the events about people from `mark` on: presence, typing, messages.
     func shown(from mark: Int) -> [Event] {
         events.dropFirst(mark).filter { ["peer", "typing", "message"].contains($0.on) }
     }

@@ -33,7 +33,7 @@ extension NetworkTests {
                         #expect(offline.why == "silence")
                         try await alice.waitForPresence("offline", of: other, from: aliceMark)
                     }
-                    // By then Alice has stopped by herself, so that whatever shows on her return is stale.
+                    // Alice has stopped by then, so typing shown on her return is stale.
                     try await pause(max(edited + 3 - now(), 0))
                     let marksAfter = others.map(\.mark)
                     let plugged = lan.switch.plug(alice.host)
@@ -60,7 +60,7 @@ extension NetworkTests {
                 var random = SeededGenerator(seed: lan.switch.seed)
                 var (delays, beats): ([Double], [Double]) = ([], [])
                 lan.switch.set(.none)
-                // Alice types all the time, so that each outage meets her in the middle of it.
+                // Alice types all the time, so that each outage begins during her typing.
                 let typing = Task {
                     var text = ""
                     while !Task.isCancelled {
@@ -115,7 +115,7 @@ extension NetworkTests {
         @Test("parted for 60 s, both ways or one: offline within 4 s, together again within 5 s")
         func partitions() async throws {
             try await BadLAN.with(hosts: 4) { lan in
-                // Three pairs at a time in chats of their own; the last hears, and is not heard.
+                // Three pairs run at a time in chats of their own. In the last pair, one node receives but can't send.
                 let (left, right) = (lan[0], lan[1])
                 let (deaf, mute) = (lan[2], lan[3])
                 let pairs = try await withThrowingTaskGroup(of: (Int, [NodeProcess]).self) { group in
@@ -128,7 +128,8 @@ extension NetworkTests {
                         .sorted { $0.0 < $1.0 }.map(\.1)
                 }
                 for pair in pairs { try await waitUntilAllOnline(pair, within: 10) }
-                // A link that was up for less than 10 s is forgotten when it goes down, and tells nothing (L-84, L-44).
+                // A node forgets a link that was up for less than 10 s when the link goes down, and reports nothing
+                // (L-84, L-44).
                 try await pause(10)
                 let marks = pairs.map { $0.map(\.mark) }
                 lan.switch.darken(from: left, to: right)
@@ -139,7 +140,7 @@ extension NetworkTests {
                 for (pair, marks) in zip(pairs, marks) {
                     for (node, mark, other) in [(pair[0], marks[0], pair[1]), (pair[1], marks[1], pair[0])] {
                         let offline = try await node.waitForPresence("offline", of: other, from: mark)
-                        // Who still hears the other is told that it is not heard itself (L-44).
+                        // A node that still hears the other learns that the other does not hear it (L-44).
                         let text = node.host === mute ? "who is heard by nobody shows the other" : "the other is"
                         figure("parted: \(text) offline after \(seconds(offline.at - parted))")
                         #expect(offline.at - parted <= 4)

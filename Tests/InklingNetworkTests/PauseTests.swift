@@ -17,9 +17,9 @@ extension NetworkTests {
             }
         }
 
-        /// SIGSTOP, which no program sees coming.
+        /// SIGSTOP, which no program can catch.
         private static func stop(for duration: Double, _ network: Network) async throws {
-            // Identities of their own: the other scenarios run beside this one.
+            // The names are unique, because the other scenarios run beside this one.
             let names = ["Alice", "Bob", "Charlie"].map { "\($0) \(Int(duration))" }
             let nodes = try await startNodes(names, on: network.hosts, chat: "stop \(Int(duration))")
             let (alice, others) = (nodes[0], Array(nodes[1...]))
@@ -86,7 +86,7 @@ extension NetworkTests {
             }
         }
 
-        /// The clock that runs on in suspend is 8 hours ahead when the program goes on, and the others have given it up.
+        /// The clock that counts suspend jumps 8 hours ahead, and the peers have timed the node out.
         private static func sleep() async throws {
             try await Network.with(hosts: 3) { network in
                 let clock = try await TestClock()
@@ -123,7 +123,7 @@ extension NetworkTests {
             }
         }
 
-        /// Ten years forth, ten back, and to the right time, each in the midst of typing.
+        /// The time of day jumps ten years ahead, ten back, and to the right time, each during typing.
         private static func shiftTimeOfDay() async throws {
             try await Network.with(hosts: 2) { network in
                 let clock = try await TestClock()
@@ -181,7 +181,7 @@ extension NetworkTests {
                 let host = network[0]
                 let terminal = try await RealTerminal(on: host)
                 try await host.run("mkdir -m 777 /run/other")
-                // As after `su`: what can't open the terminal again reads it on a thread.
+                // As after `su`, the program can't open the terminal again, and reads on a thread.
                 try await terminal.type(
                     "setpriv --reuid=65534 --regid=65534 --clear-groups \(try NodeProcess.program()) chat kitchen "
                         + "--name Alice --no-discovery --state-dir /run/other/state")
@@ -192,7 +192,7 @@ extension NetworkTests {
                 try await host.run("kill -CONT $(pgrep -x inkling)")
                 try await pause(0.5)
                 try await terminal.type("fg")
-                // This shell leaves the terminal as the chat had it, where Enter ends no line.
+                // This shell leaves the terminal in the chat's modes, where Enter ends no line.
                 try await terminal.press("C-j")
                 try await pause(1)
                 try await terminal.type("hello")
@@ -201,12 +201,12 @@ extension NetworkTests {
             }
         }
 
-        /// SIGTSTP, of which the program says goodbye first.
+        /// SIGTSTP, before which the program says goodbye.
         private static func suspend(_ network: Network) async throws {
             let nodes = try await startNodes(["Anna", "Ben", "Cleo"], on: network.hosts, chat: "suspend")
             let (alice, others) = (nodes[0], Array(nodes[1...]))
             try await waitUntilAllOnline(nodes, within: 15)
-            // More than once: each stop is heard of.
+            // The node reports each of several stops.
             try await expectDelays("suspended: gone at the others", most: 0.1) {
                 var delays: [Double] = []
                 for _ in 0..<3 {
@@ -238,7 +238,7 @@ extension NetworkTests {
                     for (node, mark) in zip(nodes, last) {
                         #expect(
                             node.events.dropFirst(mark).allSatisfy { $0.typists ?? [] == [] }, "nothing old comes up")
-                        // The own program has nobody while it is suspended, and told so when it could.
+                        // The suspended program shows no people, and reported their absence before the stop.
                         let gone = node.events.dropFirst(mark).filter { $0.presence == "offline" }
                         #expect(gone.allSatisfy { node === alice && $0.why == "bye" && $0.at < resumed })
                     }
@@ -255,7 +255,7 @@ extension NetworkTests {
             let program = "\(try NodeProcess.program()) chat terminal --name Alice --state-dir /run/inkling-terminal"
             let keys =
                 #"sleep 5; printf 'half a sent'; sleep 1; printf '\032'; sleep 5; printf ' and on'; sleep 2; printf '\003'"#
-            // `script` makes the terminal; what follows the program is what a user types at the shell.
+            // `script` makes the terminal. The commands after the program are the user's at the shell.
             let job = "set -m; \(program); echo; echo now it is stopped; sleep 3; fg; echo; echo now it has ended"
             let shell = try Child(
                 network[0].command(["sh", "-c", "{ \(keys); } | SHELL=/bin/sh script -qefc '\(job)' /dev/null"]),
@@ -284,7 +284,7 @@ extension NetworkTests {
     }
 }
 
-/// Sees to it that all see each other type and get each other's messages.
+/// Expects that all nodes see each other type and get each other's messages.
 private func expectConversation(_ nodes: [NodeProcess]) async throws {
     for author in nodes {
         let others = nodes.filter { $0 !== author }
@@ -302,7 +302,7 @@ private func expectConversation(_ nodes: [NodeProcess]) async throws {
 }
 
 extension NodeProcess {
-    /// Whom the newest list shows as typing.
+    /// The people in the newest typing list.
     fileprivate var newestTypists: [String] { events.last { $0.typists != nil }?.typists ?? [] }
 
     /// Whether the program itself is stopped.

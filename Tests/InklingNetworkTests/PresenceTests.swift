@@ -7,7 +7,7 @@ extension NetworkTests {
         @Test("three nodes, started at once, each list the other two as online within 2 s")
         func mutualDiscovery() async throws {
             try await Network.with(hosts: 3) { network in
-                // A daemon that was started this moment first claims the name of its host, which takes a second.
+                // A new daemon first claims the name of its host, which takes a second.
                 try await pause(3)
                 let nodes = try await startNodes(["Alice", "Bob", "Charlie"], on: network.hosts)
                 try await waitUntilAllOnline(nodes)

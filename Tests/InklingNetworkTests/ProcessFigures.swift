@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// What a process holds at one moment.
+/// The resources of a process at one moment.
 struct ProcessFigures: Sendable {
     /// Resident memory in KiB.
     let memory: Int
@@ -15,7 +15,7 @@ struct ProcessFigures: Sendable {
         guard pages.count > 1, let resident = Int(pages[1]) else { throw HarnessError("no statm of \(process)") }
         memory = resident * Int(getpagesize()) / 1_024
         descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count
-        // A thread may end while it is looked at.
+        // A thread may end during the loop.
         threadNames = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task").compactMap {
             try? String(contentsOfFile: "/proc/\(process)/task/\($0)/comm", encoding: .utf8)
                 .trimmingCharacters(in: .newlines)
@@ -23,7 +23,7 @@ struct ProcessFigures: Sendable {
     }
 }
 
-/// What several processes held over time, to see whether it grows.
+/// The resources of several processes over time.
 struct Growth {
     private var samples: [[ProcessFigures]] = []
 
@@ -37,7 +37,8 @@ struct Growth {
         var growth: Int { after - before }
     }
 
-    /// For each process the median of the second quarter of the samples, after it warmed up, and of the last quarter.
+    /// Returns for each process the medians of the second quarter of samples, after the warm-up, and of the last
+    /// quarter.
     func compare(_ value: (ProcessFigures) -> Int) -> [Comparison] {
         let quarter = samples.count / 4
         guard quarter > 0, let first = samples.first else { return [] }
@@ -51,7 +52,7 @@ struct Growth {
         }
     }
 
-    /// The threads, by name, of the process in which their number has grown most.
+    /// The thread names of the process with the most new threads.
     var threadNames: String {
         let all = compare(\.threads)
         guard let most = all.indices.max(by: { all[$0].growth < all[$1].growth }), let last = samples.last else {

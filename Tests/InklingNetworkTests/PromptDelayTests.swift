@@ -36,7 +36,8 @@ extension NetworkTests {
             }
         }
 
-        /// For how long each of 100 keys was not to be seen. Each is a sign that nothing else shows.
+        /// Returns the delay of the echo of each of 100 keys. Each key is a character that the screen does not show
+        /// otherwise.
         private static func echoes(of child: Child, from first: Int) async throws -> [Double] {
             var delays: [Double] = []
             for number in 0..<100 {

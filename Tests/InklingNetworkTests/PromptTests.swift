@@ -75,7 +75,7 @@ extension NetworkTests {
                         try await pause(0.01)
                     }
                 }
-                // Too slow to be folded.
+                // The messages are too slow to be folded.
                 let talking = Task {
                     var said = 0
                     while !Task.isCancelled {
@@ -146,7 +146,7 @@ extension NetworkTests {
                     try await terminal.press("Enter")
                     try await terminal.wait("the question") { $0.shows("Your name, as others will see it") }
                     try await terminal.press(key)
-                    // A shell that is interrupted with its command forgets the rest of the line.
+                    // An interrupted shell forgets the rest of the line.
                     if key == "C-c" {
                         try await terminal.type("echo status $?")
                         try await terminal.press("Enter")
@@ -228,7 +228,7 @@ extension NetworkTests {
                 }
                 bob.quit()
                 try await charlie.wait("Bob's end") { $0.isPresence("offline", of: "Bob") }
-                // A leaving is told after half a second.
+                // The prompt reports a leaving after half a second.
                 try await pause(1)
                 try await enter("/who")
                 try await terminal.wait("the list") { screen in
@@ -406,10 +406,10 @@ extension NetworkTests {
                 try await terminal.press("C-z")
                 try await bob.wait("a goodbye") { $0.isPresence("offline", of: "Alice") }
                 try await terminal.wait("the shell") { $0.last == "#" }
-                // As further shells do by themselves.
+                // Other shells do so by themselves.
                 try await terminal.type("kill %1; kill -CONT %1")
                 try await terminal.press("Enter")
-                // One that has ended, and that the shell has not asked for yet, has no command line.
+                // A zombie has no command line.
                 let running = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -cx kitche[n] || true"
                 let deadline = now() + 5
                 while try await network[0].run(running) != "0" {
@@ -462,7 +462,7 @@ extension NetworkTests {
                 try await terminal.wait("the shell") { $0.last == "#" }
                 try await terminal.type("bg")
                 try await terminal.press("Enter")
-                // Nothing can be awaited: the shell tells the stop when it gets round to it.
+                // The test can't wait for a text, because the shell reports the stop at any time.
                 try await pause(1)
                 try await terminal.type("fg")
                 try await terminal.press("Enter")
@@ -477,12 +477,12 @@ extension NetworkTests {
 }
 
 extension NetworkTests.PromptTests {
-    /// What stands in the line, as somebody expects it who types and edits.
+    /// The expected draft after a user's keys.
     private struct Draft {
         private(set) var text = ""
         private var killed = ""
 
-        /// The keys of a step.
+        /// Returns the keys of a step.
         mutating func step(_ number: Int) -> (text: String, isText: Bool) {
             switch number % 8 {
             case 0, 1:
@@ -514,7 +514,7 @@ extension NetworkTests.PromptTests {
 }
 
 extension [String] {
-    /// A row, counted from the end.
+    /// Returns a row, counted from the end.
     fileprivate func row(_ index: Int) -> String { count + index >= 0 ? self[count + index] : "" }
 
     fileprivate func shows(_ text: String) -> Bool { contains { $0.contains(text) } }

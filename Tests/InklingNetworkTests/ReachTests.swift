@@ -8,7 +8,7 @@ extension NetworkTests {
         private static let alice: [UInt8] = [10, 77, 0, 1]
         private static let port = "40001"
 
-        /// An ask for the open chat and an initiation to a node's key, as Bob has sent them to it.
+        /// Returns an ask for the open chat and an initiation to a node's key, recorded from Bob's node.
         private static func recorded(
             on network: Network, to node: NodeProcess
         ) async throws -> (ask: [UInt8], initiation: [UInt8]) {
@@ -36,7 +36,7 @@ extension NetworkTests {
                     "Alice", on: host, ["--no-discovery", "--port", ReachTests.port, "--interface", "eth0"])
                 let (ask, initiation) = try await ReachTests.recorded(on: network, to: node)
 
-                // To the address on that interface, and over it to the address on the other one.
+                // Once to the address on that interface, and once over that interface to the address on the other.
                 try await other.run("ip route add 10.77.0.1/32 dev eth1 src 10.88.0.3")
                 try await host.run("ip neighbour flush all; sysctl -qw net.ipv4.conf.all.rp_filter=0")
                 let outside = try Probe(on: other, address: [10, 88, 0, 3])
@@ -80,7 +80,7 @@ extension NetworkTests {
                 far.send(ask, to: ReachTests.alice, port: 40_002)
                 #expect(try await far.answers(1).map { $0.payload.first } == [0x26])
 
-                // It asks that host as well, so the answers are its asks and the tell.
+                // The node sends that host asks too, so the answers are its asks and the tell.
                 _ = try await NodeProcess(
                     "Friend", on: host, ["--no-discovery", "--port", "40003", "--peer", "192.0.2.3:9"])
                 far.send(ask, to: ReachTests.alice, port: 40_003)
@@ -126,7 +126,7 @@ extension CapturedDatagram {
 }
 
 extension NodeProcess {
-    /// Waits until the node has dropped so many datagrams for a reason.
+    /// Waits until the node has dropped so many datagrams for that reason.
     fileprivate func waitForDrops(_ count: Int, _ reason: String) async throws {
         let deadline = now() + 10
         while true {
@@ -141,7 +141,7 @@ extension NodeProcess {
     }
 }
 
-/// A UDP socket of a program on a host that only sends what a test says.
+/// A UDP socket of a program on a host, controlled by the test.
 private final class Probe {
     private let descriptor: Int32
     private let isIPv6: Bool
@@ -167,8 +167,8 @@ private final class Probe {
         _ = Probe.withName(address, port: port) { sendto(descriptor, bytes, bytes.count, 0, $0, $1) }
     }
 
-    /// What comes, each with the address that it came from: until there are so many, for 5 s at most, and whatever follows
-    /// these within 0.5 s.
+    /// Returns received datagrams with their source addresses. The function waits at most 5 s for `count` of them,
+    /// and then 0.5 s for more.
     func answers(_ count: Int) async throws -> [(payload: [UInt8], source: [UInt8])] {
         var answers = received()
         let deadline = now() + 5

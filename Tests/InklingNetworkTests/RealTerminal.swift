@@ -1,15 +1,15 @@
 import Foundation
 import Synchronization
 
-/// A terminal on a host, with a shell in it: what somebody would see who sat there. tmux plays the terminal.
+/// A terminal on a host, with a shell in it. tmux plays the terminal.
 final class RealTerminal: Sendable {
     private let host: Host
     private let socket: String
     private let home: String
-    /// That of the chats, if they are attached to one.
+    /// The daemon of attached chats.
     private let daemon = Mutex<DaemonProcess?>(nil)
 
-    /// Opens a terminal and starts a command in its shell, where its end leaves the shell.
+    /// Opens a terminal with a shell, which outlives its commands.
     init(on host: Host, columns: Int = 80, rows: Int = 24, home: String = "home") async throws {
         self.host = host
         self.home = home
@@ -24,7 +24,7 @@ final class RealTerminal: Sendable {
             """)
     }
 
-    /// Starts a chat under that name; if ``isAttached``, at a daemon, which is started before the first one.
+    /// Starts a chat with that name. If ``isAttached``, the first chat starts a daemon before.
     func chat(_ chat: String, as name: String, _ options: String = "") async throws {
         var words = ["--name", name] + options.split(separator: " ").map(String.init)
         if isAttached {
@@ -39,13 +39,13 @@ final class RealTerminal: Sendable {
         try await press("Enter")
     }
 
-    /// Types a text, all of it at once.
+    /// Types a text at once.
     func type(_ text: String) async throws { try await tmux("send-keys", "-l", "--", text) }
 
-    /// Presses keys by the names that tmux has for them.
+    /// Presses keys by their names in tmux.
     func press(_ keys: String...) async throws { try await tmux(["send-keys"] + keys) }
 
-    /// Pastes a text the way a terminal does.
+    /// Pastes a text as a terminal does.
     func paste(_ text: String) async throws {
         try await tmux("set-buffer", "--", text)
         try await tmux("paste-buffer", "-p", "-d")
@@ -55,13 +55,13 @@ final class RealTerminal: Sendable {
         try await tmux("resize-window", "-x", "\(columns)", "-y", "\(rows)")
     }
 
-    /// What shows now, without what is empty below.
+    /// Returns the visible rows without the empty rows below.
     func screen() async throws -> [String] { try await captured(["-p"]) }
 
-    /// Everything that has ever scrolled by, and what shows; rows that the terminal cut are joined.
+    /// Returns all scrolled and visible rows. Rows that the terminal broke are joined.
     func everything() async throws -> [String] { try await captured(["-p", "-J", "-S", "-"]) }
 
-    /// The screen as soon as it fits.
+    /// Waits for a matching screen, and returns the screen.
     @discardableResult
     func wait(
         _ what: String, within seconds: Double = 5, where fits: ([String]) -> Bool
@@ -94,10 +94,10 @@ final class RealTerminal: Sendable {
 }
 
 extension [String] {
-    /// Whether a line with that text shows, whatever the time before it, and wherever the terminal's edge cut it.
+    /// Whether a line shows that text after any time, and with any break at the terminal's edge.
     func has(_ text: String) -> Bool {
         let words = { (text: String) in text.replacing(#/\s+/#, with: "") }
-        // A time begins a line, and is none of it: what comes before does not go on with its digits.
+        // A time begins a line and is not part of the text, and its digits do not continue the line before.
         let lines = map { row in
             let rest = row.trimmingPrefix(#/[0-9]{2}:[0-9]{2} /#)
             return (rest.count < row.count ? "\n" : "") + words(String(rest))
@@ -107,6 +107,6 @@ extension [String] {
 }
 
 extension String {
-    /// A terminal does not tell blanks at the end of a row from cells that were never written.
+    /// The row without blanks at its end, which a terminal can't tell from unwritten cells.
     var withoutBlankEnd: String { replacing(#/ +$/#, with: "") }
 }

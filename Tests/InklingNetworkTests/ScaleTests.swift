@@ -3,10 +3,10 @@ import Glibc
 import Testing
 
 extension NetworkTests {
-    /// `INKLING_SCALE=2,10,50,100,200` takes chats of so many nodes; without, there are two small ones.
+    /// `INKLING_SCALE=2,10,50,100,200` sets the sizes of the chats. The default is two small chats.
     ///
-    /// The nodes know each other by hand: what so many of them would ask of the few daemons of one machine is more than
-    /// it can do, and on a network of as many machines each has a daemon of its own.
+    /// The nodes get each other's addresses as arguments, because so many nodes overload the few discovery daemons of
+    /// one machine. In a real network each machine has its own daemon.
     @Suite("Scale", .serialized, .alone) struct ScaleTests {
         private static let hostCount = 5
 
@@ -24,7 +24,7 @@ extension NetworkTests {
                 let nodes = try await ScaleTests.start(size, on: network.hosts)
                 try await ScaleTests.waitForMesh(nodes)
                 let meshed = now() - begun
-                // Intervals that were announced while there were fewer have run out by then.
+                // Intervals announced in a smaller chat have run out by then.
                 try await pause(10)
                 let marks = nodes.map(\.mark)
                 let idle = try await ScaleTests.measure(nodes, seconds: 20) {}
@@ -44,13 +44,13 @@ extension NetworkTests {
                 for (node, mark) in zip(nodes, marks) {
                     #expect(node.offlineEvents(from: mark).isEmpty, "at \(node.name)")
                 }
-                // 50 heartbeats a second, and as jitter shortens the intervals, up to a third more (T-11).
+                // 50 heartbeats a second, and up to a third more because of jitter (T-11).
                 #expect(idle.sent <= 70)
                 #expect(writer.sent <= 6 * Double(size))
             }
         }
 
-        /// Starts them ten at a time: it is the chat that is measured, not the start of programs.
+        /// Starts the nodes ten at a time, because the test does not measure starts.
         private static func start(_ size: Int, on hosts: [Host]) async throws -> [NodeProcess] {
             var nodes: [NodeProcess] = []
             while nodes.count < size {
@@ -92,7 +92,7 @@ extension NetworkTests {
             }
         }
 
-        /// What each node did in a second, on average.
+        /// The average work of a node in a second.
         private struct Cost {
             var sent = 0.0, received = 0.0, bytes = 0.0, processor = 0.0, memory = 0.0
 
@@ -120,7 +120,7 @@ extension NetworkTests {
                 processor: (after.processor - before.processor) * share, memory: after.memory / Double(nodes.count))
         }
 
-        /// The sums over all nodes.
+        /// Returns the sums over all nodes.
         private static func sample(_ nodes: [NodeProcess]) async throws -> Cost {
             var sum = Cost()
             for node in nodes {
@@ -135,10 +135,10 @@ extension NetworkTests {
             return sum
         }
 
-        /// The seconds that a process has spent on a processor, by itself and in the system for it.
+        /// Returns the seconds of a process on a processor, in user and system mode.
         private static func processorTime(of process: pid_t) throws -> Double {
             let text = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
-            // The name, in parentheses, may hold blanks.
+            // The name, in parentheses, may contain blanks.
             let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
             guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else {
                 throw HarnessError("no times of \(process)")
@@ -146,7 +146,7 @@ extension NetworkTests {
             return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
         }
 
-        /// Each node types once in turn, a few of many; how long it took at each other one.
+        /// Lets some nodes type in turn. Returns the delays at the other nodes.
         private static func typeOnce(_ nodes: [NodeProcess]) async throws -> [Double] {
             var delays: [Double] = []
             for writer in nodes.prefix(5) {

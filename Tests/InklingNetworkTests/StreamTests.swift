@@ -3,7 +3,7 @@ import Testing
 
 extension NetworkTests {
     @Suite("Standard input and output", .serialized, .sideBySide) struct StreamTests {
-        /// Runs a shell script, in which `$0` is the program, to its end.
+        /// Runs a shell script to its end, with the program as `$0`.
         private static func shell(_ script: String, on host: Host) async throws -> CommandTests.Answer {
             let child = try Child(
                 host.command(["sh", "-c", script, try NodeProcess.program()]),
@@ -40,7 +40,7 @@ extension NetworkTests {
 
         private static let alice = ["--name", "Alice", "--no-discovery", "--peer", "127.0.0.1:40001"]
 
-        /// Runs Alice, whose chat is with Bob on the same host, with these redirections, to her end.
+        /// Runs Alice, who chats with Bob on the same host, with these redirections to her end.
         private static func chat(_ redirections: String, on host: Host) async throws -> CommandTests.Answer {
             guard isAttached else {
                 return try await shell("\"$0\" chat kitchen \(alice.joined(separator: " ")) \(redirections)", on: host)
@@ -59,7 +59,7 @@ extension NetworkTests {
             try await NodeProcess("Bob", on: host, chat: "kitchen", ["--no-discovery", "--port", "40001"])
         }
 
-        // Such an end can be read again and again, which must leave time for the network.
+        // The program can read such an end again and again, but must leave time for the network.
         @Test("a chat whose input has nothing in it comes online, says goodbye and ends well")
         func emptyInput() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
@@ -69,7 +69,7 @@ extension NetworkTests {
                 #expect(answer.text.contains("Bob is here"), "\(answer)")
                 let left = try await bob.wait("Alice's goodbye") { $0.isPresence("offline", of: "Alice") }
                 #expect(left.why == "bye")
-                // Nobody looks at a pipe, so the user of a daemon stays away (A-26).
+                // No person looks at a pipe, so the user of a daemon stays away (A-26).
                 let coming = isAttached ? "away" : "online"
                 #expect(bob.events.filter { $0.on == "peer" }.map(\.presence) == [coming, "offline"])
             }
@@ -93,10 +93,10 @@ extension NetworkTests {
             arguments: ["</dev/null", "</run/lines", "<>/run/pipe"])
         func fullOutput(input: String) async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
-                // A pipe that is open for writing too never ends.
+                // A pipe that is also open for writing never ends.
                 try await network[0].run("seq 500 >/run/lines; mkfifo /run/pipe")
                 _ = try await StreamTests.bob(on: network[0])
-                // With a daemon, the first line is written after such an input has ended: then nothing is lost by it.
+                // A daemon's first line comes after such an input has ended, so the program loses no output.
                 let isHarmless = isAttached && input == "</dev/null"
                 for words in isHarmless ? ["--json "] : ["", "--json "] {
                     let answer = try await StreamTests.chat("\(words)\(input) >/dev/full", on: network[0])

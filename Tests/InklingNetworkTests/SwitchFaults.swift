@@ -1,34 +1,33 @@
 import Foundation
 import InklingTestSupport
 
-/// What a direction of a wire does to the frames that pass it. Shares are whole percents.
+/// The faults of one direction of a wire. Shares are whole percents.
 struct Faults: Sendable, Equatable {
     enum Scope: Sendable {
-        /// UDP that is not multicast DNS: what Inkling sends itself.
+        /// UDP without multicast DNS: Inkling's own datagrams.
         case datagrams
-        /// Every frame, address resolution and multicast DNS included.
+        /// All frames, including address resolution and multicast DNS.
         case everything
     }
 
     var lost = 0
     var doubled = 0
     var delayed = 0
-    /// How long a delayed frame waits, both ends included; whatever passes meanwhile overtakes it.
+    /// The delay of a delayed frame, both ends included. Later frames overtake it.
     var delay = 1...200
     var scope = Scope.datagrams
 
     static let none = Faults()
 }
 
-/// What becomes of one frame: so many milliseconds until each of its copies leaves the switch; none if it is lost.
+/// The fate of one frame: the milliseconds until each of its copies leaves the switch. A lost frame has no copy.
 struct Fate: Sendable, Equatable {
     let copies: [Int]
     var isLost: Bool { copies.isEmpty }
 }
 
-/// The fates of the frames from one host to another, in their order. The fate of the n-th frame depends on the seed,
-/// the two hosts, n and the faults that hold at that moment, and on nothing else: not on what other frames met, nor on
-/// what the faults were before.
+/// The fates of the frames from one host to another, in order. The fate of frame n depends only on the seed, the two
+/// hosts, n, and the present faults. The fates of other frames, and earlier faults, do not matter.
 struct FaultSequence: Sendable {
     private var generator: SeededGenerator
 
@@ -38,7 +37,7 @@ struct FaultSequence: Sendable {
     }
 
     mutating func next(_ faults: Faults) -> Fate {
-        // As many draws for each frame, whatever comes of them.
+        // Each frame takes the same number of draws.
         let draws = (0..<4).map { _ in generator.number(in: 0...99) }
         let delays = (0..<2).map { _ in generator.number(in: faults.delay) }
         guard draws[0] >= faults.lost else { return Fate(copies: []) }
@@ -48,13 +47,13 @@ struct FaultSequence: Sendable {
     }
 }
 
-/// What a direction of a wire has done so far, in frames that its faults applied to, and in frames that were cut off.
+/// The counts of one direction of a wire: frames that met faults, and frames that were cut off.
 struct FaultCounts: Sendable {
     var seen = 0
     var lost = 0
     var doubled = 0
     var delayed = 0
-    /// Neither faults nor chance: the direction was dark, or a cable out.
+    /// Frames lost because the direction was dark or the cable out, and not because of a fault.
     var cutOff = 0
 
     mutating func note(_ fate: Fate) {

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// The switch that the tests of bad networks stand on: what it says that it does, it does.
+/// The switch of the tests of bad networks keeps its promises.
 @Suite("Switch of bad networks") struct SwitchTests {
     @Test("the same seed gives the same fates, another seed or direction others")
     func repeatable() {
@@ -38,7 +38,7 @@ import Testing
             delays.formUnion(fate.copies)
         }
         #expect((29_500...30_500).contains(counts.lost))
-        // Of what is not lost; each copy is delayed by a chance of its own.
+        // Doubled frames among those not lost. Each copy has its own chance of a delay.
         #expect((6_500...7_500).contains(counts.doubled))
         #expect((18_750...19_750).contains(counts.delayed))
         #expect(delays == Set(0...200))
@@ -109,7 +109,8 @@ extension NetworkTests {
             #expect(unplugged.received.isEmpty)
         }
 
-        /// Sends numbered datagrams from one host to another, one a millisecond; which ones arrived, in their order.
+        /// Sends numbered datagrams from one host to another, one a millisecond. Returns the numbers that arrived, in
+        /// order.
         private static func send(
             _ count: Int, through faults: Faults, prepare: (BadLAN) -> Void = { _ in }
         ) async throws -> (received: [Int], counts: FaultCounts) {
@@ -118,7 +119,7 @@ extension NetworkTests {
             try await BadLAN.with(Network.Options(hosts: 2, ipv6: .none, discovery: false)) { lan in
                 let sender = try PlainSocket(on: lan[0])
                 let receiver = try PlainSocket(on: lan[1])
-                // The addresses are resolved by then.
+                // This datagram resolves the addresses.
                 sender.send([0xff], to: lan[1])
                 try await pause(0.1)
                 let before = receiver.receive().count
@@ -167,7 +168,7 @@ private final class PlainSocket: Sendable {
         }
     }
 
-    /// Whatever has come.
+    /// Returns the datagrams received so far.
     func receive() -> [[UInt8]] {
         var received: [[UInt8]] = []
         var buffer = [UInt8](repeating: 0, count: 2_048)

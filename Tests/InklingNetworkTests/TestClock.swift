@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// Lets programs run under another clock than this machine's: a small library, loaded before theirs, adds to what the
-/// system says. So the time of day can jump, and the clock that runs on in suspend can run ahead of the one that does
-/// not. It can also keep the kernel's announcements of networks from a program.
+/// A clock for programs that differs from this machine's: a small preloaded library adds to the system's times. So the
+/// time of day can jump, and the machine can seem to sleep. The library can also hide the kernel's notices of network
+/// changes from a program.
 final class TestClock: Sendable {
     private let folder: String
 
@@ -18,16 +18,16 @@ final class TestClock: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    /// The environment of a program that is to run under this clock.
+    /// The environment of a program that runs under this clock.
     var environment: [String: String] { ["LD_PRELOAD": folder + "/clock.so", "TEST_CLOCK_SHIFT": folder + "/shift"] }
 
-    /// The environment of a program that cannot learn of changes of the networks.
+    /// The environment of a program without notices of network changes.
     var withoutNetlink: [String: String] { environment.merging(["TEST_CLOCK_NO_NETLINK": "1"]) { $1 } }
 
-    /// From now on the time of day is ahead, or behind.
+    /// Shifts the time of day.
     func shiftTimeOfDay(by seconds: Int64) throws { try write(seconds, at: 0) }
 
-    /// From now on the clock that runs on in suspend is ahead, as if the machine had slept.
+    /// Moves the clock that counts suspend ahead, as if the machine had slept.
     func sleepMachine(for seconds: Int64) throws { try write(seconds, at: 8) }
 
     private func write(_ seconds: Int64, at offset: off_t) throws {

@@ -1,16 +1,16 @@
 import Testing
 
-/// When a suite on a network runs. Its hosts have namespaces of their own, so that it gets on side by side with others:
-/// most of them wait most of the time. A suite that measures milliseconds, or keeps both processors busy, runs alone.
+/// The turn of a suite on a network. A suite has its own namespaces and mostly waits, so several run side by side. A
+/// suite that measures milliseconds, or keeps both processors busy, runs alone.
 struct Turn: SuiteTrait, TestScoping {
     fileprivate enum Kind { case sideBySide, alone }
 
-    /// Whether this task belongs to a suite that has its turn; nothing else may make hosts.
+    /// Whether this task belongs to a suite with a turn. Only such a suite may make hosts.
     @TaskLocal static var isTaken = false
 
     fileprivate let kind: Kind
 
-    /// Outside of the time limits of the suite's tests, and of the times that are told of them.
+    /// The wait is outside of the time limits and the reported times of the suite's tests.
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
@@ -34,13 +34,13 @@ extension Trait where Self == Turn {
     static var alone: Self { Turn(kind: .alone) }
 }
 
-/// Who has a turn and who waits for one. One that runs alone begins when nobody runs, and nobody else waits who need not
-/// be alone.
+/// The suites that run and that wait. A suite that runs alone begins when no suite runs, and only suites that run alone
+/// wait.
 private actor Turns {
     static let shared = Turns()
 
-    /// So many suites run side by side: at their starts, which take all the processor time that they get, the bounds of
-    /// the others must still hold on two processors.
+    /// The most suites side by side. Their starts take all processor time, and the others must still keep their bounds
+    /// on two processors.
     private static let places = 6
 
     private enum State {
@@ -73,7 +73,7 @@ private actor Turns {
             state = .sideBySide(count + 1)
             waiting.remove(at: next).turn.resume()
         }
-        // Whoever still waits now, and finds nobody running, waits to run alone.
+        // The remaining suites, with none running, wait to run alone.
         guard case .sideBySide(0) = state, let next = waiting.first else { return }
         state = .alone
         waiting.removeFirst()

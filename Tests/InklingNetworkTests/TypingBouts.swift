@@ -1,16 +1,16 @@
 import Foundation
 import InklingTestSupport
 
-/// One stretch of typing: from its first character until it was sent, or taken back.
+/// One stretch of typing: from its first character to its message, or to the empty line.
 struct Bout: Sendable {
     let interval: Interval
-    /// The message that it became.
+    /// The message at the end; nil for typing taken back.
     let text: String?
 }
 
 extension NodeProcess {
-    /// Types by fits and starts, as people do who think in between, until `end`: what was typed is sent, or taken back.
-    /// No pause within a bout is so long that the typing would end by itself.
+    /// Types with pauses until `end`, and sends or deletes each text. No pause within a bout is long enough to end the
+    /// typing.
     func typeAway(until end: Double, seed: UInt64) async throws -> [Bout] {
         var random = SeededGenerator(seed: seed)
         var bouts: [Bout] = []
@@ -34,7 +34,7 @@ extension NodeProcess {
         return bouts
     }
 
-    /// All of them type away at the same time.
+    /// Lets all nodes type at the same time.
     static func typeAway(_ nodes: [NodeProcess], seconds: Double, seed: UInt64) async throws -> [[Bout]] {
         let end = now() + seconds
         return try await withThrowingTaskGroup(of: (Int, [Bout]).self) { group in
@@ -48,12 +48,12 @@ extension NodeProcess {
     }
 }
 
-/// How true one node's indicator was of another's typing.
+/// The accuracy of one node's indicator about another's typing.
 struct Accuracy {
     private(set) var typed = 0.0
     private(set) var shown = 0.0
     private(set) var shared = 0.0
-    /// From the first character to the indicator.
+    /// The delays from the first character to the indicator.
     private(set) var delays: [Double] = []
 
     mutating func add(_ bouts: [Bout], shown intervals: [Interval]) {
@@ -67,9 +67,9 @@ struct Accuracy {
         }
     }
 
-    /// Of the time that somebody typed, the share in which it showed.
+    /// The share of the typing that the indicator showed.
     var shareShown: Double { typed == 0 ? 0 : shared / typed }
-    /// Of the time that it showed, the share in which it was true.
+    /// The share of the shown time in which the person typed.
     var shareTrue: Double { shown == 0 ? 0 : shared / shown }
 
     var text: String {

@@ -48,7 +48,7 @@ extension NetworkTests {
                             $0.isPresence("online", of: other.name) && $0.at > mended
                         }
                     }
-                    // Back before the end of typing, it shows again.
+                    // The link is back before the end of typing, so the typing shows again.
                     alice.compose("")
                     try await pause(0.6)
                 }

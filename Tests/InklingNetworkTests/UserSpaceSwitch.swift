@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// An Ethernet switch in this process, each port a TAP device that a host has as `eth0`. It loses, doubles and delays
-/// frames by a seed, goes dark in one direction or both, lets a cable be pulled, and translates a port as a router does.
+/// An Ethernet switch in this process. Each port is a TAP device, the `eth0` of a host. The switch loses, doubles and
+/// delays frames by a seed, darkens directions, pulls cables, and translates a port as a router does.
 ///
-/// One thread forwards; everything here may be called from any other.
+/// One thread forwards. Any other thread may call the methods.
 final class UserSpaceSwitch: Sendable {
     let seed: UInt64
     private let state: Mutex<SwitchState>
@@ -21,14 +21,14 @@ final class UserSpaceSwitch: Sendable {
         thread.start()
     }
 
-    /// Makes `eth0` of a host, and takes it into the switch.
+    /// Makes `eth0` of a host, as a port of the switch.
     func attach(_ host: Host) throws {
         let descriptor = try UserSpaceSwitch.makeTAP("eth0", on: host)
         state.withLock { $0.addPort(descriptor, of: host.number) }
         rouse()
     }
 
-    /// Ends the thread, which closes the ports.
+    /// Ends the thread, which then closes the ports.
     func end() {
         state.withLock { $0.isOver = true }
         rouse()
@@ -36,7 +36,7 @@ final class UserSpaceSwitch: Sendable {
 
     // MARK: Faults
 
-    /// What befalls frames from now on, which are counted again; without a host it means every host.
+    /// Sets the faults of later frames, and restarts the counts. Without a host, the call applies to every host.
     func set(_ faults: Faults, from source: Host? = nil, to target: Host? = nil) {
         state.withLock { state in
             state.change(from: source?.number, to: target?.number) {
@@ -46,7 +46,7 @@ final class UserSpaceSwitch: Sendable {
         }
     }
 
-    /// From now on no frame passes from one to the other; without a host it means every host.
+    /// Drops all frames from one host to the other. Without a host, the call applies to every host.
     func darken(from source: Host? = nil, to target: Host? = nil) {
         state.withLock { $0.change(from: source?.number, to: target?.number) { $0.isDark = true } }
     }
@@ -63,33 +63,33 @@ final class UserSpaceSwitch: Sendable {
         }
     }
 
-    /// Pulls the cable of a host: no frame passes, those under way included, and the host's interface loses its carrier.
-    /// Returns the time.
+    /// Pulls the cable of a host. The switch drops all its frames, even delayed ones, and the interface loses its
+    /// carrier. Returns the time.
     @discardableResult
     func unplug(_ host: Host) -> Double { state.withLock { $0.setPlugged(false, host.number) } }
 
     @discardableResult
     func plug(_ host: Host) -> Double { state.withLock { $0.setPlugged(true, host.number) } }
 
-    /// From now on others see a host's UDP port as another one, and reach it under that one only: as when the address
-    /// translation of a router forgets a node and numbers it again.
+    /// Shows a host's UDP port to others as another one, and accepts datagrams only there. So a router's address
+    /// translation forgets a node and numbers the node again.
     func translate(_ port: UInt16, of host: Host, as outside: UInt16) {
         state.withLock { $0.translations[host.number] = SwitchState.Translation(inside: port, outside: outside) }
     }
 
-    // MARK: What it did
+    // MARK: Counts
 
-    /// Since the faults were set.
+    /// Returns the counts since the faults were set.
     func counts(from source: Host? = nil, to target: Host? = nil) -> FaultCounts {
         state.withLock { $0.counts(from: source?.number, to: target?.number) }
     }
 
-    /// When a UDP frame of one last left the switch for the other, multicast DNS left out.
+    /// Returns when the last UDP frame of one host left the switch for the other, without multicast DNS.
     func lastDatagram(from source: Host, to target: Host) -> Double? {
         state.withLock { $0.directions[.init(from: source.number, to: target.number)]?.lastDatagram }
     }
 
-    /// When the first such frame left after the direction was last lightened.
+    /// Returns when the first such frame left after the direction was last lightened.
     func firstDatagram(from source: Host, to target: Host) -> Double? {
         state.withLock { $0.directions[.init(from: source.number, to: target.number)]?.firstDatagram }
     }
@@ -143,14 +143,14 @@ final class UserSpaceSwitch: Sendable {
     }
 }
 
-/// Nanoseconds of the clock that `poll` waits by.
+/// Returns the nanoseconds of the clock of `poll`.
 private func monotonic() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Ports, what is learned of who is where, and frames that wait.
+/// The ports, the learned addresses, and the waiting frames.
 private struct SwitchState {
     struct Port {
         let descriptor: Int32
@@ -186,9 +186,9 @@ private struct SwitchState {
     var translations: [Int: Translation] = [:]
     private(set) var ports: [Port] = []
     private let seed: UInt64
-    /// The host behind each hardware address.
+    /// The host of each hardware address.
     private var learned: [UInt64: Int] = [:]
-    /// The frame that is due first is the last one.
+    /// The waiting frames. The frame due first is the last element.
     private var waiting: [Waiting] = []
     private var buffer = [UInt8](repeating: 0, count: 2_048)
 
@@ -227,12 +227,12 @@ private struct SwitchState {
         return now()
     }
 
-    /// Milliseconds until a frame is due, rounded up; a second when none waits.
+    /// Returns the milliseconds until a frame is due, rounded up; a second without a frame.
     func timeToNext(_ time: Int) -> Int32 {
         waiting.last.map { Int32((max($0.due - time, 0) + 999_999) / 1_000_000) } ?? 1_000
     }
 
-    /// Takes what a port holds, though not so much that the others would have to wait for long.
+    /// Reads frames of a port, but not so many that other ports wait long.
     mutating func read(_ index: Int) {
         for _ in 0..<64 {
             let count = Glibc.read(ports[index].descriptor, &buffer, buffer.count)
@@ -271,7 +271,7 @@ private struct SwitchState {
         return directions[pair]?.isDark == false && ends.allSatisfy(\.isPlugged)
     }
 
-    /// Frames that are due at the same time keep their order.
+    /// Holds a frame. Frames due at the same time keep their order.
     private mutating func hold(_ frame: EthernetFrame, _ pair: Pair, milliseconds: Int) {
         let due = monotonic() + milliseconds * 1_000_000
         let place = waiting.lastIndex { $0.due > due }.map { $0 + 1 } ?? 0
@@ -289,7 +289,7 @@ private struct SwitchState {
         guard let port = ports.first(where: { $0.host == pair.to }) else { return }
         var frame = frame
         if let translation = translations[pair.to], frame.isDatagram {
-            // Inside numbers mean nothing outside.
+            // The inside port number does not exist outside.
             guard frame.destinationPort != translation.inside else { return }
             if frame.destinationPort == translation.outside { frame.setDestinationPort(translation.inside) }
         }

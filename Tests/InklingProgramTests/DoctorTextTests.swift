@@ -2,7 +2,7 @@ import InklingCLI
 import InklingModel
 import Testing
 
-/// What a doctor says, in so far as it needs no network for it.
+/// The doctor's texts that need no network.
 @Suite("What the doctor says")
 struct DoctorTextTests {
     private static let table = """
@@ -47,7 +47,7 @@ struct DoctorTextTests {
         ).finding(known)
     }
 
-    /// Nobody reads out an address, a path or a command.
+    /// People do not read out an address, a path or a command.
     private static func canBeReadOut(_ finding: Finding) -> Bool {
         let spoken = finding.spoken ?? ""
         return spoken.hasSuffix(".") && !spoken.dropLast().contains(".") && !spoken.contains("inkling ")
@@ -85,7 +85,7 @@ struct DoctorTextTests {
             let read = Self.finding(reach)
             #expect(read.text.contains("so one there drops UDP"))
             #expect(read.fix?.hasPrefix("inkling doctor kitchen    (there, as root") == true)
-            // Only who asks with the user's own key can have been blocked.
+            // Peers can have blocked only the user's own key.
             #expect(!read.text.contains("blocked"))
             #expect(Self.finding(reach, .init(isOneself: true)).text.hasSuffix("they have blocked you"))
         }
@@ -205,12 +205,12 @@ struct DoctorTextTests {
         #expect(DoctorName.text(host: "\u{1B}[1m\n", number: 7) == "doctor 7 on 1m")
         #expect(DoctorName.text(host: String(repeating: "x", count: 64), number: 99_999).utf8.count <= 64)
         #expect(DoctorName.text(host: "mfrggzdfmztwq2lk", number: 7) == "doctor 7")
-        // Whoever has met one of them is not to take the next one for somebody with another key.
+        // A person who met one doctor must not take the next one for an impostor.
         let likenesses = (0..<2_000).map { NameLikeness(of: DoctorName.text(host: "kiosk", number: $0)).whole }
         #expect(Set(likenesses).count == likenesses.count)
     }
 
-    // MARK: Who is seen
+    // MARK: People seen
 
     private static func user(_ letter: Character) throws -> UserID {
         try #require(UserID(String(repeating: letter, count: 16)))

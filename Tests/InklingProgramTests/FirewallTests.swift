@@ -7,7 +7,7 @@ struct FirewallTests {
         let testDescription: String
         let chain: [String]
         var port: UInt16?
-        /// What is named as in the way; nothing if it lets all through.
+        /// The rules that the finding must name; empty where the firewall accepts all.
         let rules: [String]
     }
 
@@ -78,7 +78,7 @@ struct FirewallTests {
         #expect(found.map(\.dropsDiscovery) == [dropsDiscovery] && found.map(\.dropsChat) == [dropsChat])
     }
 
-    /// What `ufw` makes of "allow ssh", in short.
+    /// A short form of ufw's rules for "allow ssh".
     private static let ufw = """
         table ip filter {
         	chain INPUT {
@@ -123,7 +123,7 @@ struct FirewallTests {
         }
         """
 
-    /// What firewalld makes of a zone that lets mDNS in.
+    /// firewalld's rules for a zone that accepts mDNS.
     private static let firewalld = """
         table inet firewalld {
         	chain filter_INPUT {

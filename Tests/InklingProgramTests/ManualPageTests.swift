@@ -3,7 +3,7 @@ import InklingCLI
 import InklingConsole
 import Testing
 
-/// What the manual page lists by hand, compared with what is in the code. Commands and options come from the program.
+/// The hand-written lists of the manual page, compared with the code. Commands and options come from the program.
 @Suite("Manual page")
 struct ManualPageTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
@@ -17,7 +17,7 @@ struct ManualPageTests {
         return Array(lines[(start + 1)...].prefix { !$0.hasPrefix(".SH ") })
     }
 
-    /// What each item of a section is called, and says, as a reader sees it.
+    /// Returns the term and the text of each item of a section, as a reader sees them.
     private static func items(_ title: String) throws -> [(term: String, text: String)] {
         var items: [(term: String, text: String)] = []
         var isTerm = false
@@ -38,7 +38,7 @@ struct ManualPageTests {
         return items
     }
 
-    /// A line without macros that choose a font, and without escapes.
+    /// Returns a line without macros for fonts, and without escapes.
     private static func plain(_ line: String) -> String {
         var text = line
         if text.hasPrefix("."), let blank = text.firstIndex(of: " ") {
@@ -50,7 +50,7 @@ struct ManualPageTests {
             .replacing("\\(dq", with: "\"")
     }
 
-    /// What a pattern's first group finds in the sources of the program and its libraries.
+    /// Returns the matches of a pattern's first group in the sources of the program and its libraries.
     private static func found(_ pattern: Regex<(Substring, Substring)>, in folders: [String]) throws -> Set<String> {
         var found: Set<String> = []
         for folder in folders {

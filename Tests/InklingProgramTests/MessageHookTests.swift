@@ -7,7 +7,7 @@ import Testing
 struct MessageHookTests {
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("hook-\(UUID().uuidString)")
 
-    /// What the hook's command has written to the file of that name.
+    /// Returns the lines of the file that the hook's command wrote.
     private func written(_ name: String) async throws -> [String] {
         let file = folder.appendingPathComponent(name)
         for _ in 0..<500 {
@@ -45,7 +45,7 @@ struct MessageHookTests {
     func descriptors() async throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        // As a connection that was accepted without close-on-exec.
+        // A descriptor without close-on-exec, like an accepted connection.
         let leaking = fcntl(STDERR_FILENO, F_DUPFD, 200)
         defer { close(leaking) }
         let file = folder.appendingPathComponent("seen").path
@@ -199,7 +199,7 @@ struct MessageHookTests {
         chown(settings, 65_534, 0)
         #expect(fault()?.contains("belongs to another user") == true)
         chown(settings, 0, 0)
-        // The group of somebody else's login.
+        // A group of another user.
         let other = try #require(getpwnam("nobody")).pointee.pw_gid
         chown(program, 0, other)
         chmod(program, 0o775)

@@ -7,7 +7,7 @@ struct ReadFailuresTests {
     @Test("a failure in the background is not the end, nor is the first one that shows in front")
     func background() {
         var failures = ReadFailures()
-        // Three in the background, then one that was read there, then one of a terminal that is gone.
+        // Three failures in the background, the late report of one, and the failure of a lost terminal.
         let ends = [true, true, true, false, false].map { isOthers in failures.isEnd(EIO, isOthers: isOthers) }
         #expect(ends == [false, false, false, false, true])
     }

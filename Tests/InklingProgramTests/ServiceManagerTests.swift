@@ -25,7 +25,7 @@ struct ServiceManagerTests {
 
         deinit { close(descriptor) }
 
-        /// What has come; nil for nothing.
+        /// Returns the next datagram, or nil.
         func next() -> String? {
             var buffer = [UInt8](repeating: 0, count: 1_024)
             let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))

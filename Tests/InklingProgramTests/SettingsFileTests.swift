@@ -160,7 +160,7 @@ struct SettingsFileTests {
     func missing() throws {
         #expect(try SettingsFile.read("/nowhere/config.toml", isNamed: false) == SettingsFile())
         #expect(throws: SettingsFile.Refusal.self) { try SettingsFile.read("/nowhere/config.toml", isNamed: true) }
-        // A directory is there, and can't be read.
+        // The path is a directory, which `read` refuses.
         #expect(throws: SettingsFile.Refusal.self) { try SettingsFile.read("/", isNamed: false) }
     }
 

@@ -39,7 +39,7 @@ struct SocketPathTests {
         #expect(throws: ListeningSocket.Failure.inUse) { try ListeningSocket(at: state + "/socket") }
         listening.remove()
         close(listening.descriptor)
-        // The daemon before ended without taking it away.
+        // An earlier daemon ended without removing its socket.
         let here = try ListeningSocket(at: state + "/socket")
         SocketSignpost.remove(from: state)
         close(try UnixSocket.connect(to: state + "/socket"))

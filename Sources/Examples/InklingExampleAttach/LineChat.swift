@@ -3,14 +3,14 @@ import InklingText
 import NIOCore
 import NIOPosix
 
-/// An app that attaches to `inkling daemon`, and so is the same person as all other front ends of its user: it prints what
-/// happens in a chat, and sends what is written to it, a line a message.
+/// An app that attaches to `inkling daemon`, like all other front ends of its user. The app prints the events of a
+/// chat, and sends each line of its input as a message.
 ///
 ///     swift run inkling-example-attach CHAT [SOCKET]
 ///
-/// The lines of JSON that go over the socket are described in Protocol/api.md.
+/// Protocol/api.md describes the lines of JSON on the socket.
 @main struct LineChat {
-    /// What this app asks for. A request with an `id` is answered by a line with that `id`.
+    /// A request. The answer to a request with an `id` has the same `id`.
     struct Request: Encodable {
         let `do`: String
         var chat: String?
@@ -18,7 +18,7 @@ import NIOPosix
         var id: Int?
     }
 
-    /// What it reads of each line: members that a line does not have are nil, others are ignored.
+    /// A line of the daemon. Missing members are nil, and others are ignored.
     struct Line: Decodable {
         struct Person: Decodable { let name: String }
 
@@ -56,7 +56,8 @@ import NIOPosix
             try await output.write(ByteBuffer(bytes: JSONEncoder().encode(request) + [0x0A]))
         }
         try await ask(Request(do: "join", chat: chat, id: 1))
-        // A line is read once the one before is sent. The end of input only detaches: the daemon stays in the chat.
+        // The task reads a line after it sent the one before. The end of input only detaches: the daemon stays in the
+        // chat.
         Task {
             while let text = try await NIOThreadPool.singleton.runIfActive({ readLine() }) {
                 try await ask(Request(do: "send", chat: chat, text: text))
@@ -72,12 +73,12 @@ import NIOPosix
             case "typing": say(IndicatorText.text(names: (line.users ?? []).map(shown)))
             case "message":
                 say("\(line.own == true ? "You" : line.from.map(shown) ?? ""): \(SafeText.message(line.text ?? ""))")
-                // It came while nobody had the chat open, and is shown to the next front end too unless one says this.
+                // The message waited for a front end. Without this request the next front end shows the message too.
                 if line.waited == true { try await ask(Request(do: "read", chat: chat)) }
             case "sent": say("sent to \(line.to ?? 0)")
             case "delivered", "failed": say(line.on)
             case "notice": say(SafeText.line(line.text ?? ""))
-            // What ends the connection has no number of a line of ours.
+            // An error that ends the connection has no number of one of our lines.
             case "error" where line.line == nil || line.id == 1: end(SafeText.line(line.text ?? ""), status: 1)
             case "error": say(SafeText.line(line.text ?? ""))
             default: break  // What later versions tell.

@@ -4,41 +4,39 @@ import Inkling
 import InklingText
 import Logging
 
-/// An app that embeds the library: a person of its own in a chat, who answers questions, and is seen typing before.
+/// An app that embeds the library: a node of its own in a chat, which answers questions, and types before it answers.
 ///
 ///     swift run inkling-example-embed CHAT [HOST:PORT...]
 ///
-/// Peers that discovery does not reach can be named as HOST:PORT. Ctrl-C ends it.
+/// Arguments name peers that discovery does not reach, as HOST:PORT. Ctrl-C ends the app.
 @main struct Oracle {
-    let node: Node
-    let chat: Chat
+    let chat: ChatHandle
 
     static func main() async {
         guard let name = CommandLine.arguments.dropFirst().first else {
             return end("usage: inkling-example-embed CHAT [HOST:PORT...]", status: 64)
         }
         var configuration = Configuration(name: "Oracle")
-        // An identity apart from that of whoever starts the app, which it keeps: others know it again.
+        // A lasting identity, different from the user's, by which peers recognize the app.
         configuration.stateDirectory = Configuration.defaultStateDirectory.map { $0 + "-oracle" }
         configuration.peers = Array(CommandLine.arguments.dropFirst(2))
         let logger = Logger(label: "oracle") { StreamLogHandler.standardError(label: $0) }
         do {
             let chat = try Chat(name)
-            let oracle = Oracle(node: try await Node.start(configuration, logger: logger), chat: chat)
-            try await oracle.run()
+            let node = try await Node.start(configuration, logger: logger)
+            // The app reads events before it joins: notices and messages thus reach it.
+            let events = await node.events()
+            try await Oracle(chat: node.join(chat)).run(events)
         } catch {
             end("\(error)", status: 1)  // What happened, and what to do about it.
         }
     }
 
     /// Reads events until the node is stopped.
-    private func run() async throws {
+    private func run(_ events: NodeEvents) async {
         let signals = [SIGINT, SIGTERM].map { stop(on: $0) }
         defer { signals.forEach { $0.cancel() } }
-        // Before joining, so that nothing is missed.
-        let events = await node.events()
-        try await node.join(chat)
-        // Answers take their time, and events are read all the while. Of many questions the latest is answered next.
+        // Answers take time, and the loop reads events meanwhile. The next answer is for the latest question.
         let (questions, asked) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         defer { asked.finish() }
         Task { for await _ in questions { await reply() } }
@@ -58,26 +56,26 @@ import Logging
     }
 
     private func reply() async {
-        // What a person does letter by letter: the others see "Oracle is typing" until the message is there.
-        await node.startTyping(in: chat.name)
+        // Peers show "Oracle is typing" until the message arrives. An app with an editor would report each edit.
+        await chat.node.startTyping(in: chat.name)
         try? await Task.sleep(for: .seconds(1))
         do {
-            _ = try await node.send(["Yes.", "No.", "Ask again later."].randomElement() ?? "", to: chat.name)
+            try await chat.send(["Yes.", "No.", "Ask again later."].randomElement() ?? "")
         } catch {
             say("no answer: \(error.fact)")
         }
     }
 
-    /// Says goodbye to everybody; the events end then. For a process that is killed, `inkling-lastwill` does it.
+    /// Says goodbye to all peers, which ends the events. For a killed process, `inkling-lastwill` says goodbye.
     private func stop(on number: Int32) -> any DispatchSourceSignal {
         signal(number, SIG_IGN)
         let source = DispatchSource.makeSignalSource(signal: number)
-        source.setEventHandler { Task { await node.stop() } }
+        source.setEventHandler { Task { await chat.node.stop() } }
         source.resume()
         return source
     }
 
-    /// Names come as their owners chose them.
+    /// Returns a safe form of a name, because names come as their owners chose them.
     private func shown(_ person: Person) -> String { SafeText.name(person.name) ?? "Someone" }
 
     private func say(_ line: String) {

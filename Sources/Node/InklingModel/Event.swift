@@ -18,6 +18,16 @@ public enum Event: Sendable, Hashable {
     /// The reader of these events took nothing for too long. In that chat `messages` messages are left out here, and
     /// `outcomes` times ``delivered(chat:message:user:)`` or ``failed(chat:message:user:why:)``.
     case missed(chat: String, messages: Int, outcomes: Int)
+
+    /// The name of the chat in which it happened; nil for a notice.
+    package var chat: String? {
+        switch self {
+        case .peer(let chat, _, _), .typing(let chat, _), .message(let chat, _, _, _), .delivered(let chat, _, _),
+            .failed(let chat, _, _, _), .missed(let chat, _, _):
+            chat
+        case .notice: nil
+        }
+    }
 }
 
 /// An event, and when the node learned of it.

@@ -25,7 +25,7 @@ enum Attack: String, CaseIterable, ExpressibleByArgument {
     case messagesBegun = "messages-begun"
     case probes
 
-    /// The attack in a line.
+    /// The attack in one line.
     var abstract: String {
         switch self {
         case .initiations: "garbage under checks of the open chat, without a cookie, from one source"
@@ -53,7 +53,7 @@ enum Attack: String, CaseIterable, ExpressibleByArgument {
         }
     }
 
-    /// Whether the victim's output is read slowly meanwhile.
+    /// Whether the benchmark reads the victim's output slowly during the attack.
     var hasSlowReader: Bool { self == .messages || self == .messagesCrowd }
 
     /// Whether the attack fills the victim's links, and reports when they are full.

@@ -21,6 +21,9 @@ package struct EventBacklog: Sendable {
     /// Whether something waits, and whether it is taken is to be looked at.
     package var isWatched: Bool { isAttentive && !queue.isEmpty }
 
+    /// The messages that wait, in no order.
+    package var waitingMessages: [UInt64] { queue.waitingMessages }
+
     /// Something happened.
     ///
     /// - Returns: False for a message if the reader gets none: it is counted.

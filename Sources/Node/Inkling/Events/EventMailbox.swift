@@ -22,10 +22,19 @@ package final class EventMailbox: Sendable {
         /// The messages that the reader took since the node last asked.
         var taken: [UInt64] = []
         var isReported = false
+
+        /// The next event, which is taken by that, and whether the node has to ask for the messages taken.
+        mutating func take() -> Answer? {
+            guard let event = backlog.take() else { return nil }
+            guard case .message(_, _, let number, _) = event.event else { return .event(event, reports: false) }
+            taken.append(number)
+            defer { isReported = true }
+            return .event(event, reports: !isReported)
+        }
     }
 
     private enum Answer {
-        case event(TimedEvent)
+        case event(TimedEvent, reports: Bool)
         case nothing
         case end
     }
@@ -82,13 +91,18 @@ package final class EventMailbox: Sendable {
     }
 
     /// Nothing more comes. What waits can be taken still.
-    package func finish() {
-        let readers = state.withLock { state in
+    ///
+    /// - Returns: The messages that the node need not wait for any more: those that wait, and those that were taken since
+    ///   the node last asked.
+    @discardableResult
+    package func finish() -> [UInt64] {
+        let (readers, numbers) = state.withLock { state in
             state.isFinished = true
             defer { state.waiting = [] }
-            return state.waiting
+            return (state.waiting, state.taken + state.backlog.waitingMessages)
         }
         for reader in readers { reader.resume(returning: nil) }
+        return numbers
     }
 
     /// The reader is gone.
@@ -105,7 +119,9 @@ package final class EventMailbox: Sendable {
     /// sequence.
     package func next(isolation: isolated (any Actor)? = #isolation) async -> TimedEvent? {
         switch answer() {
-        case .event(let event): return event
+        case .event(let event, let reports):
+            if reports { report() }
+            return event
         case .end: return nil
         case .nothing: break
         }
@@ -113,15 +129,15 @@ package final class EventMailbox: Sendable {
             operation: {
                 await withCheckedContinuation(isolation: isolation) { reader in
                     let answer = state.withLock { state -> Answer in
-                        if let event = state.backlog.take() { return .event(event) }
+                        if let answer = state.take() { return answer }
                         guard !state.isFinished else { return .end }
                         state.backlog.attend()
                         state.waiting.append(reader)
                         return .nothing
                     }
                     switch answer {
-                    case .event(let event):
-                        note(event)
+                    case .event(let event, let reports):
+                        if reports { report() }
                         reader.resume(returning: event)
                     case .end: reader.resume(returning: nil)
                     case .nothing: break
@@ -135,22 +151,6 @@ package final class EventMailbox: Sendable {
     }
 
     private func answer() -> Answer {
-        let answer = state.withLock { state -> Answer in
-            if let event = state.backlog.take() { return .event(event) }
-            return state.isFinished ? .end : .nothing
-        }
-        if case .event(let event) = answer { note(event) }
-        return answer
-    }
-
-    /// The node learns of messages that were taken.
-    private func note(_ event: TimedEvent) {
-        guard case .message(_, _, let number, _) = event.event else { return }
-        let isFirst = state.withLock { state in
-            state.taken.append(number)
-            defer { state.isReported = true }
-            return !state.isReported
-        }
-        if isFirst { report() }
+        state.withLock { $0.take() ?? ($0.isFinished ? .end : .nothing) }
     }
 }

@@ -85,6 +85,12 @@ package struct EventQueue: Sendable {
     package var isEmpty: Bool { agenda.isEmpty && gaps.isEmpty }
     /// How many messages wait.
     package var messageCount: Int { senders.values.reduce(0) { $0 + $1.messages.count } }
+    /// The messages that wait, in no order.
+    package var waitingMessages: [UInt64] {
+        senders.values.flatMap(\.messages).compactMap { waiting in
+            if case .message(_, _, let number, _) = waiting.event.event { number } else { nil }
+        }
+    }
     /// How many things wait beside messages.
     package var otherCount: Int { members.count + typing.count + notices.count + outcomes.count + gaps.count }
 

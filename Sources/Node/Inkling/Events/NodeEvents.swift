@@ -1,6 +1,6 @@
 import InklingModel
 
-/// What happens to a node, for one reader: see ``Node/events()``.
+/// The events of a node or of one of its chats, for one reader: see ``Node/events()`` and ``ChatHandle/events``.
 ///
 /// A reader that is slower than what comes gets what counts, and bounded:
 /// - Of who types in a chat and of a person's presence in a chat, the latest waits, and replaces what waited before. Of
@@ -15,8 +15,9 @@ import InklingModel
 /// for it, and those that come until it takes again, are given up. ``Event/missed(chat:messages:outcomes:)`` tells it
 /// first how many they were, and then what waits goes on.
 ///
-/// The sequence has one reader: events go to whoever asks next. It ends when the node is stopped, by
-/// ``Node/stopObserving()``, and when a task that waits for the next event is cancelled.
+/// The sequence has one reader: events go to whoever asks next. The events of a chat end when the node leaves it. Each
+/// sequence ends when the node is stopped, by ``Node/stopObserving()``, and when a task that waits for the next event is
+/// cancelled.
 public struct NodeEvents: AsyncSequence, Sendable {
     /// An event, and when the node learned of it.
     public typealias Element = TimedEvent

@@ -2,6 +2,9 @@ import InklingCore
 import InklingModel
 import InklingWire
 
+/// The stay of a node in a chat, from joining to leaving. Another stay in the same chat is another object.
+final class Membership: Sendable {}
+
 /// One chat that a node is in, and what the node knows of the people there.
 package final class JoinedChat {
     let chat: Chat
@@ -11,6 +14,8 @@ package final class JoinedChat {
     /// The instance name that was asked for first.
     let instance: String
     let joinedAt: Instant
+    /// This stay of the node in the chat, for handles on it.
+    let membership = Membership()
     /// Everybody who was met there, in this run or an earlier one.
     private(set) var met: [PublicKey: MetPeer] = [:]
     /// What discovery lists, by instance.

@@ -17,7 +17,9 @@ extension Node {
     /// - Parameter chat: The chat, of which neither the name nor the secret is that of a chat that the node is in.
     /// - Throws: ``NodeError/chatExists(_:)`` (the name, or the secret, is in use by a chat of this node),
     ///   ``NodeError/tooManyChats``, ``NodeError/stopped``.
-    public func join(_ chat: Chat) throws(NodeError) {
+    /// - Returns: A handle on the chat, good until the node leaves it. Code that goes by the chat's name needs none.
+    @discardableResult
+    public func join(_ chat: Chat) throws(NodeError) -> ChatHandle {
         guard !isStopped else { throw .stopped }
         guard joinedChat(chat.name) == nil else { throw .chatExists(chat.name) }
         let keys = chat.keys
@@ -33,7 +35,15 @@ extension Node {
         let key = ownKey
         discovery?.join(keys, port: port, first: advertisement) { Advertisement.random(key: key, keys: keys) }
         drain()
+        return ChatHandle(chat: chat, node: self, membership: entry.membership)
     }
+
+    /// Joins the open chat of that name, as ``join(_:)-(Chat)`` does.
+    ///
+    /// - Parameter name: Is brought into NFC.
+    /// - Throws: ``NodeError/chatName(_:)``, and the errors of ``join(_:)-(Chat)``.
+    @discardableResult
+    public func join(_ name: String) throws(NodeError) -> ChatHandle { try join(Chat(name)) }
 
     /// Leaves a chat: its peers get a farewell, and nothing is kept except when they were last seen. Messages that were not
     /// acknowledged yet fail with ``FailureReason/left``.
@@ -52,6 +62,7 @@ extension Node {
         drain()
         joined.removeAll { $0 === entry }
         observers.finish(chat: chat)
+        take(readers.finish(chat: chat))
     }
 
     // MARK: Typing
@@ -254,14 +265,17 @@ extension Node {
     /// latest state alone.
     public func typing(in chat: String) -> AsyncStream<[InklingModel.Person]> {
         let (stream, continuation) = AsyncStream<[Person]>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        guard joinedChat(chat) != nil, !isStopped else {
-            continuation.finish()
-            return stream
-        }
+        observeTyping(in: joinedChat(chat), continuation)
+        return stream
+    }
+
+    /// Yields who is typing in a chat, now and at each change; finishes at once without a chat.
+    func observeTyping(in entry: JoinedChat?, _ continuation: AsyncStream<[Person]>.Continuation) {
+        guard let chat = entry?.name, !isStopped else { return continuation.finish() }
         let id = observers.add(continuation, chat: chat)
         end(id, with: continuation)
-        continuation.yield(typingPeople(in: chat))
-        return stream
+        // A reader that dropped its stream before this has ended it.
+        if case .terminated = continuation.yield(typingPeople(in: chat)) { observers.remove(id) }
     }
 
     /// The people of a chat, also those of earlier runs, who are offline: first the current state, then each change,
@@ -307,6 +321,9 @@ extension Node {
     // MARK: Helpers
 
     func joinedChat(_ name: String) -> JoinedChat? { joined.first { $0.name == name } }
+
+    /// The chat of a handle; nil when the node has left it, also if it has joined one of that name again.
+    func joinedChat(_ handle: ChatHandle) -> JoinedChat? { joined.first { $0.membership === handle.membership } }
 
     func joinedChat(_ id: ChatID) -> JoinedChat? { joined.first { $0.id == id } }
 

@@ -1,11 +1,18 @@
 import InklingCore
 import InklingModel
 import NIOCore
+import Synchronization
 
 /// Those who read what happens to a node.
 struct EventReaders {
-    private var next = 0
-    private var mailboxes: [Int: EventMailbox] = [:]
+    private static let ids = Atomic(0)
+    private struct Reader {
+        let mailbox: EventMailbox
+        /// The chat whose events it reads; nil for all chats and notices.
+        let chat: String?
+    }
+
+    private var readers: [Int: Reader] = [:]
     /// The messages that some readers have not taken, and how many readers.
     private var untaken: [UInt64: Int] = [:]
     /// What came while nobody was there to read it, by chat.
@@ -16,14 +23,16 @@ struct EventReaders {
     var timer: Scheduled<Void>?
 
     /// Whether nobody reads.
-    var isEmpty: Bool { mailboxes.isEmpty && !hasFrontEnd }
-    var areWatched: Bool { mailboxes.values.contains(where: \.isWatched) }
+    var isEmpty: Bool { readers.isEmpty && !hasFrontEnd }
+    var areWatched: Bool { readers.values.contains(where: \.mailbox.isWatched) }
+    /// Whether somebody reads notices.
+    var readNotices: Bool { hasFrontEnd || readers.values.contains { $0.chat == nil } }
 
-    /// The number of a reader who comes.
-    mutating func nextID() -> Int {
-        next += 1
-        return next
-    }
+    /// Whether somebody reads the events of a chat.
+    private func read(_ chat: String) -> Bool { readNotices || readers.values.contains { $0.chat == chat } }
+
+    /// The number of a reader who comes, on whichever thread.
+    static func nextID() -> Int { ids.add(1, ordering: .relaxed).newValue }
 
     /// What nobody was told.
     mutating func takeUntold() -> [String: EventQueue.Gap] {
@@ -31,29 +40,36 @@ struct EventReaders {
         return untold
     }
 
-    mutating func add(_ mailbox: EventMailbox, _ id: Int) { mailboxes[id] = mailbox }
+    /// What nobody was told of a chat.
+    mutating func takeUntold(in chat: String) -> EventQueue.Gap? { untold.removeValue(forKey: chat) }
 
-    /// All readers are told. A message that none of them has yet is held.
+    /// - Parameter chat: The chat whose events it reads; nil for all chats and notices.
+    mutating func add(_ mailbox: EventMailbox, _ id: Int, chat: String? = nil) {
+        readers[id] = Reader(mailbox: mailbox, chat: chat)
+    }
+
+    /// All readers of the event's chat are told. A message that none of them has yet is held.
     ///
     /// - Parameter isAnswered: Whether somebody else was told of this outcome.
     /// - Returns: The messages that nobody is waited for to take any more.
     mutating func tell(_ timed: TimedEvent, isAnswered: Bool) -> [UInt64] {
         var holders = hasFrontEnd ? 1 : 0
         var released: [UInt64] = []
-        for id in mailboxes.keys.sorted() {
-            switch mailboxes[id]?.put(timed) {
+        for id in readers.keys.sorted() {
+            guard let reader = readers[id], reader.chat == nil || reader.chat == timed.event.chat else { continue }
+            switch reader.mailbox.put(timed) {
             case .waiting: holders += 1
             case .ended: released += remove(id)
-            case .taken, .missed, nil: break
+            case .taken, .missed: break
             }
         }
         switch timed.event {
         case .message(let chat, _, let number, _):
-            if isEmpty { miss(messages: 1, in: chat, at: timed.at) }
+            if !read(chat) { miss(messages: 1, in: chat, at: timed.at) }
             guard holders > 0 else { return released + [number] }
             untaken[number] = holders
         case .delivered(let chat, _, _), .failed(let chat, _, _, _):
-            if isEmpty, !isAnswered { miss(outcomes: 1, in: chat, at: timed.at) }
+            if !read(chat), !isAnswered { miss(outcomes: 1, in: chat, at: timed.at) }
         case .peer, .typing, .notice, .missed: break
         }
         return released
@@ -67,7 +83,7 @@ struct EventReaders {
 
     /// The messages that the reader took, as far as it was the last to do so. One whose sequence has ended is gone.
     mutating func collectTaken(by id: Int) -> [UInt64] {
-        guard let mailbox = mailboxes[id] else { return [] }
+        guard let mailbox = readers[id]?.mailbox else { return [] }
         return mailbox.isFinished ? remove(id) : release(mailbox.collectTaken())
     }
 
@@ -75,10 +91,10 @@ struct EventReaders {
     ///
     /// - Returns: The messages that nobody is waited for to take any more.
     mutating func remove(_ id: Int) -> [UInt64] {
-        guard let mailbox = mailboxes.removeValue(forKey: id) else { return [] }
+        guard let mailbox = readers.removeValue(forKey: id)?.mailbox else { return [] }
         let (numbers, gaps) = mailbox.close()
-        if isEmpty {
-            for (chat, gap) in gaps { miss(messages: gap.messages, outcomes: gap.outcomes, in: chat, at: gap.at) }
+        for (chat, gap) in gaps where !read(chat) {
+            miss(messages: gap.messages, outcomes: gap.outcomes, in: chat, at: gap.at)
         }
         return release(mailbox.collectTaken()) + release(numbers)
     }
@@ -87,7 +103,7 @@ struct EventReaders {
     ///
     /// - Returns: The messages that nobody is waited for to take any more.
     mutating func look() -> [UInt64] {
-        mailboxes.keys.sorted().flatMap { release(mailboxes[$0]?.look(patience: NodeLimits.readerLooks) ?? []) }
+        readers.keys.sorted().flatMap { release(readers[$0]?.mailbox.look(patience: NodeLimits.readerLooks) ?? []) }
     }
 
     /// One reader waits for these messages no more, or has them.
@@ -101,12 +117,24 @@ struct EventReaders {
         }
     }
 
+    /// Ends the sequences of a chat that was left; a reader can still take the events that wait in them.
+    ///
+    /// - Returns: The messages that nobody is waited for to take any more.
+    mutating func finish(chat: String) -> [UInt64] {
+        var released: [UInt64] = []
+        for id in readers.keys.sorted() where readers[id]?.chat == chat {
+            guard let mailbox = readers.removeValue(forKey: id)?.mailbox else { continue }
+            released += release(mailbox.finish())
+        }
+        return released
+    }
+
     /// Ends all sequences; what waits in them can be read.
     ///
     /// - Returns: The messages that nobody is waited for to take any more.
     mutating func finish() -> [UInt64] {
-        for mailbox in mailboxes.values { mailbox.finish() }
-        mailboxes = [:]
+        for reader in readers.values { reader.mailbox.finish() }
+        readers = [:]
         timer?.cancel()
         timer = nil
         defer { untaken = [:] }
@@ -122,7 +150,7 @@ extension Node {
     /// gets. While events are read somewhere, a message counts as taken when all who read have taken it.
     public func events() -> NodeEvents {
         guard !isStopped else { return NodeEvents.ended }
-        let id = readers.nextID()
+        let id = EventReaders.nextID()
         var queue = EventQueue()
         for (chat, gap) in readers.takeUntold() { queue.miss(gap, in: chat) }
         for notice in earlyNotices { queue.add(notice) }
@@ -130,16 +158,49 @@ extension Node {
             queue.begin(
                 chat: entry.name, present: entry.present.values.map(\.user), typing: typingPeople(in: entry.name))
         }
+        let reader = reader(id, queue)
+        earlyNotices = []
+        readers.add(reader.mailbox, id)
+        return NodeEvents(reader)
+    }
+
+    /// The events of one chat, from the state at the time of the node's next step on.
+    nonisolated func events(of chat: ChatHandle) -> NodeEvents {
+        let id = EventReaders.nextID()
+        let reader = reader(id, EventQueue())
+        let mailbox = reader.mailbox
+        eventLoop.execute { [self] in assumeIsolated { $0.add(mailbox, id, to: chat) } }
+        return NodeEvents(reader)
+    }
+
+    private func add(_ mailbox: EventMailbox, _ id: Int, to chat: ChatHandle) {
+        guard let entry = joinedChat(chat), !isStopped else {
+            mailbox.finish()
+            return
+        }
+        // A sequence that its reader has dropped already leaves the table when the event loop comes to `forgetReader`.
+        readers.add(mailbox, id, chat: entry.name)
+        let now = Node.wallClock()
+        if let gap = readers.takeUntold(in: entry.name) {
+            let missed = Event.missed(chat: entry.name, messages: gap.messages, outcomes: gap.outcomes)
+            _ = mailbox.put(TimedEvent(at: gap.at, event: missed))
+        }
+        for peer in others(in: entry.name) {
+            let reason: PresenceReason = peer.presence == .away ? .away : .hello
+            _ = mailbox.put(TimedEvent(at: now, event: .peer(chat: entry.name, peer, why: reason)))
+        }
+        _ = mailbox.put(TimedEvent(at: now, event: .typing(chat: entry.name, typingPeople(in: entry.name))))
+        watchReaders()
+    }
+
+    private nonisolated func reader(_ id: Int, _ queue: EventQueue) -> EventReader {
         let loop = eventLoop
         let mailbox = EventMailbox(queue) { [weak self] in
             loop.execute { [weak self] in self?.assumeIsolated { $0.collectTaken(by: id) } }
         }
-        let reader = EventReader(mailbox) { [weak self] in
+        return EventReader(mailbox) { [weak self] in
             loop.execute { [weak self] in self?.assumeIsolated { $0.forgetReader(id) } }
         }
-        earlyNotices = []
-        readers.add(mailbox, id)
-        return NodeEvents(reader)
     }
 
     /// All who read are told.
@@ -154,7 +215,7 @@ extension Node {
         if case .notice(let notice) = event { standingNotices.note(notice) }
         frontEnd?.value.add(.event(timed))
         for number in readers.tell(timed, isAnswered: isAnswered) { endpoint.messageTaken(number) }
-        if readers.isEmpty, case .notice = event {
+        if !readers.readNotices, case .notice = event {
             earlyNotices.append(timed)
             if earlyNotices.count > NodeLimits.unheardNotices { earlyNotices.removeFirst() }
         }

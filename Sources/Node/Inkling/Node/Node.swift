@@ -7,7 +7,8 @@ import Synchronization
 
 /// A node: one identity in up to 32 chats (L-39), and the only place that performs what the protocol asks for.
 ///
-/// Start one with ``start(_:logger:)``, read ``events()``, and ``join(_:)`` a chat. From then on chats go by their names.
+/// Start one with ``start(_:logger:)`` and ``join(_:)-(String)`` a chat. Use the chat by the ``ChatHandle`` that this returns,
+/// or by its name.
 /// Everything may be called from any task.
 ///
 /// The actor runs on the event loop of its socket. Between an input to the protocol and the draining of its outputs

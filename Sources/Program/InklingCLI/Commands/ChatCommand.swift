@@ -99,8 +99,8 @@ struct ChatCommand: ParsableCommand {
             interfacesPath: options.node.interfacesPath(file, isForProgram: json))
     }
 
-    /// The daemon to attach to. A second node of the same person would be a stranger to others, and set off their
-    /// warning about a known name with a different key.
+    /// The daemon to attach to. Peers would take a second node of the same person for a stranger, and warn about a
+    /// known name with a different key.
     private func daemon() throws -> DaemonConnection? {
         guard !ephemeral else { return nil }
         guard options.attachment.standalone else { return try options.daemon() }

@@ -2,10 +2,10 @@ import Inkling
 import InklingText
 import Logging
 
-/// What commands are run with that are in a chat for a while. They share the identity with a chat that the user has open:
-/// for the others both are one person.
+/// The settings of commands that are in a chat for a while. Such a command shares the identity with an open chat of the
+/// user, so peers see one person.
 extension ChatOptions {
-    /// - Parameter given: How the chat was named, if it was.
+    /// - Parameter given: The argument that names the chat; nil where none does.
     func commandSettings(chat given: String?, indicator: IndicatorStyle? = nil) throws -> ChatSettings {
         let file = try settingsOptions.settings()
         let chat = try secrets.chatToJoin(given, default: file.chat)
@@ -21,20 +21,20 @@ extension ChatOptions {
 }
 
 extension ChatSettings {
-    /// What to do when nobody is there.
+    /// The advice for a chat without other people.
     var nobodyText: String {
         "nobody else is in \(SafeText.line(chat.name)) now; find out why with: inkling doctor\(SafeText.line(arguments))"
     }
 }
 
 extension Labels {
-    /// What people in a chat are called, those who were met there before included: as at the prompt.
+    /// Labels the people in a chat, and those met there before, as the prompt does.
     init(ownName: String, _ peers: [Peer]) {
         self.init(ownName: ownName)
         for peer in peers { update(Person(peer)) }
     }
 
-    /// The label of somebody who may have come since.
+    /// Returns the label of a person who may have joined since.
     mutating func marked(_ peer: Peer) -> String {
         update(Person(peer))
         return label(of: peer.user.description).marked

@@ -11,9 +11,9 @@ struct DaemonOptions: ParsableArguments {
         completion: .directory)
     var stateDir: String?
 
-    /// Asks the daemon one thing.
+    /// Asks the daemon for one answer.
     ///
-    /// - Returns: its answer, who it is, and the version of its program.
+    /// - Returns: the answer, the identity of the daemon's node, and the version of its program.
     /// - Throws: `CommandFailure` where none runs, and an `ExitCode` where it refuses.
     func ask(_ request: ServiceRequest) throws -> (answer: ServiceAnswer, daemon: NodeIdentity, version: String) {
         let connection: DaemonConnection
@@ -38,7 +38,7 @@ struct DaemonOptions: ParsableArguments {
 }
 
 extension ChatSettings {
-    /// What a command needs that asks a daemon for something, and is in no chat.
+    /// The settings of a command that asks a daemon and joins no chat.
     fileprivate init(asking daemon: DaemonConnection) throws {
         self.init(
             node: Configuration(name: ""), chat: try Chat("lobby"), arguments: "", mode: .plain, indicator: .standard,

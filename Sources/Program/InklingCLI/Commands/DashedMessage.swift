@@ -1,22 +1,23 @@
 import ArgumentParser
 import InklingText
 
-/// A message of `inkling send` that begins with a dash, as options do: it must not be taken for one, be it for a wish for
-/// help, with which the command would seem to have done well.
+/// A message of `inkling send` that begins with a dash. The parser would take such a message for an option. With an
+/// option of the help, the command would succeed without a message sent.
 package enum DashedMessage {
-    /// Why the words can't be used; one line that says what to do.
+    /// The reason to refuse the words, with advice, in one line.
     package struct Refusal: Error, Equatable {
         package let text: String
     }
 
-    /// Words that make the parser tell something, and the program end well.
+    /// Words that make the parser print a text and the program exit with 0.
     private static let questions: Set<String> = ["-h", "-help", "--help", "--help-hidden", "--version"]
-    /// Stands for a message while the words are tried. No argument of a program has a NUL.
+    /// The stand-in for a message in a trial run of the parser. No argument of a program has a NUL.
     private static let standIn = "\0"
 
-    /// The words for the parser. A message that no option can be, as it has a blank, comes to stand behind `--`.
+    /// Returns the words for the parser. A message with a blank can't be an option, so the function moves the message
+    /// behind `--`.
     ///
-    /// - Parameter words: what follows the program's name.
+    /// - Parameter words: the words after the program's name.
     /// - Throws: ``Refusal`` for another message that begins with a dash.
     package static func arranged(_ words: [String]) throws(Refusal) -> [String] {
         guard words.first == "send", words.count > 2 else { return words }
@@ -25,7 +26,7 @@ package enum DashedMessage {
         for index in dashed where isMessage(index, in: words) {
             let word = words[index]
             guard word.contains(where: \.isWhitespace) else {
-                // The parser has the better answer where an option is one, and the message is missing.
+                // The parser has the better error where the word is an option and the message is missing.
                 if parsed(words[..<end] + [standIn] + words[end...]) != nil { continue }
                 throw refusal(word)
             }
@@ -33,13 +34,13 @@ package enum DashedMessage {
             others.remove(at: index)
             return others + (end == words.endIndex ? ["--"] : []) + [word]
         }
-        // In letters behind one dash the parser finds the -h of the help, whatever the others are.
+        // In a group of letters behind one dash, the parser finds the -h of the help among any others.
         let group = dashed.map { words[$0] }.first { !$0.hasPrefix("--") && $0.contains("h") }
         if let group, !dashed.contains(where: { questions.contains(words[$0]) }) { throw refusal(group) }
         return words
     }
 
-    /// Whether the message is at that place, as the parser reads the words.
+    /// Whether the parser reads the word at this index as the message.
     private static func isMessage(_ index: Int, in words: [String]) -> Bool {
         var words = words
         words[index] = standIn

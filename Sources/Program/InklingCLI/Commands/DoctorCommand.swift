@@ -66,10 +66,11 @@ struct DoctorCommand: ParsableCommand {
         }
     }
 
-    /// The daemon whose node is asked, if one runs, and what there is to say of it. Unlike other commands it starts none.
+    /// Returns the running daemon, if any, and the findings about daemons. Unlike other commands, the doctor starts no
+    /// daemon.
     private func daemon(of user: DoctorUser, arguments: String) throws -> (DaemonConnection?, [Finding]) {
         guard !options.attachment.standalone else { return (nil, []) }
-        // Whom root stands for has a daemon that root can't use.
+        // Root can't use the daemon of the user for whom root runs the doctor.
         let others = user.other.flatMap { other in
             user.othersNode.map { Finding.daemon(of: other.name, $0, arguments: arguments) }
         }

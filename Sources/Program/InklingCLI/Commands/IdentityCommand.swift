@@ -28,7 +28,7 @@ struct IdentityCommand: ParsableCommand {
 
         var directory: String? { stateDir ?? Configuration.defaultStateDirectory }
 
-        /// The identity, which has to be there.
+        /// Returns the identity, or throws where none is kept.
         func identity() throws -> KeptIdentity {
             guard let identity = try KeptIdentity.read(directory: directory) else {
                 let path = SafeText.line(directory ?? "")
@@ -132,15 +132,15 @@ struct IdentityCommand: ParsableCommand {
     }
 }
 
-/// Files that are for their owner alone.
+/// Files that only their owner can read.
 package enum ProtectedFile {
-    /// - Parameter replacing: whether a regular file of that name may be replaced. Nothing else ever is.
+    /// - Parameter replacing: whether to replace a regular file of that name. Nothing else is ever replaced.
     package static func write(_ text: String, to path: String, replacing: Bool) throws {
         let shown = SafeText.line(path)
         if let kind = SmallFile.kindUnlessRegular(path) {
             throw CommandFailure(text: "\(shown) is \(kind), not a regular file; choose another name")
         }
-        // Beside it first, so that whatever happens there is never half a key under the name.
+        // The function writes a file beside the old one first, so that a crash leaves no half key under the name.
         let new = replacing ? "\(path).new" : path
         if replacing { unlink(new) }
         let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

@@ -2,7 +2,7 @@ import ArgumentParser
 import Inkling
 import InklingText
 
-/// The program's version: what `--version`, `ready` and the control socket say, and the package is called.
+/// The version in `--version`, in `ready`, on the control socket, and in the name of the package.
 let programVersion = "0.3.0"
 
 package struct InklingCommand: ParsableCommand {
@@ -44,13 +44,13 @@ package struct InklingCommand: ParsableCommand {
     }
 }
 
-/// Tells why the program can't go on, in one line on standard error.
+/// The reason why the program stops, in one line on standard error.
 struct CommandFailure: Error {
     let text: String
-    /// 64 for what was asked for wrongly.
+    /// 64 for a wrong use of the command.
     var status: Int32 = 1
 
-    /// Says it and gives the exit status to leave with.
+    /// Prints the reason and returns the exit status.
     func report() -> ExitCode {
         Output.error.write(line: "inkling: " + text)
         return ExitCode(status)

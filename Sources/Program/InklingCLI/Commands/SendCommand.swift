@@ -32,13 +32,13 @@ struct SendCommand: ParsableCommand {
 
     private static let maximumBytes = 64 << 10
 
-    /// What the one or two arguments are: where an invite names the chat, the only one is the message.
+    /// The chat and the message. Where an invite names the chat, the only argument is the message.
     private var given: (chat: String?, text: String) {
         if let text { return (chat, text) }
         return (nil, chat)
     }
 
-    /// The message, as it was given.
+    /// The message as the user typed the text.
     var message: String { given.text }
 
     func validate() throws {
@@ -67,7 +67,7 @@ struct SendCommand: ParsableCommand {
                 if json { try report(settings.chat, [], [], result.labels) }
                 throw CommandFailure(text: "not sent: " + settings.nobodyText)
             }
-            // A node that ends says nothing more about people who have not answered.
+            // A node that stops reports no more peers as unanswered.
             let missed = outcome.failed.map { ($0.peer, $0.why) } + outcome.unanswered.map { ($0, .quit) }
             try report(settings.chat, outcome.delivered, missed, result.labels)
             if !outcome.reachedAll { throw ExitCode(1) }
@@ -106,7 +106,7 @@ struct SendCommand: ParsableCommand {
         case .silence: "out of reach"
         case .quit, .stalled: "no answer"
         case .full: "too many links"
-        // Theirs or this one was started again, or was stopped for longer than the others wait.
+        // One of the two nodes restarted, or was stopped for longer than peers wait.
         case .lostState: "connection lost"
         case .replaced: "restarted"
         case .bye, .will, .left, .blocked: "left"

@@ -17,9 +17,9 @@ struct StatusCommand: ParsableCommand {
             inkling status --json | jq '[.chats[].waiting] | add'
             """)
 
-    /// The exit status where none is running, as service managers have it.
+    /// The exit status where no daemon runs, by the convention of service managers.
     private static let notRunning: Int32 = 3
-    /// The exit status where that can't be said, or one does not answer.
+    /// The exit status where a daemon does not answer, or the state is unknown.
     private static let unknown: Int32 = 4
 
     @Flag(help: "Print one JSON object.")
@@ -30,7 +30,7 @@ struct StatusCommand: ParsableCommand {
     func run() throws {
         try CommandFailure.reporting {
             let connection: DaemonConnection
-            // Who asks whether one runs does not start it.
+            // This command starts no daemon.
             switch DaemonSearch(stateDirectory: daemon.stateDir) {
             case .found(let found): connection = found
             case .noNode where isListenedFor:
@@ -71,13 +71,13 @@ struct StatusCommand: ParsableCommand {
             try answersNothing(isDaemon: true)
             throw CommandFailure(text: SafeText.line(error.text), status: Self.unknown)
         } catch is ExitCode {
-            // Why was said.
+            // The request reported the reason already.
             try answersNothing(isDaemon: true)
             throw ExitCode(Self.unknown)
         }
     }
 
-    /// Whether a service manager listens for a daemon, to start it when somebody connects.
+    /// Whether a service manager listens for a daemon, and starts the daemon at the first connection.
     private var isListenedFor: Bool {
         SocketPath.places(stateDirectory: daemon.stateDir).contains(where: UnixSocket.isListening(at:))
     }
@@ -97,7 +97,7 @@ struct StatusCommand: ParsableCommand {
     private static func lines(_ status: NodeStatus, _ identity: NodeIdentity, _ daemonVersion: String) -> [String] {
         let start = LocalTime(wall: status.since)
         let difference = VersionDifference.text(daemon: daemonVersion, program: programVersion)
-        // This command is one of them.
+        // This command is one of the front ends.
         let others = status.frontEnds - 1
         return [
             "running since \(start.day.text) \(start.text), \(difference ?? "version \(programVersion)")",

@@ -59,7 +59,7 @@ struct StopCommand: ParsableCommand {
     }
 }
 
-/// What the end of a daemon means for its chats.
+/// The effects of a daemon's end on its chats.
 package enum DaemonEnd {
     package static func lines(_ chats: [ChatStatus]) -> [String] {
         let kept = chats.filter(\.isKept).map { SafeText.line($0.name) }

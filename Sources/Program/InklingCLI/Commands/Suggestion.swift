@@ -1,14 +1,14 @@
 import ArgumentParser
 import InklingText
 
-/// What to say to somebody who has misspelled a command.
+/// The advice for a misspelled command.
 package enum Suggestion {
-    /// How many letters of a word may be wrong.
+    /// The most wrong letters in a word.
     private static let mistakes = 2
 
-    /// Nil unless the first word that should be a command is none.
+    /// Returns the error for an unknown command; nil where the first word is a command.
     ///
-    /// - Parameter arguments: what follows the program's name.
+    /// - Parameter arguments: the words after the program's name.
     package static func complaint(about arguments: [String]) -> String? {
         complaint(about: arguments[...], in: InklingCommand.self, path: "inkling")
     }
@@ -29,7 +29,7 @@ package enum Suggestion {
         return "there is no command \"\(path) \(SafeText.line(word))\"; \(advice)"
     }
 
-    /// The word that is most like another one; nil if none is.
+    /// Returns the word nearest to another word; nil if none is near.
     package static func nearest(to word: String, among words: [String]) -> String? {
         let word = Array(word.lowercased())
         let ranked = words.map { (distance: distance(word, Array($0)), text: $0) }.min { $0.distance < $1.distance }
@@ -37,7 +37,7 @@ package enum Suggestion {
         return ranked.text
     }
 
-    /// How many letters were left out, added, replaced, or swapped with their neighbours.
+    /// Returns the number of letters left out, added, replaced, or swapped with their neighbours.
     private static func distance(_ left: [Character], _ right: [Character]) -> Int {
         guard left.count <= 32 else { return .max }
         var rows = [Array(0...right.count)]

@@ -12,7 +12,7 @@ final class DaemonProgram {
     private var configuration: Configuration
     private let path: String
     private let options: NodeOptions
-    /// The settings that it was started with.
+    /// The settings at the start.
     private let settings: SettingsFile
     private let readSettings: () throws -> SettingsFile
     private let loop: any EventLoop
@@ -31,21 +31,22 @@ final class DaemonProgram {
 
     private enum Phase {
         case starting
-        /// Another node holds the state directory, and this one is started by whoever comes.
+        /// Another node holds the state directory, and a connection to the service manager's socket started this
+        /// daemon.
         case waiting(ListeningSocket)
         case running(LocalNode, NodeHub, ControlServer)
         case ending
     }
 
-    /// How often a socket of the service manager is looked at while another node holds the state directory.
+    /// The interval at which a waiting daemon checks the service manager's socket.
     private static let waitStep = TimeAmount.milliseconds(250)
 
-    /// Runs until it is told to end.
+    /// Runs the daemon until a signal ends the loop.
     ///
     /// - Parameters:
-    ///   - path: where to listen, unless the service manager does so already.
-    ///   - options: what it was started with.
-    ///   - readSettings: reads the settings anew.
+    ///   - path: where to listen, unless the service manager listens already.
+    ///   - options: the options of the daemon.
+    ///   - readSettings: reads the settings once more.
     static func run(
         _ configuration: Configuration, _ settings: SettingsFile, at path: String, _ options: NodeOptions,
         _ readSettings: @escaping () throws -> SettingsFile
@@ -93,7 +94,7 @@ final class DaemonProgram {
         begin(handedOver)
     }
 
-    /// - Parameter socket: that of the service manager, if it has one.
+    /// - Parameter socket: the socket of the service manager, if any.
     private func begin(_ socket: ListeningSocket?) {
         if let obstacle { return refuse(obstacle, socket) }
         LocalNode.start(configuration, on: loop, logger: logger) { [self] result in
@@ -106,8 +107,8 @@ final class DaemonProgram {
         }
     }
 
-    /// Why the node would have no identity that lasts. It is looked at before there is a node: with the state directory,
-    /// another node may hold the port as well.
+    /// Why the node would have no lasting identity. The check precedes the start of the node, because another node of
+    /// the state directory may hold the port too.
     private var obstacle: TemporaryIdentity? {
         guard let store = try? KeyStore.open(directory: configuration.stateDirectory) else { return nil }
         defer { store.close() }
@@ -124,7 +125,7 @@ final class DaemonProgram {
         wait(socket)
     }
 
-    /// Why there can be no daemon without an identity that lasts.
+    /// Returns the reason why a daemon can't run without a lasting identity.
     private static func text(_ reason: TemporaryIdentity, stateDirectory: String?) -> String {
         guard case .inUse(let directory) = reason else { return SafeText.line(reason.text) }
         switch DaemonSearch(stateDirectory: stateDirectory) {
@@ -184,7 +185,7 @@ final class DaemonProgram {
         let path = "\(directory)/\(KeptChatsFile.name)"
         guard mayKeep else {
             logger.error("the list of chats to stay in is left as it is, and forgets this change")
-            // The answer has to come after the request.
+            // The answer must follow the request.
             return loop.assumeIsolated().execute {
                 completion(
                     "\(path) can't be used, so no chat can be kept. Repair or remove it, and start the daemon again.")
@@ -217,7 +218,7 @@ final class DaemonProgram {
 
     // MARK: While another node has the state directory
 
-    /// The next who comes finds out whether it is free.
+    /// Checks at the next connection whether the state directory is free.
     private func wait(_ socket: ListeningSocket) {
         loop.assumeIsolated().scheduleTask(in: Self.waitStep) { [self] in
             guard case .waiting = phase else { return }
@@ -235,7 +236,7 @@ final class DaemonProgram {
         }
     }
 
-    /// Whoever waits to be served is told why that can't be.
+    /// Sends the reason to each waiting front end, and closes the connection.
     private func turnAway(_ socket: ListeningSocket) {
         let line = JSONLine(
             on: "error",
@@ -251,7 +252,7 @@ final class DaemonProgram {
         }
     }
 
-    // MARK: Messages that nobody looks at
+    // MARK: Messages that no front end shows
 
     private func unseen(_ timed: TimedEvent, _ rank: SenderRank) {
         guard !hook.command.isEmpty, case .message(let chat, let person, _, let text) = timed.event,
@@ -265,7 +266,7 @@ final class DaemonProgram {
         followHook()
     }
 
-    /// The command of the settings, or none where others could have chosen it.
+    /// Returns the command of the settings; empty where other users could have chosen the command.
     private func trusted(_ command: [String]) -> [String] {
         guard let program = command.first else { return [] }
         let fault = HookTrust.fault(
@@ -330,7 +331,7 @@ final class DaemonProgram {
         stop()
     }
 
-    /// Says goodbye to everybody, and ends when the front ends were told and everything is written.
+    /// Says goodbye to all peers. The daemon ends when front ends know of the end and the node has written everything.
     private func stop() {
         switch phase {
         case .starting, .waiting:

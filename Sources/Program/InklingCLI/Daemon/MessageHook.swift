@@ -4,23 +4,23 @@ import InklingModel
 import InklingText
 import NIOCore
 
-/// The command of the settings that is started for messages that nobody looks at, such as one that shows a notification.
+/// The command of the settings for messages that no front end shows, such as a program that shows a notification.
 ///
-/// It is started without a shell. The texts of others are in its environment, without bidirectional controls, and without
-/// control characters other than line feeds. Signs that a shell or a notification interprets stay in them. They are never
-/// among its arguments, which all users of a machine can read.
+/// The command runs without a shell. The texts of others are in the environment, without bidirectional controls, and
+/// without control characters other than line feeds. Signs that a shell or a notification interprets stay in the texts.
+/// No argument has such a text, because all users of a machine can read arguments.
 package final class MessageHook {
     /// Milliseconds between two starts for the same chat.
     package static let interval: Int64 = 2_000
-    /// How many of them may run at the same time that were started less than ``longestCounted`` ago.
+    /// The most commands that run at the same time and are younger than ``longestCounted``.
     package static let mostRunning = 8
-    /// Milliseconds after which one that still runs, such as a dialog, keeps no other from being started.
+    /// Milliseconds after which a running command, such as a dialog, no longer counts for ``mostRunning``.
     package static let longestCounted: Int64 = 30_000
-    /// How many may run at all. When there are more, the oldest one is ended.
+    /// The most commands at all. With more, the oldest one is killed.
     package static let mostAtAll = 32
-    /// Milliseconds between SIGTERM and SIGKILL for one that is ended.
+    /// Milliseconds between SIGTERM and SIGKILL for a killed command.
     package static let endingTime: Int64 = 2_000
-    /// How long a name or a text may be in the environment, in bytes of UTF-8: the system takes no more than 128 KiB.
+    /// The longest name or text in the environment, in bytes of UTF-8. The system allows at most 128 KiB.
     package static let longestValue = 4_096
     /// Variables that the command does not get: secrets, and those of the service manager.
     private static let withheld = [
@@ -45,33 +45,32 @@ package final class MessageHook {
 
     /// The program and its arguments; empty for none.
     package var command: [String]
-    /// When it was last started, by chat.
+    /// The last start, by chat.
     private var starts: [String: Int64] = [:]
-    /// Those that run, the oldest first.
+    /// The running commands, the oldest first.
     private var running: [Child] = []
-    /// When those were last looked at.
+    /// The time of the last check of ``running``.
     private var lookedAt: Int64 = 0
-    /// The message of each chat for which it could not be started yet: the latest of those of the highest rank.
+    /// The message of each chat whose command must wait: the latest among those of the highest rank.
     private var waiting: [String: Message] = [:]
-    /// What is wrong with the command, each time that this changes.
+    /// Reports each new fault of the command.
     private let report: (String) -> Void
     private var reported: String?
 
-    /// - Parameter report: called with what is wrong when the command can't be started, or says by its exit status that
-    ///   it failed.
+    /// - Parameter report: called with the fault when the command can't start, or its exit status shows a failure.
     package init(_ command: [String], report: @escaping (String) -> Void = { _ in }) {
         self.command = command
         self.report = report
     }
 
-    /// Somebody said something in a chat that nobody looks at. If it can't be started for that now, because it was a
-    /// moment ago or too many of them run, it is started at ``nextDeadline`` for one message of the chat: the latest of
-    /// those whose senders the user knows best.
+    /// Starts the command for a message that no front end shows. A chat with a start a moment ago waits, and so does
+    /// each chat while ``mostRunning`` commands run. At ``nextDeadline`` the command starts for one message of the
+    /// chat: the latest from the senders whom the user knows best.
     ///
     /// - Parameters:
-    ///   - label: what they are called.
-    ///   - user: their user ID.
-    ///   - rank: how well the user knows them.
+    ///   - label: the label of the sender.
+    ///   - user: the user ID of the sender.
+    ///   - rank: how well the user knows the sender.
     ///   - now: milliseconds of a steady clock.
     /// - Returns: Whether the command was started.
     @discardableResult
@@ -108,15 +107,15 @@ package final class MessageHook {
         }
     }
 
-    /// When ``tick(at:isUnseen:)`` is to be called: while a message waits, or the command runs.
+    /// The time of the next ``tick(at:isUnseen:)``, while a message waits or a command runs.
     package var nextDeadline: Int64? {
         let due = waiting.keys.map { max(starts[$0] ?? 0, countedRunning < Self.mostRunning ? 0 : lookedAt) }
         return (due + (running.isEmpty ? [] : [lookedAt])).min().map { $0 + Self.interval }
     }
 
-    /// Starts it for what waited, where it is due.
+    /// Starts the command for each waiting message that is due.
     ///
-    /// - Parameter isUnseen: whether still nobody looks at that chat.
+    /// - Parameter isUnseen: whether still no front end shows that chat.
     package func tick(at now: Int64, isUnseen: (String) -> Bool) {
         reap(at: now)
         for (chat, message) in waiting.sorted(by: { $0.key < $1.key }) {
@@ -128,7 +127,7 @@ package final class MessageHook {
         }
     }
 
-    /// Takes note of those that have ended.
+    /// Removes the commands that have ended.
     private func reap(at now: Int64) {
         lookedAt = now
         running = running.filter { child in
@@ -150,10 +149,10 @@ package final class MessageHook {
         }
     }
 
-    /// How many keep others from being started.
+    /// The number of commands that count for ``mostRunning``.
     private var countedRunning: Int { running.count { lookedAt - $0.started < Self.longestCounted } }
 
-    /// Ends the oldest one if there are too many, with all that it started.
+    /// Kills the oldest command if there are too many, with its process group.
     private func endOldest(at now: Int64) {
         guard running.count > Self.mostAtAll, let index = running.firstIndex(where: { $0.ending == nil }) else {
             return
@@ -173,7 +172,7 @@ package final class MessageHook {
         let code: Int32
     }
 
-    /// As much of a text as a value may be long.
+    /// Returns a text, cut to ``longestValue``.
     package static func value(_ text: String) -> String {
         guard text.utf8.count > longestValue else { return text }
         var cut = text.prefix(longestValue)
@@ -193,8 +192,8 @@ package final class MessageHook {
         return inherited + values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
     }
 
-    /// Starts a program with nothing to read; what it prints goes where the daemon's errors go. The program
-    /// gets no other descriptor of the daemon: the last action closes all from 3 on.
+    /// Starts a program with an empty input, and its output on the daemon's standard error. The last action closes all
+    /// other descriptors of the daemon, from 3 on.
     private static func start(
         _ program: String, _ arguments: [String], environment: [String]
     ) -> Result<pid_t, StartError> {
@@ -207,7 +206,8 @@ package final class MessageHook {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // What the daemon ignores or blocks is its own concern; and it is not ended with the daemon by a terminal.
+        // The program inherits no ignored or blocked signals. Its own process group keeps it running when a terminal
+        // ends the daemon.
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)

@@ -1,11 +1,11 @@
 import Glibc
 import NIOCore
 
-/// What the service manager that started the daemon is told: systemd's protocol (`sd_notify`), or nothing where nobody
-/// asked for it.
+/// The messages to the service manager that started the daemon, by systemd's protocol (`sd_notify`). Without a service
+/// manager the daemon sends none.
 package struct ServiceManager {
     private let socket: String?
-    /// How often it wants to hear that all is well; nil if it does not.
+    /// The interval at which the manager wants a sign of life; nil if it wants none.
     private let watchdogInterval: TimeAmount?
 
     /// - Parameters:
@@ -16,17 +16,17 @@ package struct ServiceManager {
         socket = path.flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
         let microseconds = environment("WATCHDOG_USEC").flatMap { Int64($0) }
         let isMeant = environment("WATCHDOG_PID").map { $0 == String(process) } ?? true
-        // Half of it, as the convention recommends.
+        // Half of the interval, by the convention.
         watchdogInterval = isMeant ? microseconds.flatMap { $0 > 1 ? .microseconds($0 / 2) : nil } : nil
     }
 
-    /// Whether there is one.
+    /// Whether a service manager started the daemon.
     package var isThere: Bool { socket != nil }
 
-    /// Front ends are served from now on.
+    /// Reports that the daemon serves front ends.
     package func ready() { tell("READY=1") }
 
-    /// The settings are being read anew; ``ready()`` is to follow.
+    /// Reports that the daemon reads its settings again. ``ready()`` follows.
     package func reloading() {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
@@ -34,13 +34,13 @@ package struct ServiceManager {
         tell("RELOADING=1\nMONOTONIC_USEC=\(microseconds)")
     }
 
-    /// The daemon is about to end.
+    /// Reports that the daemon is about to end.
     package func stopping() { tell("STOPPING=1") }
 
-    /// Says in one line how it goes.
+    /// Reports the daemon's state in one line.
     package func status(_ text: String) { tell("STATUS=\(text)") }
 
-    /// Says that all is well, as often as that is wanted, from the loop that does the work.
+    /// Sends signs of life from the loop that does the work, as often as the manager wants them.
     func watch(on loop: any EventLoop) {
         guard let watchdogInterval, socket != nil else { return }
         loop.assumeIsolated().scheduleTask(in: watchdogInterval) { [self] in

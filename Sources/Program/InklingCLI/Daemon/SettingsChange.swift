@@ -1,17 +1,17 @@
 import InklingModel
 
-/// What a daemon that runs does about a settings file that was changed.
+/// The effects of a changed settings file on a running daemon.
 package struct SettingsChange: Equatable {
-    /// The name to take; nil to keep the one that it has.
+    /// The new name; nil to keep the present one.
     package let name: String?
     package let messageHook: [String]
     package let goesAwayAlone: Bool
-    /// The settings that hold from the next start on, by their full names.
+    /// The settings that take effect at the next start, by their full names.
     package let needingRestart: [String]
 
     /// - Parameters:
-    ///   - started: the settings that the daemon was started with.
-    ///   - present: those that the file has now.
+    ///   - started: the settings at the daemon's start.
+    ///   - present: the settings in the file now.
     ///   - isNamed: whether an option names the user.
     ///   - choosesInterfaces: whether options choose the interfaces.
     package init(from started: SettingsFile, to present: SettingsFile, isNamed: Bool, choosesInterfaces: Bool) {
@@ -29,12 +29,12 @@ package struct SettingsChange: Equatable {
         needingRestart = fixed.filter(\.1).map(\.0)
     }
 
-    /// What is to be done for the settings that hold from the next start on; nil if there are none.
+    /// Returns the advice for settings that take effect at the next start; nil if none changed.
     ///
     /// - Parameters:
     ///   - isService: whether a service manager runs the daemon.
     ///   - process: the ID of its process.
-    ///   - options: those that it was started with, each with a blank before it.
+    ///   - options: the options at the daemon's start, each with a blank before it.
     package func advice(isService: Bool, process: Int32, options: String) -> String? {
         guard !needingRestart.isEmpty else { return nil }
         let command =

@@ -1,18 +1,18 @@
 import InklingModel
 import InklingText
 
-/// The labels of people who speak while nobody looks. They are those of the prompt: made beside all who are present or
-/// were met before, so an impostor is not called like the friend who is silent.
+/// The labels of people who speak while no front end shows the chat. As at the prompt, each label differs from those of
+/// all people present or met before. So an impostor does not get the label of a silent friend.
 package struct SpeakerLabels {
-    /// Milliseconds for which the people of a chat are taken to be the same, besides the one who speaks.
+    /// Milliseconds for which a list of the people in a chat stays valid. The speaker is always added.
     package static let refreshInterval: Int64 = 2_000
-    /// The chats that are remembered: as many as a node can be in (L-39).
+    /// The most chats with labels: as many as a node can be in (L-39).
     package static let mostChats = 32
 
     private struct Speakers {
         var labels: Labels
         let ownName: String
-        /// When the people were asked for, in milliseconds.
+        /// The time of the request for the people, in milliseconds.
         let made: Int64
     }
 
@@ -20,11 +20,11 @@ package struct SpeakerLabels {
 
     package init() {}
 
-    /// Returns the label of somebody who said something just now, with their mark.
+    /// Returns the label of a person who just spoke, with their mark.
     ///
     /// - Parameters:
-    ///   - sender: What the node knows of this person; nil if it knows nothing.
-    ///   - people: Returns those who are in the chat or were met there, with what the node knows of them.
+    ///   - sender: The node's data about this person; nil if there are none.
+    ///   - people: Returns the people in the chat, and those met there, with the node's data about them.
     ///   - now: Milliseconds of a steady clock.
     package mutating func label(
         of person: Person, _ sender: Peer?, in chat: String, ownName: String, at now: Int64, people: () -> [Peer]
@@ -34,7 +34,7 @@ package struct SpeakerLabels {
         }
         var speakers = kept ?? Speakers(labels: Labels(ownName: ownName, people()), ownName: ownName, made: now)
         if chats.count >= Self.mostChats { chats = [:] }
-        // Nobody knows yet whether a name that comes without anything else is that of another person.
+        // A name without other data may still be the name of another person.
         speakers.labels.update(sender.map { Labels.Person($0) } ?? Labels.Person(person))
         chats[chat] = speakers
         return speakers.labels.label(of: person.user.description).marked

@@ -1,13 +1,13 @@
 import InklingText
 
-/// What a doctor says of the daemon and its version.
+/// The doctor's findings about the daemon and its version.
 extension Finding {
     private static let daemonCheck = "daemon"
 
     /// - Parameters:
     ///   - version: the version of the daemon's program.
     ///   - port: the UDP port of its node.
-    ///   - root: whether it is root's, and not that of the person who asks.
+    ///   - root: whether root runs the doctor and owns the daemon.
     package static func daemon(version: String, program: String, port: UInt16, ofRoot root: Bool = false) -> Finding {
         let text = "\(root ? "root's" : "yours") runs, on UDP port \(port), and its node is asked who is in the chat"
         guard let difference = VersionDifference.text(daemon: version, program: program) else {
@@ -18,7 +18,7 @@ extension Finding {
             look: "inkling status    (shows since when it runs, and both versions)")
     }
 
-    /// No daemon of the user who runs the doctor runs.
+    /// The finding where the user who runs the doctor has no daemon.
     ///
     /// - Parameter isNodeThere: whether a chat uses the identity.
     package static func noDaemon(isNodeThere: Bool, ofRoot root: Bool = false) -> Finding {
@@ -31,11 +31,11 @@ extension Finding {
             : .ok(daemonCheck, "\(start), and none is needed: the doctor has a node of its own")
     }
 
-    /// What root finds of the daemon of somebody else, which it can't use.
+    /// The finding for root about another user's daemon, which root can't use.
     ///
     /// - Parameters:
     ///   - user: the login name.
-    ///   - arguments: those of the doctor, with a blank before each.
+    ///   - arguments: the doctor's arguments, with a blank before each.
     package static func daemon(of user: String, _ node: OthersNode, arguments: String) -> Finding {
         switch node {
         case .none: .ok(daemonCheck, "\(user) runs none, and none is needed: the doctor has a node of its own")
@@ -51,7 +51,7 @@ extension Finding {
         }
     }
 
-    /// A node uses the state directory, and it can't be attached to.
+    /// The finding where a node uses the state directory but the doctor can't attach to the node.
     static func daemon(_ failure: DaemonConnection.Failure, ofRoot root: Bool, isManaged: Bool) -> Finding {
         switch failure {
         case _ where failure.isNobody: .noDaemon(isNodeThere: true, ofRoot: root)
@@ -77,7 +77,7 @@ extension Finding {
                 + "have to upgrade the older one.")
     }
 
-    /// - Parameter isManaged: whether a service manager runs it.
+    /// - Parameter isManaged: whether a service manager runs the daemon.
     package static func unusableDaemon(_ reason: String, isManaged: Bool) -> Finding {
         .problem(
             daemonCheck, "a node of yours runs, but no daemon can be used: \(reason)",

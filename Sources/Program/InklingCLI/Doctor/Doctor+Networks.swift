@@ -1,14 +1,14 @@
 import Glibc
 import Inkling
 
-/// What a doctor examines of the networks: the interfaces, multicast, the port and the firewall.
+/// The doctor's checks of the networks: the interfaces, multicast, the port and the firewall.
 extension Doctor {
     var selection: InterfaceSelection {
         if !configuration.interfaces.isEmpty { return .named(configuration.interfaces) }
         return configuration.excludedInterfaces.isEmpty ? .automatic : .except(configuration.excludedInterfaces)
     }
 
-    /// Returns those that are used.
+    /// Returns the interfaces that the node uses.
     func examineInterfaces() -> [NetworkInterface] {
         let check = "interfaces"
         let all = Interfaces.all()
@@ -21,7 +21,7 @@ extension Doctor {
                     spoken:
                         "My computer does not have the network interface that I told Inkling to use: I have to choose "
                         + "another."))
-            // The rest is looked at as if none was named.
+            // The other checks run as if the user had named no interface.
             configuration.interfaces = []
             configuration.excludedInterfaces = []
         }
@@ -88,7 +88,7 @@ extension Doctor {
         say(.ok("multicast", source.map { "it leaves from \($0)" } ?? "it has no route, but discovery needs none"))
     }
 
-    /// Returns the port that a node can use, and the datagrams that were lost.
+    /// Returns the port that a node can use, and the lost datagrams.
     func examinePort(_ interfaces: [NetworkInterface]) -> (port: UInt16, lost: [SocketProbe.Echo]) {
         let check = "UDP port"
         let wanted = configuration.port
@@ -128,7 +128,8 @@ extension Doctor {
         return (0, [])
     }
 
-    /// One finding for all own addresses: they have one cause, which the firewall's rules may have named.
+    /// Reports one finding for all own addresses. They have one cause, and the firewall's rules may have named the
+    /// cause.
     func tellOfLost(_ lost: [SocketProbe.Echo]) {
         guard let reason = lost.first?.failure else { return }
         let check = "UDP port"
@@ -145,7 +146,7 @@ extension Doctor {
         }
     }
 
-    /// - Parameter lost: the datagrams to the own addresses that were lost.
+    /// - Parameter lost: the lost datagrams to the own addresses.
     func examineFirewall(_ interfaces: [NetworkInterface], lost: [SocketProbe.Echo]) {
         guard !lost.isEmpty || Self.firewallTools.contains(where: { HostTools.path(of: $0) != nil }) else {
             return say(.note("firewall", "no program for its rules is installed here, so there is most likely none"))
@@ -170,7 +171,7 @@ extension Doctor {
 
     private static let firewallTools = ["nft", "iptables", "iptables-legacy", "ufw", "firewall-cmd"]
 
-    /// Nil if they can't be read.
+    /// Returns the rules; nil if the program can't read them.
     private func firewallRules() -> String? {
         guard HostTools.path(of: "nft") != nil else {
             unread = Finding.Unread(

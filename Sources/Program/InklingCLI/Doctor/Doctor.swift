@@ -5,29 +5,29 @@ import InklingModel
 import InklingText
 import Logging
 
-/// Examines one thing after the other, and says what it finds.
+/// Runs one check after the other, and prints the findings.
 final class Doctor {
     var configuration: Configuration
     private let chat: Chat
-    /// Whose node is asked who is in the chat; nil for one of the doctor's own.
+    /// The daemon whose node finds the people in the chat; nil for a node of the doctor's own.
     private let daemon: DaemonConnection?
-    /// What there is to say of daemons; nothing where nobody asked for it.
+    /// The findings about daemons; empty with `--standalone`.
     private let daemonFindings: [Finding]
     let user: DoctorUser
-    /// How many others answer in the chat, on other machines.
+    /// The number of people on other machines who answer in the chat.
     private var present = 0
     /// How a shell names the chat to a command, with a blank before it.
     let arguments: String
-    /// The options that it was started with, in the same way.
+    /// The doctor's options, in the same form.
     let options: String
     private let logLevel: Logger.Level
     private let isTalking: Bool
     private var findings: [Finding] = []
-    /// Whether a firewall rule was named that keeps out discovery, or the chat: what follows from it is no problem of
-    /// its own.
+    /// Whether a finding names a firewall rule that drops discovery, or the chat. The doctor reports no consequence of
+    /// such a rule as a problem.
     var isDiscoveryWalled = false
     var isChatWalled = false
-    /// Why the firewall's rules are not known; nil if they are.
+    /// Why the doctor does not know the firewall's rules; nil if the rules are known.
     var unread: Finding.Unread?
     private static let searchTime = Duration.seconds(5)
 
@@ -47,14 +47,14 @@ final class Doctor {
         self.isTalking = isTalking
     }
 
-    /// - Throws: an `ExitCode` if it could not be finished.
+    /// - Throws: an `ExitCode` if the checks did not finish.
     func run() throws -> [Finding] {
         examineState()
         for finding in daemonFindings { say(finding) }
         var isReachable = configuration.discovery ? examineDaemons() : true
         let interfaces = examineInterfaces()
         examineMulticast(interfaces)
-        // The port of a daemon is known to be its own.
+        // The port of a daemon belongs to the daemon.
         let (freePort, lost) = daemon == nil ? examinePort(interfaces) : (0, [])
         examineFirewall(interfaces, lost: lost)
         tellOfLost(lost)
@@ -67,10 +67,10 @@ final class Doctor {
         return findings
     }
 
-    /// The port of the node that is in the chat, or is to be; 0 for any.
+    /// The port of the node in the chat; 0 for any port.
     var nodePort: UInt16 { daemon?.daemon?.port ?? configuration.port }
 
-    /// What it found, in one sentence for somebody on the telephone.
+    /// The result in one sentence, to read to somebody on the telephone.
     var summary: String {
         Summary.sentence(findings, present: present, chat: chat.name, isFirewallKnown: unread == nil)
     }
@@ -141,7 +141,7 @@ final class Doctor {
         let folder = access("/run/avahi-daemon", F_OK) == 0 ? "/run/avahi-daemon" : "/var/run/avahi-daemon"
         let fix = Self.avahiStart
         if let reason = HostTools.failureToConnect("\(folder)/socket") {
-            // Without a bus it can't be asked for anything, whether it runs or not.
+            // Without a bus the doctor can't reach the daemon, running or not.
             say(
                 .problem(
                     "Avahi", "the discovery daemon is not running\(reason)", fix: fix,
@@ -166,7 +166,7 @@ final class Doctor {
 
     // MARK: Discovery
 
-    /// Returns whether others may be found.
+    /// Returns whether the node may find others.
     private func examineDiscovery() -> Bool {
         let check = "discovery"
         switch DiscoveryProbe.announceAndFind(selection, port: 9, within: Self.searchTime) {
@@ -191,12 +191,12 @@ final class Doctor {
         configuration.port = port
         configuration.sendsTyping = false
         configuration.lastWill = false
-        // A second node with the user's key, or with the user's name and another key, would not go unnoticed.
+        // Peers would notice a second node with the user's key, or with the user's name and another key.
         configuration.name = DoctorName.random()
         configuration.isEphemeral = true
         configuration.knownPeersToRead = user.other?.directory ?? configuration.stateDirectory
         let settings = ChatSettings(
-            // A node of the doctor's own says nothing in the chat.
+            // A node of the doctor's own writes nothing in the chat.
             node: configuration, chat: chat, isConfirmed: daemon == nil, arguments: arguments, mode: .plain,
             indicator: .standard,
             reducedMotion: true, decorated: false, logLevel: logLevel, daemon: daemon)
@@ -294,7 +294,7 @@ final class Doctor {
     }
 
     private func tellOfSilent(_ seen: SeenInChat) {
-        // What a known wall keeps out needs no further look.
+        // Peers behind a known firewall rule need no probe.
         let isLookedAt = !seen.silent.isEmpty && !isChatWalled
         let reaches = isLookedAt ? ReachProbe.run(seen.silent.flatMap(\.addresses)) : [:]
         let isWireless = Interfaces.matching(selection, from: Interfaces.all()).contains {

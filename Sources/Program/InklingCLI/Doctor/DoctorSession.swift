@@ -3,11 +3,11 @@ import InklingModel
 import NIOCore
 import NIOPosix
 
-/// Looks for a while who is in a chat, who is announced in it, and who in others.
+/// Looks for people in a chat, and for announcements in this chat and others, for ``duration``.
 final class DoctorSession: CommandSession {
-    /// How long it looks, in milliseconds.
+    /// The length of the search, in milliseconds.
     private static let duration: Int64 = 4_000
-    /// When it measures the round trips, from the beginning.
+    /// Milliseconds from the beginning to the measurement of round trips.
     private static let measuring: Int64 = 3_000
 
     let host: SessionHost
@@ -15,37 +15,37 @@ final class DoctorSession: CommandSession {
     private let began: Int64
     private let thread = NIOThreadPool(numberOfThreads: 1)
     private var phase = Phase.looking
-    /// Everybody who is announced, in whatever chat; nil while they are looked for.
+    /// The announced nodes of all chats; nil during the search.
     private var announced: [String: String?]?
     private var people: [Peer]?
     private var known: [KnownPeer]?
     private var sightings: (own: String?, found: [Sighting])?
     private(set) var result: Result<Sights, NodeError>?
 
-    /// What it saw at the end.
+    /// The results of the search.
     struct Sights {
-        /// Who the node is.
+        /// The identity of the node.
         var identity: NodeIdentity
-        /// Who is in the chat, or was met there before, by name.
+        /// The people in the chat or met there before, by name.
         var people: [Peer]
-        /// Who was met anywhere.
+        /// The people met in any chat.
         var known: [KnownPeer]
-        /// Who is announced in the chat.
+        /// The nodes announced in the chat.
         var sightings: [Sighting]
-        /// How many are announced in other chats, on other machines.
+        /// The number of nodes on other machines announced in other chats.
         var elsewhere: Int
     }
 
     private enum Phase {
         case looking
-        /// The round trips are being measured.
+        /// The node measures the round trips.
         case measuring
-        /// What was asked for is still to come.
+        /// The session waits for answers.
         case asking
         case over
     }
 
-    /// - Parameter looksElsewhere: whether announcements can be looked for.
+    /// - Parameter looksElsewhere: whether the session can look for announcements.
     init(_ host: SessionHost, looksElsewhere: Bool) {
         self.host = host
         self.looksElsewhere = looksElsewhere
@@ -54,7 +54,7 @@ final class DoctorSession: CommandSession {
 
     private var chat: String { host.settings.chat.name }
 
-    /// The doctor has its own way of saying it.
+    /// The doctor prints findings in place of notices.
     func take(notice: String) {}
 
     func begin() {
@@ -62,7 +62,7 @@ final class DoctorSession: CommandSession {
         host.node?.ask(host.settings.join)
     }
 
-    // MARK: What it finds
+    // MARK: Results
 
     func take(_ output: ServiceOutput) {
         switch output {
@@ -84,7 +84,7 @@ final class DoctorSession: CommandSession {
             return
         }
         thread.start()
-        // It waits, which keeps the node from nothing there.
+        // The search blocks, and must not stop the loop.
         thread.runIfActive(eventLoop: host.loop) { DiscoveryProbe.instances(within: .milliseconds(Self.duration)) }
             .assumeIsolated().whenComplete { [self] result in
                 thread.shutdownGracefully { _ in }
@@ -98,7 +98,7 @@ final class DoctorSession: CommandSession {
             return
         }
         let inChat = Set(sightings.found.map(\.instance) + [sightings.own].compactMap { $0 })
-        // Other chats of this machine say nothing of others.
+        // The other chats of this machine do not count.
         let here = sightings.own.flatMap { announced[$0] ?? nil }
         let elsewhere = announced.filter { !inChat.contains($0.key) && (here == nil || $0.value != here) }
         end(
@@ -133,7 +133,7 @@ final class DoctorSession: CommandSession {
         }
     }
 
-    // MARK: The end
+    // MARK: End
 
     private func end(_ result: Result<Sights, NodeError>) {
         phase = .over

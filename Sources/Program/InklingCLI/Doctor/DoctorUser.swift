@@ -3,9 +3,9 @@ import Inkling
 import InklingModel
 import InklingText
 
-/// Who runs a doctor, and whose chats on this machine are theirs.
+/// The user of a doctor, and the owner of the chats on this machine.
 struct DoctorUser {
-    /// The user whom root stands for: the owner of the state directory that is looked at, or whoever called `sudo`.
+    /// The user for whom root runs the doctor: the owner of the state directory, or the caller of `sudo`.
     struct Other {
         let name: String
         let user: uid_t
@@ -15,13 +15,13 @@ struct DoctorUser {
     /// The login name.
     let name: String
     let isRoot: Bool
-    /// The state directory that is looked at.
+    /// The state directory of the check.
     let directory: String?
     let other: Other?
-    /// Whether the state directory is the other's.
+    /// Whether the state directory belongs to the other user.
     let isOthersDirectory: Bool
 
-    /// - Parameter stateDirectory: the one of the configuration.
+    /// - Parameter stateDirectory: the state directory of the configuration.
     init(stateDirectory directory: String?) {
         name = Self.name(of: geteuid())
         isRoot = geteuid() == 0
@@ -43,7 +43,7 @@ struct DoctorUser {
         }
     }
 
-    /// The identities that chats of this user have here, and whose they are: several for root alone.
+    /// The identities of this user's chats on this machine, with their owners. Only root has several.
     var identities: [UserID: String] {
         var identities: [UserID: String] = [:]
         if let other, let identity = KeptIdentity.user(in: other.directory) { identities[identity] = other.name }
@@ -53,8 +53,8 @@ struct DoctorUser {
         return identities
     }
 
-    /// What runs for the other. A daemon is one only if the other or root answers at its socket: a stranger's program is
-    /// not.
+    /// The other user's node. A daemon counts only if the other user or root listens at its socket. A stranger's
+    /// program does not.
     var othersNode: OthersNode? {
         guard let other else { return nil }
         guard KeyStore.isInUse(directory: other.directory) else { return OthersNode.none }
@@ -68,7 +68,8 @@ struct DoctorUser {
         return SafeText.line(String(cString: name))
     }
 
-    /// The owner of a place, or of the first folder above it that is not root's; else of the home folder.
+    /// Returns the owner of a path, or of the first folder above it that is not root's; else the owner of the home
+    /// folder.
     private static func owner(of path: String) -> uid_t? {
         var place = path[...]
         var places: [String] = []
@@ -85,23 +86,24 @@ struct DoctorUser {
     }
 }
 
-/// What runs for a user whose node the doctor can't use.
+/// The node of a user whose node the doctor can't use.
 package enum OthersNode: Sendable {
     case none
-    /// A node, and no daemon.
+    /// A node that is not a daemon.
     case chat
     case daemon
 }
 
-/// What the doctor's own node is called: nobody is to take it for the user, whose key it does not have.
+/// The name of the doctor's own node. People should not take the doctor for the user, because the doctor has another
+/// key.
 package enum DoctorName {
-    /// How many numbers there are.
+    /// The count of numbers.
     package static let numbers = 100_000
     private static let maximumHostSize = 40
 
     /// - Parameters:
     ///   - host: the name of this machine.
-    ///   - number: another one each time: a name that comes back with another key looks like somebody who takes it.
+    ///   - number: a new number for each run. A name that returns with another key looks like an impostor.
     package static func text(host: String, number: Int) -> String {
         let name = "doctor \(number % numbers)"
         let first = host.prefix { $0 != "." }

@@ -1,7 +1,7 @@
 import InklingControl
 import InklingText
 
-/// What a doctor found out about one thing.
+/// The result of one check.
 package struct Finding: Equatable, Sendable {
     package enum Status: String, Sendable {
         case ok, note, problem
@@ -10,12 +10,12 @@ package struct Finding: Equatable, Sendable {
     package let check: String
     package let status: Status
     package let text: String
-    /// The line that fixes it, or leads on.
+    /// The command that fixes the problem, or leads further.
     package private(set) var fix: String?
-    /// Whether the line shows more, and fixes nothing by itself.
+    /// Whether the command shows more and fixes nothing.
     package let isLook: Bool
-    /// A problem as one tells it to somebody on the telephone: one sentence without commands and addresses; nil for what
-    /// is none.
+    /// The problem in one sentence without commands and addresses, to read to somebody on the telephone; nil for other
+    /// findings.
     package let spoken: String?
 
     private init(
@@ -34,8 +34,8 @@ package struct Finding: Equatable, Sendable {
     }
 
     /// - Parameters:
-    ///   - fix: the line that fixes it.
-    ///   - look: where there is no such line, one that shows more.
+    ///   - fix: the command that fixes the problem.
+    ///   - look: a command that shows more, where no command fixes the problem.
     package static func note(_ check: String, _ text: String, fix: String? = nil, look: String? = nil) -> Finding {
         Finding(check, .note, text, fix: fix, look: look)
     }
@@ -46,7 +46,7 @@ package struct Finding: Equatable, Sendable {
         Finding(check, .problem, text, fix: fix, look: look, spoken: spoken)
     }
 
-    /// The same for whoever runs the doctor: root needs no `sudo`, and where there is none, another way has to do.
+    /// Returns the finding for the present user. Root needs no `sudo`. Without `sudo`, the user has to become root.
     package func adapted(isRoot: Bool, hasSudo: Bool) -> Finding {
         guard isRoot || !hasSudo, let fix else { return self }
         let starts = fix.replacing(#/(^|&& |; |then: )sudo (-E )?/#) { $0.output.1 }

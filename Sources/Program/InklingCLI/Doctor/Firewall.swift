@@ -1,26 +1,26 @@
-/// What a firewall does to the datagrams of a node, as far as its rules can be read.
+/// The effect of a firewall on the datagrams of a node, as far as the rules can be read.
 ///
-/// The rules are followed as the kernel would for a datagram that begins something: chain by chain, with their jumps.
-/// Where a condition can't be decided from here, such as an address or a rate, a rule that lets pass is believed to do
-/// so, and one that drops counts only if it names the port.
+/// The walk follows the rules as the kernel does for the first datagram of a flow: chain by chain, with their jumps.
+/// Some conditions can't be decided from here, such as an address or a rate. Then the walk trusts a rule that accepts.
+/// A rule that drops counts only if the rule names the port.
 package enum Firewall {
     package struct Obstacle: Equatable {
         package let rule: String
         package let fix: String
-        /// Whether the line only shows more.
+        /// Whether the command only shows more.
         package let isLook: Bool
-        /// Whether it is about what comes, or what leaves.
+        /// Whether the rule concerns arriving datagrams, and not leaving ones.
         package let isInput: Bool
-        /// What it drops.
+        /// Whether the rule drops mDNS.
         package let dropsDiscovery: Bool
         package let dropsChat: Bool
     }
 
     /// - Parameters:
-    ///   - rules: What `nft list ruleset` prints.
+    ///   - rules: The output of `nft list ruleset`.
     ///   - port: The node's UDP port; nil if the system chooses one.
     ///   - chosen: The ports that the system chooses among.
-    ///   - interfaces: Those that the node uses; nil if that is not known.
+    ///   - interfaces: The node's interfaces; nil if unknown.
     package static func obstacles(
         nftables rules: String, port: UInt16?, chosen: ClosedRange<UInt16> = 32_768...60_999,
         interfaces: Set<String>? = nil
@@ -58,28 +58,29 @@ package enum Firewall {
     }
 }
 
-/// The line that opens a firewall, or shows what closes it.
+/// The command that opens a firewall, or shows the rules that close it.
 private struct FirewallFix: Equatable {
     var line: String
     var isLook = false
 }
 
-/// The chain where something is dropped.
+/// The chain that drops datagrams.
 private struct FirewallPlace {
     let manager: FirewallTable.Manager
     let table: String
     let chain: String
     let isInput: Bool
-    /// That of the interfaces, where the manager has zones and it is known.
+    /// The zone of the interfaces, where the manager has zones and the zone is known.
     let zone: String?
 
-    /// Whether one line opens both.
+    /// Whether one command opens both.
     func isOpenedWith(_ other: FirewallPlace) -> Bool {
         guard manager == other.manager, isInput == other.isInput else { return false }
         return manager != .none || table == other.table && chain == other.chain
     }
 
-    /// What leaves has the own port as that of its source; that of its destination is somebody else's.
+    /// Returns the fix. A leaving datagram has the own port as its source port, and another node's port as its
+    /// destination.
     ///
     /// - Parameters:
     ///   - discovery: whether mDNS is dropped.
@@ -121,23 +122,23 @@ private struct FirewallPlace {
 /// A table of nftables rules.
 private struct FirewallTable {
     struct Chain {
-        /// Whether it sees what comes, or what leaves; nil if other chains lead to it.
+        /// Whether the chain sees arriving datagrams, and not leaving ones; nil if only other chains lead here.
         var isInput: Bool?
         var drops = false
         var rules: [String] = []
     }
 
-    /// What made the rules, and would make them again.
+    /// The program that made the rules, and would restore them.
     enum Manager {
         case none, ufw, firewalld
     }
 
-    /// With its family, such as "inet filter".
+    /// The name with its family, such as "inet filter".
     var name: String
     var chains: [(name: String, Chain)] = []
 
-    /// The zone of firewalld that the first of some interfaces is in: in the order of the rules, which end with the default
-    /// one.
+    /// Returns the zone of firewalld for the first of some interfaces, in the order of the rules. The default zone is
+    /// the last rule.
     func zone(of interfaces: Set<String>) -> String? {
         guard manager == .firewalld, let zones = chain("filter_INPUT_ZONES") else { return nil }
         for rule in zones.rules {
@@ -183,7 +184,7 @@ private struct FirewallWalk {
     let table: FirewallTable
     let port: UInt16
     let isInput: Bool
-    /// The ports that others may have: what leaves for a chat goes to one of them.
+    /// The possible ports of other nodes: the destinations of a chat's datagrams.
     let others: ClosedRange<UInt16>
     let interfaces: Set<String>?
 
@@ -193,7 +194,7 @@ private struct FirewallWalk {
     private enum End {
         case passes
         case drops(String)
-        /// The rules of the chain have come to their end.
+        /// No rule of the chain decided.
         case goesOn
         case leaves(chain: String, match: Match, returns: Bool)
         case returns
@@ -208,7 +209,7 @@ private struct FirewallWalk {
         }
     }
 
-    /// What drops it: a rule or a policy, with its chain.
+    /// Returns the rule or policy that drops the datagram, with its chain.
     func obstacle(in chain: String) -> String? {
         switch follow(chain, depth: 0) {
         case .drops(let rule): rule
@@ -242,7 +243,7 @@ private struct FirewallWalk {
         return .goesOn
     }
 
-    /// What a rule does with the datagram.
+    /// Returns the effect of a rule on the datagram.
     private func end(of rule: [Token], _ place: String) -> End {
         let verdicts: Set<String> = ["accept", "drop", "reject", "return", "jump", "goto"]
         guard let index = rule.firstIndex(where: { !$0.isQuoted && verdicts.contains($0.text) }) else { return .goesOn }
@@ -281,7 +282,7 @@ private struct FirewallWalk {
             case "meta", "ip", "ip6", "th": continue
             case "counter": if words.first == "packets" { words = words.dropFirst(4) }
             case "log", "nflog":
-                // What is written down, and how, decides nothing.
+                // A log statement decides nothing.
                 words = []
             case "comment": _ = value()
             case "udp":
@@ -292,13 +293,13 @@ private struct FirewallWalk {
             case "tcp", "sctp", "dccp", "icmp", "icmpv6", "igmp", "esp", "ah", "arp": return .never
             case "iif", "iifname": test { isInput ? isOwn($0) : .never }
             case "oif", "oifname": test { isInput ? .never : isOwn($0) }
-            // Both ports of mDNS are the same.
+            // An mDNS datagram has the same source and destination port.
             case "dport": test { isInput || isMDNS ? (holds($0, port) ? .always : .never) : holdsOthers($0) }
             case "sport":
                 test { !isInput || isMDNS ? (holds($0, port) ? .always : .never) : isWide($0) ? .perhaps : .never }
             case "daddr":
                 test { $0.hasPrefix("224.0.0.") || $0.hasPrefix("ff02:") ? (isMDNS ? .always : .never) : .perhaps }
-            // One host's address is not that of just anybody.
+            // A rule for one host's address does not match other hosts.
             case "saddr": test { $0.contains(where: "/-@".contains) ? .perhaps : .never }
             case "pkttype": test { $0 == "broadcast" ? .never : ($0 == "multicast") == isMDNS ? .always : .never }
             case "ct":
@@ -324,7 +325,7 @@ private struct FirewallWalk {
 
     private func holds(_ text: String, _ port: UInt16) -> Bool { Self.range(text)?.contains(port) ?? false }
 
-    /// Whether what leaves for others goes to one of those ports. Many have the port that is used here.
+    /// Whether those ports include the destinations of the chat's datagrams. Many nodes have the own node's port.
     private func holdsOthers(_ text: String) -> Match {
         guard let range = Self.range(text) else { return .never }
         if range.lowerBound <= others.lowerBound, range.upperBound >= others.upperBound { return .always }
@@ -346,19 +347,19 @@ private struct FirewallWalk {
         var isQuoted = false
     }
 
-    /// The words of a rule; what is in quotes or braces is one word.
+    /// Splits a rule into words. Text in quotes or braces is one word.
     private static func tokens(_ rule: String) -> [Token] {
         rule.matches(of: #/"([^"]*)"|\{[^}]*\}|[^\s"]+/#).map { match in
             match.output.1.map { Token(text: String($0), isQuoted: true) } ?? Token(text: String(match.output.0))
         }
     }
 
-    /// The elements of a set or a list; a value alone is its own.
+    /// Returns the elements of a set or a list; a single value is its own element.
     private static func elements(_ text: String) -> [String] {
         text.split { "{},\"".contains($0) || $0.isWhitespace }.map(String.init)
     }
 
-    /// A map from values to verdicts, as the rules that it replaces.
+    /// Returns the rules that a map from values to verdicts stands for.
     private static func unfolded(_ rule: [Token]) -> [[Token]] {
         guard let index = rule.firstIndex(where: { !$0.isQuoted && $0.text == "vmap" }), index + 1 < rule.count else {
             return [rule]

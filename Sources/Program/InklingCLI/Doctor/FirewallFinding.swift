@@ -1,13 +1,13 @@
-/// What a doctor says of the firewall, and of what it may be the reason for.
+/// The doctor's findings about the firewall and its possible effects.
 extension Finding {
     private static let firewallCheck = "firewall"
     private static let portsMustBeOpen = "UDP port 5353 and the chat's port must be open"
 
-    /// Why the firewall's rules are not known.
+    /// The reason why the doctor does not know the firewall's rules.
     package struct Unread: Equatable, Sendable {
         /// Such as "only root can read its rules".
         package let reason: String
-        /// The line that leads on.
+        /// The command that leads further.
         package let look: String
 
         package init(reason: String, look: String) {
@@ -16,15 +16,15 @@ extension Finding {
         }
     }
 
-    /// What becomes of datagrams to the own addresses.
+    /// The fate of datagrams to the own addresses.
     package enum Loss: Equatable, Sendable {
         case none
-        /// The system did not let them out, which is always a firewall.
+        /// The system refused to send them, which only a firewall causes.
         case refused
         case lost
     }
 
-    /// The rules can't be read.
+    /// The finding where the program can't read the rules.
     package static func firewall(_ unread: Unread, _ loss: Loss) -> Finding {
         switch loss {
         case .none: .note(firewallCheck, "\(unread.reason); \(portsMustBeOpen)", look: unread.look)
@@ -45,7 +45,7 @@ extension Finding {
         }
     }
 
-    /// A rule is in the way.
+    /// The finding for a rule that drops datagrams.
     ///
     /// - Parameter hasPort: whether the chat's port is known.
     package static func firewall(_ obstacle: Firewall.Obstacle, hasPort: Bool) -> Finding {
@@ -61,11 +61,11 @@ extension Finding {
                 spoken: "The firewall of my computer drops what Inkling sends to others: I have to let it pass.")
     }
 
-    /// A service that was announced is not found.
+    /// The finding where the probe does not find its own service.
     ///
     /// - Parameters:
-    ///   - isWalled: whether the firewall is known to keep discovery out.
-    ///   - unread: why its rules are not known; nil if they are.
+    ///   - isWalled: whether a known firewall rule drops discovery.
+    ///   - unread: why the rules are not known; nil if they are.
     package static func undiscovered(isWalled: Bool, _ unread: Unread?) -> Finding {
         let check = "discovery"
         let text = "a service that was announced was not found within 5 s"
@@ -84,7 +84,7 @@ extension Finding {
             spoken: "Avahi on my computer runs but finds nobody: I have to look at its settings.")
     }
 
-    /// A sentence for the telephone where the firewall is suspected, and its rules are not known.
+    /// A sentence for the telephone where a firewall with unknown rules is the suspect.
     static func suspicion(_ symptom: String) -> String {
         "My computer \(symptom), most likely because of its firewall: I have to look at its rules as root."
     }

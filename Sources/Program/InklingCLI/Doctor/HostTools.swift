@@ -2,13 +2,13 @@ import CProcess
 @preconcurrency import Glibc
 import InklingModel
 
-/// What runs on this machine beside Inkling.
+/// The other programs of this machine.
 package enum HostTools {
-    /// How long a command may take that is asked for something.
+    /// The longest time for the output of a command.
     private static let patience = Duration.seconds(10)
     private static let maximumOutput = 16 << 20
 
-    /// What a command prints; nil if there is none of that name, it fails, or it takes too long.
+    /// Returns the output of a command; nil if the command is missing, fails, or takes too long.
     package static func output(of command: [String]) -> String? {
         guard let path = path(of: command[0]), let (child, output) = start(path, command) else { return nil }
         let end = ContinuousClock.now + patience
@@ -19,7 +19,7 @@ package enum HostTools {
         return isSuccess ? bytes.map { String(decoding: $0, as: UTF8.self) } : nil
     }
 
-    /// Starts a program with nothing to read, and its output on a pipe.
+    /// Starts a program with an empty input, and its output on a pipe.
     private static func start(_ path: String, _ command: [String]) -> (child: pid_t, output: Int32)? {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return nil }
@@ -35,7 +35,7 @@ package enum HostTools {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // What this process ignores or blocks is its own concern.
+        // The program inherits no ignored or blocked signals.
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
@@ -52,7 +52,7 @@ package enum HostTools {
         return (child, ends[0])
     }
 
-    /// All that comes before the end of a pipe; nil if that does not come in time.
+    /// Reads a pipe to its end; nil if the end does not come in time.
     private static func read(_ pipe: Int32, until end: ContinuousClock.Instant) -> [UInt8]? {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -69,7 +69,7 @@ package enum HostTools {
         return nil
     }
 
-    /// Whether a child ends well, and in time; else it is ended.
+    /// Whether a child exits with 0 in time. The function kills a late child.
     private static func wait(for child: pid_t, until end: ContinuousClock.Instant) -> Bool {
         var status: Int32 = 0
         while true {
@@ -83,13 +83,13 @@ package enum HostTools {
         }
     }
 
-    /// Where a program is, also one for administrators.
+    /// Returns the path of a program, including programs for administrators.
     static func path(of program: String) -> String? {
         let folders = (ChatSettings.environment("PATH") ?? "").split(separator: ":").map(String.init)
         return (folders + ["/usr/sbin", "/sbin"]).map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 }
     }
 
-    /// The line that starts a service of the system: with the service manager where it runs and knows the service.
+    /// The command that starts a system service, through the service manager where it runs and knows the service.
     static func start(_ program: String, unit: String, without command: String, package: String) -> String {
         ServiceUnit.startLine(
             isInstalled: path(of: program) != nil, isManaged: ServiceUnit.isManaged(unit), unit: unit, without: command,
@@ -98,7 +98,7 @@ package enum HostTools {
 
     static let avahiStart = "sudo avahi-daemon -D --no-rlimits"
 
-    /// The line that starts the system bus, also where one that ended left its file, or one runs that nobody reaches.
+    /// The command that starts the system bus, even beside the file of a dead bus or a bus that no program can reach.
     static var busStart: String {
         let file = "/run/dbus/pid"
         var line = "sudo mkdir -p /run/dbus && "
@@ -110,8 +110,8 @@ package enum HostTools {
         return line + "sudo dbus-daemon --system --fork"
     }
 
-    /// The system's reason why nobody answers at a socket of the file system, with a blank, in parentheses. Empty if the
-    /// socket is missing, which says no more than the finding; nil if somebody answers.
+    /// Returns the system's reason for a failed connection to a socket, in parentheses after a blank. The text is empty
+    /// for a missing socket, because the finding says the same. Nil means a listener.
     static func failureToConnect(_ path: String) -> String? {
         do {
             close(try UnixSocket.connect(to: path))
@@ -121,7 +121,7 @@ package enum HostTools {
         }
     }
 
-    /// The own address that a datagram to the group of mDNS would leave from; nil without a route.
+    /// Returns the own source address of a datagram to the mDNS group; nil without a route.
     static func multicastSource() -> String? {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { return nil }
@@ -140,12 +140,12 @@ package enum HostTools {
         return String(cString: text)
     }
 
-    /// Whether an interface is one of a wireless network.
+    /// Whether an interface belongs to a wireless network.
     static func isWireless(_ interface: String) -> Bool {
         ["wireless", "phy80211"].contains { access("/sys/class/net/\(interface)/\($0)", F_OK) == 0 }
     }
 
-    /// The ports that the system chooses among.
+    /// Returns the range of ports that the system chooses from.
     static func chosenPorts() -> ClosedRange<UInt16>? {
         let text = try? SmallFile.text("/proc/sys/net/ipv4/ip_local_port_range", maximumBytes: 64)
         let ends = (text ?? "").split(whereSeparator: \.isWhitespace).compactMap { UInt16($0) }
@@ -161,7 +161,7 @@ package enum HostTools {
     }
 }
 
-/// The files by which a service manager knows a service.
+/// The files that make a service known to a service manager.
 package enum ServiceUnit {
     private static let folders = ["/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib"]
 
@@ -178,13 +178,13 @@ package enum ServiceUnit {
         return (own + folders).contains { isThere("\($0)/systemd/user/\(unit).service") }
     }
 
-    /// The line that starts a service.
+    /// Returns the command that starts a service.
     ///
     /// - Parameters:
-    ///   - isInstalled: whether its program is there.
-    ///   - isManaged: whether a service manager runs that knows it.
-    ///   - command: the line where there is no service manager.
-    ///   - package: what to install where the program is missing.
+    ///   - isInstalled: whether the machine has the service's program.
+    ///   - isManaged: whether a service manager runs and knows the service.
+    ///   - command: the command without a service manager.
+    ///   - package: the package to install where the program is missing.
     package static func startLine(
         isInstalled: Bool, isManaged: Bool, unit: String, without command: String, package: String
     ) -> String {

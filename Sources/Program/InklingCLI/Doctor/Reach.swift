@@ -1,29 +1,29 @@
 import InklingText
 
-/// How far something gets that is sent to a host on the same network.
+/// The reach of a datagram to a host on the same network.
 package enum Reach: Equatable, Sendable {
-    /// The system does not let it out: the firewall of this machine is in the way.
+    /// The system refuses to send the datagram: the firewall of this machine drops it.
     case forbidden
     /// The host says that no program has that port.
     case refused
-    /// The host answers on the link, and nothing comes of the datagram.
+    /// The host answers on the link, but not to the datagram.
     case heard
-    /// Not even the link answers: nobody has that address, or the network keeps the two apart.
+    /// The link does not answer: no host has the address, or the network separates the two hosts.
     case unheard
-    /// There is no telling, as beyond a router.
+    /// The result is unknown, as beyond a router.
     case unknown
 
-    /// The one that says most, of several addresses of one host.
+    /// Returns the most telling reach among the addresses of one host.
     package static func best(_ reaches: [Reach]) -> Reach {
         for reach in [Reach.refused, .forbidden, .heard, .unheard] where reaches.contains(reach) { return reach }
         return .unknown
     }
 
-    /// What the system's table of neighbours says of a host; nil if nothing yet. An address that was only overheard, as of
-    /// somebody who asked everybody for ours, says nothing.
+    /// Returns the state of a host in the system's table of neighbours; nil if there is none yet. An entry from a
+    /// request of the host for the own address does not count.
     ///
     /// - Parameters:
-    ///   - address: as `ip neigh` writes it, without an interface.
+    ///   - address: in the form of `ip neigh`, without an interface.
     ///   - table: the output of `ip neigh`.
     package static func neighbour(_ address: String, in table: String) -> Reach? {
         let states = table.split(whereSeparator: \.isNewline).compactMap { line -> Substring? in
@@ -35,14 +35,14 @@ package enum Reach: Equatable, Sendable {
     }
 }
 
-/// Somebody who is announced in the chat, and does not answer.
+/// A node that is announced in the chat but does not answer.
 package struct SilentPeer: Equatable, Sendable {
-    /// What they are called.
+    /// The label of the person.
     package var label: String
-    /// As HOST:PORT.
+    /// The addresses as HOST:PORT.
     package var addresses: [String]
     package var reach: Reach
-    /// Whether it would be reached by a wireless network.
+    /// Whether a wireless network leads to the node.
     package var isWireless: Bool
 
     package init(label: String, addresses: [String], reach: Reach, isWireless: Bool) {
@@ -52,11 +52,11 @@ package struct SilentPeer: Equatable, Sendable {
         self.isWireless = isWireless
     }
 
-    /// What is known beside who it is.
+    /// The known circumstances of a silent node.
     package struct Circumstances: Sendable {
-        /// Whether the own firewall is known to keep the chat out: the rest follows from that.
+        /// Whether a known rule of the own firewall drops the chat, which explains the rest.
         package var isWalled = false
-        /// Why the own firewall's rules are not known; nil if they are.
+        /// Why the rules of the own firewall are not known; nil if they are.
         package var unread: Finding.Unread?
         /// Whether the node that asked has the user's own key, which they may have blocked.
         package var isOneself = false
@@ -75,7 +75,7 @@ package struct SilentPeer: Equatable, Sendable {
 
     private static let check = "peers"
 
-    /// What a doctor says of it.
+    /// Returns the doctor's finding.
     package func finding(_ known: Circumstances) -> Finding {
         let announced = "\(label) is announced at \(addresses.joined(separator: ", ")), but does not answer"
         guard !known.isWalled else { return .note(Self.check, "\(announced); fix the firewall first") }
@@ -118,7 +118,7 @@ package struct SilentPeer: Equatable, Sendable {
         }
     }
 
-    /// A firewall is the first suspect: here, if nobody knows its rules.
+    /// Returns the finding for a lost datagram. A firewall is the first suspect: the own one, if its rules are unknown.
     private func dropped(
         _ start: String, because others: [String], _ known: Circumstances, spoken: String
     ) -> Finding {

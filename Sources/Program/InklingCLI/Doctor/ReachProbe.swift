@@ -1,23 +1,23 @@
 import Glibc
 
-/// Finds out how far something gets that is sent to hosts.
+/// Measures how far datagrams to hosts get.
 enum ReachProbe {
-    /// How often it is looked what the system has learned, in milliseconds: a host on the same link takes much less to
-    /// answer.
+    /// The interval between two looks at the system's table, in milliseconds. A host on the same link answers much
+    /// faster.
     private static let step: UInt32 = 500
-    /// How many times at most. A host of which the system knows the address from before is asked only after 5 s.
+    /// The most looks. The system asks a host with a known address again only after 5 s.
     private static let looks = 16
 
     private struct Target {
         let socket: Int32
-        /// The address as `ip neigh` has it.
+        /// The address in the form of `ip neigh`.
         let host: String
-        /// What the last look showed.
+        /// The result of the last look.
         var last: Reach?
         var reach: Reach?
     }
 
-    /// Sends empty datagrams, which no node takes for anything, to each address, until it is known how far they get.
+    /// Sends empty datagrams to each address until the reach is known. Nodes ignore empty datagrams.
     ///
     /// - Parameter addresses: as HOST:PORT.
     static func run(_ addresses: [String]) -> [String: Reach] {
@@ -35,7 +35,7 @@ enum ReachProbe {
         return targets.mapValues { $0.reach ?? .unknown }
     }
 
-    /// What the host said to the datagram before comes as the error of the next one.
+    /// Sends a datagram. The call returns the host's error for the datagram before.
     private static func knock(_ target: inout Target?) {
         guard let socket = target?.socket else { return }
         guard send(socket, nil, 0, Int32(MSG_DONTWAIT)) < 0 else { return }
@@ -46,7 +46,7 @@ enum ReachProbe {
         }
     }
 
-    /// Silence counts where it lasts from one look to the next. A host that answers may still refuse the port.
+    /// Records the reach. Two looks must agree, because a host that answers may still refuse the port.
     private static func look(_ target: inout Target?, _ table: String) {
         guard let former = target, former.reach == nil else { return }
         let found = Reach.neighbour(former.host, in: table)

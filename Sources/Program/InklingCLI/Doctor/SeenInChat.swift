@@ -2,15 +2,15 @@ import Inkling
 import InklingModel
 import InklingText
 
-/// Who was seen in a chat, without the user's own nodes.
+/// The people seen in a chat, without the user's own nodes.
 package struct SeenInChat {
-    /// Who is there, by name.
+    /// The people in the chat, by name.
     package let present: [Peer]
-    /// Who is announced, and does not answer.
+    /// The announced nodes that do not answer.
     package let silent: [Sighting]
-    /// How many are announced in other chats, on other machines.
+    /// The number of nodes on other machines announced in other chats.
     package let elsewhere: Int
-    /// The identities of the user's that have another node there.
+    /// The identities of the user with another node in the chat.
     package let ownNodes: Set<UserID>
     private let blocked: [UserID]
     private let here: Set<UserID>
@@ -18,13 +18,13 @@ package struct SeenInChat {
     private let named: Set<UserID>
 
     /// - Parameters:
-    ///   - people: who is in the chat, or was met there before.
-    ///   - known: who was met anywhere.
-    ///   - sightings: who is announced in the chat.
-    ///   - elsewhere: how many are announced in other chats, on other machines.
+    ///   - people: the people in the chat or met there before.
+    ///   - known: the people met in any chat.
+    ///   - sightings: the nodes announced in the chat.
+    ///   - elsewhere: the number of nodes on other machines announced in other chats.
     ///   - own: the identities of the user.
     ///   - ownName: the user's name.
-    ///   - ownAddresses: those of this machine, without ports.
+    ///   - ownAddresses: the addresses of this machine, without ports.
     package init(
         people: [Peer], known: [KnownPeer], sightings: [Sighting], elsewhere: Int, own: Set<UserID>, ownName: String,
         ownAddresses: Set<String>
@@ -60,10 +60,10 @@ package struct SeenInChat {
             ownAddresses: Set(Interfaces.all().flatMap { $0.networks.map { Self.host($0.address.peerText) } }))
     }
 
-    /// Those who are there, and not on this machine: they show that the network works.
+    /// The people present on other machines, who prove that the network works.
     package var elsewhereOnNetwork: [Peer] { present.filter { !here.contains($0.user) } }
 
-    /// What a doctor says of those who are there, and of those whom the user has blocked.
+    /// The doctor's findings about the people present, and about blocked ones.
     package var answering: [Finding] {
         present.map { peer in
             let time = peer.roundTrip.map { ", round trip \($0.millisecondText)" } ?? ""
@@ -73,12 +73,12 @@ package struct SeenInChat {
             + blocked.map { .note("peers", "\(label(of: $0)) is announced, and you have blocked them") }
     }
 
-    /// What somebody is called, as elsewhere; by the identity alone where no name is known.
+    /// Returns the label of a person; only the identity where no name is known.
     package func label(of user: UserID) -> String {
         named.contains(user) ? labels.label(of: user.description).marked : "somebody you have not met (\(user))"
     }
 
-    /// An address without its port, and without the interface of a link-local one.
+    /// Returns an address without its port, and without the interface of a link-local address.
     private static func host(_ address: String) -> String {
         String(
             address[..<(address.lastIndex(of: ":") ?? address.endIndex)].filter { !"[]".contains($0) }.prefix {

@@ -1,12 +1,12 @@
 import InklingText
 
-/// The end of what a doctor says: one sentence that a person can read to somebody on the telephone.
+/// The last sentence of the doctor, to read to somebody on the telephone.
 package enum Summary {
     /// - Parameters:
-    ///   - findings: in the order in which they are to be dealt with.
-    ///   - present: how many people on other machines answer in the chat.
+    ///   - findings: in the order of work.
+    ///   - present: the number of people on other machines who answer in the chat.
     ///   - chat: the chat's name.
-    ///   - isFirewallKnown: whether the firewall's rules were looked at.
+    ///   - isFirewallKnown: whether the doctor read the firewall's rules.
     package static func sentence(
         _ findings: [Finding], present: Int, chat: String, isFirewallKnown: Bool = true
     ) -> String {

@@ -9,11 +9,11 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Runs a session on the event loop of the calling thread, with a node that is started there, or with that of a daemon.
+/// Runs a session on the event loop of the calling thread, with an own node or a daemon's.
 enum ChatProgram {
     /// - Parameter makeSession: makes the session once the node is up.
-    /// - Throws: an `ExitCode` if the session has not ended well, and `NodeError` if there is no node, or
-    ///   ``CommandFailure`` if that is the fault of a setting.
+    /// - Throws: an `ExitCode` for a session with a failure, `NodeError` without a node, or ``CommandFailure`` where a
+    ///   setting is the reason.
     static func run(
         _ settings: ChatSettings, _ makeSession: @escaping (SessionHost, any ChatService) -> any Session
     ) throws {
@@ -32,9 +32,9 @@ enum ChatProgram {
         guard status == 0 else { throw ExitCode(status) }
     }
 
-    /// Runs a session for what it finds.
+    /// Runs a session for its result.
     ///
-    /// - Returns: the session, once it has ended well.
+    /// - Returns: the session, after a success.
     /// - Throws: as ``run(_:_:)``.
     static func runCommand<S: Session>(
         _ settings: ChatSettings, _ makeSession: @escaping (SessionHost, any ChatService) -> S
@@ -64,7 +64,7 @@ enum ChatProgram {
         }
     }
 
-    /// The session of a chat, as standard input and output and the options have it.
+    /// Returns the session of a chat for standard input, standard output and the options.
     static func session(_ host: SessionHost, _ identity: NodeIdentity) -> any Session {
         let settings = host.settings
         if !identity.isTemporary { RememberedName.keep(identity.name, in: settings.node.stateDirectory) }
@@ -72,7 +72,7 @@ enum ChatProgram {
         case .json: JSONSession(host)
         case .terminal: TerminalSession(host, identity: identity)
         case .plain where isatty(STDIN_FILENO) == 1:
-            // Who can't ask for the rest gets everything.
+            // A user without a way to unfold messages gets all of them.
             LineSession<ChatModel>(
                 host, identity: identity, display: settings.display(.lines, folds: LinePrinter.wraps))
         case .plain:
@@ -81,10 +81,10 @@ enum ChatProgram {
     }
 }
 
-/// Where log lines go.
+/// The destination of log lines.
 enum Logs {
     static func logger(_ settings: ChatSettings, _ screen: ScreenLog) -> Logger {
-        // A log on the same terminal as the prompt has to pass through its screen.
+        // A log on the prompt's terminal must pass through the screen.
         let throughScreen = settings.mode == .terminal && isatty(STDERR_FILENO) == 1
         var logger = Logger(label: "inkling") { label in
             if throughScreen { return ScreenLogHandler(screen) }
@@ -101,7 +101,7 @@ enum Logs {
     }
 }
 
-/// Log lines on their way to the loop, from whichever thread. A few may wait; those beyond are counted.
+/// Log lines from any thread on their way to the loop. A few may wait, and the log counts the rest.
 final class ScreenLog: Sendable {
     private static let room = 256
 
@@ -159,7 +159,7 @@ struct ScreenLogHandler: LogHandler {
     func log(event: LogEvent) { screen.add(Logs.text(event, metadata)) }
 }
 
-/// Writes log lines to standard error, unless it takes nothing more: nothing may stand still for a log.
+/// Writes log lines to standard error. A full standard error loses lines, because a log must not block the program.
 struct ErrorLogHandler: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.error

@@ -2,15 +2,15 @@ import Glibc
 import InklingModel
 import NIOCore
 
-/// A session of a command that is there for a moment, and whose answer is written when it is over.
+/// A session of a command that runs for a moment, and writes its answer after the end.
 protocol CommandSession: Session {
     var host: SessionHost { get }
-    /// Nothing more is to be done.
+    /// Drops all further work.
     func abandon()
 }
 
 extension ServiceEnd {
-    /// That the daemon's node is there no more, as the beginning of a sentence.
+    /// The text about the end of the daemon's node, as the beginning of a sentence.
     var text: String {
         switch self {
         case .stopped, .lost: "the daemon has ended"
@@ -21,7 +21,7 @@ extension ServiceEnd {
 }
 
 extension CommandSession {
-    /// A signal that ends it ends the program as a signal does, so that a loop in a shell stops too.
+    /// Ends the program by the signal itself, so that a loop in a shell stops too.
     func take(signal: Int32) {
         switch signal {
         case SIGTSTP: host.suspend(wholeJob: false) { _ in }
@@ -32,7 +32,7 @@ extension CommandSession {
         }
     }
 
-    /// Nothing is written meanwhile: that nobody reads the answer shows when it is.
+    /// Does nothing. The command notices a closed output when it writes the answer.
     func outputAbandoned() {}
 
     var longestAnswer: TimeAmount? { SessionHost.longestAnswer }

@@ -3,40 +3,40 @@ import Inkling
 import InklingControl
 import InklingText
 
-/// A connection to the daemon of a state directory, of which nothing was taken yet.
+/// A connection to the daemon of a state directory, with the first line still unread.
 struct DaemonConnection: Sendable {
     /// Where the daemon listens.
     let path: String
-    /// The state directory that the daemon has to have; nil for a user without a home.
+    /// The state directory that the daemon must have; nil for a user without a home.
     let stateDirectory: String?
     let descriptor: Int32
-    /// What the daemon says of itself; nil where it was not waited for.
+    /// The daemon's first line; nil for a connection that did not wait for the line.
     private(set) var daemon: DaemonGreeting.Ready?
 
-    /// How long a daemon may take to say who it is, in milliseconds: as long as one that is started for this connection.
+    /// The longest time to the first line, in milliseconds. A daemon that starts for this connection needs the most.
     private static let patience: Int32 = 3_000
-    /// The longest first line, in bytes. It has some 300.
+    /// The longest first line, in bytes. A usual line has some 300.
     private static let longestGreeting = 16 << 10
 
-    /// Why nobody can be attached to.
+    /// The reason why the program can't attach to a daemon.
     enum Failure: Error, Equatable {
         /// There is neither a state directory nor a folder for sockets.
         case noPlace
         case socket(UnixSocket.Failure)
-        /// It is another user who listens.
+        /// Another user listens.
         case otherUser
-        /// Whoever listens says nothing.
+        /// The listener sends no first line.
         case silent
-        /// The same, and a node holds the state directory: it is stopped, or has too much to do.
+        /// The listener sends no first line, and a node holds the state directory. The node is stopped or overloaded.
         case hanging
-        /// What listens is not a daemon.
+        /// The listener is not a daemon.
         case notDaemon
-        /// Whoever listens is not a daemon that this program can use for the state directory.
+        /// The program can't use this daemon for the state directory.
         case daemon(AttachedNode.Failure)
     }
 
-    /// Connects to the daemon, and waits until it is known to be one. Where a service manager listens for it, that starts
-    /// the daemon.
+    /// Connects to the daemon and waits for the first line. Where a service manager listens, the connection starts the
+    /// daemon.
     ///
     /// - Parameter given: the state directory that an option names; nil where none does.
     init(stateDirectory given: String?) throws(Failure) {
@@ -92,18 +92,19 @@ struct DaemonConnection: Sendable {
         }
     }
 
-    /// One more connection to the same daemon, or to the one in its place. It waits for nothing.
+    /// Returns one more connection to the same daemon, or to its successor, without a wait.
     func again() throws(Failure) -> DaemonConnection {
         try DaemonConnection(path: path, stateDirectory: stateDirectory)
     }
 
-    /// Whether a node holds the state directory. Who looks first starts no daemon.
+    /// Whether a node holds the state directory. This check starts no daemon.
     var isNodeThere: Bool { KeyStore.isInUse(directory: stateDirectory) }
 
-    /// Device and inode of the state directory, as the daemon's first line has them; nil if it is not there.
+    /// Device and inode of the state directory, in the form of the daemon's first line; nil if the directory is
+    /// missing.
     var state: String? { stateDirectory.flatMap { Self.state(of: $0) } }
 
-    /// Device and inode of a directory; nil if it is not there.
+    /// Returns device and inode of a directory; nil if the directory is missing.
     static func state(of directory: String) -> String? {
         var status = stat()
         guard stat(directory, &status) == 0 else { return nil }
@@ -114,7 +115,7 @@ struct DaemonConnection: Sendable {
 }
 
 extension DaemonConnection.Failure {
-    /// Whether nobody listens there.
+    /// Whether no process listens.
     var isNobody: Bool {
         switch self {
         case .noPlace, .socket(.system(ENOENT)), .socket(.system(ECONNREFUSED)): true
@@ -122,7 +123,8 @@ extension DaemonConnection.Failure {
         }
     }
 
-    /// Whether it is this user's daemon all the same: a node beside it would be a stranger to others.
+    /// Whether the listener is this user's daemon in spite of the failure. Peers would take a node beside the daemon
+    /// for a stranger.
     var isDaemon: Bool {
         switch self {
         case .daemon(.newerInterface), .daemon(.refused(.other("too-many-front-ends", _))), .hanging: true
@@ -130,7 +132,7 @@ extension DaemonConnection.Failure {
         }
     }
 
-    /// Why, as the end of a sentence.
+    /// The reason, as the end of a sentence.
     var reason: String {
         switch self {
         case .noPlace: "there is no place for its socket"
@@ -144,7 +146,7 @@ extension DaemonConnection.Failure {
         }
     }
 
-    /// What happened, and what to do.
+    /// The failure and the advice.
     var text: String {
         if isNobody { return "no daemon is running; to start one: inkling daemon" }
         return isDaemon ? reason : "no daemon can be reached (\(reason)); to start one: inkling daemon"

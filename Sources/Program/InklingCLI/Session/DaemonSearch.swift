@@ -1,10 +1,10 @@
 import Inkling
 
-/// Whether a daemon of a state directory runs, for those who only want to know: they start none.
+/// The search for a running daemon of a state directory. The search starts no daemon.
 enum DaemonSearch {
-    /// No node uses the state directory, so none runs, whoever listens for it.
+    /// No node uses the state directory. So no daemon runs, even where a service manager listens.
     case noNode
-    /// A node uses it, and it is not a daemon that can be attached to, for this reason.
+    /// A node uses the directory, but the program can't attach for this reason.
     case failure(DaemonConnection.Failure)
     case found(DaemonConnection)
 

@@ -5,15 +5,14 @@ import InklingConsole
 import InklingModel
 import InklingText
 
-/// Asks somebody who comes for the first time what they want to be called, and keeps the answer.
+/// Asks a new user for a name, and keeps the answer.
 enum DisplayNamePrompt {
     /// - Parameters:
-    ///   - proposal: what an empty answer means.
-    ///   - path: the settings file, which is made if there is none; nil if none is to be made.
-    ///   - directory: where the name of the last chat is kept; nil if nowhere.
-    /// - Returns: a name that a node can have.
-    /// - Throws: the status of a program that was interrupted, at the end of the input: nobody has said yes; success
-    ///   after /quit.
+    ///   - proposal: the meaning of an empty answer.
+    ///   - path: the settings file, made if missing; nil to make none.
+    ///   - directory: the place of the last chat's name; nil for none.
+    /// - Returns: a valid name for a node.
+    /// - Throws: the status of an interrupted program at the end of the input, and success after /quit.
     static func ask(proposal: String, keepingIn path: String?, beside directory: String?) throws -> String {
         let shown = ChatLines.shown(proposal)
         while true {
@@ -40,7 +39,7 @@ enum DisplayNamePrompt {
         }
     }
 
-    /// Makes the settings file with the name in it; one that is there is left alone.
+    /// Makes the settings file with the name. An existing file stays as it is.
     private static func keep(_ name: String, in path: String) -> Bool {
         SmallFile.makeFolders(above: path)
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

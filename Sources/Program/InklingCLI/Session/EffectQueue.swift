@@ -1,13 +1,13 @@
 import InklingConsole
 
-/// Effects of a model, performed one after the other, also those that performing one brings about.
+/// The queue of a model's effects, including effects that another effect causes.
 struct EffectQueue {
     private var waiting: ArraySlice<ChatEffect> = []
     private var isPerforming = false
 
     /// Adds effects.
     ///
-    /// - Returns: Whether the caller is to take them from here; otherwise somebody does so already.
+    /// - Returns: Whether the caller performs the effects. Otherwise an earlier caller does so already.
     mutating func add(_ effects: [ChatEffect]) -> Bool {
         waiting += effects
         guard !isPerforming else { return false }
@@ -15,7 +15,7 @@ struct EffectQueue {
         return true
     }
 
-    /// The next effect.
+    /// Removes and returns the next effect.
     mutating func next() -> ChatEffect? {
         if let effect = waiting.popFirst() { return effect }
         (waiting, isPerforming) = ([], false)

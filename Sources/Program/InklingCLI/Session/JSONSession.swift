@@ -7,7 +7,7 @@ import InklingText
 /// JSON lines for programs, on standard input and output; `Protocol/api.md` describes them.
 final class JSONSession: Session {
     private let host: SessionHost
-    /// Made when it is first needed: a daemon tells its notices before the session begins.
+    /// The interface, made at first use, because a daemon's notices come before the session begins.
     private lazy var interface: JSONInterface? = host.node.map { node in
         JSONInterface(
             node, .standard(host.settings.chat, isConfirmed: host.settings.isConfirmed),
@@ -26,7 +26,7 @@ final class JSONSession: Session {
         let complaint: String
         switch end {
         case .start(let error): complaint = SafeText.line(error.text)
-        // The input did not ask for it.
+        // The end did not follow from the input.
         case .node(let why) where host.isAttached && !hasEnded: complaint = why.text
         case .input, .node: return self.end(status: 0)
         }

@@ -5,8 +5,8 @@ import InklingControl
 import InklingModel
 import InklingText
 
-/// Whole lines, without cursor movement, colour or animation. Standard input brings lines too: typed ones from a terminal
-/// that edits them itself, or the messages in a pipe or a file.
+/// A session of whole lines, without cursor movement, colour or animation. The input has lines too: typed on a terminal
+/// that edits them, or messages from a pipe or file.
 final class LineSession<Model: LineInputModel>: Session {
     private let host: SessionHost
     private let display: ChatDisplay
@@ -98,7 +98,7 @@ final class LineSession<Model: LineInputModel>: Session {
 
 /// Prints lines without decoration.
 struct LinePrinter {
-    /// Whether rows are cut here, so that no row of a message can pass for a line of its own.
+    /// Whether the printer breaks rows, so that no row of a message looks like a separate line.
     static let wraps = isatty(STDOUT_FILENO) == 1
 
     private let output: StandardOutput

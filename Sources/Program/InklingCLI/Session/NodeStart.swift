@@ -4,9 +4,9 @@ import InklingModel
 import Logging
 import NIOCore
 
-/// How a session comes to its node.
+/// The start of a session's node.
 enum NodeStart {
-    /// - Parameter completion: called on the loop, with the daemon whose node it is, if it is not one of its own.
+    /// - Parameter completion: called on the loop, with the daemon that has the node, if any.
     static func start(
         _ settings: ChatSettings, on loop: any EventLoop, logger: Logger,
         completion: @escaping (Result<(any ChatService, DaemonConnection?), NodeError>) -> Void
@@ -22,18 +22,18 @@ enum NodeStart {
         }
     }
 
-    /// Attaches to a daemon, if it has the state directory that it should have.
+    /// Attaches to a daemon with the expected state directory.
     static func attach(
         _ daemon: DaemonConnection, on loop: any EventLoop,
         completion: @escaping (Result<AttachedNode, AttachedNode.Failure>) -> Void
     ) {
-        // Where there is no directory, no daemon has it.
+        // No daemon has a missing directory.
         AttachedNode.attach(daemon.descriptor, state: daemon.state ?? "", on: loop, completion: completion)
     }
 }
 
 extension AttachedNode.Failure {
-    /// What happened, and what to do.
+    /// The failure and the advice.
     var error: NodeError {
         switch self {
         case .otherState:

@@ -1,16 +1,16 @@
 import Inkling
 import InklingText
 
-/// Prints notices on standard error, for commands that are there for a moment, or whose output has a form of its own.
+/// Prints notices on standard error, for short commands and for output with a form of its own.
 struct NoticePrinter {
-    /// How many warnings about known names with different keys are shown one by one.
+    /// The most warnings about known names with different keys, each on its own line.
     private static let mostKeyWarnings = 3
 
     private var keyWarnings = 0
 
     mutating func print(_ notice: Notice) {
         switch notice {
-        // It says goodbye itself, but for a crash.
+        // The command says goodbye itself, except in a crash.
         case .lastWillOff: return
         case .keyChanged:
             keyWarnings += 1

@@ -2,30 +2,29 @@ import Inkling
 import InklingModel
 import InklingText
 
-/// Looks for a while who is in a chat.
+/// Looks for the people in a chat for ``duration``.
 final class PeersSession: CommandSession {
     let host: SessionHost
     private let began: Int64
     private let duration: Duration
     private var notices = NoticePrinter()
     private var phase = Phase.looking
-    /// Whether the node was in the chat before, for so long that it has found everybody.
+    /// Whether the node was in the chat before, and has found all people.
     private var wasThere = false
-    /// All who were ever met in the chat, by name, and what they are called; nil before that is known, and where it never
-    /// will be.
+    /// All people ever met in the chat, by name, and their labels; nil until the answer comes, or without one.
     private(set) var result: (peers: [Peer], labels: Labels)?
 
     private enum Phase {
-        /// People are being found.
+        /// The node looks for people.
         case looking
-        /// The round trips to them are being measured.
+        /// The node measures the round trips.
         case measuring
-        /// It is asked who they are.
+        /// The session waits for the list of people.
         case asking
         case over
     }
 
-    /// - Parameter duration: how long to look.
+    /// - Parameter duration: the length of the search.
     init(_ host: SessionHost, for duration: Duration) {
         self.host = host
         self.duration = duration
@@ -35,7 +34,7 @@ final class PeersSession: CommandSession {
     private var chat: String { host.settings.chat.name }
 
     func begin() {
-        // Where others use the node as well, it may know already, and it is not for this one to say that the user is away.
+        // A shared node may know the people already. This command must not set its user away.
         host.node?.ask(host.isAttached ? .chats : .setAway(true))
         host.node?.ask(host.settings.join)
     }

@@ -3,11 +3,11 @@ import InklingControl
 import InklingModel
 import InklingText
 
-/// Asks the node one thing.
+/// Asks the node for one answer.
 final class QuestionSession: CommandSession {
     let host: SessionHost
     private let request: ServiceRequest
-    /// Nil before it came, and where it never will.
+    /// Nil until the answer comes, or without one.
     private(set) var answer: ServiceAnswer?
     private var hasEnded = false
     let identity: NodeIdentity

@@ -2,44 +2,44 @@ import Inkling
 import InklingModel
 import InklingText
 
-/// Sends one message to everybody who is there, and waits for what becomes of it.
+/// Sends one message to all people in the chat, and waits for the outcome.
 final class SendSession: CommandSession {
-    /// How long the others may take to acknowledge, in milliseconds.
+    /// The longest wait for acks, in milliseconds.
     private static let longestDelivery: Int64 = 10_000
 
     let host: SessionHost
     private let text: String
     private let began: Int64
     private var wait: ArrivalWait
-    /// The keys of those who are there.
+    /// The keys of the people in the chat.
     private var present: Set<String> = []
     private var notices = NoticePrinter()
-    /// Whether the node was in the chat before, for so long that it has found everybody.
+    /// Whether the node was in the chat before, and has found all people.
     private var wasThere = false
     private var phase = Phase.joining
-    /// What became of it; nil before that is known, and where it never will be.
+    /// The outcome; nil until the outcome is known, or without one.
     private(set) var result: Result?
 
     struct Result {
-        /// Nil if nobody was there.
+        /// Nil for an empty chat.
         var outcome: DeliveryOutcome?
-        /// What people are called.
+        /// The labels of the people.
         var labels: Labels
     }
 
     private enum Phase {
         case joining
-        /// Others are still being found.
+        /// The node still looks for people.
         case waiting
-        /// It is asked who is there, and after that to send the message.
+        /// The session waits for the list of people, and then for the request to send.
         case asking([Peer])
         case delivering(Delivery, until: Int64)
-        /// All is known but what people are called.
+        /// The session lacks only the labels.
         case naming(DeliveryOutcome?)
         case over
     }
 
-    /// - Parameter longestWait: how long somebody is waited for.
+    /// - Parameter longestWait: the longest wait for a person.
     init(_ host: SessionHost, text: String, longestWait: Duration) {
         self.host = host
         self.text = text
@@ -54,7 +54,7 @@ final class SendSession: CommandSession {
         host.node?.ask(host.settings.join)
     }
 
-    // MARK: What the node says
+    // MARK: Output of the node
 
     func take(_ output: ServiceOutput) {
         switch output {
@@ -130,7 +130,7 @@ final class SendSession: CommandSession {
         host.node?.ask(.send(text, chat: chat))
     }
 
-    // MARK: The end
+    // MARK: End
 
     private func conclude(_ outcome: DeliveryOutcome?) {
         phase = .naming(outcome)

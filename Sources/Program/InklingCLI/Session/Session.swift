@@ -4,42 +4,42 @@ import InklingModel
 import InklingText
 import NIOCore
 
-/// One way of speaking with a user or a program. Everything is called on the event loop, and nothing waits.
+/// A conversation with a user or a program. All calls come on the event loop, and none blocks.
 ///
-/// A session draws and performs what its model decides; it decides nothing itself.
+/// The session's model decides. The session draws, and performs the effects.
 protocol Session: AnyObject {
-    /// The node is up, in no chat yet.
+    /// Begins with a node that is in no chat yet.
     func begin()
-    /// The node says something.
+    /// Receives output of the node.
     func take(_ output: ServiceOutput)
-    /// The node is back after it was gone, or another one is in its place: see ``SessionHost/reattach()``.
+    /// Continues with the same node or its successor: see ``SessionHost/reattach()``.
     func reattached(_ identity: NodeIdentity)
-    /// Something came on standard input.
+    /// Receives a piece of standard input.
     func take(_ piece: StandardInput.Piece)
-    /// The time of ``nextTick`` has come.
+    /// Runs at the time of ``nextTick``.
     func tick()
-    /// One of the signals of ``SignalPipe``.
+    /// Receives one of the signals of ``SignalPipe``.
     func take(signal: Int32)
-    /// There is room in the output again.
+    /// Continues to write, because the output has room again.
     func outputDrained()
-    /// Nobody reads the output any more.
+    /// Reacts to an output that no process reads any more.
     func outputAbandoned()
-    /// A line of the log is to be shown.
+    /// Shows a line of the log.
     func take(log: String)
-    /// Something that the user should know, not as safe text yet.
+    /// Shows a notice, which is not safe text yet.
     func take(notice: String)
 
-    /// For how long a daemon may leave unanswered what the session asks for; nil for any time. Then its node has ended.
+    /// The longest time for a daemon's answer; nil for any time. After this time the session counts the node as ended.
     var longestAnswer: TimeAmount? { get }
-    /// Whether it goes on without a node, and takes another one by ``reattached(_:)``.
+    /// Whether the session continues without a node, and accepts another by ``reattached(_:)``.
     var outlivesNode: Bool { get }
-    /// When to call ``tick()``, in milliseconds of the steady clock; nil if never.
+    /// The time of the next ``tick()``, in milliseconds of the steady clock; nil for none.
     var nextTick: Int64? { get }
-    /// Whether the next piece of input is to be read.
+    /// Whether the session wants the next piece of input.
     var wantsInput: Bool { get }
 }
 
-/// A session that needs none of it.
+/// Defaults for a session without such needs.
 extension Session {
     func take(_ piece: StandardInput.Piece) {}
     func tick() {}

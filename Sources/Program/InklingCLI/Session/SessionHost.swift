@@ -6,7 +6,7 @@ import InklingModel
 import InklingText
 import NIOCore
 
-/// What a session stands on: the node, standard input and output, signals and the time, all on one event loop.
+/// The surroundings of a session on one event loop: the node, standard input and output, signals, and the time.
 final class SessionHost {
     let loop: any EventLoop
     private(set) var settings: ChatSettings
@@ -16,37 +16,37 @@ final class SessionHost {
     private var signals: SignalPipe?
     private var session: (any Session)?
     private let finished: (Int32) -> Void
-    /// Not any more at the end.
+    /// False at the end.
     private var holdsBack = true
-    /// The daemon that the node belongs to, if it does.
+    /// The daemon that has the node; nil for an own node.
     private var daemon: DaemonConnection?
     private var hasWarned = false
     private var hasToldVersion = false
-    /// Why the daemon that was found last is of no use.
+    /// The reported failure of the daemon found last.
     private var toldFailure: AttachedNode.Failure?
     private var ticking: (at: Int64, task: Scheduled<Void>)?
     private var phase = Phase.running
 
     private enum Phase {
         case running
-        /// The program says goodbye, since then on the steady clock.
+        /// The program says goodbye since this time of the steady clock.
         case ending(since: Int64)
         case over
     }
 
-    /// The signal that the program is to end by.
+    /// The signal that ends the program after the goodbye.
     private var endingSignal: Int32?
 
-    /// How long the end may take before another signal ends the program at once.
+    /// The time after which another signal ends a slow goodbye, in milliseconds.
     private static let patience: Int64 = 3_000
-    /// How long a daemon may take to answer a command that somebody waits for.
+    /// The longest time for a daemon's answer while a user waits.
     static let longestAnswer = TimeAmount.seconds(5)
-    /// How often a daemon that is gone is looked for.
+    /// The interval of the search for a lost daemon.
     private static let lookStep = TimeAmount.milliseconds(500)
     /// Microseconds between two looks at the terminal.
     private static let backgroundStep: UInt32 = 100_000
 
-    /// - Parameter finished: called once, with the exit status, when all is done.
+    /// - Parameter finished: called once at the end, with the exit status.
     init(_ settings: ChatSettings, on loop: any EventLoop, finished: @escaping (Int32) -> Void) {
         self.settings = settings
         self.loop = loop
@@ -54,17 +54,17 @@ final class SessionHost {
         output = StandardOutput(on: loop)
     }
 
-    /// The present time, as models take it.
+    /// The present time for models.
     var now: Moment { Moment(steady: Clock.steady, wall: Clock.wall) }
 
-    /// Whether the node is a daemon's, which was there before and will be there afterwards.
+    /// Whether the node belongs to a daemon and outlives this program.
     var isAttached: Bool { daemon != nil }
 
-    // MARK: Beginning
+    // MARK: Start
 
-    /// The node is up: a session begins.
+    /// Begins a session on a running node.
     ///
-    /// - Parameter daemon: whose node it is, if it is not the program's own.
+    /// - Parameter daemon: the daemon that has the node; nil for an own node.
     func begin(_ node: any ChatService, of daemon: DaemonConnection?, _ session: any Session) {
         self.node = node
         self.daemon = daemon
@@ -89,8 +89,8 @@ final class SessionHost {
         settle()
     }
 
-    /// A daemon of another version is used as far as it goes. That is said once a chat is joined, so that it does not
-    /// come before the prompt.
+    /// Reports the different version of a daemon. The session continues all the same. The report waits for the join, so
+    /// that the prompt comes first.
     private func tellOfVersion() {
         guard !hasToldVersion, let daemon = node as? AttachedNode else { return }
         hasToldVersion = true
@@ -98,19 +98,19 @@ final class SessionHost {
         if let text { session?.take(notice: text) }
     }
 
-    // MARK: A daemon that goes
+    // MARK: A lost daemon
 
-    /// The node is gone: it is looked for until it is back, and then `Session.reattached(_:)` is called.
+    /// Searches for the lost node, and then calls `Session.reattached(_:)`.
     func reattach() {
         node = nil
         look()
     }
 
-    /// - Parameter isPrompt: whether it is looked for at once, as it was there a moment ago.
+    /// - Parameter isPrompt: whether to look at once, because the node was there a moment ago.
     private func look(isPrompt: Bool = false) {
         loop.assumeIsolated().scheduleTask(in: isPrompt ? .zero : Self.lookStep) { [self] in
             guard case .running = phase, node == nil, let daemon else { return }
-            // Where a service manager listens for it, a connection would start what the user has ended.
+            // A connection to a service manager's socket would restart a daemon that the user stopped.
             guard daemon.isNodeThere, let connection = try? daemon.again() else { return missed(isPrompt) }
             NodeStart.attach(connection, on: loop) { [self] result in
                 guard case .running = phase else { return }
@@ -124,14 +124,14 @@ final class SessionHost {
         }
     }
 
-    /// Another daemon is there, which is of no use here. It is said once.
+    /// Reports once that the daemon found can't be used here.
     private func tellOf(_ failure: AttachedNode.Failure) {
         guard case .newerInterface = failure, toldFailure != failure else { return }
         toldFailure = failure
         session?.take(notice: SafeText.line(failure.error.text))
     }
 
-    /// It is not there.
+    /// Searches again after a failed search.
     private func missed(_ isPrompt: Bool) {
         if isPrompt { session?.take(.ended(.lost)) }
         look()
@@ -147,20 +147,20 @@ final class SessionHost {
         settle()
     }
 
-    /// Says what an open chat does not give (S-4); for sessions that say nothing else of the chat.
+    /// Warns about the limits of an open chat (S-4), for sessions that print nothing else about the chat.
     func warn(of chat: Chat) {
         guard chat.isOpen, !hasWarned else { return }
         hasWarned = true
         Output.error.warn(ofOpen: chat)
     }
 
-    /// A line of the log is to be shown.
+    /// Shows a line of the log.
     func take(log: String) {
         session?.take(log: log)
         settle()
     }
 
-    /// After anything has happened: the next piece of input, and the next time.
+    /// Asks for the next piece of input and schedules the next tick. Each event ends with this call.
     private func settle() {
         guard case .running = phase, let session else { return }
         if session.wantsInput, !output.isFull { input?.demand() }
@@ -181,10 +181,10 @@ final class SessionHost {
         ticking = (time, task)
     }
 
-    // MARK: What the node says
+    // MARK: Output of the node
 
-    /// While the output is full, what counts of the events waits in the node, bounded, and the peers who send the most
-    /// wait with it (M-20).
+    /// Hands output to the session. While standard output is full, the node holds a bounded number of events. The
+    /// busiest peers wait too (M-20).
     private func take(_ said: ServiceOutput) {
         session?.take(said)
         if case .answer(.joined, _) = said { tellOfVersion() }
@@ -192,9 +192,9 @@ final class SessionHost {
         settle()
     }
 
-    /// The user's name is to last. Where the settings give one, they would bring back the old one.
+    /// Keeps a new name of the user. An old name in the settings would return at the next start.
     ///
-    /// - Parameter changesSettings: whether to change the name there; not for a program, which says itself what to do.
+    /// - Parameter changesSettings: whether to change the settings. A program gets only a notice.
     func keep(name: String, changesSettings: Bool = true) {
         if node?.identity.isTemporary == false { RememberedName.keep(name, in: settings.node.stateDirectory) }
         guard let settled = settings.settledName, settled.name != name else { return }
@@ -207,7 +207,7 @@ final class SessionHost {
         if keep(.name(name), in: settled.path) { settings.settledName?.name = name }
     }
 
-    /// Whether the terminal rings is to last.
+    /// Keeps the choice whether the terminal rings.
     func keep(bell isOn: Bool) {
         guard let path = settings.settingsPath else {
             session?.take(notice: "This holds until you quit, because no settings are read.")
@@ -230,7 +230,7 @@ final class SessionHost {
         node.takesEvents = takesEvents
     }
 
-    /// It is the end: everything that waits goes out, whatever the output has room for.
+    /// Writes all waiting output at the end, even into a full standard output.
     func stopHoldingBack() {
         holdsBack = false
         followOutput()
@@ -251,13 +251,12 @@ final class SessionHost {
         }
     }
 
-    /// Says goodbye, stops the program, and calls back when it is continued.
+    /// Says goodbye, stops the process, and calls `done` after the process continues.
     ///
     /// - Parameters:
-    ///   - wholeJob: whether the processes that were started with this one are to stop too: where a key said so, and
-    ///     not a signal that they had as well.
-    ///   - done: called with whether it goes on. If not, it was told to end while it was stopped; the terminal may be
-    ///     another job's.
+    ///   - wholeJob: whether to stop the processes of the same job too. A key does so. A signal already reached them.
+    ///   - done: called with false if a signal to end came during the stop. The terminal may then belong to another
+    ///     job.
     func suspend(wholeJob: Bool, done: @escaping (_ goesOn: Bool) -> Void) {
         guard let node else {
             defer { settle() }
@@ -265,7 +264,7 @@ final class SessionHost {
         }
         let isLeft = isAttached && session?.outlivesNode == true
         if isLeft {
-            // What goes on afterwards has a connection of its own.
+            // The session gets a new connection after the stop.
             node.attach { _ in }
             self.node = nil
         }
@@ -279,13 +278,13 @@ final class SessionHost {
     }
 
     private static func stop(wholeJob: Bool) -> Bool {
-        // The rest of the job first, while the own process still takes it for an event.
+        // The rest of the job stops first. Until its own stop, the process takes the signal for an event.
         if wholeJob { SignalPipe.stopOthers() }
         SignalPipe.stop()
-        // Continued in the background it could not use the terminal: it stays away until it is in front.
+        // A process in the background can't use the terminal, so the program stays stopped until the job is in front.
         while Terminal.isOthers {
-            // What continued it may have come together with a signal to end, which is heard a little later. Where no
-            // shell is left to continue it, a stop does nothing, and this is what it waits with.
+            // A signal to end may arrive a moment after the signal to continue. Without a shell, a stop does nothing,
+            // and this sleep limits the loop.
             usleep(backgroundStep)
             if SignalPipe.isEndWanted { return false }
             guard Terminal.isOthers else { break }
@@ -296,15 +295,14 @@ final class SessionHost {
 
     // MARK: Ending
 
-    /// As ``end(status:)``; then the program ends by a signal, as if nobody had asked to hear of it: where a shell runs
-    /// several commands, it ends with this one.
+    /// Ends like ``end(status:)``, and then dies by the signal. So a shell stops its list of commands too.
     func end(by signal: Int32) {
         guard case .running = phase else { return }
         endingSignal = signal
         end(status: 1)
     }
 
-    /// Says goodbye to all, and ends when everything is written.
+    /// Says goodbye to all peers, and ends after the last write.
     func end(status: Int32) {
         guard case .running = phase else { return }
         stopHoldingBack()
@@ -324,7 +322,7 @@ final class SessionHost {
 
 /// The clocks of the program.
 enum Clock {
-    /// Milliseconds of a clock that never goes back, and runs while the machine sleeps.
+    /// Milliseconds of a clock that never runs backwards, and counts sleep of the machine.
     static var steady: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)

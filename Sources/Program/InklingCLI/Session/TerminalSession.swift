@@ -5,9 +5,9 @@ import InklingControl
 import InklingModel
 import InklingText
 
-/// The prompt: messages scroll by, below them who is typing, and below that the input.
+/// The prompt: messages scroll, with the typing people below, and the input below them.
 final class TerminalSession: Session {
-    /// How many lines wait for a terminal that takes nothing.
+    /// The most lines that wait for a blocked terminal.
     private static let unseenLines = 1_000
 
     private let host: SessionHost
@@ -15,18 +15,18 @@ final class TerminalSession: Session {
     private var screen: Screen
     private var effects = EffectQueue()
     private var phase = Phase.drawing
-    /// What the terminal has not taken yet.
+    /// The lines that wait for the terminal.
     private var unseen: [Line] = []
     private var leftOut = 0
-    /// Nil where nothing lasts.
+    /// Nil where the node keeps no lines.
     private var entered: EnteredLines?
     private var mustDraw = false
 
     private enum Phase {
         case drawing
-        /// The program is about to be stopped, or is.
+        /// The process stops, or is stopped.
         case suspended
-        /// It was told to end while another job had the terminal.
+        /// A signal to end came while another job had the terminal.
         case withoutTerminal
     }
 
@@ -79,7 +79,7 @@ final class TerminalSession: Session {
         case SIGTSTP: suspend(wholeJob: false)
         case SIGCONT:
             guard case .drawing = phase else { return }
-            // Also after a stop that could not be foreseen.
+            // This signal also follows a stop without warning (SIGSTOP).
             takeTerminal()
             screen.forget()
             draw()
@@ -130,7 +130,7 @@ final class TerminalSession: Session {
         switch phase {
         case .suspended: return keep(lines)
         case .withoutTerminal:
-            // Another job has the terminal, and its own way of writing: whole lines are what it can bear.
+            // Another job has the terminal, and can bear only whole lines.
             for line in lines {
                 host.output.write(line: line.plainRows(columns: Terminal.size().columns).joined(separator: "\n"))
             }
@@ -171,7 +171,7 @@ final class TerminalSession: Session {
         host.suspend(wholeJob: wholeJob) { [unowned self] goesOn in
             guard goesOn else {
                 phase = .withoutTerminal
-                // Where terminals stop whoever writes from the background, it would never end.
+                // A terminal with `tostop` would stop the process before its end.
                 signal(SIGTTOU, SIG_IGN)
                 return perform(model.finish(at: host.now))
             }

@@ -1,12 +1,12 @@
 import InklingText
 
-/// What to say where a daemon and a front end are of different versions of the program.
+/// The texts about different versions of a daemon and a front end.
 package enum VersionDifference {
-    /// Nil where they are of the same one. The front end goes on.
+    /// Returns the text; nil for equal versions. The front end continues.
     ///
     /// - Parameters:
-    ///   - daemon: the daemon's version, as it says.
-    ///   - program: that of this program.
+    ///   - daemon: the version in the daemon's first line.
+    ///   - program: the version of this program.
     package static func text(daemon: String, program: String) -> String? {
         guard daemon != program else { return nil }
         let both = "The daemon has version \(shown(daemon)), and this program \(shown(program))"
@@ -15,7 +15,7 @@ package enum VersionDifference {
             ? both + ": start this program again to use the new one" : both + ": restart the daemon to use the new one"
     }
 
-    /// Why a front end can't go on, and which side to upgrade.
+    /// Returns why a front end stops, and the side to upgrade.
     package static func newerInterface(of daemon: String, than program: String) -> String {
         "The daemon has version \(shown(daemon)), and this program, with \(shown(program)), is too old to use it. "
             + "Upgrade this program; or restart the daemon, if that runs from another installation."
@@ -26,7 +26,7 @@ package enum VersionDifference {
         return text.isEmpty ? "unknown" : text
     }
 
-    /// The numbers of two versions, such as "0.12.1"; nil where one has others.
+    /// Returns the numbers of two versions, such as "0.12.1"; nil for a version of another form.
     private static func pair(_ first: String, _ second: String) -> ([Int], [Int])? {
         let numbers = [first, second].map { $0.split(separator: ".", omittingEmptySubsequences: false).map { Int($0) } }
         guard numbers.allSatisfy({ !$0.contains(nil) }) else { return nil }

@@ -6,12 +6,13 @@ import InklingModel
 import InklingText
 import NIOCore
 
-/// Prints who is typing, a line for each change, and what is said if that is wanted, until it is ended or nobody reads.
+/// Prints a line for each change of the typing people, and messages on request. The session ends with a signal or a
+/// closed output.
 final class WatchSession: Session {
-    /// How long whoever types is looked for when that is asked for once.
+    /// The length of the search for typing people with `--once`, in milliseconds.
     private static let onceTime: Int64 = 2_000
 
-    /// What is printed.
+    /// The output that the user wants.
     struct Wishes {
         var asJSON = false
         var isOnce = false
@@ -21,7 +22,7 @@ final class WatchSession: Session {
     private let host: SessionHost
     private let wishes: Wishes
     private var onceAt: Int64?
-    /// Whether the node was in the chat before; nil while that is not known.
+    /// Whether the node was in the chat before; nil until the answer.
     private var wasThere: Bool?
     private var people: [Person] = []
     private var labels: WatchedLabels
@@ -38,7 +39,7 @@ final class WatchSession: Session {
     }
 
     func begin() {
-        // Where others use the node as well, it is not for this one to say.
+        // This command must not set the user of a shared node away.
         if !host.isAttached { host.node?.ask(.setAway(true)) }
         if host.isAttached, wishes.isOnce { host.node?.ask(.chats) }
         host.node?.ask(host.settings.join)
@@ -61,7 +62,7 @@ final class WatchSession: Session {
             host.warn(of: chat)
             labels.join(peers, now: host.now.wall)
             if wishes.isOnce { onceAt = began + Self.onceTime } else { show() }
-            // What a node knows that was there before comes before its next answer.
+            // Known events come before the next answer, which therefore ends the search.
             if wasThere == true { host.node?.ask(.chats) }
         case .answer(.chats, _) where wasThere == true: onceAt = host.now.steady
         case .answer(.chats(let chats), _): wasThere = chats.contains { $0.name == chat }
@@ -121,8 +122,8 @@ final class WatchSession: Session {
     }
 
     /// - Parameters:
-    ///   - time: when it was said, in seconds since 1970.
-    ///   - isDelayed: whether it may have been written long before.
+    ///   - time: the time of the message, in seconds since 1970.
+    ///   - isDelayed: whether the text may be much older.
     private func show(_ text: String, from person: Person, label: String, at time: Double, isDelayed: Bool = false) {
         guard wishes.asJSON else {
             let isOwn = person.user == host.node?.identity.user

@@ -1,14 +1,14 @@
 import InklingModel
 import InklingText
 
-/// The labels of `watch`, which may run for months: those of people present, verified and met, and of the last strangers
-/// who left.
+/// The labels of `watch`, which may run for months. The labels cover the people present, verified and met, and the last
+/// strangers who left.
 package struct WatchedLabels {
     /// The most strangers who left and still have a label.
     package static let strangers = 256
     /// The most people met who left and still have a label.
     package static let met = 1_024
-    /// A key first seen so many seconds ago is one that was met.
+    /// The age in seconds from which a key counts as met.
     private static let acquainted: Double = 86_400
 
     private enum Standing {
@@ -17,7 +17,7 @@ package struct WatchedLabels {
 
     private var labels: Labels
     private var present: [UserID: Standing] = [:]
-    /// Those who left, the one who left first at the beginning.
+    /// The strangers who left, the earliest first.
     private var goneStrangers: [UserID] = []
     private var goneMet: [UserID] = []
 
@@ -25,17 +25,17 @@ package struct WatchedLabels {
 
     package mutating func setOwnName(_ name: String) { labels.setOwnName(name) }
 
-    /// The label of somebody; that of a person without one is "Someone".
+    /// Returns the label of a person; without one, "Someone".
     package func label(of user: UserID) -> Labels.Label { labels.label(of: user.description) }
 
-    /// Replaces those who are present: a node that joined again reports all of them.
+    /// Replaces the people present. A node that joined again reports all of them.
     package mutating func join(_ peers: [Peer], now: Double) {
         let gone = Set(present.keys).subtracting(peers.filter { $0.presence != .offline }.map(\.user))
         for user in gone.sorted(by: { $0.description < $1.description }) { leave(user, present[user] ?? .stranger) }
         for peer in peers { update(peer, now: now) }
     }
 
-    /// Applies the presence and the name of somebody.
+    /// Applies the presence and the name of a person.
     ///
     /// - Parameter now: in seconds since 1970.
     package mutating func update(_ peer: Peer, now: Double) {
@@ -47,7 +47,7 @@ package struct WatchedLabels {
         present[peer.user] = standing
     }
 
-    /// Makes a label for somebody of whom nothing else was reported.
+    /// Makes a label for a person without any other report.
     package mutating func meet(_ person: Person) {
         guard !labels.contains(person.user.description) else { return }
         labels.update(Labels.Person(person))

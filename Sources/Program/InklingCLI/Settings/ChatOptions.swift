@@ -16,9 +16,9 @@ struct ChatOptions: ParsableArguments {
     /// The daemon to attach to; nil for a node of the command's own.
     func daemon() throws -> DaemonConnection? { try attachment.daemon(node) }
 
-    /// Refuses at once what needs no file to be refused.
+    /// Refuses at once all that the command can refuse without a file.
     ///
-    /// - Parameter isForProgram: Whether a program asked, which may use whatever names and paths it likes.
+    /// - Parameter isForProgram: Whether a program runs the command. A program may use any names and paths.
     func validate(chat: String?, isForProgram: Bool = false) throws {
         if !isForProgram, let name = node.name, let fault = NameFault(ofOwnName: NormalForm.canonical(name)) {
             throw ValidationError(SafeText.line(NodeError.name(fault).text))

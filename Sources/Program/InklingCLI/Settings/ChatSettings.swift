@@ -6,7 +6,7 @@ import InklingModel
 import InklingText
 import Logging
 
-/// What `inkling chat` was asked for.
+/// The settings of one run of `inkling chat`.
 struct ChatSettings: Sendable {
     enum Mode: Sendable {
         /// JSON lines for programs.
@@ -23,26 +23,26 @@ struct ChatSettings: Sendable {
     var isConfirmed = false
     /// The open chat that the settings name; nil where they name none.
     var settledChat: String?
-    /// How a shell names the chat to a further command, with a blank before it.
+    /// The chat as shell arguments for a further command, with a blank before.
     var arguments: String
     var mode: Mode
     var indicator: IndicatorStyle
     var reducedMotion: Bool
-    /// Whether bold and dim are wanted.
+    /// Whether to use bold and dim text.
     var decorated: Bool
     /// Whether the terminal rings when somebody mentions the user.
     var ringsForMentions = false
     var logLevel: Logger.Level
     /// The daemon to attach to; nil for a node of the program's own.
     var daemon: DaemonConnection?
-    /// The name that the settings file gives the user, and the file's path; nil where it gives none.
+    /// The user's name in the settings file, and the file's path; nil where the file has no name.
     var settledName: (name: String, path: String)?
-    /// Where the settings are read from, whether or not there is such a file; nil if they are not.
+    /// The path of the settings file, existing or not; nil where the program reads no settings.
     var settingsPath: String?
-    /// The path of the settings file that names the interfaces to use; nil where it names none, or options do.
+    /// The path of the settings file that names the interfaces; nil where the file names none, or options do.
     var interfacesPath: String?
 
-    /// The mode for what standard input and output are connected to.
+    /// Returns the mode for the kinds of standard input and output.
     static func mode(json: Bool, plain: Bool) -> Mode {
         if json { return .json }
         let terminal = environment("TERM") ?? "dumb"
@@ -55,7 +55,7 @@ struct ChatSettings: Sendable {
         return String(cString: value)
     }
 
-    /// The user's login name, cut to what a name may take.
+    /// Returns the user's login name, cut to the longest name.
     static func loginName() -> String {
         var name = environment("LOGNAME") ?? environment("USER") ?? ""
         if name.isEmpty, let entry = getpwuid(getuid()), let login = entry.pointee.pw_name {
@@ -70,14 +70,14 @@ extension ChatSettings {
     /// The request to join the chat.
     var join: ServiceRequest { .join(chat, isConfirmed: isConfirmed) }
 
-    /// The names that chats had in the state directory.
+    /// The names of the state directory's chats.
     var names: NameKeeper {
         NameKeeper(in: node.stateDirectory, settledName: settledChat, remembers: !node.isEphemeral)
     }
 
-    /// How a session of that form shows the chat.
+    /// Returns how a session of that form shows the chat.
     ///
-    /// - Parameter folds: whether a person reads, who can ask for what is folded.
+    /// - Parameter folds: whether a person reads, and can unfold messages.
     func display(_ form: ChatDisplay.Form, folds: Bool) -> ChatDisplay {
         ChatDisplay(
             form: form, folds: folds, indicator: indicator, reducedMotion: reducedMotion, decorated: decorated,
@@ -85,14 +85,14 @@ extension ChatSettings {
             confirmsName: isConfirmed)
     }
 
-    /// What the model of a chat can't know by itself.
+    /// Returns the texts about this machine for the model of a chat.
     func texts(port: UInt16) -> ChatTexts {
         ChatTexts(
             localTime: LocalTime.init(wall:), error: { $0.text }, notice: { $0.text }, reach: { reach(port: port) },
             newSecret: { .random() }, arguments: arguments)
     }
 
-    /// Where others can find the node.
+    /// Returns where others can find the node.
     private func reach(port: UInt16) -> String {
         guard node.discovery else {
             return "Discovery is off, so others can't find this computer. Its port is \(port)."
@@ -109,7 +109,7 @@ extension ChatSettings {
 }
 
 extension LocalTime {
-    /// A time in seconds since 1970, in the zone of this machine.
+    /// Makes a time from seconds since 1970, in the zone of this machine.
     init(wall seconds: Double) {
         var time = time_t(seconds.rounded(.down))
         var parts = tm()

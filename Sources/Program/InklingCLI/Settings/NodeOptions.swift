@@ -7,7 +7,7 @@ import Logging
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
-/// The options of a node, in whatever chats it is.
+/// The options of a node, independent of its chats.
 struct NodeOptions: ParsableArguments {
     @Option(
         help: """
@@ -66,7 +66,7 @@ struct NodeOptions: ParsableArguments {
         if let name { try Self.checkSize(of: NormalForm.canonical(name)) }
     }
 
-    /// Other faults of a name don't matter to all commands.
+    /// Checks only the size, because some commands accept names with other faults.
     private static func checkSize(of name: String) throws {
         guard let fault = NameFault(ofOwnName: name) else { return }
         switch fault {
@@ -89,7 +89,8 @@ struct NodeOptions: ParsableArguments {
         return text
     }
 
-    /// What a node is started with. It shares the identity with the node of a chat that the user has open, if `isCommand`.
+    /// Returns the configuration of a node. With `isCommand`, the node shares the identity with a chat that the user
+    /// has open.
     func configuration(_ settings: SettingsFile, isCommand: Bool) -> Configuration {
         let directory = stateDir ?? Configuration.defaultStateDirectory
         let given = name ?? settings.name ?? RememberedName.read(in: directory) ?? ChatSettings.loginName()
@@ -111,23 +112,23 @@ struct NodeOptions: ParsableArguments {
         return node
     }
 
-    /// Whether the interfaces to use are not those of the settings.
+    /// Whether options replace the interfaces of the settings.
     var choosesInterfaces: Bool { !interface.isEmpty || !withoutInterface.isEmpty }
 
-    /// The path of the settings file if the interfaces to use are those that it names.
+    /// Returns the path of the settings file if that file names the interfaces.
     func interfacesPath(_ settings: SettingsFile, isForProgram: Bool = false) -> String? {
         guard !choosesInterfaces, settings.interfaces != nil else { return nil }
         return settingsOptions.path(isForProgram: isForProgram)
     }
 
-    /// What was given, as a shell takes it for a further command: each option with a blank before it.
+    /// The given options for a further command in a shell, each with a blank before it.
     var words: String {
         let settings = [("--state-dir", stateDir), ("--config", settingsOptions.config)]
         let flags = [("--no-config", settingsOptions.noConfig)]
         return (ownWords + Self.words(settings, flags: flags)).map { " " + $0 }.joined()
     }
 
-    /// Those that a node is started with, and a front end of another node has no use for.
+    /// The options for an own node, useless for a front end of another node.
     var ownWords: [String] {
         var options = [("--name", name), ("--port", port.map(String.init)), ("--bind", bind)]
         options += peer.map { ("--peer", $0) } + interface.map { ("--interface", $0) }
@@ -143,7 +144,7 @@ struct NodeOptions: ParsableArguments {
     }
 }
 
-/// Which settings file is read.
+/// The choice of the settings file.
 struct SettingsOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -161,15 +162,15 @@ struct SettingsOptions: ParsableArguments {
         }
     }
 
-    /// Where settings may be kept that nobody has written down yet.
+    /// The path for a new settings file.
     var pathToMake: String? {
         config == nil && !noConfig ? SettingsFile.defaultPath(environment: ChatSettings.environment) : nil
     }
 
-    /// Where the settings are read from, whether or not there is such a file; nil if they are not read.
+    /// Returns the path of the settings file, existing or not; nil where the program reads none.
     ///
-    /// - Parameter isForProgram: Whether a program asked, which gets just what its options say: then only a file that
-    ///   is named is read.
+    /// - Parameter isForProgram: Whether a program runs the command. A program gets only its options, and settings only
+    ///   from a file that an option names.
     func path(isForProgram: Bool = false) -> String? { config ?? (isForProgram ? nil : pathToMake) }
 
     /// - Parameter isForProgram: as for ``path(isForProgram:)``.

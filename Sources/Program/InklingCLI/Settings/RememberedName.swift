@@ -1,14 +1,14 @@
 import Glibc
 
-/// The name that the last chat ran under, kept beside the identity: by it the other commands are the same person for
-/// those who are in the chat.
+/// The last chat's name of the user, kept beside the identity. With this name, people in the chat see the other
+/// commands as the same person.
 package enum RememberedName {
     private static let maximumBytes = 64
 
-    /// Nil where none is kept that a node can have.
+    /// Returns the kept name; nil where there is none that a node can have.
     package static func read(in directory: String?) -> String? {
         guard let directory else { return nil }
-        // O_NONBLOCK: a pipe in its place must not make us wait.
+        // O_NONBLOCK: a pipe in the file's place must not block the program.
         let file = open("\(directory)/name", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard file >= 0 else { return nil }
         defer { close(file) }
@@ -24,7 +24,7 @@ package enum RememberedName {
         return isPossible ? name : nil
     }
 
-    /// Where it can't be kept, nothing is lost but convenience.
+    /// Keeps the name. The function ignores a failure, which costs only convenience.
     package static func keep(_ name: String, in directory: String?) {
         guard let directory, name != read(in: directory) else { return }
         let (path, new) = ("\(directory)/name", "\(directory)/name.new")

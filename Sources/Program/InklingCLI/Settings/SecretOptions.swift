@@ -5,7 +5,7 @@ import InklingControl
 import InklingModel
 import InklingText
 
-/// How a chat is named beside its name: by a secret or an invite, which an option or the environment gives.
+/// The options that name a chat by a secret or an invite, from an option or the environment.
 struct SecretOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -41,9 +41,9 @@ struct SecretOptions: ParsableArguments {
         }
     }
 
-    /// Refuses at once what needs no file to be refused.
+    /// Refuses at once all that the command can refuse without a file.
     ///
-    /// - Parameter isForProgram: Whether a program asked, which may use whatever names and paths it likes.
+    /// - Parameter isForProgram: Whether a program runs the command. A program may use any names and paths.
     func validate(chat: String?, isForProgram: Bool = false) throws {
         if !isForProgram, let chat, Self.isInviteFile(chat) {
             throw ValidationError(
@@ -54,8 +54,8 @@ struct SecretOptions: ParsableArguments {
         if !isWithFile || chat.map(Chat.isInvite) == true { _ = try chatToJoin(chat, default: nil) }
     }
 
-    /// Whether the name of a chat is meant as the path of a file with an invite: it ends as such files do, or is the path
-    /// of a file in a folder, or of one that holds an invite.
+    /// Whether the user gave an invite file as the name of a chat. Such a file has the ending of invites, is in a named
+    /// folder, or has an invite in it.
     private static func isInviteFile(_ chat: String) -> Bool {
         guard !Chat.isInvite(chat) else { return false }
         if Chat.endsAsInviteFile(chat) { return true }
@@ -64,28 +64,27 @@ struct SecretOptions: ParsableArguments {
         return (try? SmallFile.text(chat, maximumBytes: 4_096)).map(Chat.isInvite) ?? false
     }
 
-    /// Whether the user confirmed the name of the chat: of an open one by `--open`, and of a private one by the name
-    /// itself.
+    /// Whether the user confirmed the name of the chat: an open one with `--open`, and a private one with the name.
     ///
     /// - Parameter given: The argument that named the chat.
     func confirms(_ chat: Chat, given: String?) -> Bool {
         chat.isOpen ? open : given.map { !Chat.isInvite($0) } ?? false
     }
 
-    /// Whether an invite names the chat, so that no name has to.
+    /// Whether an invite names the chat, so that the command needs no name.
     var namesInvite: Bool {
         if invite != nil || inviteFile != nil { return true }
         guard secret == nil, secretFile == nil, !open else { return false }
         return ChatSettings.environment("INKLING_INVITE") != nil
     }
 
-    /// Whether a secret or an invite comes from standard input.
+    /// Whether standard input has a secret or an invite.
     var readsStandardInput: Bool {
         SmallFile.isStandardInput(secretFile) || SmallFile.isStandardInput(inviteFile)
     }
 
-    /// The chat that the options, the environment and, where those name none, the settings name. Wherever a name can
-    /// stand, an invite is taken as what it is.
+    /// Returns the chat of the options, else of the environment, else of the settings. An invite may stand for any
+    /// name.
     func chatToJoin(_ chat: String?, default fallback: String?) throws -> Chat {
         do {
             if open { return try openChat(chat, default: fallback) }
@@ -119,7 +118,7 @@ struct SecretOptions: ParsableArguments {
         }
     }
 
-    /// The open chat that is named. The secret or invite of the environment is not for it.
+    /// Returns the named open chat. The environment's secret or invite does not apply to an open chat.
     private func openChat(_ chat: String?, default fallback: String?) throws -> Chat {
         let name = chat ?? fallback ?? NameKeeper.defaultName
         guard !Chat.isInvite(name) else {
@@ -128,11 +127,11 @@ struct SecretOptions: ParsableArguments {
         return try Chat(name)
     }
 
-    /// How a shell names the chat to a further command, with a blank before it. No secret is repeated.
+    /// Returns the chat as shell arguments for a further command, with a blank before. No argument repeats a secret.
     ///
-    /// - Parameter given: The argument that named it here.
+    /// - Parameter given: The argument that named the chat in this command.
     func arguments(naming chat: Chat, given: String?) -> String {
-        /// A pipe can't be named once more.
+        /// A further command can't read the same pipe.
         func word(_ file: String) -> String {
             file == "-" || file.hasPrefix("/dev/") ? "FILE" : ShellQuoting.word(file)
         }
@@ -142,7 +141,7 @@ struct SecretOptions: ParsableArguments {
         var words = ""
         if let secretFile { words = " --secret-file \(word(secretFile))" }
         if secret != nil { words = " --secret SECRET" }
-        // Of a secret chat that neither is named for, environment or settings know.
+        // The environment or the settings name a secret chat without arguments.
         guard chat.isOpen || given != nil || !words.isEmpty else { return "" }
         return words + ShellQuoting.argument(chat.name)
     }
@@ -166,9 +165,9 @@ struct SecretOptions: ParsableArguments {
         }
     }
 
-    /// Reads a file, and warns if others can read what is to be kept from them.
+    /// Reads a file, and warns where others can read a secret file.
     ///
-    /// - Parameter opensChat: whether a chat can be joined by the text.
+    /// - Parameter opensChat: whether a reader of the text could join a chat.
     private static func contents(of path: String, opensChat: (String) -> Bool) throws -> String {
         let shown = path == "-" ? "standard input" : SafeText.line(path)
         let text: String

@@ -8,8 +8,8 @@ package enum SettingsEdit: Equatable, Sendable {
     /// `mentions.bell`
     case bell(Bool)
 
-    /// The text of a settings file with this value, the rest of it left as it is; nil where the file has the setting in a
-    /// form that can't be changed so.
+    /// Returns a settings file's text with this value, and the rest unchanged. The result is nil where the present form
+    /// of the setting can't be changed.
     package func applied(to text: String) -> String? {
         guard let before = try? SettingsFile(text, path: "") else { return nil }
         var wanted = before
@@ -21,9 +21,9 @@ package enum SettingsEdit: Equatable, Sendable {
         return (try? SettingsFile(edited, path: "")) == wanted ? edited : nil
     }
 
-    /// Writes it into a file, which is made for the user alone if there is none.
+    /// Writes the value into a file. A new file is only for the user.
     ///
-    /// - Returns: Why it could not be written, as the end of a sentence; nil if it was.
+    /// - Returns: The failure as the end of a sentence; nil after a success.
     package func write(to path: String) -> String? {
         guard access(path, F_OK) == 0 else {
             SmallFile.makeFolders(above: path)
@@ -34,7 +34,7 @@ package enum SettingsEdit: Equatable, Sendable {
         }
         guard let new = applied(to: text) else { return "has it in a form that the program can't change" }
         guard new != text else { return nil }
-        // The file that a link leads to, such as one among the user's own settings of everything.
+        // A link may lead to a file among the user's own collection of settings.
         guard let resolved = realpath(path, nil) else { return Self.text(errno) }
         defer { free(resolved) }
         let place = String(cString: resolved)
@@ -115,7 +115,8 @@ package enum SettingsEdit: Equatable, Sendable {
         return parts.count == 2 ? parts[0].trimmed : nil
     }
 
-    /// The comment at the end of a line, with the blanks before it. Behind a text that may have the sign in it there is none.
+    /// Returns the comment at the end of a line, with the blanks before. The function finds none after a text with the
+    /// sign in it.
     private static func comment(of line: String) -> String {
         guard let sign = line.lastIndex(of: "#"), !line[sign...].contains(where: { "\"'".contains($0) }) else {
             return ""

@@ -3,11 +3,11 @@ import InklingConsole
 import InklingModel
 import InklingText
 
-/// The user's settings, `inkling/config.toml` in `$XDG_CONFIG_HOME`. What is not in it is nil; options on the command
-/// line win.
+/// The user's settings, `inkling/config.toml` in `$XDG_CONFIG_HOME`. Missing settings are nil. Options on the command
+/// line override the file.
 package struct SettingsFile: Equatable, Sendable {
     package var name: String?
-    /// The chat that is joined where none is named, or its invite.
+    /// The chat or invite of commands without a name.
     package var chat: String?
     package var indicator: IndicatorStyle?
     package var reducedMotion: Bool?
@@ -17,31 +17,31 @@ package struct SettingsFile: Equatable, Sendable {
     package var showsTyping: Bool?
     /// Whether the terminal rings when somebody mentions the user.
     package var ringsForMentions: Bool?
-    /// The program, and its arguments, that the daemon starts for messages that nobody looks at; not empty.
+    /// The program, with its arguments, that the daemon starts for messages that no front end shows; not empty.
     package var messageHook: [String]?
-    /// Whether the daemon says that the user is away while no front end shows a chat.
+    /// Whether the daemon sets the user away while no front end shows a chat.
     package var goesAwayAlone: Bool?
 
     package static let maximumBytes = 64 << 10
 
-    /// Why settings can't be used; one line that says where and what to do.
+    /// The fault in the settings, its place, and the advice, in one line.
     package struct Refusal: Error, Equatable {
         package let text: String
     }
 
     package init() {}
 
-    /// The chat that commands without a name join, where that is an open one.
+    /// The open chat of commands without a name; nil where the setting is an invite.
     var openChat: String? { chat.flatMap { Chat.isInvite($0) ? nil : NormalForm.canonical($0) } }
 
-    /// `$XDG_CONFIG_HOME/inkling/config.toml`, or its replacement; nil for a user without a home.
+    /// Returns `$XDG_CONFIG_HOME/inkling/config.toml`, or its replacement; nil for a user without a home.
     package static func defaultPath(environment: (String) -> String?) -> String? {
-        // The convention's own rule: a path that is not absolute is ignored.
+        // The convention ignores a path that is not absolute.
         if let folder = environment("XDG_CONFIG_HOME"), folder.hasPrefix("/") { return folder + "/inkling/config.toml" }
         return environment("HOME").map { $0 + "/.config/inkling/config.toml" }
     }
 
-    /// Reads a file. One that the user did not name may be missing.
+    /// Reads a file. Only a file that the user named must exist.
     package static func read(_ path: String, isNamed: Bool) throws(Refusal) -> SettingsFile {
         if !isNamed, access(path, F_OK) != 0, errno == ENOENT || errno == ENOTDIR { return SettingsFile() }
         let shown = SafeText.line(path)
@@ -59,10 +59,9 @@ package struct SettingsFile: Equatable, Sendable {
         return try SettingsFile(text, path: path)
     }
 
-    /// What the user should know of the file: that others can read the invite in it, and so join that chat. Nil if there
-    /// is nothing to say.
+    /// Returns a warning where others can read the invite in the file and join that chat; nil for none.
     ///
-    /// - Parameter mode: The permissions of the file; nil for what has none, as standard input.
+    /// - Parameter mode: The permissions of the file; nil for a source without permissions, such as standard input.
     package func warning(path: String, mode: mode_t?) -> String? {
         guard let chat, Chat.isInvite(chat), let mode, SmallFile.isReadableByOthers(mode) else { return nil }
         return "others on this machine can read the invite in \(SafeText.line(path)), and so join that chat. "
@@ -71,7 +70,7 @@ package struct SettingsFile: Equatable, Sendable {
 
     /// Reads TOML.
     ///
-    /// - Parameter path: What the file is called in a refusal.
+    /// - Parameter path: The name of the file in a refusal.
     package init(_ text: String, path: String) throws(Refusal) {
         func refusal(line: Int, _ reason: String) -> Refusal {
             Refusal(
@@ -127,7 +126,7 @@ package struct SettingsFile: Equatable, Sendable {
         }
     }
 
-    /// The first line that has a NUL, as it is or as an escape; nil if there is none.
+    /// Returns the first line with a NUL, raw or as an escape; nil if there is none.
     private static func lineOfNUL(_ text: String) -> Int? {
         let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let first = lines.firstIndex { line in
@@ -136,7 +135,7 @@ package struct SettingsFile: Equatable, Sendable {
         return first.map { $0 + 1 }
     }
 
-    /// What is wrong with a line that names no table, or gives a text without quotes; nil for all else.
+    /// Returns the fault of a line with a nameless table, or a text without quotes; nil for other lines.
     private static func hint(_ text: String, line: Int) -> String? {
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         guard lines.indices.contains(line - 1) else { return nil }
@@ -150,7 +149,7 @@ package struct SettingsFile: Equatable, Sendable {
         return "text must be in quotes, as in \(key) = \(parts[1].contains("[") ? "[\"…\"]" : "\"…\"")"
     }
 
-    /// Whether a line begins a table with what begins no name.
+    /// Whether a line begins a table without a valid first letter of a name.
     private static func isNamelessTable(_ line: Substring) -> Bool {
         var scalars = line.unicodeScalars.drop { $0.properties.isWhitespace || $0 == "\u{FEFF}" }
         guard scalars.popFirst() == "[" else { return false }
@@ -161,7 +160,7 @@ package struct SettingsFile: Equatable, Sendable {
 }
 
 extension SettingsFile {
-    /// What each setting takes, in words, by its full name. The manual page lists the same.
+    /// The values of each setting, in words, by its full name. The manual page has the same list.
     package static let values: [String: String] = Key.allCases.reduce(into: [:]) { values, key in
         switch key.kind {
         case .string: values[key.rawValue] = "text"
@@ -171,7 +170,7 @@ extension SettingsFile {
         }
     }
 
-    /// The settings that there are, by their full names.
+    /// All settings, by their full names.
     private enum Key: String, CaseIterable {
         case name, chat, indicator, interfaces, mentions, privacy
         case onMessage = "on-message"
@@ -208,7 +207,7 @@ extension SettingsFile {
         case strings([String])
     }
 
-    /// Goes through the tables, and takes nothing that it does not know.
+    /// The reader of the tables, which accepts only known settings.
     private struct Reader {
         let path: String
         private var values: [Key: Value] = [:]

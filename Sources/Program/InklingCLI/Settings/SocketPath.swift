@@ -1,16 +1,16 @@
 import Glibc
 import Inkling
 
-/// Where the daemon of a state directory listens, and front ends look for it.
+/// The place where a state directory's daemon listens, and front ends connect.
 package enum SocketPath {
-    /// How many bytes of UTF-8 the path of a socket can have: `sun_path` without the NUL at its end.
+    /// The longest path of a socket, in bytes of UTF-8: `sun_path` without the NUL at its end.
     package static let maximumBytes = 107
 
     /// - Parameters:
     ///   - given: the state directory that an option names; nil where none does.
     ///   - fallback: the state directory where no option names one; nil for a user without a home.
-    ///   - runtimeDirectory: `$XDG_RUNTIME_DIR`. By the convention's own rule a path that is not absolute doesn't count.
-    ///   - userFolder: `/run/user/UID`, if it is the user's own.
+    ///   - runtimeDirectory: `$XDG_RUNTIME_DIR`. The convention ignores a path that is not absolute.
+    ///   - userFolder: `/run/user/UID`; nil where the folder belongs to another user.
     /// - Returns: nil if there is no place.
     package static func path(
         stateDirectory given: String?, default fallback: String?, runtimeDirectory: String?, userFolder: String?
@@ -21,7 +21,7 @@ package enum SocketPath {
         return fallback.map { $0 + "/socket" }
     }
 
-    /// The path for this user and environment.
+    /// Returns the path for this user and environment.
     ///
     /// - Parameter given: the state directory that an option names; nil where none does.
     static func path(stateDirectory given: String?) -> String? {
@@ -30,14 +30,15 @@ package enum SocketPath {
             runtimeDirectory: ChatSettings.environment("XDG_RUNTIME_DIR"), userFolder: userFolder)
     }
 
-    /// Where to look for the daemon: first where it listens with this environment, then where it does with others.
+    /// Returns the places to look for the daemon: first the place for this environment, then those for other
+    /// environments.
     ///
     /// - Parameter given: the state directory that an option names; nil where none does.
     static func places(stateDirectory given: String?) -> [String] {
         places(stateDirectory: given, default: Configuration.defaultStateDirectory, userFolder: userFolder)
     }
 
-    /// The same, for another user too.
+    /// Returns the places for a user, who may be another one.
     static func places(
         stateDirectory given: String?, default fallback: String?, userFolder: String?
     ) -> [String] {

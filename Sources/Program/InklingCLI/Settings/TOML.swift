@@ -1,6 +1,6 @@
 import CTOML
 
-/// A text as TOML writes it in quotes, on one line.
+/// Returns a text as a quoted TOML string on one line.
 package func tomlString(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {
@@ -18,15 +18,15 @@ package func tomlString(_ text: String) -> String {
 
 /// A TOML document.
 final class TOMLDocument {
-    /// Why a text is not one.
+    /// The fault in a text that is not TOML.
     struct Failure: Error {
-        /// Counted from 1; nil where it is unknown.
+        /// The line, counted from 1; nil where it is unknown.
         let line: Int?
         let text: String
     }
 
     private let document: OpaquePointer
-    /// Of the document itself: a table.
+    /// The top table.
     private let node: OpaquePointer
 
     init(_ text: String) throws(Failure) {
@@ -48,7 +48,7 @@ final class TOMLDocument {
     var root: TOMLValue { TOMLValue(document: self, node: node) }
 }
 
-/// A value in a TOML document. What it is not is nil.
+/// A value in a TOML document. The properties of other types are nil.
 struct TOMLValue {
     fileprivate let document: TOMLDocument
     fileprivate let node: OpaquePointer
@@ -56,7 +56,7 @@ struct TOMLValue {
     var string: String? { ctoml_kind_of(node) == CTOML_STRING ? String(ctoml_string(node)) : nil }
     var boolean: Bool? { ctoml_kind_of(node) == CTOML_BOOLEAN ? ctoml_boolean(node) : nil }
     var elements: [TOMLValue]? { ctoml_kind_of(node) == CTOML_ARRAY ? values.map(\.value) : nil }
-    /// Of a table, in any order.
+    /// The members of a table, in any order.
     var members: [(name: String, value: TOMLValue)]? { ctoml_kind_of(node) == CTOML_TABLE ? values : nil }
 
     private var values: [(name: String, value: TOMLValue)] {

@@ -1,16 +1,16 @@
 import Inkling
 
-// The library states facts; what to do about them with the options and commands of this program is said here.
+// The library reports facts. This file adds the advice about the program's options and commands.
 
 extension NodeError {
-    /// What happened and what to do, in one line.
+    /// The failure and the advice, in one line.
     package var text: String {
         if case .stateDirectory(let fault) = self { return fault.text }
         let advice = optionAdvice ?? advice
         return advice.isEmpty ? fact : fact + " " + advice
     }
 
-    /// Nil where no option or command helps.
+    /// The advice; nil where no option or command helps.
     private var optionAdvice: String? {
         switch self {
         case .name: "Choose another with --name."
@@ -32,7 +32,7 @@ extension NodeError {
 }
 
 extension StateDirectoryFault {
-    /// What happened and what to do, in one line.
+    /// The failure and the advice, in one line.
     package var text: String {
         let advice =
             switch self {
@@ -50,7 +50,7 @@ extension StateDirectoryFault {
 }
 
 extension Notice {
-    /// What happened and what to do, in one line. It may hold names as their owners sent them.
+    /// The failure and the advice, in one line. Names in the text are unsafe, as their owners sent them.
     package var text: String {
         switch self {
         case .discoveryDown(let outage): outage.text
@@ -64,7 +64,7 @@ extension Notice {
 }
 
 extension DiscoveryOutage {
-    /// What happened and what to do, in one line.
+    /// The failure and the advice, in one line.
     package var text: String {
         let advice =
             switch self {
@@ -78,7 +78,7 @@ extension DiscoveryOutage {
 }
 
 extension TemporaryIdentity {
-    /// What happened and what to do, in one line.
+    /// The failure and the advice, in one line.
     package var text: String {
         let advice =
             switch self {

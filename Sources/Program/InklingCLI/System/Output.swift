@@ -4,14 +4,14 @@ import InklingControl
 import InklingModel
 import InklingText
 
-/// A file descriptor that text goes to by write(2), so that each line is out at once.
+/// A file descriptor for text. Each line leaves at once by write(2).
 struct Output: Sendable {
     static let standard = Output(descriptor: STDOUT_FILENO)
     static let error = Output(descriptor: STDERR_FILENO)
 
     let descriptor: Int32
 
-    /// Writes everything, waiting where it must. `false`: nobody reads any more.
+    /// Writes all bytes, and waits where the reader is slow. `false`: the output is closed.
     @discardableResult
     func write(_ bytes: [UInt8]) -> Bool {
         var written = 0
@@ -31,15 +31,15 @@ struct Output: Sendable {
         return true
     }
 
-    /// Writes a line that a command was run for. Where that is not possible the command has failed.
+    /// Writes a command's answer, and throws after a failure.
     func answer(_ line: String) throws {
         guard !write(line: line) else { return }
         throw Self.failure(errno)
     }
 
-    /// What a command ends with whose output can't be written, by the system's code for why.
+    /// Returns the error that ends a command with this system code for a failed write.
     static func failure(_ code: Int32) -> any Error {
-        // A reader that has read enough went away on purpose: this is not an error.
+        // A reader with enough input closes the pipe on purpose, and deserves no message.
         if code == EPIPE { return ExitCode(1) }
         return CommandFailure(text: failureText(code))
     }
@@ -53,17 +53,17 @@ struct Output: Sendable {
         throw Self.failure(errno)
     }
 
-    /// Says what an open chat does not give (S-4).
+    /// Warns about the limits of an open chat (S-4).
     func warn(ofOpen chat: Chat) {
         write(
             line: "inkling: \(SafeText.line(chat.name)) is an open chat: anybody on this network can join and read it")
     }
 
-    /// Writes a line if that needs no waiting.
+    /// Writes a line unless the write would block.
     func offer(line: String) {
         var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         guard poll(&wanted, 1, 0) > 0, wanted.revents & Int16(POLLOUT) != 0 else { return }
-        // A pipe that is writable takes this many bytes without waiting.
+        // A writable pipe accepts this many bytes without a wait.
         write(Array((shown(line) + "\n").utf8.prefix(Int(PIPE_BUF))))
     }
 
@@ -71,7 +71,8 @@ struct Output: Sendable {
         isatty(descriptor) == 1 ? WordWrap.text(line, columns: Terminal.size(descriptor).columns) : line
     }
 
-    /// Writes a line, with one write(2) unless the system takes it in parts. A terminal gets it broken between words.
+    /// Writes a line with one write(2), unless the system splits the bytes. On a terminal, the line breaks between
+    /// words.
     @discardableResult
     func write(line: String) -> Bool {
         write(Array((shown(line) + "\n").utf8))

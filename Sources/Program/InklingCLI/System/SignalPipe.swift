@@ -2,9 +2,9 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-// What the handlers of signals use: made before they are installed, and never undone.
+// The state for signal handlers, made before the handlers and never freed.
 nonisolated(unsafe) private var signalWriter: Int32 = -1
-/// How many signals that end the program came since the loop last looked.
+/// The number of ending signals since the loop last looked.
 nonisolated(unsafe) private var unheardEnds: sig_atomic_t = 0
 
 private func noteSignal(_ number: Int32) {
@@ -12,7 +12,7 @@ private func noteSignal(_ number: Int32) {
     if SignalPipe.ending.contains(number) {
         unheardEnds += 1
         if unheardEnds >= SignalPipe.patience {
-            // The loop stands still.
+            // The loop is blocked.
             Terminal.abandon()
             _exit(1)
         }
@@ -22,17 +22,17 @@ private func noteSignal(_ number: Int32) {
     errno = before
 }
 
-/// Turns signals into calls on the event loop, through a pipe: nothing is masked, which programs that are started from
-/// here would inherit.
+/// Turns signals into calls on the event loop, through a pipe. The program masks no signal, because child programs
+/// would inherit the mask.
 final class SignalPipe {
     static let ending: [Int32] = [SIGINT, SIGTERM, SIGHUP]
     private static let others = [SIGTSTP, SIGCONT, SIGWINCH]
-    /// So many signals to end that the loop has not heard of end the program at once.
+    /// The number of unseen ending signals that ends the program at once.
     fileprivate static let patience: sig_atomic_t = 3
 
     private let take: (Int32) -> Void
 
-    /// - Parameter take: called on the loop with each signal; of several that are the same perhaps once.
+    /// - Parameter take: called on the loop with each signal. Several equal signals may cause one call.
     init(on loop: any EventLoop, take: @escaping (Int32) -> Void) {
         self.take = take
         var descriptors: [Int32] = [-1, -1]
@@ -61,13 +61,13 @@ final class SignalPipe {
         sigaction(number, &action, nil)
     }
 
-    /// Ends the process by a signal, as if nobody had asked to hear of it.
+    /// Ends the process by a signal, as without a handler.
     static func die(of number: Int32) {
         signal(number, SIG_DFL)
         raise(number)
     }
 
-    /// Stops the process as if nobody had asked to hear of it, and comes back when it is continued.
+    /// Stops the process as without a handler, and returns after the process continues.
     static func stop() {
         var action = sigaction()
         sigaction(SIGTSTP, nil, &action)
@@ -76,7 +76,7 @@ final class SignalPipe {
         sigaction(SIGTSTP, &action, nil)
     }
 
-    /// Stops the processes that were started together with this one, which takes no notice of it.
+    /// Stops the other processes of the process group.
     static func stopOthers() {
         var action = sigaction()
         sigaction(SIGTSTP, nil, &action)
@@ -85,7 +85,7 @@ final class SignalPipe {
         sigaction(SIGTSTP, &action, nil)
     }
 
-    /// Whether a signal has asked for the end since the loop last looked.
+    /// Whether an ending signal came since the loop last looked.
     static var isEndWanted: Bool { unheardEnds > 0 }
 
     private final class Handler: ChannelInboundHandler {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What a command reads as a whole: a file, a pipe, or standard input by the name "-".
+/// The content of a file, of a pipe, or of standard input with the name "-".
 package enum SmallFile {
     package enum Failure: Error, Equatable {
         case unreadable
@@ -32,30 +32,29 @@ package enum SmallFile {
         return text
     }
 
-    /// Makes the folders above a path that are missing, for their owner alone. What can't be made is not; whatever needs
-    /// it says so.
+    /// Makes the missing folders above a path, only for their owner. The function ignores a failure, because a later
+    /// use of the path reports the failure.
     package static func makeFolders(above path: String) {
         for slash in path.indices where path[slash] == "/" && slash > path.startIndex {
             mkdir(String(path[..<slash]), 0o700)
         }
     }
 
-    /// The permissions of a regular file; nil for all else.
+    /// Returns the permissions of a regular file; nil for all else.
     package static func mode(_ path: String) -> mode_t? {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         return status.st_mode & 0o777
     }
 
-    /// The permissions of a regular file that is open; nil for all else.
+    /// Returns the permissions of an open regular file; nil for all else.
     package static func mode(_ descriptor: Int32) -> mode_t? {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         return status.st_mode & 0o777
     }
 
-    /// What is in a place, in words, if it is no regular file; nil if it is one, or nothing is there. A link is one itself,
-    /// wherever it leads.
+    /// Returns the kind of a file in words; nil for a regular or missing file. The function does not follow links.
     package static func kindUnlessRegular(_ path: String) -> String? {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
@@ -69,7 +68,7 @@ package enum SmallFile {
         }
     }
 
-    /// Whether permissions let others than the owner read.
+    /// Whether permissions let other users read.
     package static func isReadableByOthers(_ mode: mode_t) -> Bool { mode & (S_IRGRP | S_IROTH) != 0 }
 
     /// Whether a path means standard input.

@@ -2,20 +2,20 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Standard input on an event loop, read piece by piece as it is asked for.
+/// Standard input on an event loop, read in pieces on demand.
 ///
-/// The flags of the descriptor are left alone, as other programs share them. A terminal or a pipe is opened once more,
-/// with flags of its own, and waited for by the loop. Files, which can't be waited for, are read a piece a turn. Where
-/// opening again fails, as it may under `sudo` and `su`, and for sockets, a thread reads.
+/// Other programs share the flags of the descriptor, so the program changes none. The loop opens a terminal or pipe
+/// once more, with other flags, and waits for input. The loop can't wait for a file, and reads one piece a turn. A
+/// thread reads sockets, and inputs that can't be opened again, as under `sudo` and `su`.
 final class StandardInput {
     enum Piece {
         case bytes([UInt8])
-        /// Nothing more comes. A terminal that is gone is such an end too.
+        /// The end of the input, or a lost terminal.
         case end
     }
 
     private enum Source {
-        /// It is opened when something is asked for.
+        /// The first demand opens the input.
         case unopened
         case opening
         case channel(any Channel)
@@ -25,9 +25,9 @@ final class StandardInput {
     }
 
     private static let pieceSize = 65_536
-    /// How long the next piece of a file waits for what else there is to do.
+    /// The wait before the next piece of a file, so that other work comes first.
     private static let fileStep = TimeAmount.microseconds(500)
-    /// How often a process in the background looks whether the terminal is its own again.
+    /// The interval at which a background process checks the terminal's owner.
     private static let backgroundStep = TimeAmount.milliseconds(250)
 
     private let loop: any EventLoop
@@ -35,7 +35,7 @@ final class StandardInput {
     private var source = Source.unopened
     private var failures = ReadFailures()
     private var isAwaited = false
-    /// Whether the end was told.
+    /// Whether the input reported the end.
     private var hasEnded = false
     private let take: (Piece) -> Void
 
@@ -43,11 +43,11 @@ final class StandardInput {
     init(on loop: any EventLoop, take: @escaping (Piece) -> Void) {
         self.loop = loop
         self.take = take
-        // Whoever reads in the background would be stopped, and be gone for others: reading fails instead.
+        // Without this, the system would stop a background reader, and peers would lose the node. A read now fails.
         if isTerminal { signal(SIGTTIN, SIG_IGN) }
     }
 
-    /// One more piece is wanted. After the end nothing comes.
+    /// Asks for one more piece. After the end no piece comes.
     func demand() {
         guard !isAwaited, !hasEnded else { return }
         isAwaited = true
@@ -64,7 +64,7 @@ final class StandardInput {
         case .opening: break
         case .channel(let channel): channel.read()
         case .file:
-            // Not at once: datagrams come first.
+            // Datagrams come before the file.
             loop.assumeIsolated().scheduleTask(in: Self.fileStep) { self.read(Self.read(STDIN_FILENO)) }
         case .thread(let pool):
             pool.runIfActive(eventLoop: loop) { Self.read(STDIN_FILENO) }.assumeIsolated().whenComplete { result in
@@ -99,7 +99,7 @@ final class StandardInput {
         case .file: source = .file
         case .other: source = .thread(.alone())
         case .waitable:
-            // Without O_NOCTTY it could become the terminal of this process.
+            // Without O_NOCTTY the terminal could become this process's controlling one.
             let descriptor = Glibc.open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
             guard descriptor >= 0 else {
                 source = .thread(.alone())
@@ -139,7 +139,7 @@ final class StandardInput {
             }
     }
 
-    /// The channel has ended.
+    /// Handles the end of the channel.
     private func ended(by error: (any Error)?) {
         if case .ended = source { return }
         guard isEnd((error as? IOError)?.errnoCode) else {
@@ -153,11 +153,11 @@ final class StandardInput {
 
     private enum Reading: Sendable {
         case bytes([UInt8])
-        /// With the system's code, if it is an error.
+        /// The system's code of an error; nil for the end of the input.
         case end(Int32?)
     }
 
-    /// Waits for the next bytes.
+    /// Blocks until the next bytes.
     private static func read(_ descriptor: Int32) -> Reading {
         while true {
             var count = 0
@@ -196,16 +196,16 @@ final class StandardInput {
     }
 }
 
-/// Failures to read a terminal, of which not all are its end.
+/// Counts failures to read a terminal. Some of them do not mean the end.
 package struct ReadFailures {
     private var hasFailedInFront = false
 
     package init() {}
 
-    /// Whether nothing more can be read.
+    /// Whether the input has ended.
     ///
-    /// What is read in the background fails. That may show only when the program is in front again, as it can be stopped
-    /// in between; a second failure there is the end.
+    /// A read in the background fails. A process stopped in between may notice the failure only in front. A second
+    /// failure in front is the end.
     ///
     /// - Parameters:
     ///   - code: The system's code of the error; nil at the end of the input.
@@ -218,14 +218,14 @@ package struct ReadFailures {
     }
 }
 
-/// How a descriptor that a program was given can be used by an event loop.
+/// The ways in which an event loop can use an inherited descriptor.
 enum StreamKind {
     case closed
-    /// A terminal or a pipe: it can be opened again, and waited for.
+    /// A terminal or a pipe, which the loop can open again and wait for.
     case waitable
-    /// It never has to be waited for.
+    /// A file, which never blocks.
     case file
-    /// A socket, or what is not known.
+    /// A socket, or an unknown kind.
     case other
 
     init(of descriptor: Int32) {
@@ -245,7 +245,7 @@ enum StreamKind {
 }
 
 extension NIOThreadPool {
-    /// One thread, for what can't be waited for otherwise.
+    /// Returns a pool of one thread, for a descriptor that the loop can't wait for.
     static func alone() -> NIOThreadPool {
         let pool = NIOThreadPool(numberOfThreads: 1)
         pool.start()

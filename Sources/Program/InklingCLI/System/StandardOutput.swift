@@ -2,39 +2,38 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Standard output on an event loop: nobody who reads slowly, or not at all, holds the loop up.
+/// Standard output on an event loop. A slow or stopped reader does not block the loop.
 ///
-/// What can't be written yet waits here. Who writes looks at ``isFull`` and holds back the rest until ``drained`` is
-/// called: then what waits is bounded by what one write, or the answers to one piece of input, take. Descriptors are
-/// treated as those of ``StandardInput``.
+/// Bytes wait here until the reader takes them. A writer checks ``isFull`` and holds the rest until ``drained`` fires.
+/// So at most one write waits, or the answers to one piece of input. ``StandardInput`` describes the treatment of
+/// descriptors.
 final class StandardOutput {
     private enum Sink {
         case unopened
-        /// What was written meanwhile.
+        /// The output opens; these bytes wait.
         case opening([[UInt8]])
         case channel(any Channel)
         case file
         case thread(NIOThreadPool)
-        /// Nobody reads any more, or nothing more can be written.
+        /// The output is closed or has failed.
         case gone
     }
 
-    /// How many bytes may wait while standard output is being opened, before whoever writes has to hold back.
+    /// The number of waiting bytes that fills an output during the opening.
     private static let openingRoom = 65_536
 
     private let loop: any EventLoop
     private var sink = Sink.unopened
     private(set) var waiting = 0
-    /// Whether to hold back: the reader has not taken yet what was written before, and what is written now would come
-    /// late, after it.
+    /// Whether a writer should hold the rest, because the reader has not taken earlier bytes.
     private(set) var isFull = false
-    /// Why nothing more can be written, by the system's code, if it is known.
+    /// The system's code of the failure; nil where it is unknown.
     private(set) var failure: Int32?
     private var whenEmpty: (() -> Void)?
 
-    /// Called on the loop when ``isFull`` has ended: everything is out.
+    /// Called on the loop when the last waiting byte has left.
     var drained: () -> Void = {}
-    /// Called on the loop, once, when nobody reads any more.
+    /// Called once on the loop when the output is closed.
     var abandoned: () -> Void = {}
 
     init(on loop: any EventLoop) {
@@ -42,7 +41,7 @@ final class StandardOutput {
         open()
     }
 
-    /// Whether nothing more can be written.
+    /// Whether the output is closed or has failed.
     var isGone: Bool {
         if case .gone = sink { return true }
         return false
@@ -51,7 +50,7 @@ final class StandardOutput {
     /// Writes a line.
     func write(line: String) { write(Array((line + "\n").utf8)) }
 
-    /// Writes, or has it wait.
+    /// Writes bytes, or lets them wait.
     func write(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
         switch sink {
@@ -67,7 +66,7 @@ final class StandardOutput {
             waiting += bytes.count
             let count = bytes.count
             channel.writeAndFlush(ByteBuffer(bytes: bytes)).assumeIsolated().whenComplete { self.wrote(count, $0) }
-            // A reader who keeps up has taken it by now.
+            // A reader without delay has taken the bytes already.
             if waiting > 0 { isFull = true }
         case .thread(let pool):
             waiting += bytes.count
@@ -80,7 +79,7 @@ final class StandardOutput {
         }
     }
 
-    /// Calls back when everything is out, or can't get out any more.
+    /// Calls back when no bytes wait any more, or the output is closed.
     func whenEmpty(_ done: @escaping () -> Void) {
         guard waiting > 0, !isGone else { return done() }
         whenEmpty = done

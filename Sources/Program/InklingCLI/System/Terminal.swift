@@ -1,8 +1,8 @@
 import Glibc
 import InklingConsole
 
-// What the handler of fatal signals uses. It is made before the handler is installed and never freed; the handler
-// itself calls nothing but what may be called there.
+// The state for the handler of fatal signals, made before the handler and never freed. The handler calls only
+// async-signal-safe functions.
 nonisolated(unsafe) private let savedModes = UnsafeMutablePointer<termios>.allocate(capacity: 1)
 nonisolated(unsafe) private let earlierActions = UnsafeMutablePointer<sigaction>.allocate(capacity: 65)
 nonisolated(unsafe) private let resetBytes = copiedReset()
@@ -24,18 +24,18 @@ private func giveBackAndDie(_ number: Int32) {
     raise(number)
 }
 
-/// The terminal on standard input and output: taken over for the prompt, and given back as it was found.
+/// The terminal on standard input and output. The prompt takes the terminal over, and restores its modes.
 enum Terminal {
     private static let fatal = [SIGSEGV, SIGABRT, SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGQUIT]
 
-    /// Whether the locale of the environment has UTF-8.
+    /// Whether the environment's locale has UTF-8.
     static var knowsUTF8: Bool {
         let names = ["LC_ALL", "LC_CTYPE", "LANG"]
         let locale = names.lazy.compactMap { ChatSettings.environment($0) }.first ?? ""
         return locale.lowercased().contains("utf-8") || locale.lowercased().contains("utf8")
     }
 
-    /// Remembers how the terminal is and sees to it that also a crash gives it back.
+    /// Records the terminal's modes, and makes a crash restore them.
     static func prepare() {
         guard tcgetattr(STDIN_FILENO, savedModes) == 0, !resetBytes.isEmpty else { return }
         for number in fatal {
@@ -46,8 +46,8 @@ enum Terminal {
         }
     }
 
-    /// Keys come one by one, unechoed, and none of them sends a signal. What was written is not waited for, which a
-    /// terminal that takes nothing would make long.
+    /// Makes keys arrive one by one, without echo and without signals. The function does not wait for written output,
+    /// because a blocked terminal would block the program.
     static func take() {
         var raw = savedModes.pointee
         raw.c_iflag &= ~tcflag_t(BRKINT | ICRNL | INLCR | IGNCR | INPCK | ISTRIP | IXON)
@@ -60,14 +60,14 @@ enum Terminal {
         tcsetattr(STDIN_FILENO, TCSANOW, &raw)
     }
 
-    /// Restores the modes that were found.
+    /// Restores the recorded modes.
     static func giveBack() {
         guard taken != 0 else { return }
         tcsetattr(STDIN_FILENO, TCSANOW, savedModes)
         taken = 0
     }
 
-    /// Restores what can be restored without waiting for a terminal that takes nothing more.
+    /// Restores as much as possible without a wait for a blocked terminal.
     static func abandon() {
         guard taken != 0 else { return }
         tcsetattr(STDIN_FILENO, TCSANOW, savedModes)
@@ -78,13 +78,13 @@ enum Terminal {
         taken = 0
     }
 
-    /// Whether the terminal belongs to another job now.
+    /// Whether another job has the terminal.
     static var isOthers: Bool {
         let owner = tcgetpgrp(STDIN_FILENO)
         return owner >= 0 && owner != getpgrp()
     }
 
-    /// The size of the terminal, or 80 by 24 where it doesn't say.
+    /// Returns the size of the terminal, or 80 by 24 where the size is unknown.
     static func size(_ descriptor: Int32 = STDOUT_FILENO) -> (columns: Int, rows: Int) {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {

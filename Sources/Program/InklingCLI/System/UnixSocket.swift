@@ -2,10 +2,10 @@ import Glibc
 
 /// Sockets of the file system.
 package enum UnixSocket {
-    /// Why a socket can't be reached.
+    /// The reason why a connection failed.
     package enum Failure: Error, Equatable {
         case pathTooLong
-        /// By the system's code.
+        /// The system's code.
         case system(Int32)
 
         package var text: String {
@@ -16,7 +16,7 @@ package enum UnixSocket {
         }
     }
 
-    /// Connects to whoever listens at a path.
+    /// Connects to the listener of a path.
     ///
     /// - Returns: A descriptor that neither blocks nor is inherited.
     package static func connect(to path: String) throws(Failure) -> Int32 {
@@ -33,11 +33,11 @@ package enum UnixSocket {
         return socket
     }
 
-    /// The first line that comes over a connection, which stays there to be read once more. It waits.
+    /// Waits for the first line of a connection. The line stays unread in the socket.
     ///
     /// - Parameters:
-    ///   - longest: how long to wait, in milliseconds.
-    ///   - maximumBytes: how long the line may be.
+    ///   - longest: the longest wait, in milliseconds.
+    ///   - maximumBytes: the longest line.
     /// - Returns: The line without its line feed; nil if none comes.
     package static func firstLine(of descriptor: Int32, within longest: Int32, maximumBytes: Int) -> [UInt8]? {
         let end = Clock.steady + Int64(longest)
@@ -51,7 +51,7 @@ package enum UnixSocket {
             guard count > 0 else { return nil }
             if let end = bytes[..<count].firstIndex(of: UInt8(ascii: "\n")) { return Array(bytes[..<end]) }
             guard count < bytes.count else { return nil }
-            // What is there is there at once; the rest of the line is not announced.
+            // A poll would return at once for the bytes already there, so the loop sleeps.
             usleep(linePause)
         }
     }
@@ -59,7 +59,7 @@ package enum UnixSocket {
     /// Microseconds between two looks at a part of a line.
     private static let linePause: UInt32 = 2_000
 
-    /// The user ID of whoever is at the other end of a connection; nil if that is not known.
+    /// Returns the user ID at the other end of a connection; nil if unknown.
     package static func user(of descriptor: Int32) -> uid_t? {
         // A process, a user and a group: struct ucred.
         var credentials: (pid_t, uid_t, gid_t) = (0, 0, 0)
@@ -68,24 +68,24 @@ package enum UnixSocket {
         return credentials.1
     }
 
-    /// Whether a process of one of these users listens at a path, by the credentials that the system took when it began
-    /// to listen (SO_PEERCRED).
+    /// Whether a process of one of these users listens at a path. The system recorded the credentials at the call of
+    /// listen (SO_PEERCRED).
     package static func isAnswered(at path: String, by users: Set<uid_t>) -> Bool {
         guard let descriptor = try? connect(to: path) else { return false }
         defer { close(descriptor) }
         return user(of: descriptor).map(users.contains) ?? false
     }
 
-    /// Whether somebody listens at a path, by the system's list of sockets. Who looks there starts nothing.
+    /// Whether a process listens at a path, by the system's list of sockets. This check starts no daemon.
     static func isListening(at path: String) -> Bool {
         guard let table = try? SmallFile.text("/proc/net/unix", maximumBytes: longestTable) else { return false }
         return isListening(at: path, in: table)
     }
 
-    /// How long that list may be, in bytes.
+    /// The longest list, in bytes.
     private static let longestTable = 16 << 20
 
-    /// The same, by a list as in `/proc/net/unix`.
+    /// Whether a process listens at a path, by a list in the form of `/proc/net/unix`.
     package static func isListening(at path: String, in table: String) -> Bool {
         table.split(separator: "\n").contains { line in
             // Num RefCount Protocol Flags Type St Inode Path
@@ -95,10 +95,10 @@ package enum UnixSocket {
         }
     }
 
-    /// Of the flags in that list: `SO_ACCEPTCON` of `linux/net.h`.
+    /// The flag of a listening socket in that list: `SO_ACCEPTCON` of `linux/net.h`.
     private static let acceptsConnections: UInt32 = 1 << 16
 
-    /// Sends a datagram to whoever receives at a path; one that begins with `@` is abstract.
+    /// Sends a datagram to the socket at a path. A path that begins with `@` is abstract.
     ///
     /// - Returns: Whether the system took it.
     @discardableResult
@@ -129,7 +129,7 @@ package enum UnixSocket {
         guard !path.isEmpty, path.count < MemoryLayout.size(ofValue: name.sun_path) else { throw .pathTooLong }
         withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path) }
         let offset = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
-        // The name of an abstract socket ends with its length, and not with a NUL.
+        // The name of an abstract socket has a length and no final NUL.
         let isAbstract = path[0] == 0
         return (name, socklen_t(offset + path.count + (isAbstract ? 0 : 1)))
     }

@@ -38,17 +38,17 @@ extension SocketEndpoint {
     }
 }
 
-/// A system call that failed, or something that did not come.
+/// A failed system call, or a missing answer.
 struct AttackError: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
 
-    /// What `call` failed with.
+    /// Returns the failure of `call`.
     static func system(_ call: String) -> AttackError { AttackError("\(call): \(String(cString: strerror(errno)))") }
 }
 
-/// A UDP socket for IPv4 that never waits, and sends from whatever source address it is told.
+/// A UDP socket for IPv4 that never blocks, and sends from any source address.
 final class AttackSocket {
     /// The control message that names the local address of a datagram: `cmsghdr` with `in_pktinfo`, as ip(7) has them.
     private struct PacketInformation {
@@ -63,11 +63,11 @@ final class AttackSocket {
         var padding: UInt32 = 0
     }
 
-    /// A datagram that came.
+    /// A received datagram.
     struct Received {
         let bytes: [UInt8]
         let source: SocketEndpoint
-        /// The address of this host that it was sent to.
+        /// The address of this host in the datagram.
         let destination: IPv4Address
     }
 
@@ -76,15 +76,15 @@ final class AttackSocket {
     private var buffer = [UInt8](repeating: 0, count: 2_048)
 
     /// - Parameters:
-    ///   - port: 0 for any.
-    ///   - isShared: whether other sockets have that port too.
-    ///   - interface: the name of the interface that all is sent and received over; nil for any.
+    ///   - port: 0 for any port.
+    ///   - isShared: whether other sockets may have the port too.
+    ///   - interface: the name of the only interface for all datagrams; nil for any.
     init(port: UInt16 = 0, isShared: Bool = false, interface: String? = nil) throws {
         let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(AF_INET, type, 0)
         self.descriptor = descriptor
         guard descriptor >= 0 else { throw AttackError.system("socket") }
-        // Sources that are not this host's own: only root may.
+        // Only root may send from addresses of other hosts.
         for option in [IP_TRANSPARENT, IP_PKTINFO] { try AttackSocket.set(descriptor, Int32(IPPROTO_IP), option, 1) }
         // A host on the link reaches the victim with this hop limit (L-92).
         for option in [IP_TTL, IP_MULTICAST_TTL] {
@@ -115,7 +115,7 @@ final class AttackSocket {
 
     deinit { close(descriptor) }
 
-    /// Sets an option that is a number.
+    /// Sets a numeric option.
     static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) throws {
         var value = value
         guard setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size)) == 0 else {
@@ -123,9 +123,9 @@ final class AttackSocket {
         }
     }
 
-    /// Sends a datagram; false if the system did not take it.
+    /// Sends a datagram; false if the system refused.
     ///
-    /// - Parameter source: any address; nil for the one that the system chooses.
+    /// - Parameter source: any address; nil for the system's choice.
     func send(_ bytes: [UInt8], to destination: SocketEndpoint, from source: IPv4Address? = nil) -> Bool {
         var name = AttackSocket.socketAddress(destination)
         var information = PacketInformation()
@@ -153,7 +153,7 @@ final class AttackSocket {
         }
     }
 
-    /// The next datagram that has come.
+    /// Returns the next received datagram, or nil.
     func receive() -> Received? {
         var name = sockaddr_in()
         var information = PacketInformation()

@@ -1,24 +1,24 @@
 import Glibc
 import InklingWire
 
-/// What an attack does; ``Attacker`` runs it.
+/// The actions of one attack. ``Attacker`` runs them.
 protocol AttackPlan: AnyObject {
-    /// The most datagrams a second that it makes sense with.
+    /// The highest useful rate, in datagrams a second.
     var maximumRate: Int { get }
 
-    /// Does what has to be done before the time runs: keys, instances, links.
+    /// Prepares keys, instances and links before the measured time.
     func prepare(_ attacker: Attacker) throws
 
     /// Sends the next datagram.
     func sendNext(_ attacker: Attacker)
 
-    /// Takes a datagram that came, from the victim or from others.
+    /// Receives a datagram from the victim or another host.
     func receive(_ datagram: Datagram, _ received: AttackSocket.Received, _ attacker: Attacker)
 
-    /// Is called at least once every 10 ms or so.
+    /// Runs about every 10 ms, or more often.
     func tick(_ attacker: Attacker)
 
-    /// What came of it, without blanks, where counts by kind don't say enough.
+    /// The result without blanks, where counts by kind don't say enough; else nil.
     var summary: String? { get }
 }
 
@@ -34,29 +34,29 @@ extension AttackPlan {
     var summary: String? { nil }
 }
 
-/// The attacking host: its socket, what it knows of the victim, and the pace at which it sends.
+/// The attacking host: its socket, its knowledge of the victim, and its rate.
 final class Attacker {
-    /// The addresses of the link that the attacker owns besides its first one: it receives what comes to them.
+    /// The attacker's own addresses on the link besides the first one. The attacker receives their datagrams.
     static let ownedAddresses = (first: UInt32(10 << 24 | 77 << 16 | 128 << 8), count: UInt32(16_384))
     /// Addresses of the link that no host has.
     static let spoofedAddresses = (first: UInt32(10 << 24 | 77 << 16 | 64 << 8), count: UInt32(16_384))
     /// The attacker's first address on the link.
     static let address = IPv4Address(value: 10 << 24 | 77 << 16 | 3)
-    /// How much of what was not sent in time is sent later, in seconds; the rest never is.
+    /// The late datagrams that the attacker still sends, in seconds of its rate. Later ones are dropped.
     private static let patience = 0.1
 
     let socket: AttackSocket
     let victim: SocketEndpoint
     let friend: SocketEndpoint
-    /// The open chat that both friends are in.
+    /// The open chat of both friends.
     let chat: ChatKeys
     var garbage = GarbageGenerator()
     var random = SystemRandomNumberGenerator()
 
     private(set) var sentCount = 0
-    /// What the system did not take.
+    /// The number of datagrams that the system refused.
     private(set) var refusedCount = 0
-    /// What came from the victim, by kind.
+    /// The number of datagrams from the victim, by kind.
     private(set) var receivedCounts: [Datagram.Kind: Int] = [:]
     private var victimKey: PublicKey?
 
@@ -72,18 +72,18 @@ final class Attacker {
         if socket.send(bytes, to: victim, from: source) { sentCount += 1 } else { refusedCount += 1 }
     }
 
-    /// Counts datagrams that a plan has sent through a socket of its own.
+    /// Counts datagrams that a plan sent through another socket.
     func count(sent: Int, refused: Int) {
         sentCount += sent
         refusedCount += refused
     }
 
-    /// A random one of those addresses.
+    /// Returns a random address of a range.
     func address(of range: (first: UInt32, count: UInt32)) -> IPv4Address {
         IPv4Address(value: range.first + garbage.index() % range.count)
     }
 
-    /// The victim's static key, for which it is asked.
+    /// Asks the victim for its static key.
     func askForKey() throws -> PublicKey {
         if let victimKey { return victimKey }
         let deadline = monotonicSeconds() + 5
@@ -105,7 +105,7 @@ final class Attacker {
         throw AttackError("the victim tells no key")
     }
 
-    /// Hands what has come to the plan, at most `limit` datagrams.
+    /// Hands at most `limit` received datagrams to the plan.
     func drain(_ plan: some AttackPlan, limit: Int = 512) {
         for _ in 0..<limit {
             guard let received = socket.receive() else { break }
@@ -116,7 +116,7 @@ final class Attacker {
         plan.tick(self)
     }
 
-    /// Lets the plan take what comes until `isDone`, or the time is over.
+    /// Hands received datagrams to the plan until `isDone`, or the end of the time.
     func pump(_ plan: some AttackPlan, seconds: Double, until isDone: () -> Bool) -> Bool {
         let deadline = monotonicSeconds() + seconds
         while !isDone() {
@@ -127,12 +127,12 @@ final class Attacker {
         return true
     }
 
-    /// What a run of a plan came to.
+    /// The figures of one run of a plan.
     struct Figures {
         var sent = 0
         var refused = 0
         var seconds = 0.0
-        /// The processor time that it took, in seconds.
+        /// The processor time of the run, in seconds.
         var processor = 0.0
         /// The niceness at the end, 0 to 19.
         var niceness = 0
@@ -141,14 +141,14 @@ final class Attacker {
 
     /// Sends at `rate` datagrams a second for `seconds`, or until standard input ends.
     ///
-    /// It begins with the lowest priority, and takes a higher one when it falls behind its rate.
+    /// The run begins with the lowest priority, and takes a higher one when the rate falls behind.
     func run(_ plan: some AttackPlan, rate: Int, seconds: Double, niceness: inout Int) -> Figures {
         let rate = Double(min(rate, plan.maximumRate))
         (sentCount, refusedCount, receivedCounts) = (0, 0, [:])
         let begin = monotonicSeconds()
         let processorAtBegin = Attacker.processorSeconds()
         var now = begin
-        // What should have been sent by now, less what is given up.
+        // The datagrams due by now, without the dropped ones.
         var allowance = 0.0
         var last = begin
         var givenUp = 0.0
@@ -159,7 +159,7 @@ final class Attacker {
                 givenUp += allowance - rate * Attacker.patience
                 allowance = rate * Attacker.patience
             }
-            // Behind by more than 2 % of what was due.
+            // The run has dropped more than 2 % of the due datagrams.
             if givenUp > max(0.02 * rate * (now - begin), rate * 0.1), niceness > 0 {
                 niceness = max(0, niceness - 10)
                 setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Int32(niceness))
@@ -180,7 +180,7 @@ final class Attacker {
             processor: Attacker.processorSeconds() - processorAtBegin, niceness: niceness, received: receivedCounts)
     }
 
-    /// Whether whoever started this program has closed its input: then nothing more is sent.
+    /// Whether the parent process has closed this program's input. Then the attacker stops.
     static func inputHasEnded() -> Bool {
         var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         return poll(&input, 1, 0) > 0 && input.revents & Int16(POLLHUP) != 0

@@ -1,19 +1,19 @@
 import Glibc
 
-/// Seconds of the clock that all processes and namespaces of a machine share, and that nobody sets.
+/// Returns the seconds of the monotonic clock, which all processes and namespaces of a machine share.
 func monotonicSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// Lets real time pass.
+/// Sleeps in real time.
 func rest(_ seconds: Double) {
     guard seconds > 0 else { return }
     usleep(UInt32(min(seconds, 10) * 1e6))
 }
 
-/// Fast numbers that need not be secret: what fills a forged datagram. SplitMix64.
+/// A fast generator of the bytes of forged datagrams, by SplitMix64. The numbers need not be secret.
 struct GarbageGenerator: RandomNumberGenerator {
     private var state: UInt64
 
@@ -27,7 +27,7 @@ struct GarbageGenerator: RandomNumberGenerator {
         return value ^ (value >> 31)
     }
 
-    /// `count` random bytes.
+    /// Returns `count` random bytes.
     mutating func bytes(_ count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count + 7)

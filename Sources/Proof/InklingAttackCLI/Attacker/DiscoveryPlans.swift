@@ -1,9 +1,9 @@
 import InklingWire
 
-/// Forged instances, announced over and over.
+/// Forged instances with endless announcements.
 final class InstanceFlood: AttackPlan {
     private static let count = 2_048
-    /// Of these, so many name the attacker's own address, and as many the friend's.
+    /// The number of instances with the attacker's own address, and the number with the friend's.
     private static let namedCount = 25
     /// Announcements a second.
     private static let rate = 500
@@ -42,14 +42,14 @@ final class InstanceFlood: AttackPlan {
     }
 }
 
-/// Asks and valid initiations on ways that the victim has not chosen; what comes back is counted by way.
+/// Asks and valid initiations over paths that the victim does not use. The plan counts the answers by path.
 final class ProbePlan: AttackPlan {
     private enum Way: String, CaseIterable {
-        /// Over the interface that was left out, to the address there.
+        /// Over the unused interface, to the address there.
         case leftOut = "left-out"
-        /// Over the interface that was left out, to the address of the one that is used.
+        /// Over the unused interface, to the address of the used one.
         case leftOutToOther = "left-out-to-other"
-        /// Over the interface that is used, from a network beyond the link.
+        /// Over the used interface, from a network beyond the link.
         case routed
     }
 
@@ -68,7 +68,7 @@ final class ProbePlan: AttackPlan {
         sockets[.routed] = try AttackSocket()
     }
 
-    /// A part of the asks that a node answers a second (D-25), and far from its load (L-9).
+    /// A fraction of the asks that a node answers in a second (D-25), and far below its load (L-9).
     var maximumRate: Int { 12 }
 
     var summary: String? {
@@ -77,7 +77,7 @@ final class ProbePlan: AttackPlan {
     }
 
     func prepare(_ attacker: Attacker) throws {
-        // Each is used once: a copy would be answered again at no cost.
+        // The plan uses each initiation once, because a node answers a copy again at no cost.
         for _ in 0..<64 { initiations.append(try attacker.validInitiation()) }
     }
 

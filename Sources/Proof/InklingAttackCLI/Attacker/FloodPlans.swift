@@ -1,9 +1,9 @@
 import InklingWire
 
-/// Where datagrams seem to come from.
+/// The source addresses of datagrams.
 enum SourceChoice {
     case own
-    /// From all over the link, from addresses that nobody has.
+    /// Random addresses of the link that no host has.
     case spoofed
 
     func address(_ attacker: Attacker) -> IPv4Address? {
@@ -14,7 +14,7 @@ enum SourceChoice {
     }
 }
 
-/// Datagrams that need no answer and no knowledge, each made at random.
+/// Random datagrams that need no answer and no knowledge.
 final class RandomFlood: AttackPlan {
     private let source: SourceChoice
     private let make: (inout GarbageGenerator) -> [UInt8]
@@ -29,7 +29,7 @@ final class RandomFlood: AttackPlan {
     }
 }
 
-/// One valid initiation, again and again.
+/// One valid initiation, many times.
 final class RepeatedInitiation: AttackPlan {
     private var bytes: [UInt8] = []
 
@@ -40,7 +40,7 @@ final class RepeatedInitiation: AttackPlan {
     func sendNext(_ attacker: Attacker) { attacker.send(bytes) }
 }
 
-/// Valid initiations that come back with the cookies that they are answered with.
+/// Valid initiations, sent again with the cookies of the victim's retries.
 final class CookieFlood: AttackPlan {
     private struct Entry {
         var bytes: [UInt8]
@@ -81,14 +81,14 @@ final class CookieFlood: AttackPlan {
     }
 }
 
-/// Datagrams for the indices of the victim's own initiations, which forged instances make it send.
+/// Datagrams to the indices of the victim's own initiations, which forged instances provoke.
 final class IndexFlood: AttackPlan {
-    /// The keys of the forged instances: while one attempt pauses, others go on. With more at one address the victim opens
-    /// to none (D-17).
+    /// The keys of the forged instances. Some attempts run while others pause. With more keys at one address, the
+    /// victim opens to none (D-17).
     private static let keyCount = Limits.keysPerAddress
-    /// How often they are announced, once a second, until the victim opens to one.
+    /// The most announcements, one a second, until the victim opens to an instance.
     private static let announcements = 15
-    /// For how long an index is used after the last initiation with it came, in seconds.
+    /// The seconds for which the plan uses an index after its last initiation.
     private static let indexSeconds = 3.0
 
     private let source: SourceChoice
@@ -133,7 +133,7 @@ final class IndexFlood: AttackPlan {
 }
 
 extension Attacker {
-    /// An initiation of a new identity, for the open chat, that the victim answers.
+    /// Returns an initiation of a new identity for the open chat, which the victim answers.
     func validInitiation() throws -> Initiation {
         try PendingHandshake(
             chat: chat, identity: KeyPair(using: &random), ephemeral: KeyPair(using: &random), remote: askForKey(),
@@ -143,7 +143,7 @@ extension Attacker {
 }
 
 extension GarbageGenerator {
-    /// An initiation of random bytes, under a check of a chat or a random one.
+    /// Returns an initiation of random bytes, under a check of a chat or a random one.
     mutating func initiation(of chat: ChatKeys?) -> [UInt8] {
         let (index, noise) = (index(), bytes(Limits.noiseMessage1Size))
         let initiation =
@@ -160,7 +160,7 @@ extension GarbageGenerator {
         Retry(receiverIndex: index, cookie: bytes(Limits.cookieSize)).encode()
     }
 
-    /// A sealed datagram of the largest size, under a counter that no replay window refuses.
+    /// Returns a sealed datagram of the largest size, with a counter that no replay window refuses.
     mutating func sealed(index: UInt32) -> [UInt8] {
         let counter = UInt32.random(in: 1 << 24...1 << 30, using: &self)
         let size = Limits.maximumDatagramSize - SealedDatagram.headerSize

@@ -1,10 +1,10 @@
 import Glibc
 import InklingWire
 
-/// DNS-SD instances of `_inkling._udp` that the attacker makes up: multicast DNS announcements (RFC 6762) from a socket
-/// of its own. The attacker's host has no daemon that would object.
+/// Forged DNS-SD instances of `_inkling._udp`, announced by multicast DNS (RFC 6762) from an own socket. No daemon on
+/// the attacker's host can object.
 final class ForgedServices {
-    /// For how long the records are valid, in seconds.
+    /// The lifetime of the records, in seconds.
     fileprivate static let lifetime: UInt32 = 120
     private static let group = SocketEndpoint(address: IPv4Address(value: 224 << 24 | 251), port: 5_353)
 
@@ -22,7 +22,7 @@ final class ForgedServices {
         socket = try AttackSocket(port: ForgedServices.group.port, isShared: true, interface: "eth0")
     }
 
-    /// Makes up one more instance.
+    /// Adds one more instance.
     func add(at endpoint: SocketEndpoint, key: PublicKey, for chat: ChatKeys, _ garbage: inout GarbageGenerator) {
         let nonce = garbage.next()
         let label = chat.instanceName(nonce: nonce)
@@ -36,7 +36,7 @@ final class ForgedServices {
         let txt = ServiceRecord.encode(key: key, nonce: nonce, for: chat)
 
         var packet = ByteWriter(capacity: 512)
-        // An answer with authority to no question, with four records.
+        // An authoritative answer without a question, with four records.
         for word in [0, 0x8400, 0, 4, 0, 0] as [UInt16] { packet.append(word) }
         packet.append(record: .pointer, of: type, isShared: true, name(instance))
         packet.append(record: .service, of: instance, isShared: false, service.bytes)
@@ -45,7 +45,7 @@ final class ForgedServices {
         packets.append(packet.bytes)
     }
 
-    /// Sends the announcement of that number.
+    /// Sends the announcement of the instance with that number.
     func announce(_ number: Int, _ attacker: Attacker) {
         let isSent = socket.send(packets[number], to: ForgedServices.group, from: Attacker.address)
         attacker.count(sent: isSent ? 1 : 0, refused: isSent ? 0 : 1)
@@ -63,7 +63,7 @@ final class ForgedServices {
 }
 
 extension ByteWriter {
-    /// A name of DNS, without compression.
+    /// Appends a DNS name without compression.
     fileprivate mutating func append(name labels: [String]) {
         for label in labels {
             append(UInt8(label.utf8.count))
@@ -72,7 +72,7 @@ extension ByteWriter {
         append(0 as UInt8)
     }
 
-    /// A record of class IN; one that is not shared replaces others of its name.
+    /// Appends a record of class IN. A record that is not shared replaces others of its name.
     fileprivate mutating func append(
         record type: ForgedServices.RecordType, of name: [String], isShared: Bool, _ content: [UInt8]
     ) {

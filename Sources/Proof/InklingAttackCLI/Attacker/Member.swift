@@ -21,7 +21,7 @@ final class Member {
 
     private let name: String
     let index: UInt32
-    /// The address that the member sends from; nil for the attacker's first one.
+    /// The source address of the member; nil for the attacker's first one.
     private let source: IPv4Address?
     /// A node opens few initiations with a cookie from one source (L-97), and without one as many as its load admits (L-9).
     private let obeysRetries: Bool
@@ -57,11 +57,11 @@ final class Member {
         if case .joined(_, let remoteIndex) = phase { remoteIndex } else { nil }
     }
 
-    /// Sends an initiation, the same one until a session comes of it.
+    /// Sends an initiation, the same one until the victim answers with a session.
     func open(to key: PublicKey, _ attacker: Attacker) throws {
         switch phase {
         case .idle:
-            // A new run makes a new state, so the victim's epoch of an earlier link does not matter.
+            // Each run has a new state, so the victim's epoch of an earlier link does not matter.
             let handshake = try PendingHandshake(
                 chat: attacker.chat, identity: identity, ephemeral: KeyPair(using: &attacker.random), remote: key,
                 senderIndex: index, own: RunAndEpoch(run: attacker.random.next(), epoch: 0))
@@ -76,7 +76,7 @@ final class Member {
         (phase, counter, record, expected, nextPing, nextHeartbeat) = (.idle, 0, 1, 0, 0, 0)
     }
 
-    /// Takes a datagram with this member's index.
+    /// Receives a datagram with this member's index.
     func receive(_ datagram: Datagram, _ attacker: Attacker) {
         switch (datagram, phase) {
         case (.retry(let retry), .opening(let handshake)):
@@ -118,7 +118,7 @@ final class Member {
             nextPing = now + Member.pingSeconds
             ping(attacker)
         } else if isUp, now >= nextHeartbeat {
-            // The first one is spread, so that a thousand members don't speak at once.
+            // A random delay spreads the first heartbeats of a thousand members.
             let isFirst = nextHeartbeat == 0
             nextHeartbeat = now + Member.heartbeatSeconds * (isFirst ? Double(index % 100) / 100 : 1)
             if !isFirst { send([heartbeat], attacker) }

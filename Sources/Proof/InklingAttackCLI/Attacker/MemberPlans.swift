@@ -2,7 +2,7 @@ import InklingWire
 
 /// Many identities that open links in the open chat and hold them.
 final class LinkFiller: AttackPlan {
-    /// More than the 1,024 links that a node holds: the others wait for a place that becomes free.
+    /// More members than the 1,024 links of a node. The others wait for a free place.
     private static let memberCount = 1_100
     /// Openings a second, fewer than a node answers without asking for a cookie (L-9).
     private static let rate = 80
@@ -63,7 +63,7 @@ final class LinkFiller: AttackPlan {
     }
 }
 
-/// Members with links, who send in turn.
+/// Members with links, which send in turn.
 final class MemberFlood: AttackPlan {
     private let count: Int
     private let isSpread: Bool

@@ -1,6 +1,6 @@
 import InklingWire
 
-/// The attacker's identities in the open chat, by the index that the victim addresses them with.
+/// The attacker's identities in the open chat, by the index in the victim's datagrams.
 final class MemberTable {
     private(set) var all: [Member] = []
     private var byIndex: [UInt32: Member] = [:]

@@ -6,7 +6,7 @@ extension SocketEndpoint: ExpressibleByArgument {
     init?(argument: String) { self.init(argument) }
 }
 
-/// The attacker's own process, which `bench` starts in the attacker's network.
+/// The attacker's process, which `bench` starts in the attacker's network.
 struct SendCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send",
@@ -23,7 +23,7 @@ struct SendCommand: ParsableCommand {
     @Option(help: "Send so many datagrams a second.") var rate: Int
     @Option(help: "Send for so long.") var seconds: Double
 
-    /// The lowest priority; a higher one is taken where it is needed.
+    /// The lowest priority. The attacker takes a higher one on demand.
     private static let lowestNiceness = 19
 
     func run() throws {
@@ -45,7 +45,7 @@ struct SendCommand: ParsableCommand {
                 + "received=\(plan.summary ?? received)")
     }
 
-    /// Keeps what the plan has made, such as links, until a line comes.
+    /// Keeps the plan's links and other state alive until a line arrives.
     private func waitForStart(_ plan: any AttackPlan, _ attacker: Attacker) throws {
         while true {
             var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)

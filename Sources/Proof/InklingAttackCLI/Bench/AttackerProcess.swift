@@ -1,14 +1,14 @@
 import Synchronization
 
-/// The process that attacks, `inkling-attack send`, on the attacker's host.
+/// The process of the attack, `inkling-attack send`, on the attacker's host.
 final class AttackerProcess {
-    /// What it said at its end.
+    /// The last line of the process.
     struct Report {
         var sent = 0
         var seconds = 0.0
         var processor = 0.0
         var niceness = 0
-        /// What came back from the victim, as kinds with their counts.
+        /// The kinds of datagrams from the victim, with their counts.
         var received = ""
     }
 
@@ -35,12 +35,12 @@ final class AttackerProcess {
         }
     }
 
-    /// Waits for a line that begins with that word; what follows it.
+    /// Waits for a line that begins with that word, and returns the rest of the line.
     func wait(for word: String, seconds: Double) -> String? {
         let deadline = monotonicSeconds() + seconds
         while true {
             let isOver = child.status != nil || monotonicSeconds() > deadline
-            // What a process said before it ended may still be on its way.
+            // Output of an ended process may still be on its way.
             if isOver { rest(0.05) }
             let line = lines.mutex.withLock { lines in
                 lines.first { $0 == word || $0.hasPrefix(word + " ") }
@@ -53,7 +53,7 @@ final class AttackerProcess {
 
     func begin() { child.write("go") }
 
-    /// Lets it end before its time.
+    /// Ends the attack early.
     func stop() { child.closeInput() }
 
     func end() {
@@ -61,7 +61,7 @@ final class AttackerProcess {
         if child.waitForEnd(seconds: 2) == nil { child.end() }
     }
 
-    /// Waits for its end, and for what it reports.
+    /// Waits for the end and the report.
     func report(within seconds: Double) -> Report? {
         guard let line = wait(for: "done", seconds: seconds) else { return nil }
         var report = Report()

@@ -26,11 +26,11 @@ struct BenchCommand: ParsableCommand {
     @Option(help: .hidden) var hosts: String
     @Option(help: .hidden) var program: String
 
-    /// How long a friend who starts again may need, in seconds.
+    /// The longest restart of a friend, in seconds.
     private static let longestStart = 30.0
-    /// How many lines a second a slow reader takes.
+    /// The lines a second of a slow reader.
     private static let slowLinesPerSecond = 20
-    /// How long the attacker has to fill the victim's links, in seconds.
+    /// The longest time to fill the victim's links, in seconds.
     private static let longestFilling = 60.0
 
     func validate() throws {
@@ -68,7 +68,7 @@ struct BenchCommand: ParsableCommand {
             }
         }
         say(BenchTable.text(rows))
-        // The friends, the attacker and this program share the processors with whatever else runs.
+        // The friends, the attacker and this program share the processors with all other programs.
         let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
         say("\(processors) processors; load average \(loadBefore) before, \(BenchCommand.loadAverage) after")
         if !isWhole { throw ExitCode.failure }
@@ -106,7 +106,7 @@ struct BenchCommand: ParsableCommand {
         let meter = UsageMeter(of: friends.bob.processID)
         attacker.begin()
         if attack.hasSlowReader { friends.bob.readOutput(linesPerSecond: BenchCommand.slowLinesPerSecond) }
-        // A slow reader shows everything late: then Alice is read.
+        // A slow reader shows everything late, so the benchmark reads Alice then.
         let (typist, reader) = attack.hasSlowReader ? (friends.bob, friends.alice) : (friends.alice, friends.bob)
         let edges = TypingEdges(from: typist, to: reader, seconds: seconds)
         var row = BenchRow(name: attack.rawValue, quiet: quiet, edges: BenchCommand.text(edges))
@@ -126,7 +126,7 @@ struct BenchCommand: ParsableCommand {
         return row
     }
 
-    /// Whether both friends still run, and neither showed the other as offline.
+    /// Returns whether both friends still run, and neither showed the other as offline.
     private func online(_ friends: Friends, since begin: Double) -> String {
         if let status = friends.bob.status { return "no: Bob ended with \(status)" }
         if let status = friends.alice.status { return "no: Alice ended with \(status)" }
@@ -149,7 +149,7 @@ struct BenchCommand: ParsableCommand {
     private func tell(_ text: String) { FileHandle.standardError.write(Data("attack: \(text)\n".utf8)) }
 }
 
-/// What a process uses between two moments.
+/// The resources that a process uses between two moments.
 struct UsageMeter {
     let begin = monotonicSeconds()
     private let process: pid_t
@@ -163,7 +163,7 @@ struct UsageMeter {
         before = ProcessUsage(of: process)
     }
 
-    /// Adds the part of a core, the memory and what its socket had no room for to a row.
+    /// Adds the share of a core, the memory, and the overflow of the socket to a row.
     func finish(_ row: inout BenchRow) {
         guard let before, let after = ProcessUsage(of: process) else {
             row.memory = "ended"

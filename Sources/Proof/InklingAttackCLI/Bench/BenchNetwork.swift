@@ -1,8 +1,8 @@
 import Glibc
 
-/// The three hosts that Scripts/attack makes, each by the process that holds its namespaces.
+/// The three hosts of Scripts/attack, each by the process that holds its namespaces.
 struct BenchNetwork {
-    /// The open chat that both friends are in, and every stranger can be.
+    /// The open chat of both friends, which any stranger can join.
     static let openChat = "lobby"
     /// The secret chat of the two friends.
     static let secretChat = "kitchen"
@@ -11,7 +11,7 @@ struct BenchNetwork {
         let processID: pid_t
         let address: IPv4Address
 
-        /// A command line that runs on this host.
+        /// Returns a command line that runs on this host.
         func command(_ arguments: [String]) -> [String] {
             ["nsenter", "--target", "\(processID)", "--net", "--mount", "--uts", "--"] + arguments
         }
@@ -30,7 +30,7 @@ struct BenchNetwork {
         (friend, victim, attacker) = (host(1), host(2), host(3))
     }
 
-    /// Gives both friends' hosts a new discovery daemon, which has heard of nothing.
+    /// Gives both friends' hosts a new discovery daemon without a cache.
     func restartDiscovery() throws {
         for host in [friend, victim] {
             let script = """

@@ -14,7 +14,7 @@ struct BenchRow {
     var note: String = ""
 }
 
-/// The table that the benchmark prints.
+/// The printed table of the benchmark.
 enum BenchTable {
     private static var columns: [(title: String, value: (BenchRow) -> String)] {
         [

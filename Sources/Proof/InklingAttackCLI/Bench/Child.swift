@@ -2,17 +2,17 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A process with its input and output on pipes; its errors go where this program's go.
+/// A process with its input and output on pipes. Its errors go to this program's standard error.
 final class Child: Sendable {
     let processID: pid_t
     private let input: Mutex<Int32>
     private let ending = Mutex<Int32?>(nil)
-    /// How many lines of output are read a second; nil for all.
+    /// The lines of output to read in a second; nil for all.
     private let pace = Mutex<Int?>(nil)
 
-    /// Starts a program that is found along `PATH`.
+    /// Starts a program from `PATH`.
     ///
-    /// - Parameter line: gets each line of output, on a thread of its own, with the time at which it was read.
+    /// - Parameter line: gets each line of output on another thread, with the time of the read.
     init(_ command: [String], line: @escaping @Sendable (_ text: [UInt8], _ arrival: Double) -> Void = { _, _ in })
         throws
     {
@@ -44,10 +44,10 @@ final class Child: Sendable {
         }
     }
 
-    /// Its exit status, or 128 and the number of the signal that ended it; nil while it runs.
+    /// The exit status, or 128 and the number of the signal that ended the process; nil while it runs.
     var status: Int32? { ending.withLock { $0 } }
 
-    /// Writes a line to its input. What a child that has ended no longer reads is lost.
+    /// Writes a line to the input of the process. A line for an ended process is lost.
     func write(_ line: String) {
         let bytes = Array((line + "\n").utf8)
         input.withLock { descriptor in
@@ -63,10 +63,10 @@ final class Child: Sendable {
         }
     }
 
-    /// From now on its output is read at so many lines a second; nil for as they come.
+    /// Limits the reads of the output to so many lines a second; nil for no limit.
     func readOutput(linesPerSecond: Int?) { pace.withLock { $0 = linesPerSecond } }
 
-    /// Kills it, if it still runs.
+    /// Kills the process, if it still runs.
     func end() {
         closeInput()
         ending.withLock { status in
@@ -74,7 +74,7 @@ final class Child: Sendable {
         }
     }
 
-    /// Waits for its exit status; nil if it still runs then.
+    /// Waits for the exit status; nil if the process still runs after that time.
     func waitForEnd(seconds: Double) -> Int32? {
         let deadline = monotonicSeconds() + seconds
         while status == nil, monotonicSeconds() < deadline { rest(0.002) }
@@ -83,7 +83,7 @@ final class Child: Sendable {
 
     private func read(_ descriptor: Int32, _ line: (_ text: [UInt8], _ arrival: Double) -> Void) {
         var pending: [UInt8] = []
-        // Small, so that a slow reader leaves what it has not read in the pipe.
+        // The buffer is small, so that a slow reader leaves the rest in the pipe.
         var buffer = [UInt8](repeating: 0, count: 4_096)
         while true {
             let count = Glibc.read(descriptor, &buffer, buffer.count)

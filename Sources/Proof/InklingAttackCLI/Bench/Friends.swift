@@ -1,21 +1,21 @@
 import Glibc
 import InklingWire
 
-/// The two friends: Bob, who is attacked, and Alice.
+/// The two friends: Bob, the victim, and Alice.
 final class Friends {
-    /// How long the friends have to find each other, in seconds.
+    /// The longest time in which the friends find each other, in seconds.
     private static let patience = 20.0
     private static let chats = [BenchNetwork.secretChat, BenchNetwork.openChat]
 
     private let network: BenchNetwork
     private let program: String
     private let secret: ChatSecret
-    /// New for each pair: whom they met under one attack is not known under the next.
+    /// A new state for each pair, so that no friend knows people from an earlier attack.
     private let stateName: String
     private(set) var alice: Node
     let bob: Node
 
-    /// Starts both on a network that has heard of nothing, and waits until each shows the other in both chats.
+    /// Starts both on a network without a cache, and waits until each shows the other in both chats.
     init(on network: BenchNetwork, program: String, secret: ChatSecret) throws {
         self.network = network
         self.program = program
@@ -47,10 +47,10 @@ final class Friends {
         alice.showsFriend(in: chats) && bob.showsFriend(in: chats)
     }
 
-    /// How often one of them showed the other as offline since that time.
+    /// Returns how often one of them showed the other as offline since that time.
     func losses(since begin: Double) -> Int { alice.losses(since: begin) + bob.losses(since: begin) }
 
-    /// Starts Alice again, with the same identity: the seconds until both show each other in the secret chat; nil if
+    /// Restarts Alice with the same identity. Returns the seconds until both show each other in the secret chat; nil if
     /// they don't within `limit`.
     func startAliceAgain(within limit: Double) throws -> Double? {
         alice.quit()

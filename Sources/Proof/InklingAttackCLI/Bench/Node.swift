@@ -4,7 +4,7 @@ import Synchronization
 
 /// One of the friends: a real `inkling chat --json`, in the secret chat and in the open one.
 final class Node: Sendable {
-    /// A line of the node that matters here.
+    /// The members of a node's line that the benchmark reads.
     private struct Event: Decodable {
         struct Person: Decodable { let name: String }
 
@@ -19,11 +19,11 @@ final class Node: Sendable {
     private struct State {
         var port: UInt16?
         var lineCount = 0
-        /// Who is there, by chat and name.
+        /// The presence of people, by chat and name.
         var presence: [String: [String: String]] = [:]
-        /// When somebody went offline.
+        /// The times at which a person went offline.
         var losses: [(at: Double, chat: String, name: String)] = []
-        /// When the friend was shown to type in the secret chat, or no more.
+        /// The changes of the friend's typing in the secret chat.
         var typing: [(at: Double, isTyping: Bool)] = []
     }
 
@@ -32,7 +32,7 @@ final class Node: Sendable {
     private let child: Child
     private let state: StateBox
 
-    /// `Mutex` can't be captured by the closure that is made before `self` is.
+    /// A box for the `Mutex`, which a closure made before `self` can't capture.
     private final class StateBox: Sendable {
         let mutex = Mutex(State())
     }
@@ -53,7 +53,7 @@ final class Node: Sendable {
                 ] + options)
         ) { text, arrival in
             state.mutex.withLock { $0.lineCount += 1 }
-            // Messages come by the thousand, and no word of them matters.
+            // Messages come by the thousand, and the benchmark ignores them.
             guard let event = Node.decode(text) else { return }
             state.mutex.withLock { Node.apply(event, friend: friend, arrival, to: &$0) }
         }
@@ -84,23 +84,23 @@ final class Node: Sendable {
 
     var processID: pid_t { child.processID }
     var port: UInt16? { state.mutex.withLock { $0.port } }
-    /// Its exit status, or 128 and the signal that ended it; nil while it runs.
+    /// The exit status, or 128 and the signal that ended the node; nil while it runs.
     var status: Int32? { child.status }
     var lineCount: Int { state.mutex.withLock { $0.lineCount } }
 
     func readOutput(linesPerSecond: Int?) { child.readOutput(linesPerSecond: linesPerSecond) }
 
-    /// Whether it shows its friend as online in those chats.
+    /// Whether the node shows its friend as online in those chats.
     func showsFriend(in chats: [String]) -> Bool {
         state.mutex.withLock { state in chats.allSatisfy { state.presence[$0]?[friendName] == "online" } }
     }
 
-    /// How often it has shown its friend as offline since that time.
+    /// Returns how often the node showed its friend as offline since that time.
     func losses(since begin: Double) -> Int {
         state.mutex.withLock { state in state.losses.count { $0.at >= begin && $0.name == friendName } }
     }
 
-    /// When it first showed since `begin` that its friend types, or no longer does.
+    /// Returns when the node first showed a start or stop of its friend's typing since `begin`.
     func arrival(of isTyping: Bool, since begin: Double) -> Double? {
         state.mutex.withLock { state in
             for edge in state.typing.reversed().prefix(while: { $0.at >= begin }).reversed()
@@ -111,14 +111,14 @@ final class Node: Sendable {
         }
     }
 
-    /// Whether it shows at the moment that its friend types.
+    /// Whether the node now shows its friend as typing.
     var showsTyping: Bool { state.mutex.withLock { $0.typing.last?.isTyping ?? false } }
 
     func compose(_ text: String) {
         child.write(#"{"do":"compose","chat":"\#(BenchNetwork.secretChat)","text":"\#(text)"}"#)
     }
 
-    /// Lets it say goodbye, and ends it if it does not.
+    /// Lets the node say goodbye, and kills a node that does not end.
     func quit() {
         child.closeInput()
         if child.waitForEnd(seconds: 2) == nil { child.end() }

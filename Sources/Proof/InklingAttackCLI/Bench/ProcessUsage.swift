@@ -1,17 +1,17 @@
 import Foundation
 import Glibc
 
-/// What a process has used, as `/proc` has it.
+/// The resources that a process has used, from `/proc`.
 struct ProcessUsage {
     /// Processor time of all its threads, in seconds.
     let processor: Double
-    /// How long its threads were ready to run and had no processor, in seconds; threads that have ended are left out.
+    /// The time in which its threads were ready without a processor, in seconds. Ended threads do not count.
     let waiting: Double
-    /// Resident memory, and the most that it has been, in KiB.
+    /// Resident memory and its peak, in KiB.
     let resident: Int
     let peak: Int
 
-    /// nil for a process that has ended.
+    /// Returns nil for a process that has ended.
     init?(of process: pid_t) {
         guard
             let stat = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
@@ -22,7 +22,7 @@ struct ProcessUsage {
         guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return nil }
         processor = (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
-        // The time that the thread ran, the time that it waited, both in nanoseconds, and how often it ran.
+        // Each thread's line has the run time and the wait, both in nanoseconds, and the number of runs.
         waiting = threads.reduce(0) { sum, thread in
             let text = try? String(contentsOfFile: "/proc/\(process)/task/\(thread)/schedstat", encoding: .utf8)
             let fields = (text ?? "").split(separator: " ")
@@ -37,9 +37,10 @@ struct ProcessUsage {
         self.peak = peak
     }
 
-    /// Of the datagrams that came to the network of a process so many were dropped, as its socket was full.
+    /// Returns how many datagrams a process's network dropped, because a socket was full.
     static func overflow(of process: pid_t) -> Int {
-        // "Udp: InDatagrams … RcvbufErrors …", and below it the numbers; for IPv6 one line each.
+        // "Udp: InDatagrams … RcvbufErrors …", with the numbers on the next line. For IPv6 each number has its own
+        // line.
         let ipv4 = ((try? String(contentsOfFile: "/proc/\(process)/net/snmp", encoding: .utf8)) ?? "")
             .split(separator: "\n").filter { $0.hasPrefix("Udp:") }.map { $0.split(separator: " ") }
         let ipv6 = ((try? String(contentsOfFile: "/proc/\(process)/net/snmp6", encoding: .utf8)) ?? "")
@@ -51,7 +52,7 @@ struct ProcessUsage {
         return count
     }
 
-    /// From now on the peak is that of the time that follows.
+    /// Restarts the measurement of the peak.
     static func resetPeak(of process: pid_t) {
         guard let file = fopen("/proc/\(process)/clear_refs", "w") else { return }
         fputs("5", file)

@@ -1,21 +1,21 @@
-/// How long each start and stop of typing takes from one node's input to the other's output.
+/// The delays of each start and stop of typing, from one node's input to the other's output.
 struct TypingEdges {
-    /// The least time between two edges, in seconds; a start follows a start after 0.5 s at least (T-5).
+    /// The least time between two edges, in seconds. At least 0.5 s lie between two starts (T-5).
     private static let pause = 0.3...0.4
-    /// An edge that takes longer is lost.
+    /// The longest delay of an edge, in seconds. A later edge counts as lost.
     private static let patience = 2.0
 
-    /// In seconds, sorted.
+    /// The delays in seconds, sorted.
     private(set) var times: [Double] = []
     private(set) var lostCount = 0
 
-    /// Types for that long.
+    /// Types for that time.
     init(from typist: Node, to reader: Node, seconds: Double) {
         let end = monotonicSeconds() + seconds
         var isTyping = true
         while monotonicSeconds() < end, typist.status == nil, reader.status == nil {
             let begin = monotonicSeconds()
-            // After a lost edge the next one may change nothing that could be seen.
+            // After a lost edge, the next one may change nothing visible.
             let isVisible = reader.showsTyping != isTyping
             typist.compose(isTyping ? "a" : "")
             while isVisible {
@@ -38,7 +38,7 @@ struct TypingEdges {
 
     var count: Int { times.count + lostCount }
 
-    /// The time within which that part of all edges came, in seconds; nil if so many were lost that it is not known.
+    /// Returns the delay that this part of all edges kept, in seconds; nil if too many were lost to know.
     func percentile(_ part: Double) -> Double? {
         guard count > 0 else { return nil }
         let place = max(0, Int((part * Double(count)).rounded(.up)) - 1)

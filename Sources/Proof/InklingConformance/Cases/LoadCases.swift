@@ -218,8 +218,8 @@ extension Catalogue {
         }
     }
 
-    /// Brings the program under load, gets cookies for `count` handshakes, and sends these all at once. Returns when the
-    /// peer began to get cookies.
+    /// Brings the program under load, gets cookies for `count` handshakes, and sends these all at once. Returns when
+    /// the peer began to get cookies.
     private static func beginWithCookies(
         _ count: Int, of peer: Peer, to program: Program, hosts: [String]
     ) throws -> Duration {

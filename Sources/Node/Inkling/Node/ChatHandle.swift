@@ -1,0 +1,99 @@
+import InklingModel
+
+/// A chat that a node is in, as ``Node/join(_:)-(String)`` returns it: for programs that show or use one chat.
+///
+/// ```swift
+/// let chat = try await node.join("kitchen")
+/// await chat.compose("Is the kettle o")
+/// try await chat.send("Is the kettle on?")
+/// ```
+///
+/// A handle is a value: copies mean the same chat, and any task may use them. It keeps its ``node``, but dropping the last
+/// copy leaves no chat. When the node leaves the chat, every handle on it ends for good. A later ``Node/join(_:)-(String)`` of
+/// the same chat returns a new handle, and the old one does nothing there.
+public struct ChatHandle: Sendable {
+    /// The chat, by the name under which the node joined it.
+    public let chat: Chat
+    /// The node that is in the chat.
+    public let node: Node
+    let membership: Membership
+
+    /// The chat's name in NFC, 1 to 64 bytes of UTF-8.
+    public var name: String { chat.name }
+
+    // MARK: Writing
+
+    /// Tells the node the whole text of the input field, as ``Node/compose(_:in:)`` does. Call it on every change.
+    ///
+    /// The text never leaves the node: it announces only that the user types (T-1 to T-10).
+    ///
+    /// - Parameter text: The whole field, of any length; empty when the user cleared it. After ``leave()`` nothing happens.
+    public func compose(_ text: String) async { await node.compose(text, with: self) }
+
+    /// Sends a message to all people who are online or away in the chat, as ``Node/send(_:to:)`` does. The message ends the
+    /// user's typing (T-10).
+    ///
+    /// - Parameter text: 1 to 65,536 bytes of UTF-8.
+    /// - Returns: The message's number in ``Event/delivered(chat:message:user:)`` and
+    ///   ``Event/failed(chat:message:user:why:)``, and the number of its recipients. Nobody else gets it later.
+    /// - Throws: ``NodeError/unknownChat(_:)`` after ``leave()``, ``NodeError/messageEmpty``,
+    ///   ``NodeError/messageTooLong(bytes:)``, ``NodeError/queueFull(_:)`` or ``NodeError/stopped``. Nothing is sent then.
+    @discardableResult
+    public func send(_ text: String) async throws(NodeError) -> (message: UInt64, recipients: Int) {
+        try await node.send(text, with: self)
+    }
+
+    /// Leaves the chat, as ``Node/leave(_:)`` does: the others get a farewell, and all sequences of the chat end.
+    ///
+    /// - Throws: ``NodeError/unknownChat(_:)`` if the node has left the chat already, ``NodeError/stopped``.
+    public func leave() async throws(NodeError) { try await node.leave(self) }
+
+    // MARK: Reading
+
+    /// The people who are typing, in the order in which to name them, the latest start first (T-20).
+    ///
+    /// Each call begins a stream of its own. The stream begins with the present list, then brings each change, at most 20
+    /// a second. A reader that is slower than the changes gets the latest list only. The stream ends when the node leaves
+    /// the chat or is stopped. It is empty if that has happened before.
+    public var typing: AsyncStream<[InklingModel.Person]> {
+        let (stream, continuation) = AsyncStream<[InklingModel.Person]>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        node.eventLoop.execute { node.assumeIsolated { $0.observeTyping(in: $0.joinedChat(self), continuation) } }
+        return stream
+    }
+
+    /// The events of this chat: the people who come and go, their typing and messages, and the outcomes of own messages.
+    ///
+    /// Each call begins a sequence of its own. It begins with the present state: an ``Event/missed(chat:messages:outcomes:)``
+    /// if events came while nobody read them, then an ``Event/peer(chat:_:why:)`` for everybody who is there, and an
+    /// ``Event/typing(chat:_:)`` if somebody types. Every later event of the chat follows, also those of calls made after
+    /// this one. The sequence ends when the node leaves the chat, is stopped, or ends it with ``Node/stopObserving()``.
+    /// A reader can still take the events that wait then. Notices concern the whole node: only ``Node/events()`` has them.
+    ///
+    /// Read it steadily. A message of the chat counts as taken when each of its readers has it (M-20). The memory for a
+    /// slow reader is bounded, as ``NodeEvents`` describes.
+    public var events: NodeEvents { node.events(of: self) }
+}
+
+extension Node {
+    fileprivate func compose(_ text: String, with handle: ChatHandle) {
+        guard joinedChat(handle) != nil else { return }
+        compose(text, in: handle.name)
+    }
+
+    fileprivate func send(
+        _ text: String, with handle: ChatHandle
+    ) throws(NodeError) -> (message: UInt64, recipients: Int) {
+        try requireMember(handle)
+        return try send(text, to: handle.name)
+    }
+
+    fileprivate func leave(_ handle: ChatHandle) throws(NodeError) {
+        try requireMember(handle)
+        try leave(handle.name)
+    }
+
+    private func requireMember(_ handle: ChatHandle) throws(NodeError) {
+        guard !isStopped else { throw .stopped }
+        guard joinedChat(handle) != nil else { throw .unknownChat(handle.name) }
+    }
+}

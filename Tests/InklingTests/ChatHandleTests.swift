@@ -1,0 +1,158 @@
+import Inkling
+import InklingModel
+import Testing
+
+/// Nodes of this process on loopback, used through handles on their chats.
+@Suite("A handle on a chat", .serialized, .timeLimit(.minutes(1)))
+struct ChatHandleTests {
+    /// Runs a body with Alice and Bob, who see each other in the chat "kitchen", and their handles on it.
+    private static func withPair(_ body: (ChatHandle, ChatHandle) async throws -> Void) async throws {
+        let alice = try await NodeTests.node("Alice", chats: [])
+        let bob = try await NodeTests.node("Bob", peers: [alice], chats: [])
+        let (own, other) = (try await alice.join("kitchen"), try await bob.join("kitchen"))
+        for (handle, peer) in [(own, bob), (other, alice)] {
+            _ = await NodeTests.first(of: handle.node.presence(in: "kitchen")) { $0.contains { $0.user == peer.user } }
+        }
+        try await body(own, other)
+        await alice.stop()
+        await bob.stop()
+    }
+
+    private static func text(_ event: Event) -> String? {
+        if case .message(_, _, _, let text) = event { text } else { nil }
+    }
+
+    @Test("what is composed shows in the typing of the other, which each reader has from the present list on")
+    func typing() async throws {
+        try await Self.withPair { alice, bob in
+            var lists = bob.typing.makeAsyncIterator()
+            #expect(await lists.next() == [])
+            await alice.compose("h")
+            #expect(await lists.next()?.map(\.user) == [alice.node.user])
+            var late = bob.typing.makeAsyncIterator()
+            #expect(await late.next()?.map(\.user) == [alice.node.user])
+            try await alice.send("hello")
+            #expect(await lists.next() == [])
+            #expect(await late.next() == [])
+        }
+    }
+
+    @Test("events begin with the people and the typists there, and go on with all that happens in the chat alone")
+    func events() async throws {
+        try await Self.withPair { alice, bob in
+            let elsewhere = (try await alice.node.join("hall"), try await bob.node.join("hall"))
+            _ = await NodeTests.first(of: alice.node.presence(in: "hall")) { !$0.isEmpty }
+            await bob.compose("h")
+            _ = await NodeTests.first(of: alice.typing) { !$0.isEmpty }
+            let events = alice.events
+            try await elsewhere.1.send("not here")
+            let (message, recipients) = try await alice.send("hello")
+            #expect(recipients == 1)
+            try await bob.send("hi")
+            var seen: [Event] = []
+            var awaited = 2
+            for await timed in events {
+                seen.append(timed.event)
+                switch timed.event {
+                case .delivered, .message: awaited -= 1
+                case .peer, .typing, .failed, .notice, .missed: break
+                }
+                if awaited == 0 { break }
+            }
+            guard case .peer("kitchen", let peer, why: .hello)? = seen.first else {
+                Issue.record("\(seen)")
+                return
+            }
+            #expect(peer.user == bob.node.user && peer.presence == .online)
+            #expect(seen.dropFirst().first == .typing(chat: "kitchen", [peer.person]))
+            #expect(seen.contains(.delivered(chat: "kitchen", message: message, user: bob.node.user)))
+            #expect(seen.compactMap(Self.text) == ["hi"])
+            #expect(seen.allSatisfy { $0.chat == "kitchen" })
+        }
+    }
+
+    @Test("what came while nobody read the chat is counted, and the count begins its events")
+    func unread() async throws {
+        try await Self.withPair { alice, bob in
+            let hall = try await alice.node.join("hall")
+            let elsewhere = hall.events
+            for text in ["one", "two"] {
+                let outcome = try await bob.node.deliver(text, to: "kitchen", within: .seconds(30))
+                #expect(outcome.reachedAll)
+            }
+            #expect(await alice.node.heldText == 0, "the reader of another chat holds nothing")
+            var events = alice.events.makeAsyncIterator()
+            #expect(await events.next()?.event == .missed(chat: "kitchen", messages: 2, outcomes: 0))
+            withExtendedLifetime(elsewhere) {}
+        }
+    }
+
+    // M-20
+    @Test("a message waits for each reader; when the chat is left they end, hold nothing, and can be read out")
+    func leaving() async throws {
+        try await Self.withPair { alice, bob in
+            let (first, second) = (alice.events, alice.events)
+            var lists = alice.typing.makeAsyncIterator()
+            #expect(await lists.next() == [])
+            let outcome = Task { try await bob.node.deliver("unread", to: "kitchen", within: .seconds(30)) }
+            #expect(await NodeTests.first(of: first) { Self.text($0.event) == "unread" } != nil)
+            #expect(await alice.node.heldText > 0, "the second has not taken it")
+            try await alice.leave()
+            #expect(await alice.node.heldText == 0)
+            var rest: [Event] = []
+            for await timed in second { rest.append(timed.event) }
+            #expect(rest.compactMap(Self.text) == ["unread"])
+            #expect(await lists.next() == nil)
+            _ = try await outcome.value
+        }
+    }
+
+    @Test("a handle whose chat was left does nothing in a chat of that name that was joined again")
+    func stale() async throws {
+        try await Self.withPair { alice, bob in
+            await #expect(throws: NodeError.chatExists("kitchen")) { try await alice.node.join("kitchen") }
+            let messages = bob.events
+            try await alice.leave()
+            let again = try await alice.node.join("kitchen")
+            _ = await NodeTests.first(of: again.events) { if case .peer = $0.event { true } else { false } }
+            await #expect(throws: NodeError.unknownChat("kitchen")) { try await alice.send("hello") }
+            await #expect(throws: NodeError.unknownChat("kitchen")) { try await alice.leave() }
+            var (events, lists) = (alice.events.makeAsyncIterator(), alice.typing.makeAsyncIterator())
+            #expect(await events.next() == nil)
+            #expect(await lists.next() == nil)
+            await alice.compose("stale")
+            #expect(await alice.node.chats.map(\.name) == ["kitchen"])
+            try await again.send("hello")
+            #expect(await NodeTests.first(of: messages) { Self.text($0.event) != nil }?.event.chat == "kitchen")
+        }
+    }
+
+    @Test("the node's stop ends all sequences of a chat, and a handle says that the node was stopped")
+    func stopping() async throws {
+        try await Self.withPair { alice, _ in
+            var (events, lists) = (alice.events.makeAsyncIterator(), alice.typing.makeAsyncIterator())
+            guard case .peer? = await events.next()?.event else {
+                Issue.record("nobody is there")
+                return
+            }
+            #expect(await lists.next() == [])
+            await alice.node.stop()
+            while await events.next() != nil {}
+            #expect(await lists.next() == nil)
+            await #expect(throws: NodeError.stopped) { try await alice.send("hello") }
+            var late = alice.events.makeAsyncIterator()
+            #expect(await late.next() == nil)
+        }
+    }
+
+    @Test("a name that no chat can have is refused, and an invite is no name")
+    func names() async throws {
+        let node = try await NodeTests.node("Alice", chats: [])
+        let invite = try #require(try Chat("kitchen", secret: .random()).invite)
+        for name in ["", String(repeating: "x", count: 65), "a\u{0}b", invite] {
+            await #expect(throws: NodeError.self) { try await node.join(name) }
+        }
+        #expect(await node.chats.isEmpty)
+        await node.stop()
+    }
+}
