@@ -226,7 +226,7 @@ extension Node {
 
     // MARK: The front end on this event loop
 
-    /// Connects a front end, which first gets the notices and the counts of missed events that nobody has read.
+    /// Connects a front end, which first gets the early notices.
     func connect(_ frontEnd: NIOLoopBound<FrontEnd>) {
         precondition(self.frontEnd == nil && readers.isEmpty && joined.isEmpty, "the front end comes first")
         for notice in earlyNotices { frontEnd.value.add(.event(notice)) }
