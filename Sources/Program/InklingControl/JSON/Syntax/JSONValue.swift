@@ -18,7 +18,7 @@ package enum JSONValue: Sendable {
         return text
     }
 
-    /// Adds it to a text, without blanks.
+    /// Appends the value to a text, without blanks.
     private func append(to text: inout String) {
         switch self {
         case .string(let value): Self.append(value, to: &text)
