@@ -99,7 +99,7 @@ struct CrowdTests {
         return sum
     }
 
-    /// What this process has used so far.
+    /// The resources that this process has used so far.
     private struct Usage {
         /// Seconds on a processor.
         let processor: Double

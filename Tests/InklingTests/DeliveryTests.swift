@@ -2,7 +2,7 @@ import Inkling
 import InklingModel
 import Testing
 
-/// What a program that sends something and goes waits for.
+/// The events that a program waits for before it sends a message, and before it exits.
 @Suite("Waiting for others, and for what becomes of a message", .serialized, .timeLimit(.minutes(1)))
 struct DeliveryTests {
     @Test("who comes is waited for, until nobody further does")
@@ -14,7 +14,7 @@ struct DeliveryTests {
         let bob = try await NodeTests.node("Bob", peers: [alice])
         let dora = try await NodeTests.node("Dora", peers: [alice])
         #expect(await found.map(\.name) == ["Bob", "Dora"])
-        // Who is there already is found too.
+        // People who are present already are found too.
         let start = ContinuousClock.now
         #expect(await alice.waitForOthers(in: "lobby", within: .seconds(30)).map(\.name) == ["Bob", "Dora"])
         #expect(start.duration(to: .now) >= NodeLimits.settling)

@@ -371,7 +371,7 @@ struct DiscoveryInstanceTests {
         plot.table.added(Plot.sighting("new"), now: plot.now)
         let next = plot.table.nextLookup(now: plot.now)
         #expect(next?.sighting == Plot.sighting("new"), "the newest is looked up first")
-        // As many as there are places: each gets one, whatever was there before.
+        // New instances, as many as there are places, evict all former ones.
         for number in 0..<100 {
             let sighting = Plot.sighting("newer\(number)")
             plot.table.added(sighting, now: plot.now)

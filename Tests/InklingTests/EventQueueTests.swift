@@ -3,7 +3,7 @@ import InklingModel
 import InklingTestSupport
 import Testing
 
-/// What a reader of events gets, and in which order.
+/// The events that a reader gets, and their order.
 @Suite("The queue of a reader's events")
 struct EventQueueTests {
     // MARK: Making events
@@ -199,7 +199,7 @@ struct EventQueueTests {
                 ], to: &queue)
         }
         #expect(queue.otherCount == 2 && queue.turnCount < 100 && queue.isEmpty)
-        // Of who was there before the reader began it is told.
+        // The reader gets the events of people who were present before it began.
         Self.add([.typing(chat: "c", []), Self.peer(Self.bob, .offline)], to: &queue)
         #expect(Self.taken(from: &queue) == [.typing(chat: "c", []), Self.peer(Self.bob, .offline)])
         #expect(queue.otherCount == 0)
@@ -237,7 +237,7 @@ struct EventQueueTests {
                 Self.peer(Self.bob, .online), .typing(chat: "c", []), Self.message(Self.bob, 1),
                 Self.message(Self.carol, 2, chat: "d"), Self.message(Self.bob, 3), .typing(chat: "c", [Self.bob]),
                 Self.peer(Self.bob, .away), .delivered(chat: "c", message: 9, user: Self.bob.user),
-                // Whom nobody was told of, and who has gone.
+                // A person who came and left before any report.
                 Self.peer(Self.mallory, .online), Self.message(Self.mallory, 4), Self.peer(Self.mallory, .offline),
             ], to: &queue)
         #expect(queue.giveUpMessages() == [1, 2, 3, 4])

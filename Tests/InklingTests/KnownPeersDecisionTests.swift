@@ -123,7 +123,7 @@ struct KnownPeersDecisionTests {
             return
         }
         #expect(all[bob]?.blocked == Decision(true, number: 5) && file.read() == .peers(all))
-        // The second has learned the number: what the first decides now is later, and the second does not insist.
+        // The second process has learned the number. A new decision of the first is later, so the second accepts it.
         second.merge(KnownPeersTable(all))
         first.block(bob, false)
         guard case .saved(let later) = file.save(first.peers) else {
@@ -136,7 +136,7 @@ struct KnownPeersDecisionTests {
             return
         }
         #expect(last[bob]?.isBlocked == false)
-        // Nor does one that goes on with what it was given as saved.
+        // A process that saves the table of an earlier answer does not restore the old decision either.
         guard case .saved(let third) = file.save(all) else {
             Issue.record("it was not saved")
             return
@@ -269,7 +269,7 @@ struct KnownPeersDecisionTests {
         #expect(entries[0].named == ["al": 10, "allce": 15.25] && entries[0].chats == ["a": 10, "b": 20])
         #expect(entries.map(\.firstSeen) == [10, 1, 3_600, 3_600])
         #expect(entries.map(\.lastSeen) == [20, 1, 90_000, 89_999])
-        // Whatever the time of a decision was: from now on numbers count.
+        // The times of the old decisions are dropped. Numbers count from now on.
         let (set, none) = (Decision(true, number: 1), Decision())
         #expect(entries.map(\.verified) == [set, none, none, none])
         #expect(entries.map(\.blocked) == [none, set, none, none])
@@ -279,7 +279,7 @@ struct KnownPeersDecisionTests {
 
         #expect(file.save(KnownPeers()) == .saved(peers) && file.read() == .peers(peers))
         #expect(directory.text(KnownPeersFile.name)?.hasSuffix("\"version\":2}\n") == true)
-        // What is decided from now on is later than what the old file says.
+        // New decisions are later than those in the old file.
         var table = KnownPeersTable(peers)
         table.verify(keys[0], false)
         table.block(keys[1], false)

@@ -106,7 +106,7 @@ struct KnownPeersPlacesTests {
         let (first, second, lowest) = (try Self.key(1), try Self.key(2), try Self.key(Self.friends))
         table.met(first, at: 0, for: .seconds(600))
         #expect(table[first]?.part == .kept && table[lowest] == nil)
-        // The file still has whoever had to go.
+        // The file still has the evicted person.
         var (ours, theirs) = (table, old)
         ours.merge(old)
         theirs.merge(table)
@@ -114,7 +114,7 @@ struct KnownPeersPlacesTests {
         try ours.restart()
         ours.merge(old)
         #expect(ours == table)
-        // The next one does not cost another old friend the place.
+        // The next new friend does not evict another old friend.
         ours.met(second, at: 0, for: .seconds(600))
         #expect(ours[second]?.part == .kept && ours[first] == nil)
         #expect(ours[try Self.key(Self.friends + 1)] != nil && ours.peers.count == 768)
@@ -143,7 +143,7 @@ struct KnownPeersPlacesTests {
             #expect(table[try Self.key(20_000 + number)]?.isBlocked == true)
         }
         try table.restart()
-        // Whoever is neither any more has a place like others.
+        // People who are no longer verified or blocked have a place like others.
         table.verify(try Self.key(10_000), false)
         #expect(table[try Self.key(10_000)]?.part == .probation && table.peers.count == 599 + 768 + 256)
         let friend = try #require(table.peers.all.first { $0.part == .kept }).key
@@ -260,7 +260,7 @@ struct KnownPeersPlacesTests {
         var other = KnownPeersTable()
         other.merge(table)
         #expect(other.peers.preferred == [keys[1], keys[3]] && table.peers.preferred == [keys[1], keys[3]])
-        // Whoever is forgotten is no longer preferred.
+        // Forgotten people are no longer preferred.
         other.merge(try Self.friends(days: 3))
         #expect(!other.peers.preferred.contains(keys[1]) && other[keys[1]] == nil)
         #expect(other.peers.preferred == Set(other.peers.all.filter(\.isPreferred).map(\.key)))

@@ -29,7 +29,7 @@ struct EventMailboxTests {
         }
         var count = 1
         while mailbox.put(EventQueueTests.message(EventQueueTests.bob, 3 + count).timed) != .taken {
-            // It does not wait yet, and takes this from the queue then.
+            // The reader does not wait yet, and takes this message from the queue later.
             count += 1
             await Task.yield()
         }
@@ -109,12 +109,12 @@ struct NodeEventsTests {
             #expect(await heard == Array(0..<200))
             #expect(await alice.heldText >= 200 * 756, "the other has not taken them")
             try await Self.wait { await alice.heldText == 0 }
-            // Nobody waits for it now.
+            // The node no longer waits for the idle reader.
             async let more = NodeTests.numbers(of: lively, count: 3)
             try await Self.flood(bob, 3, text: "more")
             #expect(await more == [0, 1, 2])
             try await Self.wait { await alice.heldText == 0 }
-            // It is told, and gets what comes from then on.
+            // The idle reader gets the number of missed messages, then the new ones.
             var late = idle.makeAsyncIterator()
             #expect(await late.next()?.event == .missed(chat: "lobby", messages: 203, outcomes: 0))
             async let last = NodeTests.numbers(of: lively, count: 1)
@@ -142,14 +142,14 @@ struct NodeEventsTests {
             var first: NodeEvents? = await alice.events()
             var iterator = first?.makeAsyncIterator()
             #expect(await iterator?.next()?.event == .missed(chat: "lobby", messages: 5, outcomes: 0))
-            // What a reader leaves behind is told as well.
+            // The next reader also gets the number of messages that a reader left unread.
             try await Self.flood(bob, 3, text: "unread")
             try await Self.wait { await alice.heldText > 3 * 256 }
             (first, iterator) = (nil, nil)
             try await Self.wait { await alice.heldText == 0 }
             var second = await alice.events().makeAsyncIterator()
             #expect(await second.next()?.event == .missed(chat: "lobby", messages: 3, outcomes: 0))
-            // The four outcomes that nobody waited for; the first was told to who sent the message.
+            // The outcomes for which no call waited.
             try await Self.wait { await bob.statistics().messagesDelivered == 8 }
             var own = await bob.events().makeAsyncIterator()
             #expect(await own.next()?.event == .missed(chat: "lobby", messages: 0, outcomes: 7))

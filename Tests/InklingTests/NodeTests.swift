@@ -336,7 +336,7 @@ struct NodeTests {
     }
 }
 
-/// What this process holds.
+/// The resources that this process holds.
 private struct Usage {
     let descriptors: Int
     let threads: Int
