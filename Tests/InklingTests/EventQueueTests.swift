@@ -99,7 +99,7 @@ struct EventQueueTests {
         let first = [Self.peer(Self.bob, .online), Self.message(Self.bob, 1), Self.message(Self.bob, 2)]
         Self.add(first + [Self.peer(Self.bob, .offline)], to: &queue)
         #expect(Self.taken(from: &queue) == first + [Self.peer(Self.bob, .offline)])
-        // Between messages nobody hears of what was undone.
+        // Changes undone between two messages are not reported.
         Self.add(first + [Self.peer(Self.bob, .offline), Self.peer(Self.bob, .away)], to: &queue)
         Self.add([Self.message(Self.bob, 3)], to: &queue)
         #expect(
@@ -117,7 +117,7 @@ struct EventQueueTests {
                 .typing(chat: "c", [Self.carol, Self.bob]),
                 .typing(chat: "c", [Self.carol, Self.bob, Self.mallory]), Self.message(Self.bob, 2, chat: "d"),
             ], to: &queue)
-        // Bob has none waiting in c once the first was taken, wherever else he writes.
+        // After the first is taken, Bob has no message waiting in c, wherever else he writes.
         #expect(
             Self.taken(from: &queue) == [
                 .typing(chat: "c", [Self.carol, Self.mallory]), Self.message(Self.bob, 1),
@@ -312,7 +312,7 @@ struct EventQueueTests {
                 number += 1
                 queue.add(Self.message(person, number, chat: chat).timed)
             }
-            // At times the reader is away for long.
+            // At times the reader pauses for long.
             if generator.next() % 500 == 0 { Self.taken(from: &queue).forEach(check) }
             if seed % 2 == 0, generator.next() % 2 == 0 { Self.taken(from: &queue, atMost: 1).forEach(check) }
         }

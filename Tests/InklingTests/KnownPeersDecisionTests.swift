@@ -149,13 +149,13 @@ struct KnownPeersDecisionTests {
         let directory = try TemporaryDirectory()
         let file = KnownPeersFile(directory: directory.path)
         let keys = try (0..<160).map { try Self.key($0) }
-        // Threads of their own: those of the tests have better things to do than to wait.
+        // Own threads, as waiting must not block the threads of the tests.
         let threads = (0..<8).map { process in
             Thread {
                 var table = KnownPeersTable()
                 for index in 0..<20 {
                     table.block(keys[process * 20 + index])
-                    // On a busy machine one of eight may wait for too long. A node tries again, too.
+                    // On a busy machine one of eight may time out. A node retries, too.
                     var saving = file.save(table.peers)
                     while saving == .busy { saving = file.save(table.peers) }
                     guard case .saved = saving else {
@@ -313,7 +313,7 @@ struct KnownPeersDecisionTests {
             return
         }
         #expect(peers.count == 1_000 && peers.all.count { $0.part == .kept } == 768)
-        // Those who are on probation are the ones not seen for longest.
+        // The people on probation are those not seen for longest.
         #expect(try (0..<232).allSatisfy { peers[try Self.key($0)]?.part == .probation })
         #expect(file.save(peers) == .saved(peers) && file.save(KnownPeers()) == .saved(peers))
     }

@@ -355,7 +355,7 @@ extension NodeTests {
         await NodeTests.meet(alice, bob)
         try await alice.setVerified(true, key: bob.key)
         await alice.stop()
-        // Bob tries Alice's old port alone, where nobody is.
+        // Bob tries only Alice's old port, where no node listens.
         alice = try await NodeTests.keeping("Alice", in: directory)
         await NodeTests.meet(alice, bob)
         await alice.stop()
@@ -372,7 +372,7 @@ extension NodeTests {
         }
         let bob = try await NodeTests.node("Bob", peers: [alice])
         await NodeTests.meet(alice, bob)
-        // Another node of this user takes its time with the directory.
+        // Another node of this user holds the directory for a while.
         let other = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         #expect(flock(other, LOCK_EX) == 0)
         try await alice.setVerified(true, key: bob.key)
@@ -541,7 +541,7 @@ extension NodeTests {
         await alice.stop()
         let again = try await NodeTests.keeping("Alice", in: directory)
         #expect(await again.preferredPeers == [carolKey])
-        // Also somebody who is not there.
+        // Absent people too.
         try await again.setBlocked(true, key: carol.key)
         #expect(await again.preferredPeers.isEmpty)
         for node in [again, bob, carol] { await node.stop() }

@@ -8,13 +8,13 @@ import NIOPosix
 import Synchronization
 import Testing
 
-/// A front end and its node on an event loop of their own.
+/// A front end and its node on their own event loop.
 private final class TestFrontEnd: Sendable {
     private final class State {
         let node: LocalNode
         var outputs: [ServiceOutput] = []
         var react: ((LocalNode, ServiceOutput) -> Void)?
-        /// How many calls of the sink are under way, and how many were at most.
+        /// The present and the greatest number of nested calls of the sink.
         var depth = 0
         var deepest = 0
 

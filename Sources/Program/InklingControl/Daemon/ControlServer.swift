@@ -70,7 +70,7 @@ package final class ControlServer {
             }
     }
 
-    /// Stops to accept connections, and removes the socket's name. Existing connections stay.
+    /// Accepts no further connections, and removes the socket's name. Existing connections stay.
     package func stopListening() {
         socket?.remove()
         socket = nil

@@ -291,7 +291,7 @@ package final class HubFrontEnd: ChatService {
 
     /// Ends the front end; the end is its last output.
     ///
-    /// - Returns: The messages that a front end which does not read did not get.
+    /// - Returns: The messages not delivered yet, if the front end does not read.
     func finish(_ why: ServiceEnd) -> [TimedEvent] {
         guard case .none = end else { return [] }
         end = .due(why)
