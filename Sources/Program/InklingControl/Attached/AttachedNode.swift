@@ -11,7 +11,7 @@ package final class AttachedNode: ChatService {
     package enum Failure: Error, Equatable {
         /// The daemon has this other state directory.
         case otherState(String)
-        /// The daemon's interface has this version, later than this program knows, and its program has that version.
+        /// The daemon's interface is later than this program knows: its version, and that of the daemon's program.
         case newerInterface(Int, version: String)
         /// The daemon refused the connection, or wrote a line that can't be read.
         case refused(NodeError)

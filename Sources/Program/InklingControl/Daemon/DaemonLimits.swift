@@ -20,8 +20,7 @@ package enum DaemonLimits {
     static let waitingBytesPerPerson = 1 << 18
     /// Bytes of messages and outcomes that wait for a front end that does not read.
     static let backlogBytes = 2 << 20
-    /// Returns the share that messages of senders of a rank, and of lower ones, may take together; nil for no own bound
-    ///
+    /// Returns the bytes for messages from senders of a rank and of lower ones; nil for no bound of their own.
     static func backlogShare(of rank: SenderRank) -> Int? {
         switch rank {
         case .stranger: backlogBytes / 2
@@ -31,10 +30,10 @@ package enum DaemonLimits {
     }
     /// Bytes that a message or an outcome counts in addition to its text.
     static let messageOverhead = 256
-    /// Milliseconds that a front end may leave all its output unread.
+    /// The longest time in which a front end may leave all its output unread, in milliseconds.
     static let readerPatience: Int64 = 10_000
-    /// Milliseconds without a shown chat until the user is away.
+    /// The time without a shown chat until the user is away, in milliseconds.
     static let attentionGrace: Int64 = 5_000
-    /// Milliseconds that a draft counts after its last edit (T-9).
+    /// The time that a draft counts after its last edit, in milliseconds (T-9).
     static let draftTime = TypingTime.idleStop
 }

@@ -186,8 +186,8 @@ package final class HubFrontEnd: ChatService {
         queue.begin(chat: chat, present: peers.filter { $0.presence != .offline }.map(\.user), typing: [])
     }
 
-    /// Leaves a chat. After the answer, the people reported as present go offline for the front end. A subscription
-    /// that includes the chat in any case keeps them.
+    /// Leaves a chat. After the answer, a front end that subscribes only to its own chats sees the people there go
+    /// offline.
     func part(from peers: [Peer], in chat: String, at time: Double) {
         guard case .own = subscription.chats else { return }
         parting = Parting(chat: chat, peers: subscription.kinds.contains(.peer) ? peers : [], at: time)

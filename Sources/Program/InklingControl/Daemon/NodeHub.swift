@@ -105,7 +105,7 @@ package final class NodeHub {
         for chat in kept { ask(.join(chat, isConfirmed: true), .restore(chat)) }
     }
 
-    /// Drops presence and typing from now on: the node is about to stop, so these events don't come from other people.
+    /// Drops presence and typing from now on. The node is about to stop, which causes such events for all people.
     package func willEnd() { isEnding = true }
 
     var now: Int64 { surroundings.steady() }
